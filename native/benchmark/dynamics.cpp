@@ -24,113 +24,113 @@ using Eigen::VectorXd;
 
 constexpr int kStates = 64;  // of one update: its time is far above the resolution of the clock
 
-struct Setting {
-  explicit Setting(const Model& m) : model(m), data(m.pinocchio()), dynamics(m) {
+struct Fixture {
+  explicit Fixture(const Model& m) : model(m), data(m.pinocchio()), dynamics(m) {
     std::mt19937 generator(1);
     std::uniform_real_distribution<double> uniform(-1.0, 1.0);
     const auto random = [&](int size) {
       return VectorXd(VectorXd::NullaryExpr(size, [&]() { return uniform(generator); }));
     };
-    VectorXd at(m.nq());
+    VectorXd configuration(m.nq());
     for (int i = 0; i < kStates; ++i) {
-      m.integrate(m.neutral_configuration(), random(m.nv()), at);
-      q.push_back(at);
+      m.integrate(m.neutral_configuration(), random(m.nv()), configuration);
+      q.push_back(configuration);
       v.push_back(random(m.nv()));
       force.push_back(random(m.nv()));
     }
     matrix.resize(static_cast<std::size_t>(m.nv() * m.nv()));
     derivatives.resize(5 * matrix.size() +
                        static_cast<std::size_t>(20 * m.nv() * dynamics.bodies()));
-    for (auto* x : {&other, &vector, &rate}) x->resize(matrix.size() + 6 * v[0].size());
+    for (auto* x : {&block, &vector_term, &rate}) x->resize(matrix.size() + 6 * v[0].size());
   }
 
   const Model& model;
   pinocchio::Data data;
   Dynamics dynamics;
   std::vector<VectorXd> q, v, force;
-  std::vector<double> matrix, other, vector, rate, derivatives;
+  std::vector<double> matrix, block, vector_term, rate, derivatives;
   double sum = 0.0;
 };
 
 }  // namespace
 
 Contenders dynamics(const Model& model) {
-  const auto s = std::make_shared<Setting>(model);
+  const auto s = std::make_shared<Fixture>(model);
   Contenders all;
-  const auto add = [&](const char* name, auto one) {
+  const auto add = [&](const char* name, auto evaluate) {
     all.push_back({name,
-                   [s, one](int) {
+                   [s, evaluate](int) {
                      for (std::size_t i = 0; i < kStates; ++i) {
-                       one(*s, ConstVector(s->q[i]), ConstVector(s->v[i]), s->force[i]);
+                       evaluate(*s, ConstVector(s->q[i]), ConstVector(s->v[i]), s->force[i]);
                      }
                    },
                    kStates});
   };
   using Vector = const ConstVector&;
-  add("Pinocchio aba", [](Setting& x, Vector q, Vector v, const VectorXd& force) {
+  add("Pinocchio aba", [](Fixture& x, Vector q, Vector v, const VectorXd& force) {
     pinocchio::aba(x.model.pinocchio(), x.data, q, v, ConstVector(force));
   });
-  add("Pinocchio computeABADerivatives", [](Setting& x, Vector q, Vector v, const VectorXd& force) {
+  add("Pinocchio computeABADerivatives", [](Fixture& x, Vector q, Vector v, const VectorXd& force) {
     pinocchio::computeABADerivatives(x.model.pinocchio(), x.data, q, v, ConstVector(force));
   });
   add("Pinocchio crba + computeCoriolisMatrix",
-      [](Setting& x, Vector q, Vector v, const VectorXd&) {
+      [](Fixture& x, Vector q, Vector v, const VectorXd&) {
         pinocchio::crba(x.model.pinocchio(), x.data, q);
         pinocchio::computeCoriolisMatrix(x.model.pinocchio(), x.data, q, v);
       });
-  add("Pinocchio both energies", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+  add("Pinocchio both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
     x.sum += pinocchio::computeKineticEnergy(x.model.pinocchio(), x.data, q, v);
     x.sum += pinocchio::computePotentialEnergy(x.model.pinocchio(), x.data);
   });
-  const auto rate = [&](const char* name, bool decoupled) {
-    add(name, [decoupled](Setting& x, Vector q, Vector v, const VectorXd& force) {
+  const auto add_rate = [&](const char* name, bool decoupled) {
+    add(name, [decoupled](Fixture& x, Vector q, Vector v, const VectorXd& force) {
       Efforts efforts;
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
-      const auto of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-      (x.dynamics.*of)(v.data(), efforts, x.vector.data(), x.rate.data());
+      const auto rate_of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+      (x.dynamics.*rate_of)(v.data(), efforts, x.vector_term.data(), x.rate.data());
     });
   };
-  rate("StandardForm rate", false);
-  rate("DecoupledForm rate", true);
-  const auto derivatives = [&](const char* name, bool decoupled, bool parameters) {
-    add(name, [=](Setting& x, Vector q, Vector v, const VectorXd& force) {
+  add_rate("StandardForm rate", false);
+  add_rate("DecoupledForm rate", true);
+  const auto add_derivatives = [&](const char* name, bool decoupled, bool parameters) {
+    add(name, [=](Fixture& x, Vector q, Vector v, const VectorXd& force) {
       Efforts efforts;
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
       double* out = x.derivatives.data();
-      const int nv = x.model.nv(), square = nv * nv, more = 10 * nv * x.dynamics.bodies();
+      const int nv = x.model.nv(), square = nv * nv, parameter_size = 10 * nv * x.dynamics.bodies();
       RateDerivatives parts{out, out + square, out + 2 * square, out + 3 * square,
                             out + 4 * square};
       if (parameters) {
         parts.velocity_by_parameters = out + 5 * square;
-        parts.rate_by_parameters = out + 5 * square + more;
+        parts.rate_by_parameters = out + 5 * square + parameter_size;
       }
       x.dynamics.rate_derivatives(decoupled, v.data(), efforts, parts);
     });
   };
-  derivatives("StandardForm rate_derivatives", false, false);
-  derivatives("DecoupledForm rate_derivatives", true, false);
-  derivatives("DecoupledForm rate_derivatives, by parameters too", true, true);
-  add("all terms of evaluate", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+  add_derivatives("StandardForm rate_derivatives", false, false);
+  add_derivatives("DecoupledForm rate_derivatives", true, false);
+  add_derivatives("DecoupledForm rate_derivatives, by parameters too", true, true);
+  add("all terms of evaluate", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
     Dynamics& d = x.dynamics;
     d.set_configuration(q.data());
     d.set_velocity(v.data());
     d.mass(x.matrix.data());
     d.coriolis(x.matrix.data());
     d.shape_inertia(x.matrix.data());
-    d.connection(x.other.data());
-    d.locked_inverse(x.other.data());
-    d.gravity(x.vector.data());
-    d.momentum(x.vector.data());
-    d.locked_velocity(x.vector.data());
-    d.shape_momentum(x.vector.data());
-    d.jacobian(static_cast<int>(x.model.end_effector()), false, x.other.data());
+    d.connection(x.block.data());
+    d.locked_inverse(x.block.data());
+    d.gravity(x.vector_term.data());
+    d.momentum(x.vector_term.data());
+    d.locked_velocity(x.vector_term.data());
+    d.shape_momentum(x.vector_term.data());
+    d.jacobian(static_cast<int>(x.model.end_effector()), false, x.block.data());
     x.sum += d.kinetic_energy() + d.potential_energy();
   });
-  add("both energies", [](Setting& x, Vector q, Vector v, const VectorXd&) {
+  add("both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
     x.dynamics.set_configuration(q.data());
     x.dynamics.set_velocity(v.data());
     x.sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();

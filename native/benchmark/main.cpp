@@ -49,12 +49,12 @@ void time(const vms_ph::Contenders& contenders, int updates) {
 }
 
 int run(char** words) {
-  const std::string kind = words[2];
+  const std::string base_name = words[2];
   std::ifstream file(words[1]);
   const std::string xml{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const auto base = kind == "fixed"    ? vms_ph::Base::fixed
-                    : kind == "planar" ? vms_ph::Base::planar
-                                       : vms_ph::Base::floating;
+  const auto base = base_name == "fixed"    ? vms_ph::Base::fixed
+                    : base_name == "planar" ? vms_ph::Base::planar
+                                            : vms_ph::Base::floating;
   const auto model = vms_ph::Model::from_urdf(xml, base, words[3]);
   const int updates = std::max(10, std::atoi(words[4]));
   time(std::string(words[5]) == "terms" ? vms_ph::dynamics(model) : vms_ph::laws(model), updates);

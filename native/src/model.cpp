@@ -128,7 +128,7 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
                               static_cast<pinocchio::FrameType>(frame.type));
   }
   model.nframes = static_cast<int>(model.frames.size());
-  const auto take = [&model](const char* name, const Eigen::VectorXd& source, Eigen::VectorXd& to) {
+  const auto copy = [&model](const char* name, const Eigen::VectorXd& source, Eigen::VectorXd& to) {
     if (source.size() != to.size()) {
       throw ModelError(std::string("the ") + name + " of the robot '" + model.name +
                        "' must have " + std::to_string(to.size()) +
@@ -136,13 +136,13 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
     }
     to = source;
   };
-  take("lower position limits", robot.lower, model.lowerPositionLimit);
-  take("upper position limits", robot.upper, model.upperPositionLimit);
-  take("effort limits", robot.effort, (model.*kEffortLimit));
-  take("velocity limits", robot.velocity, (model.*kVelocityLimit));
-  take("armature", robot.armature, model.armature);
-  take("damping", robot.damping, model.damping);
-  take("dry friction", robot.dry_friction, (model.*kDryFriction));
+  copy("lower position limits", robot.lower, model.lowerPositionLimit);
+  copy("upper position limits", robot.upper, model.upperPositionLimit);
+  copy("effort limits", robot.effort, (model.*kEffortLimit));
+  copy("velocity limits", robot.velocity, (model.*kVelocityLimit));
+  copy("armature", robot.armature, model.armature);
+  copy("damping", robot.damping, model.damping);
+  copy("dry friction", robot.dry_friction, (model.*kDryFriction));
   return model;
 }
 
@@ -199,14 +199,14 @@ void integrate_space(const double* q, const double* dv, double* out) noexcept {
   const Stumpff full_step(square), half(0.25 * square);
   const Vector3d w_cross_v = w.cross(v);
   const Vector3d displacement = v + full_step.c2 * w_cross_v + full_step.c3 * w.cross(w_cross_v);
-  const Eigen::Quaterniond pose = quaternion_of(q);
-  const Vector3d end = position + pose.toRotationMatrix() * displacement;
+  const Eigen::Quaterniond orientation = quaternion_of(q);
+  const Vector3d end = position + orientation.toRotationMatrix() * displacement;
   const Vector3d vector = 0.5 * half.c1 * w;
   const double cosine = 1.0 - 0.25 * square * half.c2;
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
                                 sign * vector.z());
-  const Eigen::Quaterniond rotated = pose * step;
+  const Eigen::Quaterniond rotated = orientation * step;
   const double scale = 0.5 * (3.0 - rotated.squaredNorm());
   for (int i = 0; i < 3; ++i) out[i] = end[i];
   for (int i = 0; i < 4; ++i) out[3 + i] = scale * rotated.coeffs()[i];
@@ -224,8 +224,8 @@ void difference_space(const double* from, const double* to, double* out) noexcep
   const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
   const Vector3d rotation = ratio * vector;
   const Vector3d cross = rotation.cross(local);
-  const double e = Stumpff(rotation.dot(rotation)).inverse();
-  const Vector3d twist = local - 0.5 * cross + e * rotation.cross(cross);
+  const double coefficient = Stumpff(rotation.dot(rotation)).inverse();
+  const Vector3d twist = local - 0.5 * cross + coefficient * rotation.cross(cross);
   for (int i = 0; i < 3; ++i) {
     out[i] = twist[i];
     out[3 + i] = rotation[i];
@@ -256,8 +256,8 @@ Model::Model(const pinocchio::Model& model, const std::string& end_effector,
 
 /// Whether a joint mimics another.
 bool Model::is_mimic(const std::string& joint) const {
-  const auto is_of = [&](const Mimic& mimic) { return mimic.joint == joint; };
-  return std::any_of(mimics_.begin(), mimics_.end(), is_of);
+  const auto is_follower = [&](const Mimic& mimic) { return mimic.joint == joint; };
+  return std::any_of(mimics_.begin(), mimics_.end(), is_follower);
 }
 
 void Model::check_mimics() const {
@@ -302,7 +302,7 @@ void Model::read_joints() {
     if (model_->nvs[i] != 1) throw multi_dof_error(model_->names[i], model_->nvs[i]);
     if (is_mimic(model_->names[i])) continue;
     const auto k = static_cast<Eigen::Index>(joint_names_.size());
-    const int v = model_->idx_vs[i], q = model_->idx_qs[i];
+    const int iv = model_->idx_vs[i], iq = model_->idx_qs[i];
     leaders_[i].joint = static_cast<int>(k);
     joint_names_.push_back(model_->names[i]);
     joint_kinds_.push_back(model_->joints[i].shortname());
@@ -314,14 +314,14 @@ void Model::read_joints() {
       neutral_[index] = 1.0;
       rotations_.push_back({index, 2});
     } else {
-      const double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
+      const double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-    effort_[k] = positive_limit(((*model_).*kEffortLimit)[v]);
-    velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[v]);
-    damping_[k] = model_->damping[v];
-    dry_friction_[k] = ((*model_).*kDryFriction)[v];
+    effort_[k] = positive_limit(((*model_).*kEffortLimit)[iv]);
+    velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
+    damping_[k] = model_->damping[iv];
+    dry_friction_[k] = ((*model_).*kDryFriction)[iv];
     index += model_->nqs[i];
   }
   for (const Mimic& mimic : mimics_) add_mimic(mimic);
@@ -333,13 +333,13 @@ void Model::add_mimic(const Mimic& mimic) {
   const int k = leaders_[model_->getJointId(mimic.leader)].joint;
   const double m = mimic.multiplier;
   leaders_[follower] = {k, m, mimic.offset};
-  const int v = model_->idx_vs[follower], q = model_->idx_qs[follower];
-  damping_[k] += m * m * model_->damping[v];
-  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[v];
+  const int iv = model_->idx_vs[follower], iq = model_->idx_qs[follower];
+  damping_[k] += m * m * model_->damping[iv];
+  dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[iv];
   if (m == 0.0) return;
   velocity_[k] =
-      std::min(velocity_[k], positive_limit(((*model_).*kVelocityLimit)[v]) / std::abs(m));
-  double low = model_->lowerPositionLimit[q], high = model_->upperPositionLimit[q];
+      std::min(velocity_[k], positive_limit(((*model_).*kVelocityLimit)[iv]) / std::abs(m));
+  double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
   high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
@@ -354,10 +354,10 @@ void Model::add_mimic(const Mimic& mimic) {
 }
 
 Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
-  pinocchio::Model other = *model_;
-  other.gravity.linear() = gravity;
+  pinocchio::Model edited_model = *model_;
+  edited_model.gravity.linear() = gravity;
   Model copy = *this;
-  copy.model_ = std::make_shared<const pinocchio::Model>(std::move(other));
+  copy.model_ = std::make_shared<const pinocchio::Model>(std::move(edited_model));
   copy.read_gravity();
   return copy;
 }
@@ -416,11 +416,11 @@ void Model::integrate(const ConstVector& q, const ConstVector& dv,
     integrate_plane(q.data(), dv.data(), result.data());
   }
   for (int i = 0; i < n_; ++i) {
-    const int index = position_index(i), velocity_index = b_ + i;
+    const int iq = position_index(i), iv = b_ + i;
     if (is_pair(i)) {
-      rotate_pair(q.data() + index, dv[velocity_index], result.data() + index);
+      rotate_pair(q.data() + iq, dv[iv], result.data() + iq);
     } else {
-      result[index] = q[index] + dv[velocity_index];
+      result[iq] = q[iq] + dv[iv];
     }
   }
 }
@@ -433,8 +433,8 @@ void Model::difference(const ConstVector& q0, const ConstVector& q1,
     difference_plane(q0.data(), q1.data(), result.data());
   }
   for (int i = 0; i < n_; ++i) {
-    const int at = position_index(i), by = b_ + i;
-    result[by] = is_pair(i) ? angle_between(q0.data() + at, q1.data() + at) : q1[at] - q0[at];
+    const int iq = position_index(i), iv = b_ + i;
+    result[iv] = is_pair(i) ? angle_between(q0.data() + iq, q1.data() + iq) : q1[iq] - q0[iq];
   }
 }
 
@@ -474,14 +474,14 @@ void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full
 
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   if (base_ == Base::fixed) return pinocchio::SE3::Identity();
-  pinocchio::SE3 rotated = pinocchio::SE3::Identity();
-  rotated.translation().head(base_positions()) = q.head(base_positions());
+  pinocchio::SE3 pose_in_mount = pinocchio::SE3::Identity();
+  pose_in_mount.translation().head(base_linear_size()) = q.head(base_linear_size());
   if (base_ == Base::floating) {
-    rotated.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+    pose_in_mount.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
   } else {
-    rotated.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+    pose_in_mount.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
   }
-  return model_->jointPlacements[1] * rotated;
+  return model_->jointPlacements[1] * pose_in_mount;
 }
 
 bool RobotState::is_usable(const Model& model) const noexcept {

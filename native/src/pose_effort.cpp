@@ -23,9 +23,9 @@ constexpr double kRegularisation = 1e-6;
 // the task inertia into the null space, and the mobility to which they do, of the mean one.
 constexpr double kFadingThreshold = 0.1, kFadedShare = 0.05;
 
-/// What is along the axes of the frame of the reference, in the axes of the reference.
-Eigen::Matrix3d fixed_part(const Eigen::Vector3d& diagonal, double reference_share,
-                           const Eigen::Matrix3d& axes) noexcept {
+/// The part along inertial axes, in the axes of the reference.
+Eigen::Matrix3d inertial_part(const Eigen::Vector3d& diagonal, double reference_share,
+                              const Eigen::Matrix3d& axes) noexcept {
   Eigen::Matrix3d scaled = diagonal.asDiagonal();
   // The same along all axes.
   if (diagonal[0] == diagonal[1] && diagonal[1] == diagonal[2])
@@ -39,24 +39,24 @@ Eigen::Matrix3d change_basis(const Eigen::Matrix3d& matrix, const Eigen::Matrix3
   return product<Eigen::Matrix3d>(transposed(basis), product<Eigen::Matrix3d>(matrix, basis));
 }
 
-Eigen::Matrix3d in_reference(const Eigen::Vector3d& diagonal, double reference_share,
-                             const Eigen::Matrix3d& axes) noexcept {
-  Eigen::Matrix3d matrix = fixed_part(diagonal, reference_share, axes);
+Eigen::Matrix3d in_reference_axes(const Eigen::Vector3d& diagonal, double reference_share,
+                                  const Eigen::Matrix3d& axes) noexcept {
+  Eigen::Matrix3d matrix = inertial_part(diagonal, reference_share, axes);
   matrix.diagonal() += reference_share * diagonal;
   return matrix;
 }
 
 }  // namespace
 
-double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+double smallest_singular_value(const Matrix6V& jacobian, MatrixV& gram,
                                SymmetricEigen& eigen) noexcept {
   // Of the fewer of rows and columns.
   if (jacobian.cols() < 6) {
-    multiply(transposed(jacobian), jacobian, square);
+    multiply(transposed(jacobian), jacobian, gram);
   } else {
-    multiply(jacobian, transposed(jacobian), square);
+    multiply(jacobian, transposed(jacobian), gram);
   }
-  return std::sqrt(std::max(eigen.least_eigenvalue(square), 0.0));
+  return std::sqrt(std::max(eigen.least_eigenvalue(gram), 0.0));
 }
 
 PoseMotion::PoseMotion(const Model& model)
@@ -70,18 +70,18 @@ PoseMotion::PoseMotion(const Model& model)
       nv_(model.nv()),
       eigen_(std::min(6, nv_)),
       mobility_eigen_(6) {
-  inverse_.setZero(nv_, 6);
+  mass_inverse_jt_.setZero(nv_, 6);
 }
 
 void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   J = d.frame_jacobian(frame, pinocchio::LOCAL);
   J_rate = d.frame_jacobian_rate(frame, pinocchio::LOCAL);
   multiply(J, d.v(), twist);
-  inverse_ = J.transpose();
-  Cholesky(d.M()).solve_columns(inverse_);
-  multiply(J, inverse_, mobility_);
+  mass_inverse_jt_ = J.transpose();
+  Cholesky(d.M()).solve_columns(mass_inverse_jt_);
+  multiply(J, mass_inverse_jt_, mobility_);
   invert_mobility();
-  smallest_value = smallest_singular_value(J, gram_, eigen_);
+  smallest_value = smallest_singular_value(J, scratch_, eigen_);
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
   const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
@@ -92,28 +92,28 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   add_product(transposed(J), task_momentum, null_inertia, -1.0);
 
   const auto momentum = product<Vector6>(inertia, twist);
-  multiply(inverse_, momentum, task_velocity_);
+  multiply(mass_inverse_jt_, momentum, task_velocity_);
   null_velocity_ = d.v() - task_velocity_;
-  multiply(d.C(), null_velocity_, force_);
+  multiply(d.C(), null_velocity_, coriolis_force_);
   auto drift = product<Vector6>(J_rate, null_velocity_);
-  add_product(transposed(inverse_), force_, drift, -1.0);
+  add_product(transposed(mass_inverse_jt_), coriolis_force_, drift, -1.0);
   task_coupling.setZero();
   add_product(inertia, drift, task_coupling, -1.0);
   multiply(transposed(J_rate), momentum, null_coupling);
   add_product(transposed(d.C()), task_velocity_, null_coupling, -1.0);
-  const auto null_twist = product<Vector6>(transposed(inverse_), null_coupling);
+  const auto null_twist = product<Vector6>(transposed(mass_inverse_jt_), null_coupling);
   const auto null_force = product<Vector6>(inertia, null_twist);
   add_product(transposed(J), null_force, null_coupling, -1.0);
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
 void PoseMotion::invert_mobility() noexcept {
-  gram_ = mobility_;
-  for (Eigen::Index k = 0; k < 6; ++k) gram_(k, k) -= kLeastMobility;
-  if (Cholesky(gram_).is_positive()) {  // no eigenvalue is at the bound: the usual case
-    gram_.setIdentity();
-    Cholesky(mobility_).solve_columns(gram_);
-    inertia = gram_;
+  scratch_ = mobility_;
+  for (Eigen::Index k = 0; k < 6; ++k) scratch_(k, k) -= kLeastMobility;
+  if (Cholesky(scratch_).is_positive()) {  // no eigenvalue is at the bound: the usual case
+    scratch_.setIdentity();
+    Cholesky(mobility_).solve_columns(scratch_);
+    inertia = scratch_;
     return;
   }
   mobility_eigen_.compute(mobility_);
@@ -125,11 +125,11 @@ void PoseMotion::invert_mobility() noexcept {
   multiply(scaled, transposed(vectors), inertia);
 }
 
-PoseEffort::PoseEffort(const Model& model, Eigen::Index velocities)
+PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_count)
     : other_force(VectorV::Zero(model.nv())),
       other_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       other_damping(other_stiffness),
-      impedance(model, velocities),
+      impedance(model, velocity_count),
       continuous_effort(other_force),
       sampled_effort(other_force),
       posture_effort(other_force),
@@ -161,25 +161,25 @@ void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& fo
 }
 
 PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness) const noexcept {
-  const Eigen::Vector3d k = c.stiffness.head<3>(), k_rotation = c.stiffness.tail<3>();
+  const Eigen::Vector3d k = c.stiffness.head<3>(), k_angular = c.stiffness.tail<3>();
   const Eigen::Matrix3d rotation = error_.topLeftCorner<3, 3>();
-  const Eigen::Matrix3d linear = in_reference(k, c.reference_share, axes_);
-  const Eigen::Matrix3d angular = in_reference(k_rotation, c.reference_share, axes_);
+  const Eigen::Matrix3d linear = in_reference_axes(k, c.reference_share, axes_);
+  const Eigen::Matrix3d angular = in_reference_axes(k_angular, c.reference_share, axes_);
   SpringEnergy position = potential_.position(error_, linear);
   SpringEnergy attitude = potential_.attitude(angular);
-  const double share = position.bound(c.force, k.maxCoeff());
-  const double moment_share = attitude.bound(c.moment, k_rotation.maxCoeff());
+  const double force_share = position.bound(c.force, k.maxCoeff());
+  const double moment_share = attitude.bound(c.moment, k_angular.maxCoeff());
   stiffness.setZero();
-  stiffness.topLeftCorner<3, 3>() = share * change_basis(linear, rotation);
+  stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
   Springs springs{position.energy + attitude.energy, Twist::Zero(), 0.0};
   springs.gradient << position.gradient, attitude.gradient;
   if (c.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
-    const auto force = product<Eigen::Vector3d>(fixed_part(k, c.reference_share, axes_), e);
-    springs.power = share * force.dot(rate_.cross(e));
+    const auto force = product<Eigen::Vector3d>(inertial_part(k, c.reference_share, axes_), e);
+    springs.power = force_share * force.dot(omega_.cross(e));
     springs.power += moment_share * potential_.rotation_power(
-                                        fixed_part(k_rotation, c.reference_share, axes_), rate_);
+                                        inertial_part(k_angular, c.reference_share, axes_), omega_);
   }
   return springs;
 }
@@ -190,12 +190,12 @@ double PoseEffort::energy(const Compliance& compliance) noexcept {
 
 void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum_map,
                               const VectorV& posture_error, const VectorV& stiffness) noexcept {
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
-  Cholesky(mass).solve_columns(inverse);
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> M_inverse_JT = J.transpose();
+  Cholesky(mass).solve_columns(M_inverse_JT);
   // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. On a moving
   // base both sides are projected; see pose_effort in Python.
   null_projector_.setIdentity(mass.rows(), mass.cols());
-  add_product(inverse, momentum_map, null_projector_, -1.0);
+  add_product(M_inverse_JT, momentum_map, null_projector_, -1.0);
   const Eigen::Index n = stiffness.size();
   const MatrixView rows = MatrixView(null_projector_).bottom_rows(n);
   VectorV spring_force = posture_error;
@@ -213,7 +213,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   potential_.set_error(error);
   error_ = error;
   axes_ = reference.topLeftCorner<3, 3>();
-  rate_ = twist.tail<3>();
+  omega_ = twist.tail<3>();
   reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
   const Springs current_springs = springs(compliance, stiffness_);
   spring_ = current_springs.gradient;
@@ -224,9 +224,9 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
                         angular = compliance.damping.tail<3>();
   damping_.setZero();
   damping_.topLeftCorner<3, 3>() =
-      change_basis(in_reference(linear, compliance.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(linear, compliance.reference_share, axes_), rotation);
   damping_.bottomRightCorner<3, 3>() =
-      change_basis(in_reference(angular, compliance.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(angular, compliance.reference_share, axes_), rotation);
   feedforward_.setZero();
   add_product(stiffness_, reference_twist_, feedforward_, h);
   const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
@@ -284,9 +284,9 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_map,
                    MatrixV& null_inertia, double smallest_value) noexcept {
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse = J.transpose();
-  Cholesky(mass).solve_columns(inverse);
-  auto mobility = product<MatrixV>(J, inverse);
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> M_inverse_JT = J.transpose();
+  Cholesky(mass).solve_columns(M_inverse_JT);
+  auto mobility = product<MatrixV>(J, M_inverse_JT);
   const double mean_mobility = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
   const double ratio = smallest_value / kFadingThreshold;
   const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean_mobility;
@@ -295,7 +295,7 @@ void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_ma
   const Cholesky factor(mobility);
   factor.solve_columns(momentum_map);
   if (regularisation > 0.0) {
-    // What is left of an eigenvalue mu in the null space is (lost / (mu + lost))^2.
+    // What is left of an eigenvalue mu in the null space is (r / (mu + r))^2.
     Matrix6V correction = momentum_map;
     factor.solve_columns(correction);
     momentum_map += regularisation * correction;

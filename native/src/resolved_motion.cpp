@@ -46,7 +46,7 @@ class PrioritisedRates {
   double smallest_singular_value = 0.0;  ///< of the last task, in the null space of the others
 
  private:
-  double share(double bound) const noexcept;
+  double step_share(double bound) const noexcept;
 
   MatrixV null_projector_;
   VectorV step_;
@@ -71,41 +71,41 @@ const Model& checked_floating(const Model& model) {
 
 VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
                                        double least, double bound) noexcept {
-  // SVD U S V^T of the Jacobian in the null space: columns_ becomes V S, left_vectors_ U.
+  // SVD U S V^T of the Jacobian in the null space: columns_ is V S, scaled_ V / S, left_vectors_ U.
   multiply(null_projector_, transposed(jacobian), columns_);
   make_columns_orthogonal(columns_, left_vectors_);
   const Eigen::Index count = columns_.cols();
   const double damping_threshold = least * jacobian.cwiseAbs().maxCoeff();
-  VectorB values(count), residual = desired;
+  VectorB sigmas(count), residual = desired;
   add_product(jacobian, rates, residual, -1.0);
   VectorB coordinates = product<VectorB>(transposed(left_vectors_), residual);
   scaled_ = columns_;
   for (Eigen::Index k = 0; k < count; ++k) {
-    const double value = columns_.col(k).norm();
-    Eigen::Index slot = k;  // of the values in increasing order
-    for (; slot > 0 && values[slot - 1] > value; --slot) values[slot] = values[slot - 1];
-    values[slot] = value;
+    const double sigma = columns_.col(k).norm();
+    Eigen::Index slot = k;  // of the singular values in increasing order
+    for (; slot > 0 && sigmas[slot - 1] > sigma; --slot) sigmas[slot] = sigmas[slot - 1];
+    sigmas[slot] = sigma;
     // Damped below the bound and exact above it, continuous at it.
-    const double lifted = std::max(value, damping_threshold);
+    const double lifted = std::max(sigma, damping_threshold);
     const double inverse_square = 1.0 / std::max(lifted * lifted, kTiny);
     coordinates[k] *= inverse_square;
     scaled_.col(k) *= inverse_square;
   }
   multiply(columns_, coordinates, step_);
-  rates += share(bound) * step_;
+  rates += step_share(bound) * step_;
   add_product(scaled_, transposed(columns_), null_projector_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
-  smallest_singular_value = values[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
+  smallest_singular_value = sigmas[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }
 
 /// The share of the step that keeps each of the rates within its bound.
-double PrioritisedRates::share(double bound) const noexcept {
-  double most = 1.0;
+double PrioritisedRates::step_share(double bound) const noexcept {
+  double share = 1.0;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    const double rate_along = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
-    most = std::min(most, std::max(bound - rate_along, 0.0) / std::max(std::abs(step_[i]), kTiny));
+    const double approach = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
+    share = std::min(share, std::max(bound - approach, 0.0) / std::max(std::abs(step_[i]), kTiny));
   }
-  return most;
+  return share;
 }
 
 /// Gains of resolved motion.
@@ -165,7 +165,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
  private:
   void start_holding() noexcept override {
     attitude_ = model_.base_pose(d_.q()).rotation();
-    tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
+    tool_reference_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
     limit_inertia_ = d_.M_hat_m().diagonal();
     has_last_rates_ = false;
   }
@@ -176,8 +176,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
       *rate = std::min(*rate, bandwidth_limit);
     }
-    tool_.follow(reference, reference.pose, gains.speed, gains.turn,
-                 std::max(2.0 * gains.bandwidth, 1e-3), dt);
+    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn,
+                           std::max(2.0 * gains.bandwidth, 1e-3), dt);
     const Twist error = pose_error();
     compute_rates(error, gains);
     const VectorV& rates = desired_rates_.rates;
@@ -209,9 +209,9 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   /// The way of the tool to its reference, in inertial axes.
   Twist pose_error() noexcept {
     const pinocchio::SE3& pose = d_.placement(model_.end_effector());
-    const Eigen::Matrix3d goal = tool_.pose().topLeftCorner<3, 3>();
+    const Eigen::Matrix3d goal = tool_reference_.pose().topLeftCorner<3, 3>();
     Twist error;
-    error.head<3>() = tool_.pose().topRightCorner<3, 1>() - pose.translation();
+    error.head<3>() = tool_reference_.pose().topRightCorner<3, 1>() - pose.translation();
     const Eigen::Vector3d rotation_error = se3::rotation_vector(pose.rotation().transpose() * goal);
     error.tail<3>() = goal * rotation_error;
     return error;
@@ -219,7 +219,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
 
   /// Compute the joint rates that at the present momentum move the tool as desired.
   void compute_rates(const Twist& error, const ResolvedGains& gains) noexcept {
-    const Eigen::Matrix3d goal_rotation = tool_.pose().topLeftCorner<3, 3>();
+    const Eigen::Matrix3d goal_rotation = tool_reference_.pose().topLeftCorner<3, 3>();
     const MatrixBN& A = d_.A();
     Twist locked_twist = d_.v().head<6>();
     add_product(A, d_.v().tail(n_), locked_twist);
@@ -229,8 +229,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
     };
     Twist twist = gains.bandwidth * error;
-    add_product(goal_rotation, tool_.twist().head<3>(), twist.head<3>());
-    add_product(goal_rotation, tool_.twist().tail<3>(), twist.tail<3>());
+    add_product(goal_rotation, tool_reference_.twist().head<3>(), twist.head<3>());
+    add_product(goal_rotation, tool_reference_.twist().tail<3>(), twist.tail<3>());
     add_product(full.leftCols<6>(), locked_twist, twist, -1.0);
     const auto add = [&](const VectorB& desired) {
       desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
@@ -258,7 +258,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     add_product(transposed(d_.A()), velocity_terms_.head(6), desired_effort_.tail(n_), -1.0);
   }
 
-  PoseReference tool_;
+  PoseReference tool_reference_;
   PrioritisedRates desired_rates_;
   Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
   bool has_last_rates_ = false;

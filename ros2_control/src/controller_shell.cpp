@@ -94,7 +94,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   payload_->apply(*law_);
   stamp_monitor_.restart();
   if (!law_->reset(state)) {
-    const std::string text = log(*inner_law_);
+    const std::string text = log_text(*inner_law_);
     RCLCPP_ERROR(
         get_node()->get_logger(),
         "cannot activate: the state of the robot is not finite, or the law rejected it%s%s",
@@ -177,7 +177,7 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
 }
 
 void ControllerShell::print_log() {
-  const std::string text = log(*inner_law_);
+  const std::string text = log_text(*inner_law_);
   if (text == last_log_) return;
   last_log_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());

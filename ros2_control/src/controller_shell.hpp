@@ -52,7 +52,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
 
   /// Messages of a law besides the reason of its last update; printed when they change, at most
   /// once a second. Not called by the control loop.
-  virtual std::string log(const vms_ph::Controller&) const { return {}; }
+  virtual std::string log_text(const vms_ph::Controller&) const { return {}; }
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override;

@@ -130,23 +130,23 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
     throw ModelError("the attribute kind of <" + element_name + "> must be " + kReactionWheel +
                      ", or not be there; given: '" + kind + "'");
   }
-  const bool reaction = kind == kReactionWheel;
-  parsed.reaction[static_cast<std::size_t>(i)] = reaction;
+  const bool is_reaction_wheel = kind == kReactionWheel;
+  parsed.reaction[static_cast<std::size_t>(i)] = is_reaction_wheel;
   parsed.rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
   spinning.inertia[i] = nonnegative_number(child, element_name, "inertia");
-  if (reaction && !(spinning.inertia[i] > 0.0)) {
+  if (is_reaction_wheel && !(spinning.inertia[i] > 0.0)) {
     throw ModelError("the attribute inertia of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be above zero; given: '" + text_of(child, "inertia") +
                      "'");
   }
-  if (reaction && std::abs(parsed.rate[i]) > parsed.largest_rate[i]) {
+  if (is_reaction_wheel && std::abs(parsed.rate[i]) > parsed.largest_rate[i]) {
     throw ModelError("the attribute rate of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be within largest_rate, " +
                      std::to_string(parsed.largest_rate[i]) +
                      "; given: " + std::to_string(parsed.rate[i]));
   }
   if (!(spinning.inertia[i] > 0.0)) return;
-  if (!reaction && !(parsed.thrust_constant[i] > 0.0)) {
+  if (!is_reaction_wheel && !(parsed.thrust_constant[i] > 0.0)) {
     throw ModelError("an <" + element_name +
                      "> with the attribute inertia needs thrust_constant, from which its rate "
                      "follows, or the kind " +
@@ -258,17 +258,17 @@ AngleColumns angle_columns(const ptree& element, const std::string& element_name
 
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names) {
   const auto owner = [](const std::string& input) { return input.substr(0, input.find('/')); };
-  std::vector<std::size_t> match;
+  std::vector<std::size_t> matches;
   bool exists = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     exists = exists || names[i] == name || owner(names[i]) == name;
-    if (owner(names[i]) == owner(name)) match.push_back(i);
+    if (owner(names[i]) == owner(name)) matches.push_back(i);
   }
-  return exists ? match : std::vector<std::size_t>();
+  return exists ? matches : std::vector<std::size_t>();
 }
 
 std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
-  const std::string tag = "vms_ph_allocation", input = "input";
+  const std::string tag = "vms_ph_allocation", input_tag = "input";
   const auto element = element_of(urdf, tag);
   if (!element) {
     if (!element_of(urdf, "vms_ph_actuators")) return std::nullopt;
@@ -277,65 +277,65 @@ std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
         "plugins read: publish what 'ros2 run vms_ph describe ROBOT --ros2-control TAG' prints, or "
         "remove the element for a base that makes any wrench");
   }
-  const auto m = static_cast<Eigen::Index>(element->count(input));
+  const auto m = static_cast<Eigen::Index>(element->count(input_tag));
   const Eigen::Index b = text_of(*element, "base") == "planar" ? 3 : 6;
   Eigen::MatrixXd matrix(b, m);
   Eigen::VectorXd lower(m), upper(m);
   ActuatorInputs parsed;
   SpinningParts spinning;
-  for (Eigen::VectorXd* child :
+  for (Eigen::VectorXd* values :
        {&spinning.inertia, &parsed.rate, &parsed.thrust_constant, &parsed.time_constant,
         &parsed.dead_zone, &parsed.loss_ratio, &parsed.friction, &parsed.largest_rate,
         &parsed.torque_constant, &parsed.resistance}) {
-    child->resize(m);
+    values->resize(m);
   }
   parsed.reaction.resize(static_cast<std::size_t>(m));
   spinning.axis = spinning.quarter_axis = Eigen::Matrix3Xd::Zero(3, m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : *element) {
-    if (name != input) continue;
-    matrix.col(i) = numbers(child, input, "column", b);
-    lower[i] = number(child, input, "lower");
-    upper[i] = number(child, input, "upper");
+    if (name != input_tag) continue;
+    matrix.col(i) = numbers(child, input_tag, "column", b);
+    lower[i] = number(child, input_tag, "lower");
+    upper[i] = number(child, input_tag, "upper");
     parsed.names.push_back(child.get<std::string>("<xmlattr>.name", std::to_string(i)));
-    parsed.thrust_constant[i] = nonnegative_number(child, input, "thrust_constant");
-    parsed.time_constant[i] = nonnegative_number(child, input, "time_constant");
-    parsed.dead_zone[i] = nonnegative_number(child, input, "dead_zone");
-    parsed.loss_ratio[i] = nonnegative_number(child, input, "loss_ratio");
-    parsed.friction[i] = nonnegative_number(child, input, "friction");
-    parsed.largest_rate[i] =
-        nonnegative_number(child, input, "largest_rate", std::numeric_limits<double>::infinity());
-    parsed.torque_constant[i] = nonnegative_number(child, input, "torque_constant");
-    parsed.resistance[i] = nonnegative_number(child, input, "resistance");
-    read_spin(child, input, i, parsed, spinning);
+    parsed.thrust_constant[i] = nonnegative_number(child, input_tag, "thrust_constant");
+    parsed.time_constant[i] = nonnegative_number(child, input_tag, "time_constant");
+    parsed.dead_zone[i] = nonnegative_number(child, input_tag, "dead_zone");
+    parsed.loss_ratio[i] = nonnegative_number(child, input_tag, "loss_ratio");
+    parsed.friction[i] = nonnegative_number(child, input_tag, "friction");
+    parsed.largest_rate[i] = nonnegative_number(child, input_tag, "largest_rate",
+                                                std::numeric_limits<double>::infinity());
+    parsed.torque_constant[i] = nonnegative_number(child, input_tag, "torque_constant");
+    parsed.resistance[i] = nonnegative_number(child, input_tag, "resistance");
+    read_spin(child, input_tag, i, parsed, spinning);
     ++i;
   }
   Eigen::VectorXd weights = numbers(*element, tag, "weights", b);
   if (!(weights.minCoeff() > 0.0) || !weights.allFinite()) {
     throw ModelError("the attribute weights of <" + tag + "> must be positive");
   }
-  AngleColumns columns = angle_columns(*element, input, parsed.names, matrix);
+  AngleColumns columns = angle_columns(*element, input_tag, parsed.names, matrix);
   return BaseActuators{std::move(parsed),
                        vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
                        std::move(weights), std::move(spinning), std::move(columns)};
 }
 
 std::optional<vms_ph::Fluid> parse_fluid(const std::string& urdf) {
-  const std::string tag = "vms_ph_fluid", part = "body";
+  const std::string tag = "vms_ph_fluid", body_tag = "body";
   const auto element = element_of(urdf, tag);
   if (!element) return std::nullopt;
   vms_ph::Fluid fluid;
   fluid.density = number(*element, tag, "density");
   for (const auto& [name, child] : *element) {
-    if (name != part) continue;
+    if (name != body_tag) continue;
     vms_ph::ImmersedBody body;
     body.link = child.get<std::string>("<xmlattr>.link", "");
     body.added_mass = Eigen::Map<const Eigen::Matrix<double, 6, 6>>(
-        numbers(child, part, "added_mass", 36).data());
-    body.volume = number(child, part, "volume");
-    body.centre_of_buoyancy = numbers(child, part, "centre_of_buoyancy", 3);
-    body.linear_drag = numbers(child, part, "linear_drag", 6);
-    body.quadratic_drag = numbers(child, part, "quadratic_drag", 6);
+        numbers(child, body_tag, "added_mass", 36).data());
+    body.volume = number(child, body_tag, "volume");
+    body.centre_of_buoyancy = numbers(child, body_tag, "centre_of_buoyancy", 3);
+    body.linear_drag = numbers(child, body_tag, "linear_drag", 6);
+    body.quadratic_drag = numbers(child, body_tag, "quadratic_drag", 6);
     fluid.bodies.push_back(body);
   }
   return fluid;

@@ -29,14 +29,14 @@ class Sampling {
     const double fraction = intervals_since_epoch - intervals + stamp.nanosec * 1e-9 * rate_;
     const auto slot = static_cast<std::int64_t>(intervals) +
                       static_cast<std::int64_t>(std::floor(fraction + 1e-6));
-    const bool is_new = slot != slot_;
-    slot_ = slot;
+    const bool is_new = slot != last_slot_;
+    last_slot_ = slot;
     return is_new;
   }
 
  private:
   double rate_;
-  std::int64_t slot_ = -1;
+  std::int64_t last_slot_ = -1;
 };
 
 template <typename Message>

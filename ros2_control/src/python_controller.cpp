@@ -52,7 +52,7 @@ class PythonController final : public ControllerShell {
                                                                  robot.base_actuated);
   }
 
-  std::string log(const vms_ph::Controller& law) const override {
+  std::string log_text(const vms_ph::Controller& law) const override {
     return static_cast<const vms_ph::GravityCompensatingFallback&>(law).law().log();
   }
 

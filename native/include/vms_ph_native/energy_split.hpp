@@ -33,9 +33,9 @@ class EnergySplit {
   Model model_;
   Evaluation d_;
   Matrix3V jacobian_;
-  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> weighted_;
-  Cholesky factor_;
-  Cholesky mobility_;
+  Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> jt_columns_;
+  Cholesky inertia_factor_;
+  Cholesky mobility_factor_;
   Energies energies_;
 };
 
@@ -66,8 +66,8 @@ class PowerAudit {
   /// A sample that is not finite has no powers; its time is added to the next finite sample.
   /// @param energy  total, J.
   /// @param dt      since the last sample, s.
-  const PowerBalance& add(const RobotState& state, const Command& before, const Command& after,
-                          double energy, double dt) noexcept;
+  const PowerBalance& add(const RobotState& state, const Command& held_command,
+                          const Command& new_command, double energy, double dt) noexcept;
 
  private:
   struct PortPowers {
@@ -78,7 +78,7 @@ class PowerAudit {
   int b_, n_;
   Eigen::VectorXd damping_;
   bool is_started_ = false;
-  double first_energy_ = 0.0, dissipated_ = 0.0;
+  double first_energy_ = 0.0, last_dissipated_ = 0.0;
   double skipped_time_ = 0.0;  // time of samples that were not finite, s
   PortPowers last_powers_{0.0, 0.0};
   PowerBalance balance_;

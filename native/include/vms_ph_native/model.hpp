@@ -178,7 +178,7 @@ class Model {
 
   /// Size of the base's part of a configuration, 0, 4 or 7, and of its positions, 0, 2 or 3.
   int base_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 4 : 7; }
-  int base_positions() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 2 : 3; }
+  int base_linear_size() const { return base_ == Base::fixed ? 0 : b_ == 3 ? 2 : 3; }
 
   /// Whether q has the right size and finite entries, and every rotation in it is normalised.
   bool is_configuration(const ConstVector& q) const noexcept;

@@ -18,8 +18,8 @@
 namespace vms_ph {
 
 /// The smallest singular value of a Jacobian, of as many as it has rows or columns, whatever is
-/// less; `square` and `eigen` are workspaces.
-double smallest_singular_value(const Matrix6V& jacobian, MatrixV& square,
+/// less; `gram` and `eigen` are workspaces.
+double smallest_singular_value(const Matrix6V& jacobian, MatrixV& gram,
                                SymmetricEigen& eigen) noexcept;
 
 /// The pose of a frame as a task, in its own axes; see vms_ph_controllers/laws/pose_ida_pbc.py.
@@ -47,9 +47,9 @@ class PoseMotion {
   void invert_mobility() noexcept;
 
   const int nv_;
-  MatrixV gram_, mobility_;
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> inverse_;
-  VectorV null_velocity_, task_velocity_, force_;
+  MatrixV scratch_, mobility_;
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> mass_inverse_jt_;
+  VectorV null_velocity_, task_velocity_, coriolis_force_;
   SymmetricEigen eigen_, mobility_eigen_;
 };
 
@@ -82,8 +82,8 @@ class PoseEffort {
  public:
   using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-  /// @param velocities  number of velocities of the law; wheels may leave fewer than the robot has.
-  explicit PoseEffort(const Model& model, Eigen::Index velocities);
+  /// @param velocity_count  of the law; wheels may leave fewer than the robot has.
+  explicit PoseEffort(const Model& model, Eigen::Index velocity_count);
   explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
   /// Restart where the pose is that of the reference.
@@ -157,7 +157,7 @@ class PoseEffort {
   PosePotential potential_;
   Pose error_ = Pose::Identity();
   Eigen::Matrix3d axes_ = Eigen::Matrix3d::Identity();  // of the reference
-  Eigen::Vector3d rate_ = Eigen::Vector3d::Zero();      // of the reference, in its axes
+  Eigen::Vector3d omega_ = Eigen::Vector3d::Zero();     // of the reference, in its axes
   double rotation_power_ = 0.0;
   Matrix6 scratch_ = Matrix6::Zero();
   MatrixV null_projector_, null_stiffness_;

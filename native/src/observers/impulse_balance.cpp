@@ -42,7 +42,7 @@ void NoiseModel::check() const {
 VectorV NoiseModel::stacked(const Model& model, double linear, double angular, double joints) {
   VectorV result = VectorV::Constant(model.nv(), joints);
   result.head(model.b()).setConstant(angular);
-  result.head(model.base_positions()).setConstant(linear);
+  result.head(model.base_linear_size()).setConstant(linear);
   return result;
 }
 
@@ -67,7 +67,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
       drift_change_(VectorV::Zero(model.nv())),
       curvature_(drift_change_),
       systematic_error_(drift_change_),
-      rate_(drift_change_),
+      force_(drift_change_),
       inertia_(MatrixV::Zero(model.nv(), model.nv())),
       scaled_inertia_(inertia_),
       connection_(MatrixBN::Zero(model.b(), model.n())) {
@@ -79,7 +79,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
   impulse_.effort_noise = inertia_;
 }
 
-void ImpulseBalance::restart() noexcept { has_last_ = has_curvature_ = false; }
+void ImpulseBalance::restart() noexcept { has_last_ = has_drift_change_ = false; }
 
 void ImpulseBalance::decouple(Evaluation& d, MatrixV& columns) const noexcept {
   if (!decoupled_) return;
@@ -97,18 +97,18 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
     return nullptr;
   }
   const bool has_last = has_last_;
-  latest_ = 1 - latest_;
-  EndTerms &current = ends_[latest_], &last = ends_[1 - latest_];
+  latest_index_ = 1 - latest_index_;
+  EndTerms &current = ends_[latest_index_], &last = ends_[1 - latest_index_];
   current.d.set(q, v);
   compute_terms(current);
   has_last_ = true;
   if (!has_last) return nullptr;
   ExternalImpulse& result = impulse_;
-  result.is_first = !has_curvature_;
+  result.is_first = !has_drift_change_;
   curvature_ = current.drift - last.drift - drift_change_;
   if (result.is_first) curvature_.setZero();
   drift_change_ = current.drift - last.drift;
-  has_curvature_ = true;
+  has_drift_change_ = true;
   result.d = &current.d;
   result.dt = dt;
   result.start_covariance = &last.covariance;
@@ -118,20 +118,20 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   systematic_error_ = noise_.friction_error * result.friction.cwiseAbs();
   systematic_error_.tail(model_.n()).array() += noise_.torque_error;
   if (noise_.model_error > 0.0) {
-    rate_ = (current.d.momentum() - last.d.momentum()) / dt;
+    force_ = (current.d.momentum() - last.d.momentum()) / dt;
     for (EndTerms* end : {&last, &current}) {
-      add_product(transposed(end->d.C()), end->d.v(), rate_, -0.5);
-      rate_ += 0.5 * end->d.g();
+      add_product(transposed(end->d.C()), end->d.v(), force_, -0.5);
+      force_ += 0.5 * end->d.g();
     }
-    systematic_error_ += noise_.model_error * rate_.cwiseAbs();
+    systematic_error_ += noise_.model_error * force_.cwiseAbs();
   }
-  rate_ = effort;
+  force_ = effort;
   if (decoupled_) {
     const int b = model_.b(), n = model_.n();
     connection_ = 0.5 * (last.d.A() + current.d.A());
-    add_product(transposed(connection_), rate_.head(b), rate_.tail(n), -1.0);
-    const MatrixBN sizes = connection_.cwiseAbs();
-    add_product(transposed(sizes), systematic_error_.head(b), systematic_error_.tail(n));
+    add_product(transposed(connection_), force_.head(b), force_.tail(n), -1.0);
+    const MatrixBN abs_connection = connection_.cwiseAbs();
+    add_product(transposed(abs_connection), systematic_error_.head(b), systematic_error_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
     MatrixV& effort_noise = result.effort_noise;
     effort_noise.setZero();
@@ -147,8 +147,8 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   } else {
     result.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
-  rate_ += 0.5 * (last.drift + current.drift);
-  result.value = current.momentum - last.momentum - dt * rate_;
+  force_ += 0.5 * (last.drift + current.drift);
+  result.value = current.momentum - last.momentum - dt * force_;
   result.systematic = dt * (systematic_error_ + curvature_.cwiseAbs() / 12.0);
   return &result;
 }
@@ -172,16 +172,16 @@ void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
   if (decoupled_) {
     const MatrixBN& connection = d.A();
     // The rate of A^T p, of which the locked velocity has the part dM/dt A.
-    curvature_.head(b) = d.v().head(b);
-    add_product(connection, d.v().tail(n), curvature_.head(b));
-    multiply(MatrixView(coriolis).left_columns(b), curvature_.head(b), rate_);
-    add_product(MatrixView(coriolis).top_rows(b).transposed(), curvature_.head(b), rate_);
-    const VectorB difference = rate_.head(b) - end.drift.head(b);
-    add_product(transposed(connection), difference, end.drift.tail(n));
-    end.drift.tail(n) -= rate_.tail(n);
+    VectorB locked_velocity = d.v().head(b);
+    add_product(connection, d.v().tail(n), locked_velocity);
+    multiply(MatrixView(coriolis).left_columns(b), locked_velocity, force_);
+    add_product(MatrixView(coriolis).top_rows(b).transposed(), locked_velocity, force_);
+    const VectorB base_drift_difference = force_.head(b) - end.drift.head(b);
+    add_product(transposed(connection), base_drift_difference, end.drift.tail(n));
+    end.drift.tail(n) -= force_.tail(n);
     add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
-    const MatrixView base_mass = MatrixView(d.M()).top_rows(b);
-    add_product(transposed(connection), base_mass, inertia_.bottomRows(n), -1.0);
+    const MatrixView M_base_rows = MatrixView(d.M()).top_rows(b);
+    add_product(transposed(connection), M_base_rows, inertia_.bottomRows(n), -1.0);
   }
   scaled_inertia_ = inertia_;
   for (int k = 0; k < model_.nv(); ++k) scaled_inertia_.col(k) *= velocity_variance_[k];
@@ -237,11 +237,11 @@ WrenchMap::WrenchMap(const ImpulseBalance& balance, double force, double moment,
       weighted_map_(wrench_map_),
       information_(MatrixV::Zero(prior_information_.size(), prior_information_.size())),
       covariance_(information_) {
-  const int linear = wind_size_ > 0 ? balance.model().base_positions() : 0;
+  const int linear_size = wind_size_ > 0 ? balance.model().base_linear_size() : 0;
   prior_information_.head(3).setConstant(force);
   prior_information_.segment(3, 3).setConstant(moment);
   prior_information_.tail(wind_size_).setConstant(wind_moment);
-  prior_information_.segment(6, linear).setConstant(wind_force);
+  prior_information_.segment(6, linear_size).setConstant(wind_force);
   prior_information_ = prior_information_.cwiseMax(kMinWrenchDeviation).cwiseAbs2().cwiseInverse();
 }
 

@@ -89,9 +89,9 @@ class ImpulseBalance {
   VectorV viscous_, coulomb_;  // (n,); empty without friction
   const VectorV velocity_variance_, effort_variance_;
   EndTerms ends_[2];
-  int latest_ = 0;
-  bool has_last_ = false, has_curvature_ = false;
-  VectorV drift_change_, curvature_, systematic_error_, rate_;
+  int latest_index_ = 0;
+  bool has_last_ = false, has_drift_change_ = false;
+  VectorV drift_change_, curvature_, systematic_error_, force_;
   MatrixV inertia_, scaled_inertia_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;
