@@ -9,7 +9,7 @@ Joints are matched by name, never by index.
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -184,17 +184,6 @@ def _finite_rows(table: Table, columns: Iterable[int]) -> npt.NDArray[np.bool_]:
     return is_finite
 
 
-def covered(times: Any, stamps: Any) -> npt.NDArray[np.bool_]:
-    """Return whether stamps (N,) lie between times that follow each other without a pause."""
-    next_rows, is_row = _first_rows(times, stamps)
-    if len(times) < 2:
-        return is_row
-    period = np.diff(times)
-    longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
-    is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
-    return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
-
-
 def _first_rows(times: Array, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
     """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
     rows = np.searchsorted(times, stamps - _STAMP_TOLERANCE)
@@ -250,7 +239,14 @@ class AlignedSeries:
         """Return whether stamps (N,) lie between rows of numbers that follow without a pause."""
         table = self.series.table
         is_known = _finite_rows(table, range(len(table.columns) - 1))
-        return covered(self._times[is_known[self._order]], stamps)
+        times = self._times[is_known[self._order]]
+        next_rows, is_row = _first_rows(times, stamps)
+        if len(times) < 2:
+            return is_row
+        period = np.diff(times)
+        longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
+        is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
+        return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
 
     def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""

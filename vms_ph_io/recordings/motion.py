@@ -22,13 +22,12 @@ from vms_ph_dynamics.identification.effort_meaning import (
 from vms_ph_dynamics.identification.torque import effort_lag
 
 from .base_states import BaseStates, in_world_axes
-from .clock_order import ClockOrder, clock_order
+from .clock_order import GAP_PERIODS, ClockOrder, clock_order
 from .conditioning import Conditioning
 from .joint_signals import (
     AlignedSeries,
     JointSignals,
     Signals,
-    covered,
     find_sources,
     gapless,
     unused_notes,
@@ -55,8 +54,11 @@ _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found f
 _MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
 # Speed that any robot may reach, and a step that is no jump, rad/s and rad or m/s and m.
 _USUAL_SPEED, _USUAL_STEP = 5.0, 0.05
-_SMALL_MISFIT = 0.03  # share of the required efforts, below which no lag of them is sought
+_SMALL_MISFIT = 0.003  # share of the required efforts, below which no lag of them is sought
+# Error that a lag leaves at most, of that of friction alone and of that without the lag.
+_NULL_SHARE, _LAG_FREE_SHARE = 0.5, 0.8
 _SHORTEST_LAG = 0.015  # s, of efforts, that is found without doubt
+_LONGEST_LINE = 0.15  # s without efforts that a line bridges: a movement hardly ends as soon
 _MAX_LAG_SAMPLES = 4000  # samples from which it is found
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
@@ -156,25 +158,29 @@ class RecordedMotion:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
-        # Where efforts were recorded later, none are known at one end.
-        head, tail = (round(max(0.0, s * self._effort_lag) * self._rate) for s in (-1.0, 1.0))
+        tail = round(self._effort_lag * self._rate)  # of which no efforts are known
         for first, stop in self.order.segments:
-            origin = begin = first + head
+            begin = first
             while begin < stop - tail:
                 end = min(begin + size, stop - tail)
-                start = max(begin - 1, origin)
+                start = max(begin - 1, first)
                 if end - start > 1 or stop - first == 1:
                     samples = self._samples(start, end, first, stop)
-                    yield Block(samples, begin > origin, self._port_energies_at(start, end))
+                    yield Block(samples, begin > first, self._port_energies_at(start, end))
                 begin = end
 
     def _leave_out_incomplete(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
-        order, times = self.order, np.round(1e9 * self.order.t)
+        order = self.order
         is_known, has_effort = self._signals.known(0), self._signals.known(2)
         if not is_known.all():
             self._notes.append(f"{int((~is_known).sum())} samples without positions were left out")
-        covered_times = {f"the effort on {self._main.name}": covered(times[has_effort], times)}
+        edges = np.flatnonzero(np.diff(has_effort, prepend=True, append=True)).reshape(-1, 2)
+        longest = max(_LONGEST_LINE, GAP_PERIODS / max(order.rate, 1e-9))
+        for a, b in edges:
+            duration = order.t[min(b, len(order.t) - 1)] - order.t[max(a - 1, 0)]
+            has_effort[a:b] = duration < longest
+        covered_times = {f"the effort on {self._main.name}": has_effort}
         # Where a clock was set back, stamps passed twice do not tell which rows are meant.
         is_twice = np.zeros(len(order.t), dtype=bool)
         for k in np.flatnonzero(np.diff(order.stamps) < 0):
@@ -369,10 +375,11 @@ class RecordedMotion:
         others = [s for s in self._used_series if s is not self._port_energies]
         meaning = self._meaning(samples, effort, is_measured)
         if meaning is not None and not keeps_velocity and is_measured.all():
-            misfit = meaning.misfit["scaled"][1]
-            if shift := self._lag_of_efforts(samples, effort, misfit):
-                self._effort_lag, effort = shift, shifted(samples.t, effort, shift)
-                meaning = self._meaning(samples, effort, is_measured)
+            lag_of_efforts = self._lag_of_efforts(samples, effort, meaning.misfit["torque"][0])
+            earlier = shifted(samples.t, effort, lag_of_efforts)
+            later_meaning = self._meaning(samples, earlier, is_measured) if lag_of_efforts else None
+            if later_meaning is not None and _explains(later_meaning, meaning):
+                self._effort_lag, effort, meaning = lag_of_efforts, earlier, later_meaning
         defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
         timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
         noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
@@ -441,7 +448,8 @@ class RecordedMotion:
         stride = slice(None, None, max(1, len(samples.t) // _MAX_LAG_SAMPLES))
         signals = [values[stride] for values in (samples.t, samples.q, effort)]
         lag = effort_lag(self.model, *signals) if misfit > _SMALL_MISFIT else 0.0
-        return lag if abs(lag) > max(_SHORTEST_LAG, 2.0 / self._rate) else 0.0
+        # No effort surely comes before what needs it.
+        return lag if lag > max(_SHORTEST_LAG, 2.0 / self._rate) else 0.0
 
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b
@@ -452,6 +460,14 @@ class RecordedMotion:
             velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
         positions = np.concatenate([self._base.noise(samples.q), joint_noise])
         return SampleNoise(positions, velocity, white_noise(effort))
+
+
+def _explains(shifted: EffortMeaning, recorded: EffortMeaning) -> bool:
+    """Return whether a shift makes the efforts fit: as they are, or with gains of one sign."""
+    has_one_sign = bool(np.all(shifted.gains > 0.0) or np.all(shifted.gains < 0.0))
+    readings = {shifted.best, "scaled"} if has_one_sign else {shifted.best}
+    error, before = (min(m.misfit[r][1] for r in readings) for m in (shifted, recorded))
+    return error < _NULL_SHARE * shifted.null and error < _LAG_FREE_SHARE * before
 
 
 def _plausible(values: Array) -> Array:

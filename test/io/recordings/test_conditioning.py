@@ -162,6 +162,31 @@ def test_the_meaning_of_efforts_is_found_by_what_fits_and_used_when_chosen(
         MotionOptions(effort="current")
 
 
+@pytest.mark.parametrize("lag", [0.02, 0.05])
+def test_short_lags_of_efforts_are_found_though_gains_and_friction_could_hide_them(
+    lag: float, panda: VMSModel, tmp_path: Path
+) -> None:
+    slow = excited(panda, 4.0, 200.0)
+    late = [np.interp(slow.t - lag, slow.t, effort) for effort in slow.effort.T]
+    found = motion_of(slow.changed(effort=np.transpose(late)), panda, tmp_path).conditioning
+    assert found.effort_lag == pytest.approx(lag, abs=0.003)
+
+
+@pytest.mark.parametrize("kind", ["earlier", "other zero", "other joints"])
+def test_no_lag_of_efforts_is_found_that_leaves_them_contradicted_or_comes_before_the_motion(
+    kind: str, panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    zero, order = np.zeros(7), [1, 0, 3, 2, 4, 5, 6]
+    zero[1] = 0.5 * np.pi
+    early = np.transpose([np.interp(known.t + 0.1, known.t, e) for e in known.effort.T])
+    wrong = {
+        "earlier": known.changed(effort=early),
+        "other zero": known.changed(q=known.q + zero),
+        "other joints": known.changed(q=known.q[:, order], v=known.v[:, order]),
+    }[kind]
+    assert motion_of(wrong, panda, tmp_path).conditioning.effort_lag == 0.0
+
+
 def test_efforts_that_follow_the_motion_later_are_shifted(
     panda: VMSModel, known: Known, tmp_path: Path
 ) -> None:

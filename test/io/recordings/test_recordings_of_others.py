@@ -428,9 +428,9 @@ def test_efforts_that_are_no_numbers_for_a_while_are_interpolated_and_named(
     known: Known, panda: VMSModel, tmp_path: Path
 ) -> None:
     effort = known.effort.copy()
-    effort[100:109, 1] = np.nan
+    effort[100:110, 1] = np.nan
     found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
-    assert "the effort of panda_joint2 is not a number in 1.8 % of the samples" in statements(found)
+    assert "the effort of panda_joint2 is not a number in 2 % of the samples" in statements(found)
     assert abs(missing(found)) < 4 * SMALL
 
 
