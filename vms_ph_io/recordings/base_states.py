@@ -118,11 +118,18 @@ class BaseStates:
         axes: dict[str, str] = {}
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
         for name, part in _TWIST_PARTS.items():
-            size = float((slope[:, part] ** 2).sum())
-            if size < rows * STANDSTILL**2:
+            if float((slope[:, part] ** 2).sum()) < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
             candidates = twist[:, part], _in_base_axes(pose[:, 3:], twist[:, part])
-            body, world = (float(((v - slope[:, part]) ** 2).sum()) / size for v in candidates)
+            body, world = (_misfit(v, slope[:, part]) for v in candidates)
+            # The order of numbers of Eigen's constructor, MuJoCo and others.
+            turned = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
+            if name == "angular" and _misfit(twist[:, part], turned) < 0.1 * min(body, 1.0):
+                text = f"the angular twist on {topic} follows the quaternions as w, x, y, z, and "
+                text += (
+                    "not as x, y, z, w: record them so, or name their columns so in a column map"
+                )
+                raise RecordingError(text)
             if world < _MISFIT_RATIO * body:
                 axes[name] = "world"
                 self.notes.append(
@@ -155,6 +162,10 @@ def moving_root(recording: Recording, model: VMSModel) -> str:
             if np.max(np.ptp(pose, axis=0)) > 0.0:
                 return root
     return ""
+
+
+def _misfit(twist: Array, slope: Array) -> float:
+    return float(((twist - slope) ** 2).sum() / max((slope**2).sum(), 1e-300))
 
 
 def _with_continuous_signs(pose: Array) -> Array:

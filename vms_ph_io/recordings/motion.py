@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.energy.energy_path import generalised_forces
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 from vms_ph_dynamics.identification.effort_meaning import (
     MEANINGS,
@@ -372,6 +373,7 @@ class RecordedMotion:
                     f"the wrench on {wrench.series.name} is not recorded in {100 * share:.3g} % of "
                     f"the time; it is taken as zero at {port} there"
                 )
+        notes += self._reversed_wrenches(samples, is_measured)
         others = [s for s in self._used_series if s is not self._port_energies]
         meaning = self._meaning(samples, effort, is_measured)
         if meaning is not None and not keeps_velocity and is_measured.all():
@@ -428,6 +430,29 @@ class RecordedMotion:
         if any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, is_measured)
+
+    def _reversed_wrenches(
+        self, samples: MotionSamples, is_measured: npt.NDArray[np.bool_]
+    ) -> list[str]:
+        """Return that wrenches may be reversed, where the balances of the joints show it."""
+        model, b = self.model, self.model.b
+        frames = [f for f, wrench in samples.wrenches.items() if f != "base" and wrench.any()]
+        is_useless = not samples.torque.any() or len(samples) < MARGIN or model.fluid is not None
+        if not frames or is_useless:
+            return []
+        arrays = samples.t, samples.q, samples.v, samples.torque
+        t, q, v, effort = (x[:_MAX_LAG_SAMPLES].copy() for x in arrays)
+        force, misfits = np.zeros_like(effort), []
+        for frame in frames:
+            wrench, number = samples.wrenches[frame], model.frame_id(frame)
+            force += generalised_forces(model, q, wrench, number)[:, b:]
+        for acting in (effort + force, effort - force):
+            meaning = effort_meaning(model, t, q, v, acting, is_measured)
+            misfits.append(meaning.misfit["torque"][1])
+        text = f"the wrench at {', '.join(frames)} looks reversed, as that of the robot on its "
+        text += f"surroundings: its negative leaves {100 * misfits[1]:.0f} % of the momentum "
+        text += f"balances open, it {100 * misfits[0]:.0f} %; give its negative"
+        return [text] if misfits[1] < _NULL_SHARE * misfits[0] else []
 
     def _check_axes(self, samples: MotionSamples) -> None:
         """Refuse a flight whose wrench carries the weight downwards: its axes are NED and FRD."""

@@ -15,6 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from vms_ph_dynamics import Array, StandardForm, VMSModel, VmsPhError, integrate
+from vms_ph_dynamics.energy.energy_path import generalised_forces
 from vms_ph_io import audit, robots
 from vms_ph_io.recordings import RecordingError, read_recording
 
@@ -259,6 +260,7 @@ def moving_bag(
     used: slice,
     without_twist: slice = slice(0, 0),
     topics: tuple[str, ...] = ("/odom",),
+    order: tuple[int, ...] = (3, 4, 5, 6),
 ) -> Path:
     model, times, q, v = drifting
     types = STORE.types
@@ -276,7 +278,7 @@ def moving_bag(
         vector, point = types["geometry_msgs/msg/Vector3"], types["geometry_msgs/msg/Point"]
         twist = types["geometry_msgs/msg/Twist"](vector(*linear), vector(*angular))
         pose = types["geometry_msgs/msg/Pose"](
-            point(*q[k, :3]), types["geometry_msgs/msg/Quaternion"](*q[k, 3:7])
+            point(*q[k, :3]), types["geometry_msgs/msg/Quaternion"](*q[k, order])
         )
         zero = np.zeros(36)
         odometry = types["nav_msgs/msg/Odometry"](
@@ -410,6 +412,14 @@ def test_two_robots_on_one_topic_are_refused(known: Known, panda: VMSModel, tmp_
         audit(write(tmp_path / "bag", messages), panda)
 
 
+def test_quaternions_whose_first_number_is_w_are_refused(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    path = moving_bag(tmp_path / "bag", drifting, False, slice(0, 401), order=(6, 3, 4, 5))
+    with pytest.raises(RecordingError, match="quaternions as w, x, y, z, and not as x, y, z, w"):
+        audit(path, drifting[0])
+
+
 def test_commands_are_not_taken_for_states(known: Known, panda: VMSModel, tmp_path: Path) -> None:
     messages: list[tuple[int, str, object]] = []
     for k, (s, q, v, effort) in enumerate(
@@ -491,3 +501,18 @@ def test_a_wrench_without_a_frame_is_named_with_its_remedy(
     assert f"{text} (choose its frame by --topic wrench.FRAME=/ft)" in statements(
         audit(path, panda)
     )
+
+
+def test_a_wrench_of_the_robot_on_its_surroundings_looks_reversed(
+    panda: VMSModel, tmp_path: Path
+) -> None:
+    known = excited(panda, 1.0, 500.0)
+    force, wrench = 30.0 * np.sin(9.0 * known.t), np.zeros((len(known.t), 6))
+    wrench[:, 0] = force
+    acting = generalised_forces(panda, known.q, wrench, panda.frame_id("panda_link8"))
+    known = known.changed(effort=known.effort - acting)
+    right = audit(bag_with_wrench(tmp_path / "right", known, force), panda)
+    assert abs(missing(right)) < 4 * SMALL
+    assert "looks reversed" not in statements(right)
+    found = audit(bag_with_wrench(tmp_path / "reversed", known, -force), panda)
+    assert "the wrench at panda_link8 looks reversed" in statements(found)
