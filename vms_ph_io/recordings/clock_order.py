@@ -21,6 +21,7 @@ SHORTEST_GAP = 0.02
 
 _RESET = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
 _MIN_RUN = 5  # samples that pass again over times, from which a clock was set back
+_RUN_BEFORE, _DISORDER = 12, 0.05  # samples before, and share out of order where stamps are noisy
 
 
 @dataclass(frozen=True)
@@ -129,11 +130,12 @@ def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
         run = continuous[k:stop]
         count = int(np.searchsorted(run, latest, side="right"))
         # Late messages fill a hole; where a clock was set back, times are passed twice.
-        times = continuous[max(k - 4 * count, 0) : k]
+        times = continuous[max(k - 4 * max(count, _RUN_BEFORE), 0) : k]
         twice = np.count_nonzero((times > run[0]) & (times < run[max(count, 1) - 1]))
         before, again = (table.rows(j, j + count) for j in (max(k - count, 0), k))
         is_copy = np.array_equal(before, again, equal_nan=True)
         is_again = count >= _MIN_RUN and 4 * twice >= count and not is_copy
+        is_again &= np.count_nonzero(np.diff(times) < 0) < _DISORDER * len(times)
         if steps[k - 1] < -_RESET or is_again:
             continuous[k:] += latest + 10 * int(np.median(np.abs(steps))) - continuous[k]
             reset_times.append(int(continuous[k]))

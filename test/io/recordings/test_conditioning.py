@@ -281,6 +281,15 @@ def test_late_messages_and_copies_are_not_those_of_a_clock_that_was_set_back() -
     assert (len(copied.rows), copied.repeated, copied.reset_times) == (150, 50, ())
 
 
+def test_stamps_that_are_noisier_than_a_period_are_not_those_of_a_clock_that_was_set_back(
+    rng: np.random.Generator,
+) -> None:
+    table = Table(("log", "x"))
+    stamps = np.arange(20_000) * 1_000_000 + rng.normal(0.0, 3e6, 20_000).astype(np.int64)
+    table.extend(stamps, np.column_stack([np.zeros(20_000), rng.normal(size=20_000)]))
+    assert not clock_order(table).reset_times
+
+
 def test_columns_that_are_sorted_backwards_have_no_times_of_a_log() -> None:
     found = _order_of(list(range(200, 0, -1)))
     assert (found.source, found.out_of_order) == ("stamps", 199)
