@@ -166,10 +166,15 @@ class EnergyGuard(LawWrapper):
             self.law.missed_updates()
         elif command.status is not Status.OK:
             status = command.status
+        clipped = command.energy.clipped_power
+        if guarded.status is not Status.HOLDING:
+            clipped += float((guarded.effort - effort) @ state.v)
+        energy = replace(command.energy, clipped_power=clipped, tank_level=ports.level)
         return replace(
             command,
             wrench_base=guarded.effort[:b],
             torque=guarded.effort[b:],
+            energy=energy,
             status=status,
             reason="; ".join(filter(None, reasons)),
         )

@@ -78,6 +78,10 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
     assert run.certificate.verdict == "kept"
     assert run.certificate.given < 1.0
     assert "budget       1 J" in str(run.certificate)
+    level, clipped = run.control["tank_level"], run.control["clipped_power"]
+    assert 0.0 <= level.min() < 0.5
+    assert level.max() <= 1.0 + 1e-9
+    assert 0 < np.count_nonzero(clipped) <= sum(run.limited.values())  # when it limited
     same = simulate(model, law, 0.3, v=np.full(7, 0.2), guard=EnergyGuard(budget=1.0))
     np.testing.assert_array_equal(same.q, run.q)
 
