@@ -137,11 +137,9 @@ def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], t
     joints = tuple(n.removeprefix("position.") for n in names if n.startswith("position."))
     has_stamps = set(STAMP) <= set(names)
     if not ("time" in names or has_stamps) or not joints:
-        raise RecordingError(
-            f"{path.name} must have the columns time, position.<joint>, velocity.<joint> and "
-            "effort.<joint>, or a column map (--columns), which --propose writes; its columns are "
-            f"{', '.join(names) or 'numbers without names'}"
-        )
+        text = f"{path.name} must have the columns time, position.<joint>, velocity.<joint> and "
+        text += "effort.<joint>, or a column map (--columns), which --propose writes; its columns "
+        raise RecordingError(f"{text}are {', '.join(names) or 'numbers without names'}")
     stamp = Quantity(STAMP, np.array([1.0, 1e-9]))
     quantities = {"time": stamp if has_stamps else Quantity(("time",))}
     for quantity in JOINT_QUANTITIES:

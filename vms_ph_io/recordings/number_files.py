@@ -109,38 +109,27 @@ class TextColumns:
             with suppress(ValueError, IndexError):
                 text, mark = io.BytesIO(b"".join(lines)), self.delimiter or None
                 return np.loadtxt(text, delimiter=mark, ndmin=2, comments=None, usecols=columns)
-        rows = []
-        for line in lines:
-            cells = self._cells(line.decode("utf-8", "replace").strip())
-            if not cells or cells == [""]:
-                continue
-            row = self._row(cells, columns)
-            if row is None:
-                self.damaged_lines += 1
-            else:
-                rows.append(row)
-        return np.array(rows).reshape(-1, len(columns))
+        cells = [self._cells(line.decode("utf-8", "replace").strip()) for line in lines]
+        rows = [self._row(row, columns) for row in cells if row not in ([], [""])]
+        self.damaged_lines += rows.count(None)
+        return np.array([row for row in rows if row is not None]).reshape(-1, len(columns))
 
-    def _row(self, cells: list[str], columns: Sequence[int]) -> list[float] | None:
+    def _row(self, cells: list[str], columns: Sequence[int]) -> list[float | None] | None:
         if len(cells) != self.width and not (len(cells) == self.width + 1 and not cells[-1]):
             return None
-        row = []
-        for column in columns:
-            number = self._number(cells[column])
-            if number is None:
-                name = f"'{self.names[column]}'" if self.names else f"number {column + 1}"
-                text = f"; the first wrong cell is {cells[column][:40]!r} in the column {name}"
-                self._wrong_cell = self._wrong_cell or text
-                return None
-            row.append(number)
+        row = [self._number(cells[column]) for column in columns]
+        if None in row:
+            column = columns[row.index(None)]
+            name = f"'{self.names[column]}'" if self.names else f"number {column + 1}"
+            text = f"; the first wrong cell is {cells[column][:40]!r} in the column {name}"
+            self._wrong_cell = self._wrong_cell or text
+            return None
         return row if any(cells[column] for column in columns) else None
 
     def _number(self, cell: str) -> float | None:
         """Return the number or the time in s that a cell is, or None."""
-        try:
+        with suppress(ValueError):
             return float(cell or "nan")
-        except ValueError:
-            pass
         if self.delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
             return float(cell.replace(",", "."))
         if not _DATE.match(cell):
