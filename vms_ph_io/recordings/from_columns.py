@@ -24,6 +24,7 @@ from .column_map import (
 from .number_files import TextColumns, load_arrays
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
+_Blocks = Iterator[dict[str, Array]]
 _KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
 ARRAY_SUFFIXES = tuple(_KINDS)
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
@@ -54,38 +55,34 @@ def read_columns(
     blocks = source.blocks(quantities, len(joints))
     if column_map.couplings:
         blocks = _coupled(blocks, column_map.coupling(joints))
-    _store(recording, blocks, quantities, joints, column_map.rate)
+    _store(recording, blocks, list(quantities), joints, column_map.rate)
     if not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
 
 
-def _coupled(blocks: Iterator[dict[str, Array]], factors: Array) -> Iterator[dict[str, Array]]:
+def _coupled(blocks: _Blocks, factors: Array) -> _Blocks:
     """Yield blocks with the quantities of joints in place of those of the motors that move them."""
     # The power stays the same. A share of zero of what is not known is no share.
     maps = {"position": factors, "velocity": factors, "effort": np.linalg.inv(factors).T}
     for block in blocks:
         for name in maps.keys() & block.keys():
-            rows = [(np.flatnonzero(np.abs(row) > 1e-12), row) for row in maps[name]]
+            rows = [(np.abs(row) > 1e-12, row) for row in maps[name]]
             block[name] = np.stack([block[name][:, k] @ row[k] for k, row in rows], axis=1)
         yield block
 
 
 def _store(
-    recording: Recording,
-    blocks: Iterator[dict[str, Array]],
-    quantities: Mapping[str, Quantity],
-    joints: tuple[str, ...],
-    rate: float,
+    recording: Recording, blocks: _Blocks, names: list[str], joints: tuple[str, ...], rate: float
 ) -> None:
-    """Add the series of blocks of rows, which have the quantities by name, to a recording."""
+    """Add the series of blocks of rows, which have quantities of these names, to a recording."""
     name = recording.path.name
     recording.joints.append(Series.of(name, names=joints))
     tables = [(recording.joints[0].table, dict.fromkeys(JOINT_QUANTITIES, len(joints)))]
-    if "base_position" in quantities:
+    if "base_position" in names:
         recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
-    for key in (key for key in quantities if key.startswith(WRENCH_PREFIX)):
+    for key in (key for key in names if key.startswith(WRENCH_PREFIX)):
         series = Series.of(name, WRENCH, frame=key.removeprefix(WRENCH_PREFIX))
         recording.wrenches.append(series)
         tables.append((series.table, {key: len(WRENCH)}))
@@ -160,7 +157,7 @@ class _TextSource:
         self._text = _open_text(recording.path, column_map)
         self.names = self._text.names
 
-    def blocks(self, quantities: Mapping[str, Quantity], _n: int) -> Iterator[dict[str, Array]]:
+    def blocks(self, quantities: Mapping[str, Quantity], _n: int) -> _Blocks:
         """Yield the quantities of some rows, each (N, columns)."""
         indices = {k: [_index(c, self._text) for c in q.columns] for k, q in quantities.items()}
         columns = sorted({column for index in indices.values() for column in index})
@@ -211,7 +208,7 @@ class _ArraySource:
         joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
         return {name: Quantity(array=name) for name in names if name in arrays}, joints
 
-    def blocks(self, quantities: Mapping[str, Quantity], joints: int) -> Iterator[dict[str, Array]]:
+    def blocks(self, quantities: Mapping[str, Quantity], joints: int) -> _Blocks:
         """Yield the quantities of all rows, each (N, columns)."""
         sizes = {"time": 1, **BASE_SIZES, **dict.fromkeys(JOINT_QUANTITIES, joints)}
         arrays = {
@@ -263,6 +260,5 @@ class _ArraySource:
             self._recording.notes.append(text.damage_note)
         rows = np.vstack(blocks) if blocks else np.empty((0, len(columns)))
         if quantity.interleaved:
-            row_count = rows.size // size
-            return rows.ravel()[: row_count * size].reshape(row_count, size)
+            return rows.ravel()[: rows.size // size * size].reshape(-1, size)
         return rows

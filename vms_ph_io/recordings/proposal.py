@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from vms_ph_dynamics.identification import effort_meaning as efforts
 from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
-from .column_map import UNITS
+from .column_map import JOINT_QUANTITIES, UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
@@ -42,7 +42,7 @@ _NAMED_UNITS = {
 }  # fmt: skip
 _ANGLE_NAMES = {"rad": "radians", "deg": "degrees", "mrad": "milliradians"}
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_NO_NAMES = "the columns have no names"
+_Groups = dict[str, list[str]]
 _RATE_RANGE = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
 _FIT_SAMPLES = 1200
@@ -59,11 +59,14 @@ _SWEEPS = 8  # through all pairs of columns
 _LOG_MARGIN = 0.7  # of the summed logarithms of the errors of joints, by which an order is the best
 _MAX_ORDER_ERROR = 0.5  # error of an order that is not that of the columns
 _MAX_ZERO_ERROR = 0.2  # error with the zero of a joint turned
+_MAX_ERROR = 0.9  # error of efforts that say more than friction alone
+_SLOPE_SCORE = 0.9  # correlation of columns with the slopes of others
+_MAX_TWIN_ERROR = 0.4  # of desired values from the measured ones
+_REST_SHARE = 0.05  # share of the largest speed below which a joint rests
 _ERROR_RATIO = 0.75  # share of the error with which one reading is clearly better than another
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What speaks for one part of a proposal.
 
     Attributes:
@@ -101,9 +104,8 @@ class Proposal:
         """The column map as YAML, with the evidence as comments."""
         lines = [f"# Proposed for {self.path.name}; check what is not sure."]
         for item in self.evidence:
-            lines.append(f"# {item.part}: {item.text}")
-            if item.question:
-                lines.append(f"#   NOT SURE: {item.question}")
+            question = [f"#   NOT SURE: {item.question}"] if item.question else []
+            lines += [f"# {item.part}: {item.text}", *question]
         content = yaml.safe_dump(self.content, default_flow_style=None, sort_keys=False, width=9999)
         return "\n".join([*lines, content])
 
@@ -118,11 +120,12 @@ class _Columns:
     Attributes:
         values: (N,) by name.
         has_names: whether the names are those of the file.
+        repeated: numbers and names of the columns whose names are those of others as well.
     """
 
     def __init__(self, path: Path) -> None:
         self.values: dict[str, Array] = {}
-        self.has_names = True
+        self.has_names, self.repeated = True, list[tuple[int, str]]()
         self._addresses: dict[str, tuple[str, str | int]] = {}
         """Array of several columns, or empty, and the column as a map names it."""
         if path.suffix in ARRAY_SUFFIXES:
@@ -130,16 +133,18 @@ class _Columns:
                 self._add_array(name, np.asarray(array))
         else:
             text = TextColumns(path)
-            self.has_names = bool(text.names) and len(set(text.names)) == len(text.names)
+            self.has_names = bool(text.names)
             numeric = text.numeric_columns()
             rows = np.vstack(list(text.blocks(no_progress, numeric)))
             for k, column in zip(numeric, rows.T, strict=True):
                 name = text.names[k] if self.has_names else f"column {k + 1}"
-                self._add(name, column, "", name if self.has_names else k + 1)
-        lengths = [len(v) for v in self.values.values()]
+                count = text.names.count(name)
+                self.repeated += [(k + 1, name)] * (count > 1)
+                name += text.names[:k].count(name) * " (again)"
+                self._add(name, column, "", name if count == 1 else k + 1)
+        lengths, values = [len(v) for v in self.values.values()], self.values.items()
         size = max(set(lengths), key=lengths.count, default=0)
-        usable = {n: v for n, v in self.values.items() if len(v) == size and np.isfinite(v).any()}
-        self.values = usable
+        self.values = {n: v for n, v in values if len(v) == size and np.isfinite(v).any()}
         ends = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
         stamp = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
         self._stamp = stamp if all(stamp) else []
@@ -152,11 +157,9 @@ class _Columns:
         array = np.squeeze(array.astype(float))
         if array.ndim == 1:
             self._add(name, array, "", name)
-            return
-        if array.shape[0] < array.shape[1]:
-            array = array.T
-        for k, column in enumerate(array.T, 1):
-            self._add(f"{name}[{k}]", column, name, k)
+        else:
+            for k, column in enumerate(array if len(array) < len(array.T) else array.T, 1):
+                self._add(f"{name}[{k}]", column, name, k)
 
     def _add(self, name: str, values: Array, array: str, column: str | int) -> None:
         self.values[name], self._addresses[name] = values, (array, column)
@@ -172,7 +175,7 @@ class _Columns:
         return {"array": arrays.pop(), **entry} if len(arrays) == 1 else {"columns": list(names)}
 
 
-def propose(path: str | Path, model: VMSModel) -> Proposal:
+def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal:
     """Return a column map for a file of columns: CSV and other text, NPZ, MAT, Parquet.
 
     Everything is decided by names and by what the robot can do: limits, speeds, rates, slopes, and
@@ -182,20 +185,24 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     Args:
         path: of the file.
         model: the robot.
+        changes: whether the order of the columns and the zeros of the joints may change.
 
     Raises:
         RecordingError: the file cannot be read, or has no columns for the positions.
     """
-    proposal, columns = Proposal(Path(path)), _Columns(Path(path))
+    proposal, columns, n = Proposal(Path(path)), _Columns(Path(path)), model.n
     groups, time = _quantity_groups(columns, model, proposal)
     if "position" not in groups:
         text = f"{proposal.path.name} has no {model.n} columns that could be the positions of "
         text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
         raise RecordingError(text)
+    used = {name for names in groups.values() for name in names}
+    if repeated := ", ".join(str(k) for k, name in columns.repeated if name in used):
+        text = f"the columns {repeated} have names that are not theirs alone"
+        proposal.note("names", text, "are they in the order of the others?")
     proposal.content["joints"] = list(model.joint_names)
-    row_count = len(columns.values[groups["position"][0]])
     raw = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
-    t = columns.values[time] if time else np.arange(row_count) * 1.0
+    t = columns.values[time] if time else np.arange(float(len(raw["position"])))
     valid = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
     valid = valid[np.diff(t[valid], prepend=np.nan) != 0.0]  # the first of those of one time
     if len(valid) < 16:
@@ -220,14 +227,20 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     time_unit = _time_unit(proposal, model, time, t + start, period, q) if time else "ms"
     t = (t - t[0]) * _TIME_UNITS[time_unit]
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
-    order = _order(proposal, model, groups["position"], motion)
+    if has_efforts and len(groups["effort"]) > n:
+        first = _effort_block(proposal, model, groups["effort"], motion)
+        groups["effort"] = groups["effort"][first : first + n]
+        motion = motion._replace(effort=effort[:, first : first + n])
+    # Without efforts, the order and the zeros are those of the columns.
+    judged = motion if changes else motion._replace(effort=np.zeros_like(q))
+    order = _order(proposal, model, groups["position"], judged)
     motion = motion.ordered(order)
-    offsets = _zero_offsets(proposal, model, motion)
+    offsets = _zero_offsets(proposal, model, motion) if changes else np.zeros(n)
     if offsets.any():
         motion = motion._replace(q=motion.q + offsets)
         if any(e.part == "joints" and e.question for e in proposal.evidence):
             proposal.evidence = [e for e in proposal.evidence if e.part != "joints"]
-            new_order = _order(proposal, model, groups["position"], motion)
+            new_order = _order(proposal, model, [groups["position"][k] for k in order], motion)
             order, offsets, motion = order[new_order], offsets[new_order], motion.ordered(new_order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
@@ -240,11 +253,14 @@ def propose(path: str | Path, model: VMSModel) -> Proposal:
     ):
         proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": unit}
     if has_efforts:
-        entry = columns.map_entry(groups["effort"])
-        proposal.content["effort"], error = _effort_entry(proposal, entry, model, motion)
+        proposal.content["effort"] = columns.map_entry(groups["effort"])
+        error = _effort_error(proposal, model, motion)
+        # What no reading of the efforts explains was changed in vain.
+        if error >= _MAX_ERROR and (offsets.any() or np.any(order != np.arange(n))):
+            return propose(path, model, changes=False)
         uncertain_parts = {e.part for e in proposal.evidence if e.question}
         if uncertain_parts == {"position"} and error < _MAX_ORDER_ERROR:
-            certain = [replace(e, question="") for e in proposal.evidence]
+            certain = [e._replace(question="") for e in proposal.evidence]
             proposal.evidence = [*certain, Evidence("position", "the efforts confirm them")]
     elif "effort" in raw:
         proposal.content["effort"] = {**columns.map_entry(groups["effort"]), "unit": "N m"}
@@ -293,9 +309,8 @@ class _Motion(NamedTuple):
     def meaning(self, model: VMSModel) -> efforts.EffortMeaning:
         """Return what the efforts are."""
         measured = np.asarray(np.any(self.effort != 0.0, axis=0))
-        return efforts.effort_meaning(
-            model, *self._replace(q=configuration(model, self.q)), measured
-        )
+        motion = self._replace(q=configuration(model, self.q))
+        return efforts.effort_meaning(model, *motion, measured)
 
     def balances(self, model: VMSModel) -> efforts.Balances:
         """Return the momentum balances of the joints."""
@@ -313,9 +328,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def _quantity_groups(
-    columns: _Columns, model: VMSModel, proposal: Proposal
-) -> tuple[dict[str, list[str]], str]:
+def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> tuple[_Groups, str]:
     """Return the columns of each quantity in the order of the joints, and that of the time."""
     names = list(columns.values)
     quantity: dict[str, list[str]] = {}
@@ -335,14 +348,13 @@ def _quantity_groups(
     if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
         text = f"'{time}' increases, and so do {', '.join(times[1:4])}"
         proposal.note("time", text, f"is '{time}' the time?")
-    kinds = ("position", "velocity", "effort")
-    candidates = {kind: _joint_columns(quantity.get(kind, []), model) for kind in kinds}
+    candidates = {kind: _joint_columns(quantity.get(kind, []), model) for kind in JOINT_QUANTITIES}
     groups = {kind: names for kind, names in candidates.items() if names}
     if "position" not in groups:
         names = [n for n in names if n not in (time, *counters)]
         if len(names) % model.n:  # a status never changes
             names = [name for name in names if np.ptp(columns.values[name]) > 0.0]
-        return _by_content(names, columns, model, proposal), time
+        return _by_content(names, columns, model.n, proposal), time
     others = [n for n in names if not any(n in names for names in quantity.values()) and n != time]
     if "effort" not in groups and len(others) >= model.n:
         question = f"are efforts among {', '.join(others[: 2 * model.n])}?"
@@ -354,30 +366,46 @@ def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
     """Return the names of the columns of the joints of the model in its order, or nothing."""
     measured = [n for n in names if not _COMMAND.search(_snake(n))]
     for candidates in (measured, list(names)):
-        by_joint: dict[str, str] = {}
-        for name in candidates:
-            joints = [j for j in model.joint_names if j.lower() in name.lower()]
-            if joints:
-                by_joint.setdefault(max(joints, key=len), name)
-        if len(by_joint) == model.n:
-            return [by_joint[joint] for joint in model.joint_names]
+        named = _named_joints(candidates, model)
         numbers = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
         by_number = {int(digits[-1]): name for name, digits in numbers.items() if digits}
         order = sorted(by_number)
-        if len(order) == model.n and order == list(range(order[0], order[0] + model.n)):
+        is_named = model.n in (len(named), bool(named) * len(candidates))
+        if not is_named and len(order) == model.n == order[-1] - order[0] + 1:
             return [by_number[k] for k in order]
-        if len(candidates) == model.n:
-            return list(candidates)
+        if is_named or len(candidates) == model.n:
+            others = iter([name for name in candidates if name not in named.values()])
+            return [named[k] if k in named else next(others) for k in range(model.n)]
     return []
 
 
-def _by_content(
-    names: Sequence[str], columns: _Columns, model: VMSModel, proposal: Proposal
-) -> dict[str, list[str]]:
-    """Return groups of neighbouring columns of which one has the slopes of another."""
-    n = model.n
-    blocks = [list(names[k : k + n]) for k in range(len(names) - n + 1)]
-    best, best_pair = 0.9, (-1, -1)
+def _named_joints(names: Sequence[str], model: VMSModel) -> dict[int, str]:
+    """Return the columns of the joints, by index, that names of columns surely say.
+
+    A name has that of a joint in it, or more of its words than of those of any other joint; its
+    initials are as good as all its words: ``ELBOW``, or ``SP`` of ``ShoulderPitch``.
+    """
+    found: dict[int, list[str]] = {}
+    words_of = re.compile(r"[a-z]{2,}").findall
+    parts = [[w for w in words_of(_snake(j)) if w != "joint"] for j in model.joint_names]
+    for name in names:
+        words = set(words_of(_snake(name)))
+        shares = [
+            1e3 * len(joint) * (joint.lower() in name.lower()) or
+            len(part) * ("".join(w[0] for w in part) in words) or len(words.intersection(part))
+            for joint, part in zip(model.joint_names, parts, strict=True)
+        ]  # fmt: skip
+        if shares.count(max(shares)) == 1:
+            found.setdefault(shares.index(max(shares)), []).append(name)
+    # Of several that are only likely none is; of several that have the whole name the first is.
+    whole = {k for k, names in found.items() if model.joint_names[k].lower() in names[0].lower()}
+    return {k: names[0] for k, names in found.items() if len(names) == 1 or k in whole}
+
+
+def _by_content(names: list[str], columns: _Columns, n: int, proposal: Proposal) -> _Groups:
+    """Return groups of n neighbouring columns of which one has the slopes of another."""
+    blocks = [names[k : k + n] for k in range(len(names) - n + 1)]
+    best, a, b = 0.0, -1, -1
     if len(blocks) > n:
         stride = max(1, len(columns.values[names[0]]) // 1000)  # slopes above the noise
         rows = np.stack([columns.values[name][::stride] for name in names], axis=1)
@@ -389,49 +417,87 @@ def _by_content(
         block_columns = index[:, None] + np.arange(n)
         for lag in range(len(rows) // 60):
             x, y = slope[: len(rows) - lag], rows[lag:]
-            sizes = [np.sqrt((z**2).sum(axis=0)) for z in (x, y)]
-            correlation = (x.T @ y) / np.maximum(np.outer(*sizes), 1e-300)
-            # Some joints stand still, and some angles are wrapped.
-            score = np.quantile(correlation[block_columns[:, None], block_columns], 0.75, axis=2)
+            sizes = np.outer(*(np.linalg.norm(z, axis=0) for z in (x, y)))
+            correlation = (x.T @ y) / np.maximum(sizes, 1e-300)
+            # Some joints stand still, and some angles are wrapped; all others must be aligned.
+            pairs = correlation[block_columns[:, None], block_columns]
+            score = pairs.mean(axis=2) * (np.quantile(pairs, 0.75, axis=2) > _SLOPE_SCORE)
             score[np.abs(index[:, None] - index) < n] = 0.0
             if score.max() > best:
-                best, best_pair = score.max(), np.unravel_index(score.argmax(), score.shape)
-    if best_pair == (-1, -1):
+                best, (a, b) = score.max(), divmod(int(score.argmax()), len(blocks))
+    if a < 0:
         if len(names) not in (n, 2 * n):
             return {}
         question = "which columns are positions, and which efforts?" if len(names) > n else ""
-        proposal.note("position", _NO_NAMES, question)
-        groups = {"position": list(names[:n])}
-        return groups | ({"effort": list(names[n:])} if len(names) > n else {})
-    a, b = best_pair
+        proposal.note("position", "the columns have no names", question)
+        return {"position": names[:n], **({"effort": names[n:]} if len(names) > n else {})}
     text = f"columns from '{blocks[b][0]}' are the slopes of those from '{blocks[a][0]}'"
     proposal.note("position", text)
-    others = [name for name in names if name not in (*blocks[a], *blocks[b])]
-    groups = {"position": blocks[a], "velocity": blocks[b]}
-    if len(others) >= n:
-        question = "" if len(others) == n else f"which {n} of {', '.join(others)} are efforts?"
-        proposal.note("effort", f"columns from '{others[0]}' are what is left", question)
-        groups["effort"] = others[:n]
+    values = np.stack([columns.values[name] for name in names], axis=1)
+    values = values[np.isfinite(values).all(axis=1)]
+    values -= values.mean(axis=0)
+    # Fourth differences leave nothing of a motion, and all of the noise of a sensor.
+    steps = np.abs(np.diff(values, 4, axis=0)).sum(axis=0)
+    noise = [steps[k : k + n].sum() for k in range(len(blocks))]
+    groups, used = _Groups(), set[str]()
+    for kind, first in (("position", a), ("velocity", b)):
+        block = values[:, first : first + n]
+        # Desired values lead measured ones by what a controller lags.
+        limit = _MAX_TWIN_ERROR * np.linalg.norm(block)
+        apart = (k for k in range(len(blocks)) if abs(k - first) >= n)
+        twins = [k for k in apart if np.linalg.norm(values[:, k : k + n] - block) < limit]
+        *quiet, last = twins = sorted([first, *twins], key=noise.__getitem__)
+        groups[kind] = blocks[last]
+        used.update(name for k in twins for name in blocks[k])
+        if quiet:
+            starts = " and ".join(f"'{blocks[k][0]}'" for k in twins)
+            # Measured values are noisy and late; commands that are held are not smooth either.
+            other, chosen = (values[:, k : k + n] for k in (quiet[-1], last))
+            is_late = ((chosen - other) * np.gradient(other, axis=0)).sum() < 0.0
+            is_sure = is_late and noise[last] > 2.0 * noise[quiet[-1]]
+            text = f"columns from {starts} are nearly the same; the noisiest are the measured ones"
+            proposal.note(kind, text, "" if is_sure else f"which of {starts} are measured?")
+    if len(used) + n <= len(names):
+        groups["effort"] = [name for name in names if name not in used]
+        proposal.note("effort", f"columns from '{groups['effort'][0]}' are what is left")
     return groups
+
+
+def _effort_block(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motion) -> int:
+    """Return where efforts begin among the columns that are left, by the momentum balance."""
+    n, errors = model.n, []
+    # A column that never changes is no evidence.
+    effort = np.where(np.ptp(motion.effort, axis=0) > 0.0, motion.effort, 0.0)
+    for k in range(len(names) - n + 1):
+        block = motion._replace(effort=effort[:, k : k + n])
+        balance = block.advanced(block.lag(model)[0]).thinned().balances(model)
+        errors.append(balance.log_error(balance.required))
+    first, second = np.argsort(errors)[:2]
+    shares = np.exp(np.array(errors) / n)
+    text = f"of the columns that are left, those from '{names[first]}' leave {shares[first]:.0%} "
+    text += f"of what friction alone leaves, those from '{names[second]}' {shares[second]:.0%}"
+    is_far = errors[second] - errors[first] > 2.0 * _LOG_MARGIN
+    is_sure = is_far and shares[first] < _MAX_ORDER_ERROR
+    question = "" if is_sure else f"which {n} of {', '.join(names)} are efforts?"
+    proposal.note("effort", text, question)
+    return int(first)
 
 
 def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
     """Return the unit that all names of columns state, or nothing."""
-    for unit in units:
-        pattern = re.compile(rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)")
-        if all(pattern.search(_snake(name)) for name in names):
-            return unit
-    return ""
+    words = {unit: rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)" for unit in units}
+    named = (u for u in units if all(re.search(words[u], _snake(name)) for name in names))
+    return next(named, "")
 
 
 def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Sequence[str]) -> str:
-    joints = model.joints
-    revolute = ~np.array(joints.prismatic, dtype=bool)
+    joints, revolute = model.joints, ~np.array(model.joints.prismatic, dtype=bool)
     if not revolute.any():
         return "m"
     limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+    bounds = np.where(np.isfinite(limit), [joints.lower, joints.upper], 0.0)
+    centre = 0.5 * bounds.sum(axis=0)[revolute]
     limit = np.where(np.isfinite(limit), limit, 2.0 * np.pi)[revolute]
-    centre = np.nan_to_num(0.5 * (joints.lower + joints.upper), posinf=0.0, neginf=0.0)[revolute]
 
     def ratio_of(size: float) -> float:
         """Return how far angles reach, with whole turns taken off those that may be wrapped."""
@@ -442,9 +508,8 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
             candidates.append(np.abs(wrapped).max(axis=0))
         return float(np.min(candidates, axis=0).max() / limit.max())  # in any order of the joints
 
-    largest = np.abs(position[:, revolute]).max(axis=0)
+    largest, ratio = np.abs(position[:, revolute]).max(axis=0), ratio_of(1.0)
     worst = int(np.argmax(largest / limit))
-    ratio = ratio_of(1.0)
     text = f"positions reach {largest[worst]:.4g}; the limits are {limit[worst]:.3g}"
     named = _named_unit(names, ("deg", "mrad", "rad"))
     if ratio > 1.3:
@@ -459,8 +524,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         unit, text = named, f"{text}, and the names say {named}"
         question = f"are they in {named}?"
     else:
-        travel = float(np.max(np.ptp(position[:, revolute], axis=0)))
-        unit = "rad"
+        unit, travel = "rad", float(np.max(np.ptp(position[:, revolute], axis=0)))
         text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
         # Angles beyond the limits are wrapped ones only where they jump by a turn.
         jumps = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
@@ -470,9 +534,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     return unit
 
 
-def _time_unit(
-    proposal: Proposal, model: VMSModel, name: str, t: Array, step: float, q: Array
-) -> str:
+def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: float, q: Array) -> str:
     """Return the unit of the time, by rate, epoch, name and the speeds of the joints."""
     speed_limit = np.asarray(model.joints.velocity, dtype=float)
     speed_limit = np.where(np.isfinite(speed_limit) & (speed_limit > 0.0), speed_limit, 10.0)
@@ -480,27 +542,26 @@ def _time_unit(
     speed = np.percentile(np.abs(slope), 99, axis=0) / speed_limit
     possible_units = {}
     for unit, size in _TIME_UNITS.items():
-        rate, share = 1.0 / (step * size), float(speed.max()) / size
+        rate, share = 1.0 / (dt * size), float(speed.max()) / size
         if _RATE_RANGE[0] <= rate <= _RATE_RANGE[1] and share < 1.5:
             possible_units[unit] = (rate, share)
-    named = _named_unit([name], ("ms", "us", "ns"))
+    named = _named_unit([key], ("ms", "us", "ns"))
     units = possible_units or _TIME_UNITS
     epoch = next((u for u in units if 1e9 < t[0] * _TIME_UNITS[u] < 4e9), "")
     if not possible_units:
-        proposal.note("time", f"'{name}' steps by {step:.3g}", "which unit is the time in?")
+        proposal.note("time", f"'{key}' steps by {dt:.3g}", "which unit is the time in?")
         return named or epoch or "s"
     # Of several units the one in which the robot moves at a usual speed.
     unit = max(possible_units, key=lambda u: (u == epoch, u == named, possible_units[u][1]))
     rate, share = possible_units[unit]
-    text = f"'{name}' steps by {step:.3g}: {rate:.4g} Hz in {unit}, "
-    text += f"at most {share:.0%} of the speed"
+    text = f"'{key}' steps by {dt:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
     agreeing = 1 + (unit == epoch) + (unit == named) + (len(possible_units) == 1) + (share > 0.01)
     others = [u for u in (named, epoch) if u and u != unit]
     question = "" if agreeing >= 2 and not others else f"is the time in {unit}?"
     if len(possible_units) > 1 and unit not in (epoch, named):
-        question = f"is the time in {' or '.join(possible_units)}?"
-        if min(fit[1] for u, fit in possible_units.items() if u != unit) < 0.003 < 0.03 < share:
-            question = ""
+        least = min(fit[1] for u, fit in possible_units.items() if u != unit)
+        is_clear = least < 0.003 < 0.03 < share
+        question = "" if is_clear else f"is the time in {' or '.join(possible_units)}?"
     proposal.note("time", text, question)
     return unit
 
@@ -508,8 +569,9 @@ def _time_unit(
 def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
     speed = np.sqrt(np.mean(slope**2, axis=0))
-    moves = speed > 0.05 * speed.max(initial=0.0)
-    ratio = np.sqrt(np.nanmean(recorded**2, axis=0))[moves] / np.maximum(speed[moves], 1e-12)
+    moves = speed > _REST_SHARE * speed.max(initial=0.0)
+    moves &= np.isfinite(recorded).any(axis=0)
+    ratio = np.sqrt(np.nanmean(recorded[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
     factor = float(np.median(ratio)) if moves.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
         if abs(factor * UNITS[unit] - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
@@ -520,38 +582,39 @@ def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     return ""
 
 
-def _effort_entry(
-    proposal: Proposal, entry: dict[str, Any], model: VMSModel, motion: _Motion
-) -> tuple[dict[str, Any], float]:
-    """Return the efforts of a map, their columns with unit and gains, and the error they leave."""
-    entry = {**entry, "unit": "N m"}
+def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float:
+    """Add unit and gains to the efforts of a map, and return the error that they leave."""
+    entry = proposal.content["effort"]
     if not motion.effort.any():
         proposal.note("effort", "all efforts are zero: the joints supply no energy")
-        return entry, 1.0
-    lag, share, lag_text = motion.lag(model)
+        entry["unit"] = "N m"
+        return 1.0
+    lag, share, text = motion.lag(model)
     if share < _ASKED_LAG_SHARE:
-        proposal.note("effort", lag_text, "" if lag else "by how much do they follow the motion?")
+        proposal.note("effort", text, "" if lag else "by how much do they follow the motion?")
     motion = motion.advanced(lag)
     meaning = motion.meaning(model)
     if not meaning.fits:
-        question = "are these the joint torques?"
+        question = "which unit have they? are these the joint torques?"
         proposal.note("effort", "friction alone explains them as well", question)
-        return entry, 1.0
-    gains, text, question = np.ones(model.n), "as torques", ""
+        return 1.0
+    unit, gains, text, question, no_gain = "N m", np.ones(model.n), "as torques", "", 3.0
     # Gains that no load explains, with which efforts fit well.
     is_far = np.abs(np.log(np.abs(meaning.gains))) > _FAR_GAIN
     is_far &= (meaning.ratio["scaled"] < 0.3) & (meaning.gain_errors < 0.05 * np.abs(meaning.gains))
-    if meaning.best == "scaled" or 3 * is_far.sum() >= motion.effort.any(axis=0).sum():
-        factors, is_scaled = meaning.gains, meaning.scaled
+    is_scaled, factors = meaning.scaled, meaning.gains
+    many_far = 3 * is_far.sum() >= motion.effort.any(axis=0).sum() and is_scaled.any()
+    if meaning.best == "scaled" or many_far:
         text = f"with factors about {np.median(np.abs(factors[is_scaled])):.3g}, as mN m,"
-        entry["unit"], gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
+        unit, gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
         if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
             text = "as currents, with a gain for each joint,"
             # Where efforts are currents, a gain near one is as likely as any.
             ratio = meaning.ratio
             is_scaled |= ratio["scaled"] < _ERROR_RATIO * np.minimum(ratio["torque"], 1.0)
             is_sure = is_scaled & (meaning.gain_errors < _CERTAIN_GAIN_ERROR * np.abs(factors))
-            entry["unit"], gains = "A", np.where(is_scaled, factors, 1.0)
+            # A joint without its gain is not explained, as if by friction alone.
+            unit, gains, no_gain = "A", np.where(is_scaled, factors, 1.0), 1.0
             missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(missing)}?" if missing else ""
     elif meaning.best == "without_gravity":
@@ -560,22 +623,25 @@ def _effort_entry(
         gains = np.where(meaning.has_other_sign("torque"), -1.0, 1.0)
         text = "as torques, some of opposite sign," if (gains < 0.0).any() else text
     # What is proposed must be torques, of every joint.
-    size = UNITS[entry["unit"]] * gains
-    meaning = motion._replace(effort=motion.effort * size).meaning(model)
-    error = float(np.sqrt(np.nanmean(np.minimum(meaning.ratio["torque"], 3.0) ** 2)))
-    is_wrong = meaning.has_other_sign("torque")
-    has_gain = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
-    has_gain &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
-    is_wrong |= meaning.meaningless | meaning.scaled | has_gain
+    meaning = motion._replace(effort=motion.effort * UNITS[unit] * gains).meaning(model)
+    errors = np.minimum(meaning.ratio["torque"], np.where(is_scaled, 3.0, no_gain))
+    error = float(np.sqrt(np.nanmean(errors**2)))
+    is_wrong = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
+    is_wrong &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
+    is_wrong |= meaning.has_other_sign("torque") | meaning.meaningless | meaning.scaled
     wrong = [j for j, is_so in zip(model.joint_names, is_wrong, strict=True) if is_so]
-    if wrong or error >= 0.9:
+    if wrong or error >= _MAX_ERROR:
         names = ", ".join(wrong or model.joint_names)
         question = question or f"has one of {names} another sign, unit, gear or zero, or a load?"
     text = f"{text} they leave {error:.0%} of what friction alone leaves"
+    if error >= _MAX_ERROR:  # no reading that is worse than friction alone is proposed
+        question = f"which unit have they? {question}"
+    else:
+        entry["unit"] = unit
+        if not np.all(gains == 1.0):
+            entry["gain"] = [float(f"{gain:.6g}") for gain in gains]
     proposal.note("effort", text, question)
-    if not np.all(gains == 1.0):
-        entry["gain"] = [float(f"{gain:.6g}") for gain in gains]
-    return entry, error
+    return error
 
 
 def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int, float]:
@@ -621,14 +687,20 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
     return offsets
 
 
-def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _Motion) -> Any:
+def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motion) -> Any:
     """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
-    order = np.arange(model.n)
-    if all(j.lower() in n.lower() for j, n in zip(model.joint_names, names, strict=True)):
-        proposal.note("joints", "the names of the columns are those of the joints")
+    order, named = np.arange(model.n), _named_joints(names, model)
+    speed = np.sqrt(np.mean(motion.v**2, axis=0))
+    unnamed = [k for k, name in enumerate(names) if named.get(k) != name]
+    if len(unnamed) < 2:
+        text = "".join(f"; '{names[k]}' is left for {model.joint_names[k]}" for k in unnamed)
+        proposal.note("joints", f"the names of the columns are those of the joints{text}")
         return order
+    # The efforts hardly show where columns belong that rest: two of them are asked about.
+    moving = [k for k in unnamed if speed[k] > _REST_SHARE * speed.max()]
+    resting = [model.joint_names[k] for k in unnamed if k not in moving]
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
-    if not motion.effort.any():
+    if not motion.effort.any() or len(moving) < 2:
         proposal.note("joints", "the order of the columns, which no efforts confirm", question)
         return order
 
@@ -640,15 +712,16 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
     margin, identity, original = np.exp(_LOG_MARGIN / model.n), order, np.inf
     rng, attempts = np.random.default_rng(0), []
     for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
-        order = rng.permutation(model.n) if restart >= len(_LAGS) else identity
-        lag = _LAGS[restart % len(_LAGS)]
+        order, lag = identity.copy(), _LAGS[restart % len(_LAGS)]
+        if restart >= len(_LAGS):
+            order[moving] = rng.permutation(moving)
         for _ in range(_SWEEPS):
             # The lag is that of the motor side of all joints, whatever their order. A wrong order
             # may hide it.
             lag = motion.ordered(order).lag(model)[0] or lag
             aligned = motion.advanced(lag).thinned()
             best, second, pair, is_settled = error(order), np.inf, (0, 0), True
-            for swap in combinations(range(model.n), 2):
+            for swap in combinations(moving, 2):
                 swapped = order.copy()
                 swapped[list(swap)] = order[list(swap)[::-1]]
                 swapped_error = error(swapped)
@@ -668,9 +741,10 @@ def _order(proposal: Proposal, model: VMSModel, names: Sequence[str], motion: _M
     best, order, second, pair, is_sure = min(attempts, key=lambda attempt: attempt[0])
     if not is_sure and best > original / margin**2:
         order, best, second = identity, original, best
-    both = " and ".join(model.joint_names[k] for k in pair)
+    names = [model.joint_names[k] for k in pair]
+    both, asked = " and ".join(names), resting if is_sure else names
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    question = "" if is_sure else f"are {both} in this order?"
     others = f"any two swapped {second:.0%} or more" if is_sure else f"{both} swapped {second:.0%}"
+    question = f"are {' and '.join(asked)} in this order?" if len(asked) > 1 else ""
     proposal.note("joints", f"{text}, with {others}", question)
     return order

@@ -51,11 +51,14 @@ def _model(name: str) -> VMSModel:
     return load_urdf(path, locked_joints=locked)
 
 
-def _motion(model: VMSModel, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def _motion(
+    model: VMSModel, rng: np.random.Generator, resting: tuple[int, ...] = ()
+) -> tuple[np.ndarray, ...]:
     t = np.arange(0.0, 8.0, rng.choice([0.002, 0.004, 0.01]))
     lower, upper = model.joints.lower, model.joints.upper
     middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0)
     reach = np.minimum(np.where(np.isfinite(upper - lower), 0.35 * (upper - lower), 1.5), 1.5)
+    reach[list(resting)] = 0.0
     q = np.tile(middle, (len(t), 1))
     v, a = np.zeros_like(q), np.zeros_like(q)
     for harmonic in range(1, 5):
@@ -265,12 +268,16 @@ def test_angles_wrapped_to_whole_turns_are_radians_and_milliradians_are_found(
         assert (found["position"]["unit"], found["velocity"]["unit"]) == (unit, f"{unit}/s")
 
 
-def test_joints_that_are_shuffled_are_found_though_efforts_lag(tmp_path: Path) -> None:
+def _shoulder() -> VMSModel:
     path = resolve(f"package://example-robot-data/robots/{ROBOTS[0]}")
     assert path is not None
     locked = [f"panda_{name}" for name in ("finger_joint1", "finger_joint2", "joint1", "joint5",
               "joint6", "joint7")]  # fmt: skip
-    model = load_urdf(path, locked_joints=locked)
+    return load_urdf(path, locked_joints=locked)
+
+
+def test_joints_that_are_shuffled_are_found_though_efforts_lag(tmp_path: Path) -> None:
+    model = _shoulder()
     t, q, _, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(11)))
     late = np.stack([np.interp(t - 0.15, t, e) for e in effort.T], axis=1)
     order = [1, 2, 0]
@@ -310,3 +317,99 @@ def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
     read = read_map(tmp_path / "map.yaml")
     assert read.joints == model.joint_names
     assert "# position: " in found.text
+
+
+def _write_plain(path: Path, columns: list[np.ndarray]) -> None:
+    np.savetxt(path, np.hstack(columns), delimiter=",", fmt="%.9g")
+
+
+def test_desired_columns_are_not_taken_for_the_measured_ones(tmp_path: Path) -> None:
+    model = _shoulder()
+    t, q, v, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(16)))
+    lead = [np.stack([np.interp(t + 0.05, t, x) for x in y.T], axis=1) for y in (q, v)]
+    counts = [np.round(x / step) * step for x, step in ((q, 4e-4), (v, 1e-2))]
+    _write_plain(tmp_path / "run.csv", [t[:, None], *counts, effort, *lead])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert found.content["position"]["columns"] == list(range(2, 5))
+    assert found.content["velocity"]["columns"] == list(range(5, 8))
+    assert found.content["effort"]["columns"] == list(range(8, 11))
+    held = [x[np.arange(len(t)) // 2 * 2] for x in lead]
+    for desired in ((q, v), held):
+        _write_plain(tmp_path / "run.csv", [t[:, None], q, v, effort, *desired])
+        assert "are measured?" in propose(tmp_path / "run.csv", model).text
+
+
+def test_of_columns_without_names_those_are_efforts_that_move_the_robot(tmp_path: Path) -> None:
+    model = _shoulder()
+    rng = np.random.default_rng(17)
+    t, q, v, effort = (rows[::4] for rows in _motion(model, rng))
+    warmth = 30.0 + np.cumsum(rng.normal(size=q.shape), axis=0)
+    _write_plain(tmp_path / "run.csv", [t[:, None], q, v, warmth, effort])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    assert found.content["effort"]["columns"] == list(range(11, 14))
+    _write_plain(tmp_path / "run.csv", [t[:, None], q, v, effort, effort])
+    assert "which 3 of column 8, " in propose(tmp_path / "run.csv", model).text
+
+
+def test_names_are_those_of_joints_by_a_word_or_by_initials(tmp_path: Path) -> None:
+    model = _model(ROBOTS[1])
+    t, q, v, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(18)))
+    names = ["ELBOW", "SL", "wrist_2_joint", "wrist_1_joint", "PAN", "Tool"]
+    order = [2, 1, 4, 3, 0, 5]
+    head = ",".join(["t", *(f"{kind}_{name}" for kind in ("q", "qd", "tau") for name in names)])
+    columns = [t[:, None], q[:, order], v[:, order], effort[:, order]]
+    _write(tmp_path / "run.csv", head, columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert found.is_sure
+    expected = ["PAN", "SL", "ELBOW", "wrist_1_joint", "wrist_2_joint", "Tool"]
+    assert found.content["position"]["columns"] == [f"q_{name}" for name in expected]
+    assert found.content["effort"]["columns"] == [f"tau_{name}" for name in expected]
+    assert "'q_Tool' is left for wrist_3_joint" in found.text
+    _write(tmp_path / "run.csv", head.replace("tau_wrist_2_joint", "tau_ELBOW"), columns)
+    found = propose(tmp_path / "run.csv", model)
+    assert found.content["position"]["columns"] == [f"q_{name}" for name in expected]
+    assert [e.question for e in found.evidence if e.part == "names"] != [""]
+    assert {14, 16} <= set(found.content["effort"]["columns"])
+
+
+def test_joints_that_rest_stay_where_the_columns_have_them(tmp_path: Path) -> None:
+    model = _model(ROBOTS[0])
+    t, q, _, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(19), (0, 2, 6)))
+    head = ",".join(["t", *(f"{kind}{k}" for kind in ("q", "tau") for k in range(1, 8))])
+    _write(tmp_path / "run.csv", head, [t[:, None], q, effort])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.content["position"]["columns"] == [f"q{k}" for k in range(1, 8)]
+    assert "are panda_joint1 and panda_joint3 and panda_joint7 in this order?" in found.text
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_what_the_efforts_do_not_explain_changes_neither_order_nor_zero_nor_unit(
+    tmp_path: Path, seed: int
+) -> None:
+    model, rng = _shoulder(), np.random.default_rng(seed)
+    t, q, _, effort = (rows[::4] for rows in _motion(model, rng))
+    zeros, order = rng.uniform(-1.5, 1.5, 3), rng.permutation(3)
+    head = ",".join(["t", *(f"{kind}{k}" for kind in ("q", "tau") for k in range(3))])
+    _write(tmp_path / "run.csv", head, [t[:, None], (q + zeros)[:, order], effort[:, order]])
+    found = propose(tmp_path / "run.csv", model)
+    assert found.content["position"] == {"columns": ["q0", "q1", "q2"], "unit": "rad"}
+    assert found.content["effort"] == {"columns": ["tau0", "tau1", "tau2"]}
+    assert "which unit have they?" in found.text
+
+
+def test_joints_without_limits_leave_no_warning(tmp_path: Path) -> None:
+    links = "".join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link>'
+        for name in "ab"
+    )
+    (tmp_path / "wheel.urdf").write_text(
+        f'<robot name="wheel">{links}<joint name="turn" type="continuous"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    t = np.linspace(0.0, 2.0, 200)[:, None]
+    _write(tmp_path / "run.csv", "t,q_turn", [t, np.sin(3.0 * t)])
+    found = propose(tmp_path / "run.csv", load_urdf(tmp_path / "wheel.urdf"))
+    assert found.content["position"]["unit"] == "rad"
