@@ -60,7 +60,8 @@ class Trajectory(WithHints):
             each, in the axes of the frame.
         kinetic_energy, potential_energy: (N+1,) J; they, powers and port energies in a current of
             water are those seen from the water, ``q`` and ``v`` over ground.
-        power: into the robot by port, (N+1,) each, W.
+        power: into the robot by port, (N+1,) each, W; NaN at ports of an engine, such as contact,
+            of which the energy alone is known.
         port_energy: supplied since the start by port, (N+1,) each, as the integrator counts, J.
         dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
         certificate: of the guard, or None without one.
