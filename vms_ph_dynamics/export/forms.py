@@ -177,8 +177,6 @@ class DecoupledTerms(FormTerms):
     def momentum_rate(self, z: Expression, v: Expression, force: Expression) -> Expression:
         """Return the rate without any derivative of the connection, as ``DecoupledForm`` does."""
         b, rate = self.b, self.tree.slope(v) + force
-        if b == 0:
-            return rate
         locked = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
         drift = self.tree.mass_rate_times(v, locked)
         coupled = self.connection.T @ (drift[:b] - rate[:b])

@@ -50,6 +50,8 @@ class TextColumns:
         self.damage_note = ""
         self._wrong_cell = ""
         first_line = self._first_line(skip)
+        if not first_line or "\0" in first_line:
+            raise RecordingError(f"{path.name} is empty, or is no text in UTF-8 (iconv -t UTF-8)")
         self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first_line), "")
         cells = self._cells(first_line)
         numbers = [self._number(cell) is not None for cell in cells if cell]
@@ -112,7 +114,7 @@ class TextColumns:
         cells = [self._cells(line.decode("utf-8", "replace").strip()) for line in lines]
         rows = [self._row(row, columns) for row in cells if row not in ([], [""])]
         self.damaged_lines += rows.count(None)
-        return np.array([row for row in rows if row is not None]).reshape(-1, len(columns))
+        return np.array([row for row in rows if row is not None]).reshape(-1, max(len(columns), 1))
 
     def _row(self, cells: list[str], columns: Sequence[int]) -> list[float | None] | None:
         if len(cells) != self.width and not (len(cells) == self.width + 1 and not cells[-1]):

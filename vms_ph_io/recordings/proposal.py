@@ -135,7 +135,7 @@ class _Columns:
             text = TextColumns(path)
             self.has_names = bool(text.names)
             numeric = text.numeric_columns()
-            rows = np.vstack(list(text.blocks(no_progress, numeric)))
+            rows = np.vstack([np.empty((0, len(numeric))), *text.blocks(no_progress, numeric)])
             for k, column in zip(numeric, rows.T, strict=True):
                 name = text.names[k] if self.has_names else f"column {k + 1}"
                 count = text.names.count(name)

@@ -17,6 +17,7 @@ from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.recordings.column_map import read_map
 from vms_ph_io.recordings.proposal import Proposal, propose
+from vms_ph_io.recordings.recording import RecordingError
 
 ANGLES = {"rad": 1.0, "deg": 180 / np.pi}
 TIMES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -307,6 +308,21 @@ def test_a_lag_is_not_what_the_mean_of_two_noisy_samples_leaves() -> None:
     t, q, _, effort = (rows[::8] for rows in _motion(model, np.random.default_rng(12)))
     effort = effort + 0.1 * effort.std(axis=0) * np.random.default_rng(13).normal(size=q.shape)
     assert effort_lag(model, t, q, effort) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty, or is no text in UTF-8"),
+        ("time,position.a\n0,1\n".encode("utf-16"), "is empty, or is no text in UTF-8"),
+        (b"time,position.a\n", "its columns are no numbers"),
+        (b"time,position.a\nlate,far\n", "its columns are no numbers"),
+    ],
+)
+def test_files_without_numbers_are_refused(content: bytes, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_bytes(content)
+    with pytest.raises(RecordingError, match=sentence):
+        propose(tmp_path / "run.csv", _model(ROBOTS[1]))
 
 
 def test_a_proposal_is_a_map_that_is_read(tmp_path: Path) -> None:
