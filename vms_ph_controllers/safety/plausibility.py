@@ -13,6 +13,7 @@ from math import hypot
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
+from vms_ph_dynamics.arrays import exceeds, is_finite
 
 from ..controller import Reference, gain, has_rotation, usable
 
@@ -171,16 +172,17 @@ class StatePlausibility:
             step = self._model.difference(self._q, q)
             gap = elapsed + min(self._lost_time, _LONGEST_GAP)
             max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
-            is_near = np.abs(step) <= max_step
-            continues = bool(is_near.all())
+            is_near = (np.abs(step) <= max_step).tolist()
+            continues = False not in is_near
             self._lost_time = 0.0
             if not continues:
-                i = int(np.argmin(is_near))
+                i = is_near.index(False)
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
-                is_fast = ~(np.abs(v) <= self._max_speed)
-                frozen_joint = "" if is_fast.any() else self._motion_fault(step, v, elapsed)
-                has_moved = not is_fast[: self._b].any() and bool(step[is_fast].all())
+                is_slow = (np.abs(v) <= self._max_speed).tolist()
+                frozen_joint = "" if False in is_slow else self._motion_fault(step, v, elapsed)
+                fast_parts = (i for i, slow in enumerate(is_slow) if not slow)
+                has_moved = all(i >= self._b and step[i] != 0.0 for i in fast_parts)
                 is_located = is_valid_dt and has_moved and not frozen_joint
                 problem = problem or frozen_joint
         else:
@@ -246,41 +248,38 @@ class StatePlausibility:
 
     def _value_fault(self, q: Array, v: Array) -> str:
         """Return what is wrong with the numbers of a state, or an empty string."""
-        if not np.isfinite(q.sum() + v.sum()):
+        if not (is_finite(q) and is_finite(v)):
             return "it is not finite"
         if not self._is_configuration(q):
             return "a rotation is not normalised"
         if self._b and not np.abs(q[: self._model.nq_base]).max() <= _MAX_DISTANCE:
             return f"the base is farther than {_MAX_DISTANCE:g} m from the origin"
         positions = self._model.joint_positions(q)
-        outside = (positions < self._lower) | (positions > self._upper)
-        if outside.any():
-            i = int(outside.argmax())
+        is_outside = ((positions < self._lower) | (positions > self._upper)).tolist()
+        if True in is_outside:
+            i = is_outside.index(True)
             return (
                 f"{self._names[i]} at {positions[i]:.4g} is outside "
                 f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
             )
-        is_fast = np.abs(v) > self._max_speed
-        if is_fast.any():
-            i = int(np.argmax(is_fast))
+        if exceeds(v, self._max_speed):
+            i = int(np.argmax(np.abs(v) > self._max_speed))
             return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._max_speed[i]:.4g}"
         return ""
 
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
-        has_moved = step != 0.0
-        self._frozen_path += dt * np.abs(v)
-        self._frozen_motion *= 1.0 - min(1.0, dt / _FROZEN_TIME)
-        self._frozen_motion += dt * v
-        self._frozen_path[has_moved] = self._frozen_motion[has_moved] = 0.0
-        is_stuck = np.abs(self._frozen_motion[self._b :]) > self.bounds.frozen_distance
-        if is_stuck.any():
-            return f"{self._names[int(np.argmax(is_stuck))]} moves, but its position is frozen"
+        has_stayed = step == 0.0
+        self._frozen_path = has_stayed * (self._frozen_path + dt * np.abs(v))
+        fading = 1.0 - min(1.0, dt / _FROZEN_TIME)
+        self._frozen_motion = has_stayed * (fading * self._frozen_motion + dt * v)
+        is_stuck = (np.abs(self._frozen_motion[self._b :]) > self.bounds.frozen_distance).tolist()
+        if True in is_stuck:
+            return f"{self._names[is_stuck.index(True)]} moves, but its position is frozen"
         return ""
 
     def _is_configuration(self, q: Array) -> bool:
-        # The sum is finite only if all entries are.
-        if not np.isfinite(q.sum()):
+        if not is_finite(q):
             return False
         for entries in self._rotations:
             rotation = q[entries]
