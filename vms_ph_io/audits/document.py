@@ -48,13 +48,17 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
         noise = max(float(ledger.band[-1]), ledger.sampling_bound)
-        samples_differ = abs(ledger.from_samples) > max(threshold, noise)
+        samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
         yield (
             f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
             f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
             f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
-        if samples_differ:
+        if samples_differ and abs(ledger.from_samples - sum(audit.unseen.values())) <= limit:
+            names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in audit.unseen.items())
+            yield f"Its positions and efforts lack the {names}, which explains their difference."
+            yield "The energies show nothing to mend."
+        elif samples_differ:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * threshold):
             yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
@@ -104,6 +108,10 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     if not ledger.joints:
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
+        return
+    if unseen := " and ".join(map(label_of, audit.unseen)):
+        yield f"{amount} is open."
+        yield f"No joint is named: the forces of {unseen} are not recorded, and act on all."
         return
     columns = [ledger.balanced.index(n) for n in ledger.joints]
     residuals = ledger.series["residual_by_joint"][:, columns]
@@ -231,7 +239,7 @@ def _document(audit: Audit) -> dict[str, Any]:
                 for k, name in enumerate(ledger.joints)
             },
             "base": _residuals(audit, "base") if model.b else None,
-            "port": _port_energies(audit),
+            "port": audit.port_energies,
             **_fields(ledger, "supplied dissipated stored unobserved unaccounted"),
         },
         "appearances": [asdict(appearance) for appearance in audit.appearances],
@@ -252,16 +260,6 @@ def _residuals(audit: Audit, name: str) -> dict[str, float]:
     row = ledger.balanced.index(name)
     residual, effort = ledger.residual_by_joint[row], ledger.residual_effort[row]
     return {"residual": float(residual), "residual_effort": float(effort)}
-
-
-def _port_energies(audit: Audit) -> dict[str, float]:
-    ledger = audit.ledger
-    ports = {"torque": float(ledger.supplied_by_joint.sum())}
-    for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
-        ports[audit.port_name(name)] = float(energy)
-    # What the recording itself contains is exact.
-    recorded = {name: e for name, e in ledger.exact.items() if name in ports or e}
-    return {**ports, **{name: e for name, e in recorded.items() if name != "dissipated"}}
 
 
 def lines(audit: Audit) -> Iterator[str]:
@@ -315,7 +313,7 @@ def lines(audit: Audit) -> Iterator[str]:
             yield (
                 f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
                 f"{supply.net:.3g} J more than it took at {supply.time:.2f} s: it is active, or "
-                "the model lacks friction or a load"
+                "the model lacks friction, a load or a contact"
             )
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):

@@ -99,40 +99,28 @@ class Audit(WithHints):
 
     def curves(self, limit: int) -> Curves:
         """Return energies and powers over time at no more than ``limit`` instants."""
-        ledger, port_name = self.ledger, self.port_name
+        ledger, ports = self.ledger, [*map(self.port_name, self.ledger.ports)]
         count = len(ledger.time)
         index = np.linspace(0, count - 1, min(count, limit)).astype(int)
         time = ledger.time[index]
         series = {name: values[index] for name, values in ledger.series.items()}
-        stored = series["kinetic"] + series["potential"]
-        energy = {
-            "kinetic": series["kinetic"] - series["kinetic"][0],
-            "potential": series["potential"] - series["potential"][0],
-            "stored": stored - stored[0],
-            "torque": series["supplied_by_joint"].sum(1),
-        }
-        for k, port in enumerate(ledger.ports):
-            energy[port_name(port)] = series["supplied_by_port"][:, k]
+        series["stored"] = series["kinetic"] + series["potential"]
+        energy = {n: series[n] - series[n][0] for n in ("kinetic", "potential", "stored")}
+        energy["torque"] = series["supplied_by_joint"].sum(1)
+        energy |= zip(ports, series["supplied_by_port"].T, strict=True)
         energy["dissipated"] = -(series["dissipated_by_joint"].sum(1) + series["drag"][:, 0])
-        joint_powers = _mean_powers(time, series["supplied_by_joint"])
-        power = {name: joint_powers[:, k] for k, name in enumerate(ledger.joints)}
-        port_powers = _mean_powers(time, series["supplied_by_port"])
-        power |= {port_name(port): port_powers[:, k] for k, port in enumerate(ledger.ports)}
+        supplied = np.hstack([series["supplied_by_joint"], series["supplied_by_port"]])
+        power = zip((*ledger.joints, *ports), _mean_powers(time, supplied).T, strict=True)
         friction_power = _mean_powers(time, series["dissipated_by_joint"])
-        residual = series["residual_by_joint"]
+        friction = zip(ledger.joints, friction_power.T, strict=True)
+        residual = zip(ledger.balanced, series["residual_by_joint"].T, strict=True)
         return Curves(
             time,
             {
                 "energy": ("energy since the start (J)", energy),
-                "power": ("power into the robot (W)", power),
-                "friction": (
-                    f"friction power (W),\n{self.friction}",
-                    {name: friction_power[:, k] for k, name in enumerate(ledger.joints)},
-                ),
-                "residual": (
-                    "energy of the residual (J)",
-                    {name: residual[:, k] for k, name in enumerate(ledger.balanced)},
-                ),
+                "power": ("power into the robot (W)", dict(power)),
+                "friction": (f"friction power (W),\n{self.friction}", dict(friction)),
+                "residual": ("energy of the residual (J)", dict(residual)),
             },
             series["unaccounted"],
             ledger.band[index],
@@ -163,6 +151,21 @@ class Audit(WithHints):
             return "wrench_base"
         return "wrench_end_effector" if port == self.model.end_effector else port
 
+    @property
+    def port_energies(self) -> dict[str, float]:
+        """Energies by port, J; those that the recording itself contains are exact."""
+        ledger, names = self.ledger, ("torque", *map(self.port_name, self.ledger.ports))
+        values = [ledger.supplied_by_joint.sum(), *ledger.supplied_by_port]
+        exact = {n: e for n, e in ledger.exact.items() if n in names or (e and n != DISSIPATED)}
+        return {**dict(zip(names, map(float, values), strict=True)), **exact}
+
+    @property
+    def unseen(self) -> dict[str, float]:
+        """Recorded energies (J) of ports whose forces are not recorded, such as a contact."""
+        seen = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
+        energies = self.ledger.exact or self.recording.last_energies
+        return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in seen}
+
 
 def _mean_powers(time: Array, energy: Array) -> Array:
     """Return mean powers between the instants, the first one twice."""
@@ -191,7 +194,7 @@ def audit_motion(
     model = motion.model
     friction_source = friction_name or "URDF"
     conditioning = motion.conditioning
-    has_payload = isfinite(_last_energy(motion, "payload"))
+    has_payload = isfinite(motion.recording.last_energies.get("payload", nan))
     if has_payload:
         note = "the simulation had a payload: not its port energies are used, but the samples"
         conditioning = replace(conditioning, notes=(*conditioning.notes, note))
@@ -297,20 +300,11 @@ def recorded_robot(
 
 
 def _default_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
-    if _last_energy(motion, DISSIPATED) < 1e-9:  # rounding
+    if motion.recording.last_energies.get(DISSIPATED, nan) < 1e-9:  # rounding
         return None, "none (as in the recorded simulation)"
     friction = JointFriction.of(motion.model)
     is_frictionless = not friction.viscous.any() and not friction.coulomb.any()
     return (None, "none (the description has none)") if is_frictionless else (friction, "URDF")
-
-
-def _last_energy(motion: RecordedMotion, name: str) -> float:
-    """Return the last energy (J) of a port that a simulation recorded; NaN where there is none."""
-    series = motion.recording.port_energies
-    if series is None or not len(series.table) or name not in series.table.columns:
-        return nan
-    last_row = series.table.rows(len(series.table) - 1, len(series.table))[0]
-    return float(last_row[series.table.columns.index(name)])
 
 
 class BalanceEntry(NamedTuple):
@@ -325,18 +319,11 @@ def balance(audit: Audit) -> list[BalanceEntry]:
     """Return the stored energy and its parts."""
     ledger = audit.ledger
     entries = [BalanceEntry("stored", ledger.stored, True)]
-    if ledger.exact:
-        entries += [
-            BalanceEntry(label_of(name), energy)
-            for name, energy in ledger.exact.items()
-            if name != DISSIPATED and (energy or name == "torque")
-        ]
-    else:
-        entries.append(BalanceEntry(label_of("torque"), float(ledger.supplied_by_joint.sum())))
-        entries += [
-            BalanceEntry(label_of(audit.port_name(name)), float(energy))
-            for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True)
-        ]
+    entries += [
+        BalanceEntry(label_of(name), energy)
+        for name, energy in (ledger.exact or audit.port_energies).items()
+        if name != DISSIPATED and (energy or name == "torque")
+    ]
     entries.append(BalanceEntry(label_of("dissipated"), 0.0 - ledger.dissipated))
     entries.append(BalanceEntry("unaccounted", ledger.unaccounted))
     if ledger.gaps and ledger.unobserved:

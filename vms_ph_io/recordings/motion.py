@@ -427,7 +427,9 @@ class RecordedMotion:
         speeds = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
         if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDSTILL):
             return None
-        if any(wrench.any() for wrench in samples.wrenches.values()):
+        energies, wrenches = self.recording.last_energies, samples.wrenches.values()
+        constraints = map(energies.get, ("contact", "joint_stops", "mimic_joints"))
+        if any(constraints) or any(wrench.any() for wrench in wrenches):
             return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, is_measured)
 

@@ -178,3 +178,14 @@ class Recording:
     def joint_names(self) -> tuple[str, ...]:
         """Names of all recorded joints."""
         return tuple(dict.fromkeys(name for series in self.joints for name in series.names))
+
+    @property
+    def last_energies(self) -> dict[str, float]:
+        """Last energies that a simulation recorded, J, by port; NaN where a port has none.
+
+        Among them is :data:`.ledger.DISSIPATED`.
+        """
+        if self.port_energies is None or not len(table := self.port_energies.table):
+            return {}
+        row = table.rows(len(table) - 1, len(table))[0]
+        return dict(zip(table.columns[1:-1], row.tolist()[1:-1], strict=True))

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from recorded_motions import samples_of, simulated, write_bag
 
+from vms_ph_controllers import CartesianImpedance
 from vms_ph_dynamics import Friction, VMSModel
+from vms_ph_dynamics.energy.joint_friction import JointFriction
+from vms_ph_dynamics.simulation.contact import Body, MujocoEngine, Scene, Shape
 from vms_ph_io import robots, simulate
 from vms_ph_io.audits import Audit, answers, audit, document, lines, write_report
 from vms_ph_io.recordings import motion as recorded_motion
@@ -88,6 +91,36 @@ def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_pa
     assert "By positions and efforts" in text
     assert "nothing to mend" not in text
     assert "looks like friction" in text
+
+
+def test_the_recorded_energy_of_a_contact_explains_what_positions_and_efforts_lack(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("mujoco")
+    panda = robots.load("panda")
+    q, law = panda.home.copy(), CartesianImpedance(panda)
+    q[[1, 3, 5, 6]] = -0.3, -2.2, 3.47, 0.785
+    wall = Scene("wall", "", (Body("wall", (Shape("box", (0.1, 1.2, 1.2)),), _at(0.68, 0.0, 0.6)),),
+                 (Shape("sphere", (0.02,), _at(0.0, 0.0, 0.13)),))  # fmt: skip
+    run = simulate(panda, law, 0.3, reference=[0.7, 0.0, 0.7], q=q, effects=[MujocoEngine(wall)])
+    bag = run.save(tmp_path / "b")
+    done = audit(bag)
+    assert done.ledger.from_samples == pytest.approx(done.unseen["contact"], abs=1e-3)
+    text = "\n".join(said := answers(done))
+    assert f"lack the contact ({done.unseen['contact']:+.3g} J), which explains" in text
+    assert said[-1] == "The energies show nothing to mend."
+    assert "no torque" not in (signals := "\n".join(lines(done)))
+    assert "opposite" not in signals
+    # As a robot of unknown friction nothing is exact, and the contact is no fault of a joint.
+    text = "\n".join(answers(audit(bag, friction=JointFriction.none(panda))))
+    assert "the forces of contact are not recorded" in text
+    assert "sign" not in text
+
+
+def _at(*position: float) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, 3] = position
+    return pose
 
 
 def test_a_moving_base_is_audited_from_its_odometry(tmp_path: Path) -> None:
