@@ -104,7 +104,7 @@ def test_a_file_and_its_element_are_the_same_actuators(file: Path) -> None:
     assert of_tags is not None
     assert of_tags.names == of_file.names
     np.testing.assert_array_equal(of_tags.weights, of_file.weights)
-    for one, other in zip(of_tags.kinds, of_file.kinds, strict=True):
+    for one, other in zip(of_tags.members, of_file.members, strict=True):
         assert_same(one, other)
 
 
@@ -114,7 +114,7 @@ def test_every_entry_of_a_file_can_be_an_attribute(content: dict, tmp_path: Path
     file.write_text(yaml.safe_dump(content))
     of_tags = actuators_of_urdf(described(actuator_tags(content)))
     assert of_tags is not None
-    for one, other in zip(of_tags.kinds, load_actuators(file).kinds, strict=True):
+    for one, other in zip(of_tags.members, load_actuators(file).members, strict=True):
         assert_same(one, other)
 
 
@@ -169,7 +169,7 @@ def test_own_actuators_of_a_description_are_those_of_its_element(tmp_path: Path)
     settings = RobotSettings(str(file), base="floating", actuators="own")
     found = settings.chosen_actuators()
     assert found is not None
-    places = [tuple(kind.position) for kind in found.kinds]
+    places = [tuple(kind.position) for kind in found.members]
     assert places == [(0.2, 0.2, 0.0), (0.2, -0.2, 0.0), (-0.2, 0.2, 0.0), (-0.2, -0.2, 0.0)]
     # A description that was received as text has no file.
     received = RobotSettings(actuators="own").allocation(read_urdf(file))

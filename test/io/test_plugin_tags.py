@@ -73,7 +73,7 @@ def test_columns_that_turn_are_the_map_at_every_angle() -> None:
         tilts = 0.7 - np.arange(m) / 5
         turned = dict(zip(actuators.names, tilts, strict=True))
         angles = np.zeros(m)
-        angles[actuators.steered] = tilts[actuators.steered + 1]
+        angles[actuators.steered_wheels] = tilts[actuators.steered_wheels + 1]
         for item, column in zip(element, actuators.matrix(tilts, angles).T, strict=True):
             name = item.get("name") if item.get("tilt_rate") else item.get("steering")
             if name is None:

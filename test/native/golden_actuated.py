@@ -153,12 +153,12 @@ def recorded(case: Case) -> list[Line]:
 
 def measured(simulation: Simulation) -> list[Line]:
     sample, actuation = simulation.sample(), simulation.actuation
-    lost = sum(float(part.sum()) for part in actuation.lost.values())
+    lost = sum(float(part.sum()) for part in actuation.lost_energies.values())
     work = sample.port_energy["wrench_base"]
     return [
         line("q", sample.q),
         line("v", sample.v),
-        line("energy", [work, actuation.electric, lost, actuation.stored]),
+        line("energy", [work, actuation.electric_energy, lost, actuation.kinetic_energy]),
     ]
 
 

@@ -86,7 +86,7 @@ class BaseWrench:
         nearest = nearest_inputs(
             allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
         )
-        if np.abs(nearest.missing).max() <= _ROUNDING * (1.0 + np.abs(desired).max()):
+        if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(desired).max()):
             return desired
         return allocation.matrix @ nearest.inputs
 

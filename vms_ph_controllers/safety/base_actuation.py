@@ -130,7 +130,7 @@ class PrioritisedActuation:
         nearest = nearest_inputs(
             allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
         )
-        missing = self._projection @ (self._weights * nearest.missing)
+        missing = self._projection @ (self._weights * nearest.missing_wrench)
         reason = ""
         if np.abs(missing).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"

@@ -24,26 +24,26 @@ class StepEfforts:
     Attributes:
         commands: (m,) inputs that the allocation asks for.
         inputs: (m,) inputs in force: thrusts with their lag, torques of motors.
-        friction: (m,) torques of bearings and rolling.
-        rates: (m,) of what spins, at the end of the step, rad/s.
-        tilts: (m,) at the end of the step, rad.
+        friction_torques: (m,) torques of bearings and rolling.
+        end_rates: (m,) of what spins, at the end of the step, rad/s.
+        end_tilts: (m,) at the end of the step, rad.
         matrix: (b,m) B during the step.
         wrench: (b,) on the base, without the gyroscopic moment.
-        momentum: (3,) of what spins, in the base frame, at the start.
+        start_momentum: (3,) of what spins, in the base frame, at the start.
         momentum_rate: (3,) by which it changes, N m.
-        missing: (b,) wanted wrench less that of the commands.
+        missing_wrench: (b,) wanted wrench less that of the commands.
     """
 
     commands: Array
     inputs: Array
-    friction: Array
-    rates: Array
-    tilts: Array
+    friction_torques: Array
+    end_rates: Array
+    end_tilts: Array
     matrix: Array
     wrench: Array
-    momentum: Array
+    start_momentum: Array
     momentum_rate: Array
-    missing: Array
+    missing_wrench: Array
 
     def wrench_at(self, elapsed: float, v_base: Array) -> Array:
         """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
@@ -56,7 +56,7 @@ class StepEfforts:
         """
         total = self.wrench.copy()
         if len(total) == 6:
-            total[3:] -= np.cross(v_base[3:], self.momentum + elapsed * self.momentum_rate)
+            total[3:] -= np.cross(v_base[3:], self.start_momentum + elapsed * self.momentum_rate)
         return total
 
 
@@ -78,17 +78,17 @@ class ActuatorDynamics:
         actuators: of the base.
         rates: (m,) of shafts: rotors with a thrust constant and reaction wheels, rad/s.
         thrusts: (m,) of rotors without a thrust constant, N.
-        tilts, angles: (m,) of tilting rotors and of casters, rad.
+        tilts, steering_angles: (m,) of tilting rotors and of casters, rad.
         step_efforts: what acts over the present step.
-        electric: energy taken from the supply since the last reset, J.
-        lost: energy lost since then by ``fluid``, ``friction`` and ``winding``, (m,) each, J.
+        electric_energy: energy taken from the supply since the last reset, J.
+        lost_energies: since then by ``fluid``, ``friction`` and ``winding``, (m,) each, J.
     """
 
     def __init__(self, actuators: Actuators, dt: float) -> None:
         self.actuators, self._dt = actuators, dt
         self._decay = np.array([exp(-dt / t) if t > 0.0 else 0.0 for t in actuators.time_constant])
-        self._failed = np.zeros(len(actuators.names), dtype=bool)
-        self._unreported = self._failed.copy()
+        self._is_failed = np.zeros(len(actuators.names), dtype=bool)
+        self._is_unreported = self._is_failed.copy()
         self.reset()
 
     def reset(self) -> None:
@@ -97,24 +97,23 @@ class ActuatorDynamics:
         self.rates: Array = a.start_rates.copy()
         self.thrusts: Array = np.zeros(m)
         self.tilts: Array = np.zeros(m)
-        self.angles: Array = a.start_angles.copy()
-        self.electric = 0.0
-        self.lost: dict[str, Array] = {
-            name: np.zeros(m) for name in ("fluid", "friction", "winding")
-        }
+        self.steering_angles: Array = a.start_angles.copy()
+        self.electric_energy = 0.0
+        mechanisms = ("fluid", "friction", "winding")
+        self.lost_energies: dict[str, Array] = {name: np.zeros(m) for name in mechanisms}
         b = 6 if a.base == "floating" else 3
-        self.step_efforts = self.hold(np.zeros(b), np.zeros(b))
+        self.step_efforts = self.allocate(np.zeros(b), np.zeros(b))
 
     def settle(self, wrench: Array) -> None:
         """Let rotors and thrusters turn as they do when a wrench (b,) has long been commanded."""
         a, b = self.actuators, len(wrench)
-        efforts = self.hold(wrench, np.zeros(b))
+        efforts = self.allocate(wrench, np.zeros(b))
         r = a.rotors
-        commands = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
-        commands[self._failed[r]] = 0.0
+        thrusts = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
+        thrusts[self._is_failed[r]] = 0.0
         self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
-        self.rates[r], self.thrusts[r] = self._rotor_rates(commands), commands
-        self.hold(wrench, np.zeros(b))
+        self.rates[r], self.thrusts[r] = self._rotor_rates(thrusts), thrusts
+        self.allocate(wrench, np.zeros(b))
 
     def fail(self, name: str, reported: bool = True) -> None:
         """Let an actuator fail: its motor gives no torque any more.
@@ -126,28 +125,28 @@ class ActuatorDynamics:
         Raises:
             ModelError: there is none of that name.
         """
-        mask = self.actuators.owners == self.actuators.index(name)
-        self._failed |= mask
+        is_of_actuator = self.actuators.owner_indices == self.actuators.index(name)
+        self._is_failed |= is_of_actuator
         if not reported:
-            self._unreported |= mask
+            self._is_unreported |= is_of_actuator
 
     def repair(self) -> None:
         """End all failures."""
-        self._failed[:] = False
-        self._unreported[:] = False
+        self._is_failed[:] = False
+        self._is_unreported[:] = False
 
     @property
-    def failed(self) -> tuple[str, ...]:
+    def failed_inputs(self) -> tuple[str, ...]:
         """Names of the inputs that have failed."""
-        return tuple(self.actuators.names[k] for k in np.flatnonzero(self._failed))
+        return tuple(self.actuators.names[k] for k in np.flatnonzero(self._is_failed))
 
     @property
-    def spins(self) -> bool:
+    def has_momentum(self) -> bool:
         """Whether something has momentum of its own."""
         return bool((self.actuators.inertia > 0.0).any())
 
     @property
-    def stored(self) -> float:
+    def kinetic_energy(self) -> float:
         """Kinetic energy of what spins, J."""
         return float(0.5 * self.actuators.inertia @ self.rates**2)
 
@@ -155,36 +154,36 @@ class ActuatorDynamics:
     def momentum(self) -> Array:
         """Angular momentum of what spins, in the base frame, (3,), kg m^2/s."""
         a = self.actuators
-        return np.asarray(a.spins(self.tilts) @ (a.inertia * self.rates))
+        return np.asarray(a.spin_axes(self.tilts) @ (a.inertia * self.rates))
 
-    def hold(self, wrench: Array, v_base: Array) -> StepEfforts:
+    def allocate(self, wrench: Array, v_base: Array) -> StepEfforts:
         """Allocate a wrench for the next step, and return what then acts; see :meth:`commit`.
 
         Args:
             wrench: (b,) wrench on the base.
             v_base: (b,) twist of the base.
         """
-        a, dt = self.actuators, self._dt
-        matrix = a.matrix(self.tilts, self.angles)
+        a, dt, r = self.actuators, self._dt, self.actuators.reaction_wheels
+        matrix = a.matrix(self.tilts, self.steering_angles)
         relative_rates = self._relative_rates(matrix, v_base, self.rates)
         lower, upper = self._input_bounds(relative_rates)
         tilts: Array = self.tilts
-        if a.tilting.size:
+        if a.tilting_rotors.size:
             commands, missing, tilts = self._tilted_commands(wrench, lower, upper)
-            matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
+            matrix = a.matrix(0.5 * (self.tilts + tilts), self.steering_angles)
         else:
             allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
-            commands, missing = allocated.inputs, allocated.missing
-        commanded = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
-        commanded[self._failed] = 0.0
-        inputs, rates = self._lagged_inputs(commanded)
+            commands, missing = allocated.inputs, allocated.missing_wrench
+        feasible_commands = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
+        feasible_commands[self._is_failed] = 0.0
+        inputs, rates = self._lagged_inputs(feasible_commands)
         friction = -a.friction * relative_rates
-        rates[a.reaction] += dt * (inputs + friction)[a.reaction] / a.inertia[a.reaction]
+        rates[r] += dt * (inputs + friction)[r] / a.inertia[r]
         momentum = self.momentum
-        end_momentum = a.spins(tilts) @ (a.inertia * rates)
+        end_momentum = a.spin_axes(tilts) @ (a.inertia * rates)
         moment = (end_momentum - momentum) / dt
         active_inputs = inputs + friction
-        active_inputs[a.reaction] = 0.0  # their reaction is the change of their momentum
+        active_inputs[r] = 0.0  # their reaction is the change of their momentum
         applied = matrix @ active_inputs
         if len(applied) == 6:
             applied[3:] -= moment
@@ -196,7 +195,7 @@ class ActuatorDynamics:
         return self.step_efforts
 
     def commit(self, work: float, v_start: Array, v_end: Array) -> None:
-        """Advance by the step that was held, and enter its energy.
+        """Advance by the step that was allocated, and enter its energy.
 
         Args:
             work: of the wrench on the base during the step, J.
@@ -205,22 +204,23 @@ class ActuatorDynamics:
         """
         a, dt, efforts = self.actuators, self._dt, self.step_efforts
         mean_twist = 0.5 * (v_start + v_end)
-        stored, mean_rates = self.stored, 0.5 * (self.rates + efforts.rates)
+        spin_energy, mean_rates = self.kinetic_energy, 0.5 * (self.rates + efforts.end_rates)
         torques = self.shaft_torques(efforts, mean_rates, mean_twist)
         relative_rates = self._relative_rates(efforts.matrix, mean_twist, mean_rates)
         losses = {
             "fluid": dt * a.loss_ratio * a.thrust_constant * np.abs(mean_rates) ** 3,
-            "friction": -dt * efforts.friction * relative_rates,
+            "friction": -dt * efforts.friction_torques * relative_rates,
             "winding": dt * self.winding_losses(torques),
         }
-        for name, energy in losses.items():
-            self.lost[name] += energy
-        self.rates, self.tilts = efforts.rates, efforts.tilts
+        for name, energies in losses.items():
+            self.lost_energies[name] += energies
+        self.rates, self.tilts = efforts.end_rates, efforts.end_tilts
         self.thrusts = efforts.inputs
-        if a.steered.size:
-            self.angles = self.angles.copy()
-            self.angles[a.steered] += dt * (efforts.matrix.T @ mean_twist)[a.steered + 1]
-        self.electric += work + self.stored - stored + sum(float(e.sum()) for e in losses.values())
+        if (k := a.steered_wheels).size:
+            self.steering_angles = self.steering_angles.copy()
+            self.steering_angles[k] += dt * (efforts.matrix.T @ mean_twist)[k + 1]
+        lost_energy = sum(float(energies.sum()) for energies in losses.values())
+        self.electric_energy += work + self.kinetic_energy - spin_energy + lost_energy
 
     def shaft_rates(self, v_base: Array) -> Array:
         """Return the rates of shafts (m,), rad/s, those of wheels at a twist (b,) of the base."""
@@ -243,7 +243,7 @@ class ActuatorDynamics:
         speed = np.abs(shaft_rates[rotors])
         drag = a.loss_ratio[rotors] * speed * shaft_rates[rotors]
         climb = speed * (efforts.matrix.T @ v_base)[rotors]
-        spin_up = a.inertia[rotors] * (efforts.rates - self.rates)[rotors] / self._dt
+        spin_up = a.inertia[rotors] * (efforts.end_rates - self.rates)[rotors] / self._dt
         torques[rotors] = a.thrust_constant[rotors] * (drag + climb) + spin_up
         return torques
 
@@ -258,7 +258,7 @@ class ActuatorDynamics:
     def losses(self) -> Mapping[str, float]:
         """Return the energy lost since the last reset by ``"actuator/how"``, J."""
         energies: dict[str, float] = {}
-        for mechanism, energies_by_input in self.lost.items():
+        for mechanism, energies_by_input in self.lost_energies.items():
             for name, value in zip(self.actuators.names, energies_by_input, strict=True):
                 if value:
                     energies[f"{name}/{mechanism}"] = float(value)
@@ -266,9 +266,9 @@ class ActuatorDynamics:
 
     def _relative_rates(self, matrix: Array, v_base: Array, rates: Array) -> Array:
         """Return the rates of wheels, and of reaction wheels relative to the base, (m,)."""
-        r, wheel_rates = self.actuators.reaction, matrix.T @ v_base
-        wheel_rates[r] += rates[r]
-        return np.asarray(wheel_rates)
+        r, relative_rates = self.actuators.reaction_wheels, matrix.T @ v_base
+        relative_rates[r] += rates[r]
+        return np.asarray(relative_rates)
 
     def _rotor_rates(self, thrusts: Array) -> Array:
         """Return the rates at which rotors give thrusts, both of rotors alone; zero for others."""
@@ -281,7 +281,7 @@ class ActuatorDynamics:
         a, dt = self.actuators, self._dt
         lower: Array = a.lower.copy()
         upper: Array = a.upper.copy()
-        w, r = a.wheels, a.reaction
+        w, r = a.wheels, a.reaction_wheels
         upper[w] = np.where(relative_rates[w] >= a.largest_rate[w], 0.0, upper[w])
         lower[w] = np.where(relative_rates[w] <= -a.largest_rate[w], 0.0, lower[w])
         # A reaction wheel ends no step beyond its largest spin.
@@ -290,21 +290,21 @@ class ActuatorDynamics:
         upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
         lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
         upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
-        reported = self._failed & ~self._unreported
-        lower[reported] = upper[reported] = 0.0
+        is_reported = self._is_failed & ~self._is_unreported
+        lower[is_reported] = upper[is_reported] = 0.0
         return lower, upper
 
-    def _lagged_inputs(self, commanded: Array) -> tuple[Array, Array]:
+    def _lagged_inputs(self, commands: Array) -> tuple[Array, Array]:
         """Return the inputs (m,) over a step and the rates (m,) of rotors at its end."""
-        a, inputs, rates = self.actuators, commanded.copy(), self.rates.copy()
+        a, inputs, shaft_rates = self.actuators, commands.copy(), self.rates.copy()
         r = a.rotors
-        k, decay, target = a.thrust_constant[r], self._decay[r], self._rotor_rates(commanded[r])
-        end_rates = target + decay * (rates[r] - target)
-        mean_rates = 0.5 * (rates[r] + end_rates)
-        lagged_thrusts = commanded[r] + decay * (self.thrusts[r] - commanded[r])
+        k, decay, target = a.thrust_constant[r], self._decay[r], self._rotor_rates(commands[r])
+        end_rates = target + decay * (shaft_rates[r] - target)
+        mean_rates = 0.5 * (shaft_rates[r] + end_rates)
+        lagged_thrusts = commands[r] + decay * (self.thrusts[r] - commands[r])
         inputs[r] = np.where(k > 0.0, k * mean_rates * np.abs(mean_rates), lagged_thrusts)
-        rates[r] = end_rates
-        return inputs, rates
+        shaft_rates[r] = end_rates
+        return inputs, shaft_rates
 
     def _tilted_commands(
         self, wrench: Array, lower: Array, upper: Array
@@ -316,26 +316,27 @@ class ActuatorDynamics:
         least. It is allocated by these, and turns to their sum. What then acts is the wrench of the
         angles that are reached, for which the thrusts are allocated once more.
         """
-        a, i, dt = self.actuators, self.actuators.tilting, self._dt
+        a, i, dt = self.actuators, self.actuators.tilting_rotors, self._dt
         m, middle = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
-        ends = [a.matrix(angles, self.angles)[:, i] for angles in (a.tilt_lower, a.tilt_upper)]
-        columns = np.hstack([a.matrix(middle, self.angles), *ends])
-        low, high = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
-        low[:m] = lower
-        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, low, high)
+        tilts_of_columns = middle, a.tilt_lower, a.tilt_upper
+        matrices = [a.matrix(tilts, self.steering_angles) for tilts in tilts_of_columns]
+        columns = np.hstack([matrices[0], matrices[1][:, i], matrices[2][:, i]])
+        least, largest = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
+        least[:m] = lower
+        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, least, largest)
         lower_forces, upper_forces = inputs[m : m + i.size], inputs[m + i.size :]
         half_range = 0.5 * (a.tilt_upper[i] - a.tilt_lower[i])
         lateral = (upper_forces - lower_forces) * np.sin(half_range)
         axial = inputs[i] + (lower_forces + upper_forces) * np.cos(half_range)
-        angles = middle[i] + np.arctan2(lateral, axial)
-        angles = np.where(np.hypot(lateral, axial) > 1e-9, angles, self.tilts[i])
-        angles = np.clip(angles, a.tilt_lower[i], a.tilt_upper[i])
-        largest_step = dt * a.tilt_rate[i]
-        tilts = self.tilts.copy()
-        tilts[i] = np.clip(angles, self.tilts[i] - largest_step, self.tilts[i] + largest_step)
-        matrix = a.matrix(0.5 * (self.tilts + tilts), self.angles)
+        targets = middle[i] + np.arctan2(lateral, axial)
+        targets = np.where(np.hypot(lateral, axial) > 1e-9, targets, self.tilts[i])
+        targets = np.clip(targets, a.tilt_lower[i], a.tilt_upper[i])
+        travel = dt * a.tilt_rate[i]
+        end_tilts = self.tilts.copy()
+        end_tilts[i] = np.clip(targets, self.tilts[i] - travel, self.tilts[i] + travel)
+        matrix = a.matrix(0.5 * (self.tilts + end_tilts), self.steering_angles)
         allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
-        return allocated.inputs, allocated.missing, tilts
+        return allocated.inputs, allocated.missing_wrench, end_tilts
 
 
 def _least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:

@@ -174,7 +174,7 @@ class ReactionWheel:
 Actuator = Rotor | Wheel | Caster | ReactionWheel
 
 
-PLANAR = np.array([0, 1, 5])
+PLANAR_COMPONENTS = np.array([0, 1, 5])
 """Components of a spatial wrench that act on a planar base."""
 
 
@@ -200,10 +200,10 @@ class TurningColumns:
     Args:
         columns: of all inputs.
         turned_by: (m,) index of the input whose angle turns a column, or -1.
-        rows: components of the columns that count, such as those of a wrench on a planar base.
+        components: of the columns that count, such as those of a wrench on a planar base.
 
     Attributes:
-        by: (m,) as ``turned_by``.
+        turned_by: (m,) as given.
         fixed, cosine, sine: (b,m).
     """
 
@@ -211,23 +211,23 @@ class TurningColumns:
         self,
         columns: Sequence[Column],
         turned_by: Sequence[int],
-        rows: slice | NDArray[np.integer] = slice(None),
+        components: slice | NDArray[np.integer] = slice(None),
     ) -> None:
-        def stacked(vectors: list[Array | None]) -> Array:
+        def stack(vectors: list[Array | None]) -> Array:
             zero = np.zeros(len(columns[0].fixed))
-            return frozen(np.stack([zero if v is None else v for v in vectors], axis=1)[rows])
+            return frozen(np.stack([zero if v is None else v for v in vectors], axis=1)[components])
 
-        self.by = frozen(np.array(turned_by, np.intp))
-        self.fixed = stacked([column.fixed for column in columns])
-        self.cosine = stacked([column.cosine for column in columns])
-        self.sine = stacked([column.sine for column in columns])
-        self._has_turning = bool((self.by >= 0).any())
+        self.turned_by = frozen(np.array(turned_by, np.intp))
+        self.fixed = stack([column.fixed for column in columns])
+        self.cosine = stack([column.cosine for column in columns])
+        self.sine = stack([column.sine for column in columns])
+        self._has_turning = bool((self.turned_by >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
         if not self._has_turning:
             return self.fixed
-        column_angles = np.where(self.by >= 0, angles[self.by], 0.0)
+        column_angles = np.where(self.turned_by >= 0, angles[self.turned_by], 0.0)
         return self.fixed + np.cos(column_angles) * self.cosine + np.sin(column_angles) * self.sine
 
 

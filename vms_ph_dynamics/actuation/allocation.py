@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, frozen, parameter, summary, vector
 from ..errors import ModelError
 from .actuators import (
-    PLANAR,
+    PLANAR_COMPONENTS,
     Actuator,
     Caster,
     Column,
@@ -88,8 +88,8 @@ def _minimise(
         x: (m,) within them.
         active_bounds: (m,) -1 or 1 for an entry at its lower or upper bound, else 0.
     """
-    fixed = lower == upper
-    largest_entry, largest_g = float(np.abs(H).max(initial=0.0)), float(np.abs(g).max(initial=0.0))
+    is_fixed = lower == upper
+    largest_H, largest_g = float(np.abs(H).max(initial=0.0)), float(np.abs(g).max(initial=0.0))
     for _ in range(10 * x.size):
         free = np.flatnonzero(active_bounds == 0)
         if free.size:
@@ -105,12 +105,12 @@ def _minimise(
                 active_bounds[free[first]] = 1 if step[first] > 0.0 else -1
                 continue
             x[free] += step
-        multipliers = np.where(fixed, 0.0, active_bounds * (H @ x - g))
-        index = int(np.argmax(multipliers))
-        scale = largest_g + largest_entry * float(np.abs(x).max(initial=0.0))
-        if multipliers[index] <= _ROUNDING * scale:
+        multipliers = np.where(is_fixed, 0.0, active_bounds * (H @ x - g))
+        freed = int(np.argmax(multipliers))
+        scale = largest_g + largest_H * float(np.abs(x).max(initial=0.0))
+        if multipliers[freed] <= _ROUNDING * scale:
             break
-        active_bounds[index] = 0
+        active_bounds[freed] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ class Allocated:
 
     Attributes:
         inputs: (m,).
-        missing: (b,) what the wrench lacks: the wanted one less that of the inputs.
+        missing_wrench: (b,) what the wrench lacks: the wanted one less that of the inputs.
     """
 
     inputs: Array
-    missing: Array
+    missing_wrench: Array
 
 
 class Allocation:
@@ -261,11 +261,11 @@ def default_weights(matrix: Array) -> Array:
     Args:
         matrix: (b,m) from inputs to wrenches.
     """
-    moments = len(matrix) // 2 if len(matrix) == 6 else 1
-    forces = len(matrix) - moments
-    force_size, moment_size = np.linalg.norm(matrix[:forces]), np.linalg.norm(matrix[forces:])
-    arm = moment_size / force_size if force_size > 0.0 and moment_size > 0.0 else 1.0
-    return np.concatenate([np.ones(forces), np.full(moments, 10.0 / arm)])
+    moment_count = len(matrix) // 2 if len(matrix) == 6 else 1
+    force_count = len(matrix) - moment_count
+    force_norm, moment_norm = map(np.linalg.norm, np.split(matrix, [force_count]))
+    lever_arm = moment_norm / force_norm if force_norm > 0.0 and moment_norm > 0.0 else 1.0
+    return np.concatenate([np.ones(force_count), np.full(moment_count, 10.0 / lever_arm)])
 
 
 class Actuators:
@@ -282,10 +282,10 @@ class Actuators:
             :meth:`Allocation.within`; :func:`default_weights` when None.
 
     Attributes:
-        kinds: the actuators.
+        members: the actuators.
         base: floating or planar.
         names: (m,) of the inputs: ``"rotor_0"``, ``"caster_1/steering"``, ...
-        owners: (m,) index of the actuator of each input.
+        owner_indices: (m,) index of the actuator of each input.
         lower, upper: (m,) limits of the inputs, N or N m.
         weights: (b,).
         columns: of B, by tilts and steering angles.
@@ -303,15 +303,15 @@ class Actuators:
             raise ModelError("an allocation needs at least one rotor or thruster")
         if base not in ("floating", "planar"):
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
-        self.kinds, self.base = tuple(actuators), base
-        self._wrench_rows = np.arange(6) if base == "floating" else PLANAR
+        self.members, self.base = tuple(actuators), base
+        self._wrench_rows = np.arange(6) if base == "floating" else PLANAR_COMPONENTS
         names: list[str] = []
-        owners: list[int] = []
+        owner_indices: list[int] = []
         turned_by: list[int] = []
         columns: list[Column] = []
         counts: dict[str, int] = {}
-        for i, actuator in enumerate(self.kinds):
-            check(actuator, i)
+        for i, actuator in enumerate(self.members):
+            check_actuator(actuator, i)
             type_name = _type_name(actuator)
             name = f"{type_name}_{counts.get(type_name, 0)}"
             counts[type_name] = counts.get(type_name, 0) + 1
@@ -330,9 +330,9 @@ class Actuators:
                 input_columns = (Column(reaction_column(actuator, i)),)
             columns += input_columns
             names += input_names
-            owners += [i] * len(input_names)
+            owner_indices += [i] * len(input_names)
             turned_by += turning_inputs
-        self.names, self.owners = tuple(names), frozen(np.array(owners))
+        self.names, self.owner_indices = tuple(names), frozen(np.array(owner_indices))
         self.columns = TurningColumns(columns, turned_by, self._wrench_rows)
         self._collect_arrays(turned_by)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
@@ -349,11 +349,11 @@ class Actuators:
             angles: (m,) steering angles at the inputs of casters' wheels, rad.
         """
         angles_of_inputs = np.zeros(len(self.names))
-        angles_of_inputs[self.tilting] = tilts[self.tilting]
-        angles_of_inputs[self.steered + 1] = angles[self.steered]
+        angles_of_inputs[self.tilting_rotors] = tilts[self.tilting_rotors]
+        angles_of_inputs[self.steered_wheels + 1] = angles[self.steered_wheels]
         return self.columns.matrix(angles_of_inputs)
 
-    def spins(self, tilts: Array) -> Array:
+    def spin_axes(self, tilts: Array) -> Array:
         """Return the axes of the momenta of what spins, (3,m), at tilts (m,), rad."""
         return self.spin_columns.matrix(tilts)
 
@@ -374,7 +374,7 @@ class Actuators:
         """
         allocation, is_working = self.allocation, np.ones(len(self.names))
         for name in failed:
-            is_working[self.owners == self.index(name)] = 0.0
+            is_working[self.owner_indices == self.index(name)] = 0.0
         lower, upper = is_working * allocation.lower, is_working * allocation.upper
         return Allocation.of_matrix(allocation.matrix, lower, upper)
 
@@ -384,14 +384,14 @@ class Actuators:
         Raises:
             ModelError: there is none of that name; the message lists all.
         """
-        for name_of_input, owner in zip(self.names, self.owners, strict=True):
+        for name_of_input, owner in zip(self.names, self.owner_indices, strict=True):
             if name in (name_of_input, name_of_input.partition("/")[0]):
                 return int(owner)
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
     def _collect_arrays(self, turned_by: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
-        actuators = [self.kinds[i] for i in self.owners]
+        actuators = [self.members[i] for i in self.owner_indices]
         steers = np.array([name.endswith("/steering") for name in self.names])
 
         def array_of(name: str, default: float = 0.0, sources: Sequence[Any] = actuators) -> Array:
@@ -413,10 +413,10 @@ class Actuators:
         self.lower, self.upper = array_of("lower") - torque, array_of("upper") + torque
         self.start_rates = array_of("rate") + array_of("idle_rate")
         self.rotors = np.flatnonzero([isinstance(a, Rotor) for a in actuators])
-        self.reaction = np.flatnonzero([isinstance(a, ReactionWheel) for a in actuators])
+        self.reaction_wheels = np.flatnonzero([isinstance(a, ReactionWheel) for a in actuators])
         self.wheels = np.flatnonzero([isinstance(a, Wheel | Caster) for a in actuators])
-        self.steered = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steers)
-        self.tilting = np.flatnonzero([tilt is not None for tilt in tilts])
+        self.steered_wheels = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steers)
+        self.tilting_rotors = np.flatnonzero([tilt is not None for tilt in tilts])
         self.spin_columns = TurningColumns([spin_column(a) for a in actuators], turned_by)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
@@ -430,7 +430,7 @@ def _type_name(actuator: Actuator) -> str:
     return _TYPE_NAMES[type(actuator)]
 
 
-def check(actuator: Actuator, i: int) -> None:
+def check_actuator(actuator: Actuator, i: int) -> None:
     """Check the numbers of an actuator.
 
     Raises:

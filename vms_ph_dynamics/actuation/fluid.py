@@ -146,9 +146,9 @@ class Fluid:
         total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
-            rate = kinematics.jacobian_rate(kinematics.tree.frame_id(body.link))
-            momentum = body.added_mass @ (jacobian @ kinematics.v)
-            total += jacobian.T @ (body.added_mass @ rate - (_COADJOINT @ momentum).T @ jacobian)
+            jacobian_rate = kinematics.jacobian_rate(kinematics.tree.frame_id(body.link))
+            coadjoint = (_COADJOINT @ (body.added_mass @ (jacobian @ kinematics.v))).T
+            total += jacobian.T @ (body.added_mass @ jacobian_rate - coadjoint @ jacobian)
         return total
 
     def momentum(self, kinematics: Kinematics, centre: Array) -> Array:
@@ -158,10 +158,10 @@ class Fluid:
             kinematics: the configuration and velocity.
             centre: (3,) reference point of the angular part, relative to the base position, m.
         """
-        total, base = np.zeros(6), kinematics.tree.base_displacement(kinematics.q)
+        total, base_position = np.zeros(6), kinematics.tree.base_displacement(kinematics.q)
         for body in self.bodies:
             pose = kinematics.placement(body.link)
-            position = pose[:3, 3] - base
+            position = pose[:3, 3] - base_position
             body_momentum = body.added_mass @ (kinematics.jacobian(body.link) @ kinematics.v)
             linear = pose[:3, :3] @ body_momentum[:3]
             total[:3] += linear
@@ -184,8 +184,8 @@ class Fluid:
         data = tree.data()
         pin.forwardKinematics(tree.pinocchio, data, kinematics.q_origin)
         for body in self.bodies:
-            frame = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
-            centre = frame.act(body.centre_of_buoyancy)
+            placement = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
+            centre = placement.act(body.centre_of_buoyancy)
             total += self.density * body.volume * float(tree.gravity @ centre)
         return total
 
@@ -238,29 +238,28 @@ def immersed_cylinder(
         message += f"{radius} m, length {length} m"
         raise ModelError(message)
     centre, axis = (start + end) / 2, (end - start) / length
-    normal = np.eye(3) - np.outer(axis, axis)
+    across_axis = np.eye(3) - np.outer(axis, axis)
     mass_per_length = density * np.pi * radius**2
     added_mass = np.zeros((6, 6))
-    added_mass[:3, :3] = mass_per_length * length * normal
-    added_mass[3:, 3:] = mass_per_length * length**3 / 12 * normal
-    centre_velocity = _point_velocity(centre)
-    transform = np.eye(6)
-    transform[:3] = centre_velocity
-    drag = np.zeros(6)
+    added_mass[:3, :3] = mass_per_length * length * across_axis
+    added_mass[3:, 3:] = mass_per_length * length**3 / 12 * across_axis
+    to_centre = np.eye(6)
+    to_centre[:3] = _point_velocity_map(centre)
+    drag_integrals = np.zeros(6)
     for node, weight in zip(_GAUSS_NODES, _GAUSS_WEIGHTS, strict=True):
         # Columns: the velocity across the axis for each unit component of the twist.
-        u = normal @ _point_velocity(centre + 0.5 * length * node * axis)
-        drag += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
+        u = across_axis @ _point_velocity_map(centre + 0.5 * length * node * axis)
+        drag_integrals += 0.5 * length * weight * np.linalg.norm(u, axis=0) ** 3
     return ImmersedBody(
         link,
-        transform.T @ added_mass @ transform,
+        to_centre.T @ added_mass @ to_centre,
         np.pi * radius**2 * length,
         centre,
         np.zeros(6),
-        density * CYLINDER_DRAG_COEFFICIENT * radius * drag,
+        density * CYLINDER_DRAG_COEFFICIENT * radius * drag_integrals,
     )
 
 
-def _point_velocity(point: Array) -> Array:
+def _point_velocity_map(point: Array) -> Array:
     """Return the map from the twist at the origin to the velocity of a point, (3,6)."""
     return np.hstack([np.eye(3), -skew(point)])

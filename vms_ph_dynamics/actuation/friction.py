@@ -68,19 +68,19 @@ class Friction:
 
     def force(self, rates: Array) -> Array:
         """Return the torques of friction, (n,), N m or N, at joint rates (n,), rad/s or m/s."""
-        force = -self.viscous * rates
+        torques = -self.viscous * rates
         if self.coulomb.any():
-            force = force - self.coulomb * np.tanh(rates / self.slip)
-        return force
+            torques = torques - self.coulomb * np.tanh(rates / self.slip)
+        return torques
 
     def secant(self, rates: Array) -> Array:
         """Return the coefficients of a linear friction with the same torques, (n,), at joint rates.
 
         ``-force / rates`` in N m s/rad or N s/m, with its limit at rest.
         """
-        scaled = np.abs(rates) / self.slip
+        x = np.abs(rates) / self.slip
         # tanh(x) / x, which is 1 - x^2 / 3 near zero: 1 to rounding below 1e-8.
-        ratio = np.where(scaled > 1e-8, np.tanh(scaled) / np.maximum(scaled, 1e-8), 1.0)
+        ratio = np.where(x > 1e-8, np.tanh(x) / np.maximum(x, 1e-8), 1.0)
         return self.viscous + self.coulomb / self.slip * ratio
 
     def slope(self, rates: Array) -> Array:

@@ -410,11 +410,11 @@ class Simulation:
         if self.mechanism is not None:
             report["angle of the mechanism (rad)"] = f"{self.mechanism.angle:.4g}"
         if self.actuation is not None:
-            missing = float(np.abs(self.actuation.step_efforts.missing).max())
-            report["energy from the supply (J)"] = f"{self.actuation.electric:.4g}"
+            missing = float(np.abs(self.actuation.step_efforts.missing_wrench).max())
+            report["energy from the supply (J)"] = f"{self.actuation.electric_energy:.4g}"
             report["wrench beyond the actuators (N, N m)"] = f"{missing:.3g}"
-            if self.actuation.failed:
-                report["failed actuators"] = ", ".join(self.actuation.failed)
+            if self.actuation.failed_inputs:
+                report["failed actuators"] = ", ".join(self.actuation.failed_inputs)
         return report | self.engine.diagnostics()
 
     def _mechanical_energy(self) -> float:
@@ -425,8 +425,8 @@ class Simulation:
         d = self.form.model.evaluate(self.q, self.v)
         stored = {"kinetic": d.kinetic_energy, "potential": d.potential_energy}
         if self.actuation is not None:
-            stored["spinning"] = self.actuation.stored
-            stored["supply"] = -self.actuation.electric
+            stored["spinning"] = self.actuation.kinetic_energy
+            stored["supply"] = -self.actuation.electric_energy
         return stored | self.engine.stored()
 
     def _motion_over_ground(self) -> tuple[Array, Array]:
@@ -459,8 +459,8 @@ class Simulation:
         applied = self.engine.limit(total, self.v)
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
-            actuated = self.actuation.hold(applied.wrench_base, self.twist)
-            spins = self.actuation.spins
+            actuated = self.actuation.allocate(applied.wrench_base, self.twist)
+            spins = self.actuation.has_momentum
             wrench = actuated.wrench_at(0.0, self.twist) if spins else actuated.wrench
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
@@ -485,7 +485,7 @@ class Simulation:
             torque, gravity, drag = applied.torque, ports.gravity, ports.drag
             return Ports(torque, base, wrench, gravity, friction, drag, tools or None)
 
-        if actuation is None or not actuation.spins or b == 3:
+        if actuation is None or not actuation.has_momentum or b == 3:
             if callable(external):
                 return lambda t, x: all_ports(external(t, x), applied.wrench_base)
             return all_ports(external, applied.wrench_base)

@@ -45,7 +45,7 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
         tag = ET.SubElement(element, "input", name=name, column=_numbers(allocation.matrix[:, i]))
         tag.set("lower", _numbers([allocation.lower[i]]))
         tag.set("upper", _numbers([allocation.upper[i]]))
-        if i in actuators.reaction:
+        if i in actuators.reaction_wheels:
             tag.set("kind", REACTION_WHEEL)
         for key in _CONSTANTS:
             value = getattr(actuators, key)[i]
@@ -65,21 +65,21 @@ def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     tag.set("inertia", _numbers([actuators.inertia[i]]))
     spin = actuators.spin_columns
     tag.set("spin_axis", _numbers((spin.fixed + spin.cosine)[:, i]))
-    if i in actuators.tilting:
+    if i in actuators.tilting_rotors:
         tag.set("spin_axis_sin", _numbers(spin.sine[:, i]))
 
 
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add what turns the column of an input, and its parts."""
     columns = actuators.columns
-    actuator = int(columns.by[i])
+    actuator = int(columns.turned_by[i])
     if actuator < 0:
         return
     parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
     for key, part in (("column_fixed", columns.fixed), *parts):
         if part[:, i].any():
             tag.set(key, _numbers(part[:, i]))
-    if i in actuators.tilting:
+    if i in actuators.tilting_rotors:
         for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
             tag.set(key, _numbers([getattr(actuators, key)[i]]))
         return

@@ -191,7 +191,7 @@ class ActuatorPublisher:
             JointState(
                 header=Header(stamp=stamp),
                 name=list(actuation.actuators.names),
-                position=(actuation.tilts + actuation.angles).tolist(),
+                position=(actuation.tilts + actuation.steering_angles).tolist(),
                 velocity=actuation.shaft_rates(simulation.twist).tolist(),
                 effort=actuation.step_efforts.inputs.tolist(),
             )

@@ -60,7 +60,7 @@ def test_the_robot_flies_to_its_goal_while_the_arm_swings(
     assert np.arctan2(pose[1, 0], pose[0, 0]) == pytest.approx(0.5, abs=0.08)
     inputs = simulation.actuation.step_efforts.inputs
     assert (inputs <= simulation.actuation.actuators.upper).all()
-    assert abs(simulation.exergy_map().residual) < 1e-10 * simulation.actuation.electric
+    assert abs(simulation.exergy_map().residual) < 1e-10 * simulation.actuation.electric_energy
     # Upside down it says what it does, once it is upright again it does not.
     assert ("turning over" in commands[1].reason) == (roll > 1.0)
     assert "turning over" not in commands[-1].reason

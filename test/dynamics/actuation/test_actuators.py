@@ -75,8 +75,10 @@ def turning(actuators: Actuators, rng: np.random.Generator, dt: float) -> Actuat
     rotors = actuators.rotors
     dynamics.rates = dynamics.rates.copy()
     dynamics.rates[rotors] = rng.uniform(50.0, 400.0, rotors.size)
-    dynamics.rates[actuators.reaction] = rng.uniform(-200.0, 200.0, actuators.reaction.size)
-    dynamics.tilts[actuators.tilting] = rng.uniform(-1.0, 1.0, actuators.tilting.size)
+    dynamics.rates[actuators.reaction_wheels] = rng.uniform(
+        -200.0, 200.0, actuators.reaction_wheels.size
+    )
+    dynamics.tilts[actuators.tilting_rotors] = rng.uniform(-1.0, 1.0, actuators.tilting_rotors.size)
     return dynamics
 
 
@@ -89,20 +91,20 @@ def test_the_supply_gives_what_base_spins_and_losses_take(
     for _ in range(5):
         dt = 1e-3
         dynamics = turning(actuators, rng, dt)
-        begun, stored = dynamics.rates.copy(), dynamics.stored
+        begun, stored = dynamics.rates.copy(), dynamics.kinetic_energy
         v = rng.normal(size=b)
-        held = dynamics.hold(rng.normal(size=b) * 10.0, v)
+        held = dynamics.allocate(rng.normal(size=b) * 10.0, v)
         work = float(held.wrench @ v) * dt
         dynamics.commit(work, v, v)
         # The motors' electric power, from their torques and the rates of their shafts alone.
-        spun = 0.5 * (begun + held.rates)
+        spun = 0.5 * (begun + held.end_rates)
         y = held.matrix.T @ v
         power = 0.0
         for k in range(len(actuators.names)):
             rate = spun[k] + (y[k] if k not in actuators.rotors else 0.0)
             if k in actuators.rotors:
                 c, loss = actuators.thrust_constant[k], actuators.loss_ratio[k]
-                ramp = actuators.inertia[k] * (held.rates[k] - begun[k]) / dt
+                ramp = actuators.inertia[k] * (held.end_rates[k] - begun[k]) / dt
                 torque = c * loss * spun[k] * abs(spun[k]) + c * abs(spun[k]) * y[k] + ramp
             else:
                 torque = held.inputs[k]
@@ -113,14 +115,17 @@ def test_the_supply_gives_what_base_spins_and_losses_take(
         # a shaft turns with the base, which its motor pushes back.
         if b == 6 and actuators.rotors.size:
             power -= float(held.momentum_rate @ v[3:])
-        assert dynamics.electric / dt == pytest.approx(power, rel=1e-9)
-        assert dynamics.electric == pytest.approx(
-            work + dynamics.stored - stored + sum(e.sum() for e in dynamics.lost.values()),
+        assert dynamics.electric_energy / dt == pytest.approx(power, rel=1e-9)
+        assert dynamics.electric_energy == pytest.approx(
+            work
+            + dynamics.kinetic_energy
+            - stored
+            + sum(e.sum() for e in dynamics.lost_energies.values()),
             rel=1e-12,
         )
-        assert (dynamics.lost["fluid"] >= 0).all()
-        assert (dynamics.lost["friction"] >= 0).all()
-        assert (dynamics.lost["winding"] >= 0).all()
+        assert (dynamics.lost_energies["fluid"] >= 0).all()
+        assert (dynamics.lost_energies["friction"] >= 0).all()
+        assert (dynamics.lost_energies["winding"] >= 0).all()
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -141,13 +146,13 @@ def test_wheels_and_casters_do_not_slip(rng: np.random.Generator) -> None:
     def contact(x: float, y: float) -> np.ndarray:
         return np.array([vx - w * y, vy + w * x])
 
-    for k, wheel in enumerate(actuators.kinds[:2]):
+    for k, wheel in enumerate(actuators.members[:2]):
         ahead = np.array([np.cos(wheel.heading), np.sin(wheel.heading)])
         angle = wheel.heading + wheel.roller_angle
         roller = np.array([np.cos(angle), np.sin(angle)])
         slip = contact(*wheel.position) - rates[k] * wheel.radius * ahead
         assert slip @ roller == pytest.approx(0.0, abs=1e-12)
-    for k, caster in zip((2, 4), actuators.kinds[2:], strict=True):
+    for k, caster in zip((2, 4), actuators.members[2:], strict=True):
         d = np.array([np.cos(angles[k]), np.sin(angles[k])])
         behind = caster.position - caster.trail * d
         # The steering turns the contact about the steering axis, besides the base.
@@ -161,16 +166,16 @@ def test_no_input_leaves_its_limits(name: str, rng: np.random.Generator) -> None
     actuators = MAKERS[name]()
     b = 6 if actuators.base == "floating" else 3
     dynamics = ActuatorDynamics(actuators, 0.005)
-    r = actuators.reaction
+    r = actuators.reaction_wheels
     for scale in (0.1, 10.0, 1e4):
         for _ in range(15):
             v = rng.normal(size=b)
-            held = dynamics.hold(scale * rng.normal(size=b), v)
+            held = dynamics.allocate(scale * rng.normal(size=b), v)
             dynamics.commit(float(held.wrench @ v) * 0.005, v, v)
             assert (held.inputs <= actuators.upper * (1 + 1e-12)).all()
             assert (held.inputs >= actuators.lower - 1e-12 * abs(actuators.lower)).all()
             assert (abs(dynamics.rates[r]) <= actuators.largest_rate[r] * (1 + 1e-12)).all()
-            t = actuators.tilting
+            t = actuators.tilting_rotors
             assert (dynamics.tilts[t] <= actuators.tilt_upper[t]).all()
             assert (dynamics.tilts[t] >= actuators.tilt_lower[t]).all()
 
@@ -182,7 +187,7 @@ def test_a_rotor_that_tilts_beyond_a_quarter_turn_points_there() -> None:
         dynamics = ActuatorDynamics(Actuators([rotor]), 0.01)
         wanted = 3.0 * np.array([np.sin(angle), 0.0, np.cos(angle), 0.0, 0.0, 0.0])
         for _ in range(2):  # the first step is at the mean of both angles
-            held = dynamics.hold(wanted, np.zeros(6))
+            held = dynamics.allocate(wanted, np.zeros(6))
             dynamics.commit(0.0, np.zeros(6), np.zeros(6))
         assert dynamics.tilts[0] == pytest.approx(angle)
         np.testing.assert_allclose(held.wrench, wanted, atol=1e-9)
@@ -202,12 +207,12 @@ def test_a_reaction_wheel_at_its_largest_spin_is_not_driven_further() -> None:
         wheel = ReactionWheel(Z, 0.01, 1.0, 100.0, rate=-95.0 * turn, friction=friction)
         dynamics = ActuatorDynamics(Actuators([wheel]), 0.01)
         for _ in range(10):
-            held = dynamics.hold(np.array([0, 0, 0, 0, 0, turn]), np.zeros(6))
+            held = dynamics.allocate(np.array([0, 0, 0, 0, 0, turn]), np.zeros(6))
             dynamics.commit(0.0, np.zeros(6), np.zeros(6))
         assert dynamics.rates[0] == pytest.approx(-100.0 * turn, rel=1e-12)
         # What friction takes is given, no more.
         assert held.inputs[0] == pytest.approx(-100.0 * turn * friction, abs=1e-12)
-        assert held.missing[5] == pytest.approx(turn * (1.0 - 100.0 * friction))
+        assert held.missing_wrench[5] == pytest.approx(turn * (1.0 - 100.0 * friction))
     wheel = ReactionWheel(Z, 0.01, motor=Motor(0.02))  # whose winding is said to take nothing
     assert ActuatorDynamics(Actuators([wheel]), 0.01).winding_losses(np.ones(1)) == 0.0
 
@@ -244,7 +249,7 @@ def test_a_multirotor_out_of_thrust_gives_up_heading_before_height_before_attitu
     weights = allocation.weights
     # Hover with a strong roll and yaw moment.
     found = allocation.allocation.within(np.array([0, 0, 40.0, 3.0, 0, 3.0]), weights)
-    lost = abs(found.missing)
+    lost = abs(found.missing_wrench)
     assert (lost[3:5] / 3.0 < 0.01).all()
     assert lost[2] / 40.0 < 0.01
     assert lost[5] / 3.0 > 0.7
@@ -256,13 +261,13 @@ def test_thrusters_follow_with_their_lag_and_rest_in_their_dead_zone() -> None:
     )
     dynamics = ActuatorDynamics(Actuators([thruster]), 0.01)
     for _ in range(10):
-        dynamics.hold(np.array([-4.0, 0, 0, 0, 0, 0]), np.zeros(6))
+        dynamics.allocate(np.array([-4.0, 0, 0, 0, 0, 0]), np.zeros(6))
         dynamics.commit(0.0, np.zeros(6), np.zeros(6))
     # The rate after one time constant.
     assert dynamics.rates[0] == pytest.approx(-np.sqrt(4000.0) * (1 - np.exp(-1.0)), rel=1e-12)
     dynamics.reset()
     for wanted, acts in ((0.4, False), (0.6, True)):
-        held = dynamics.hold(np.array([wanted, 0, 0, 0, 0, 0]), np.zeros(6))
+        held = dynamics.allocate(np.array([wanted, 0, 0, 0, 0, 0]), np.zeros(6))
         assert (held.inputs[0] != 0.0) == acts
 
 
@@ -286,14 +291,14 @@ def test_the_thrusters_of_an_underwater_vehicle_still_make_every_wrench_without_
     dynamics = ActuatorDynamics(actuators, 1.0)
     dynamics.fail("thruster_2")
     wanted = rng.normal(size=6)
-    held = dynamics.hold(wanted, np.zeros(6))
+    held = dynamics.allocate(wanted, np.zeros(6))
     assert held.commands[2] == 0.0
     np.testing.assert_allclose(actuators.matrix(np.zeros(8), np.zeros(8)) @ held.commands, wanted)
-    assert dynamics.failed == ("thruster_2",)
+    assert dynamics.failed_inputs == ("thruster_2",)
     # One that the allocation does not know of is missed.
     dynamics.repair()
     dynamics.fail("thruster_2", reported=False)
-    held = dynamics.hold(wanted, np.zeros(6))
+    held = dynamics.allocate(wanted, np.zeros(6))
     assert held.commands[2] != 0.0
     assert held.inputs[2] == 0.0
 
@@ -303,7 +308,7 @@ def test_tilting_rotors_make_every_wrench_that_angles_within_their_limits_allow(
     # that small forces sideways can be made by thrusts alone.
     own = robots.get("hextilt").own_actuators()
     rotors = []
-    for each in own.kinds:
+    for each in own.members:
         assert isinstance(each, Rotor)
         arm = np.asarray(each.position) - (each.position @ each.axis) * each.axis
         rotors.append(replace(each, tilt=Tilt(arm, -0.4, 0.4, rate=np.inf), time_constant=0.0))
@@ -314,10 +319,10 @@ def test_tilting_rotors_make_every_wrench_that_angles_within_their_limits_allow(
         wanted = actuators.matrix(tilts, np.zeros(6)) @ rng.uniform(0.2, 8.0, 6)
         dynamics = ActuatorDynamics(actuators, 0.01)
         for _ in range(2):  # the first step is at the mean of both angles
-            held = dynamics.hold(wanted, np.zeros(6))
+            held = dynamics.allocate(wanted, np.zeros(6))
             dynamics.commit(0.0, np.zeros(6), np.zeros(6))
         assert abs(dynamics.tilts).max() <= 0.4
-        np.testing.assert_allclose(held.missing, 0.0, atol=2e-6)  # of some 30 N
+        np.testing.assert_allclose(held.missing_wrench, 0.0, atol=2e-6)  # of some 30 N
 
 
 def test_tilting_rotors_push_sideways() -> None:
