@@ -30,15 +30,15 @@ class Body:
     centre: npt.ArrayLike
     inertia: npt.ArrayLike
 
-    def spatial(self) -> Array:
+    def spatial_inertia(self) -> Array:
         """Return the spatial inertia about the origin of the frame, (6,6), linear first.
 
         Raises:
             ModelError: it is the inertia of no body.
         """
-        return frozen(np.array(self.in_frame().matrix()))
+        return frozen(np.array(self.pinocchio_inertia().matrix()))
 
-    def in_frame(self) -> pin.Inertia:
+    def pinocchio_inertia(self) -> pin.Inertia:
         """Return the ``pinocchio.Inertia`` in the frame.
 
         Raises:
@@ -75,14 +75,14 @@ class Capture:
         v: (nv,) velocity after the capture.
         impulse: (6,) that the body received at the origin of the frame, in its axes, linear first,
             N s and N m s.
-        lost: kinetic energy lost by the capture, J; never negative.
+        lost_energy: kinetic energy lost by the capture, J; never negative.
     """
 
     model: VMSModel
     q: Array
     v: Array
     impulse: Array
-    lost: float
+    lost_energy: float
 
 
 def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
@@ -99,8 +99,8 @@ def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
             f"'{model_frame.name}' does not move; a body attached to it would carry no energy"
         )
     inertias = list(model.tree.pinocchio.inertias)[1:]
-    joint = model_frame.parentJoint - 1
-    inertias[joint] = inertias[joint] + model_frame.placement.act(body.in_frame())
+    parent = model_frame.parentJoint - 1
+    inertias[parent] = inertias[parent] + model_frame.placement.act(body.pinocchio_inertia())
     tree = model.tree.with_inertias(inertias)
     return copy_with(model, tree=tree, total_mass=tree.total_mass)
 
@@ -137,11 +137,11 @@ def capture(
     if body_twist.shape != (6,) or not np.isfinite(body_twist).all():
         raise StateError(f"twist must be 6 finite numbers; given: {twist!r}")
     d = model.evaluate(q, v)
-    loaded, inertia = carrying(model, body, frame), body.spatial()
+    loaded_model, inertia = carrying(model, body, frame), body.spatial_inertia()
     jacobian = d.jacobian(model.frame_id(model.end_effector if frame is None else frame))
-    mass_matrix = Evaluation(loaded, d.q, d.v).M
+    mass_matrix = Evaluation(loaded_model, d.q, d.v).M
     v_after = np.linalg.solve(mass_matrix, d.M @ d.v + jacobian.T @ (inertia @ body_twist))
     twist_change = jacobian @ v_after - body_twist
     energy_before = d.kinetic_energy + 0.5 * float(body_twist @ inertia @ body_twist)
     lost_energy = energy_before - 0.5 * float(v_after @ mass_matrix @ v_after)
-    return Capture(loaded, d.q, frozen(v_after), frozen(inertia @ twist_change), lost_energy)
+    return Capture(loaded_model, d.q, frozen(v_after), frozen(inertia @ twist_change), lost_energy)

@@ -183,7 +183,7 @@ class EnergyMonitor(MotionNode):
         message = "energy balanced" if balanced else f"{audit.unaccounted_energy:.3g} J unaccounted"
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
-            "residual (W)": f"{audit.residual:.3e}",
+            "residual (W)": f"{audit.unaccounted_power:.3e}",
             **self._identification_values(),
         }
         self._health.report(OK if balanced else WARN, message, values)

@@ -155,7 +155,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     body, twist = _tumbling_cube(settings)
     d = model.evaluate(home, np.zeros(model.nv))
     placement = d.placement(model.end_effector)
-    momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial() @ twist)
+    momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial_inertia() @ twist)
     captured = capture(model, home, d.v, body, twist)
     momentum_after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
     scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
@@ -189,8 +189,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "kinetic energy lost by the capture",
                 "not negative",
-                f"{captured.lost:.4g} J",
-                captured.lost >= 0.0,
+                f"{captured.lost_energy:.4g} J",
+                captured.lost_energy >= 0.0,
             ),
             bounded(
                 "angular momentum of satellite, body and wheels, relative change",
@@ -213,7 +213,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
             bounded(
                 "energy balance from the supply to the tool, relative to what was exchanged",
-                abs(exergy.residual) / abs(wheels.stored + 1e-3),
+                abs(exergy.residual) / abs(wheels.kinetic_energy + 1e-3),
                 1e-9,
             ),
         ]

@@ -11,7 +11,7 @@ from ..evaluation import Evaluation
 from ..forms import PORTS, Ports
 
 # Port energies are totals: samples without them are skipped for at most this time, ns.
-_MAX_SKIP = 1_000_000_000
+_MAX_SKIP_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class EnergySample:
         time: ns.
         energy: total energy, J.
         power: power by port, W; positive into the robot.
-        dissipated: power dissipated by friction, W.
+        dissipated_power: power dissipated by friction, W.
         simulated: port energies of the simulation; None where there is none.
     """
 
     time: int
     energy: float
     power: Mapping[str, float]
-    dissipated: float
+    dissipated_power: float
     simulated: PortEnergies | None = None
 
 
@@ -60,15 +60,15 @@ class EnergyAudit:
         port_energy: supplied since the audit began, by port, J.
         dissipated: by friction since then, J.
         stored: change of the total energy since then, J.
-        residual: rate of change of the unaccounted energy over the last sample, W.
-        exact: whether the port energies are those of the simulation.
+        unaccounted_power: rate of change of the unaccounted energy over the last sample, W.
+        is_simulated: whether the port energies are those of the simulation.
     """
 
     port_energy: dict[str, float] = field(default_factory=dict)
     dissipated: float = 0.0
     stored: float = 0.0
-    residual: float = 0.0
-    exact: bool = False
+    unaccounted_power: float = 0.0
+    is_simulated: bool = False
     _first: EnergySample | None = None
     _last: EnergySample | None = None
 
@@ -81,13 +81,13 @@ class EnergyAudit:
         """Add the next sample to the balance."""
         first, last = self._first, self._last
         lacks_energy = last is not None and last.simulated is not None and sample.simulated is None
-        if lacks_energy and last is not None and 0 <= sample.time - last.time < _MAX_SKIP:
+        if lacks_energy and last is not None and 0 <= sample.time - last.time < _MAX_SKIP_NS:
             return  # a sample with port energies arrived shortly before
-        if first is None or last is None or not _follows(last, sample):
+        if first is None or last is None or not _is_continuation(last, sample):
             self._first = self._last = sample
             self.port_energy = dict.fromkeys(_port_names(sample), 0.0)
-            self.dissipated = self.stored = self.residual = 0.0
-            self.exact = sample.simulated is not None
+            self.dissipated = self.stored = self.unaccounted_power = 0.0
+            self.is_simulated = sample.simulated is not None
             return
         previous_unaccounted, elapsed = self.unaccounted_energy, (sample.time - last.time) * 1e-9
         if sample.simulated is not None and first.simulated is not None:
@@ -97,9 +97,9 @@ class EnergyAudit:
         else:
             for name in self.port_energy:
                 self.port_energy[name] += 0.5 * elapsed * (last.power[name] + sample.power[name])
-            self.dissipated += 0.5 * elapsed * (last.dissipated + sample.dissipated)
+            self.dissipated += 0.5 * elapsed * (last.dissipated_power + sample.dissipated_power)
         self.stored = sample.energy - first.energy
-        self.residual = (self.unaccounted_energy - previous_unaccounted) / elapsed
+        self.unaccounted_power = (self.unaccounted_energy - previous_unaccounted) / elapsed
         self._last = sample
 
 
@@ -107,7 +107,7 @@ def _port_names(sample: EnergySample) -> KeysView[str]:
     return (sample.power if sample.simulated is None else sample.simulated.supplied).keys()
 
 
-def _follows(last: EnergySample, sample: EnergySample) -> bool:
+def _is_continuation(last: EnergySample, sample: EnergySample) -> bool:
     if sample.time <= last.time or _port_names(sample) != _port_names(last):
         return False
     if sample.simulated is None or last.simulated is None:

@@ -22,20 +22,20 @@ def momentum_drift(batch: EvaluationBatch) -> Array:
     return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 
 
-def generalised_forces(model: VMSModel, q: Array, wrench: Array, frame: int) -> Array:
+def generalised_forces(model: VMSModel, q: Array, wrenches: Array, frame: int) -> Array:
     """Return the generalised forces ``J^T W`` (N,nv) of wrenches (N,6) at a frame, in its axes.
 
     Args:
         model: the robot.
         q: (N,nq) configurations.
-        wrench: (N,6) linear first, N and N m.
+        wrenches: (N,6) linear first, N and N m.
         frame: Pinocchio's index of the frame.
     """
     forces, tree = np.empty((len(q), model.nv)), model.tree
     for k in range(len(q)):
         q_full = tree.full_configuration(q[k])
         jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), q_full, frame, pin.LOCAL)
-        forces[k] = tree.projected_columns(jacobian).T @ wrench[k]
+        forces[k] = tree.projected_columns(jacobian).T @ wrenches[k]
     return forces
 
 
@@ -50,17 +50,17 @@ class FluidTerms:
     Attributes:
         energy: (N,) kinetic energy of the added mass and potential energy of buoyancy, J; zero
             potential is with the centre of buoyancy at the height of the inertial frame's origin.
-        drag: power that drag dissipates, (N,), W, by the name of the link and one of
+        drag_power: power that drag dissipates, (N,), W, by the name of the link and one of
             :data:`DRAG_COMPONENTS`, as ``link.linear``; only of links that have such drag.
     """
 
     energy: Array
-    drag: Mapping[str, Array]
+    drag_power: Mapping[str, Array]
 
     @property
-    def dissipated(self) -> Array:
+    def dissipated_power(self) -> Array:
         """The power of all drag, (N,), W."""
-        return np.sum([np.zeros(len(self.energy)), *self.drag.values()], axis=0)
+        return np.sum([np.zeros(len(self.energy)), *self.drag_power.values()], axis=0)
 
 
 def drag_names(model: VMSModel) -> tuple[str, ...]:
@@ -82,8 +82,8 @@ def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
     tree, data = model.tree, model.tree.pinocchio.createData()
     bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
     for k in range(len(q)):
-        state = tree.full_configuration(q[k]), tree.full_velocity(v[k])
-        pin.forwardKinematics(tree.pinocchio, data, *state)
+        full_state = tree.full_configuration(q[k]), tree.full_velocity(v[k])
+        pin.forwardKinematics(tree.pinocchio, data, *full_state)
         for body, frame in bodies:
             twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
             centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(

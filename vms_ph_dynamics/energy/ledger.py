@@ -42,7 +42,7 @@ class RecordedEnergies:
     energies: dict[str, float] = field(default_factory=dict)
     stored: float = 0.0
     _start: tuple[float, dict[str, float], float] | None = None  # energy, ports, resets
-    _before_reset: tuple[float, dict[str, float]] = (0.0, {})
+    _at_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
     @property
@@ -60,22 +60,22 @@ class RecordedEnergies:
         """
         names = [name for name in recorded if name != RESETS]
         is_recorded = np.isfinite(np.array([recorded[name] for name in names])).all(0)
-        residuals = np.empty(len(total))
+        unaccounted = np.empty(len(total))
         for k in range(len(total)):
             if is_recorded[k]:
                 energies = {name: float(recorded[name][k]) for name in names}
                 self._residual = self._update(energies, float(recorded[RESETS][k]), float(total[k]))
-            residuals[k] = self._residual
-        return residuals
+            unaccounted[k] = self._residual
+        return unaccounted
 
-    def _update(self, sums: dict[str, float], resets: float, total: float) -> float:
+    def _update(self, energies: dict[str, float], resets: float, total: float) -> float:
         if self._start is None or self._start[2] != resets:
-            self._before_reset = (self.stored, dict(self.energies))
-            self._start = (total, sums, resets)
-        start_energy, start, _ = self._start
-        stored_before, before = self._before_reset
+            self._at_reset = (self.stored, dict(self.energies))
+            self._start = (total, energies, resets)
+        start_energy, start_energies, _ = self._start
+        stored_before, earlier = self._at_reset
         self.stored = stored_before + total - start_energy
-        self.energies = {name: before.get(name, 0.0) + sums[name] - start[name] for name in sums}
+        self.energies = {p: earlier.get(p, 0.0) + energies[p] - start_energies[p] for p in energies}
         dissipated = self.energies[DISSIPATED]
         return self.stored - (sum(self.energies.values()) - dissipated) + dissipated
 
@@ -92,30 +92,30 @@ class ResidualWindows:
     """
 
     def __init__(self, nv: int) -> None:
-        self._impulse, self._squares = np.zeros(nv), np.zeros(nv)
-        self._time, self._begin, self._count = 0.0, 0.0, 0
+        self._impulse, self._square_sums = np.zeros(nv), np.zeros(nv)
+        self._elapsed, self._start, self._window_count = 0.0, 0.0, 0
 
     def add(self, impulses: Array, dt: Array) -> None:
         """Add residual impulses (N, nv) over intervals (N,), s."""
         if not len(dt):
             return
-        elapsed = self._time + np.cumsum(dt)
-        window_numbers = np.floor(np.concatenate([[self._time], elapsed]) / WINDOW + 1e-6)
-        ends = np.flatnonzero(np.diff(window_numbers))
+        elapsed = self._elapsed + np.cumsum(dt)
+        window_numbers = np.floor(np.concatenate([[self._elapsed], elapsed]) / WINDOW + 1e-6)
+        window_ends = np.flatnonzero(np.diff(window_numbers))
         cumulative = np.cumsum(impulses, axis=0)
-        impulse, start, begin = self._impulse, np.zeros_like(self._impulse), self._begin
-        for k in ends:
-            mean = (impulse + cumulative[k] - start) / (elapsed[k] - begin)
-            self._squares = self._squares + mean**2
-            self._count += 1
-            impulse, start, begin = np.zeros_like(impulse), cumulative[k], float(elapsed[k])
-        self._impulse = impulse + cumulative[-1] - start
-        self._time, self._begin = float(elapsed[-1]), begin
+        impulse, start_impulse, start = self._impulse, np.zeros_like(self._impulse), self._start
+        for k in window_ends:
+            mean_effort = (impulse + cumulative[k] - start_impulse) / (elapsed[k] - start)
+            self._square_sums = self._square_sums + mean_effort**2
+            self._window_count += 1
+            impulse, start_impulse, start = np.zeros_like(impulse), cumulative[k], float(elapsed[k])
+        self._impulse = impulse + cumulative[-1] - start_impulse
+        self._elapsed, self._start = float(elapsed[-1]), start
 
     @property
     def root_mean_square(self) -> Array:
         """Of the residual efforts, (nv,), N m or N."""
-        return np.asarray(np.sqrt(self._squares / max(self._count, 1)))
+        return np.asarray(np.sqrt(self._square_sums / max(self._window_count, 1)))
 
 
 BASE = "base"
@@ -148,11 +148,11 @@ class Ledger(ArrayRecord):
         unaccounted: at the end.
         band: (K,) half the width of the 95 % interval of the unaccounted energy, from the noise of
             the samples and the error of the quadrature, not from errors of the model.
-        largest: the largest size of the unaccounted energy, and ``largest_time`` its instant.
+        largest_unaccounted: largest size of the unaccounted energy, at ``largest_time``, s.
         from_samples: unaccounted energy at the end if the port energies that the recording
             contains are left aside; equal to ``unaccounted`` where it contains none.
         sampling_bound: bound of the error of the quadrature at the end.
-        exact: port energies that the recording contains, at the end, by name; empty without.
+        recorded: port energies that the recording contains, at the end, by name; empty without.
         samples: number of samples.
         duration: s, without the gaps.
         gaps: number of gaps.
@@ -175,11 +175,11 @@ class Ledger(ArrayRecord):
     unobserved: float
     unaccounted: float
     band: Array
-    largest: float
+    largest_unaccounted: float
     largest_time: float
     from_samples: float
     sampling_bound: float
-    exact: Mapping[str, float]
+    recorded: Mapping[str, float]
     samples: int
     duration: float
     gaps: int
@@ -193,21 +193,21 @@ class Ledger(ArrayRecord):
     @property
     def exchanged(self) -> float:
         """What unaccounted energy is compared with, J: gross, or more where ports supply more."""
-        ports = [*self.supplied_by_port, *(self.exact[name] for name in self.exact)]
+        ports = [*self.supplied_by_port, *(self.recorded[name] for name in self.recorded)]
         return max(self.gross, abs(self.stored), float(np.abs(ports).sum()) if ports else 0.0)
 
     @property
     def supplied(self) -> float:
         """Energy supplied by all ports, J."""
-        if self.exact:
-            return sum(value for name, value in self.exact.items() if name != DISSIPATED)
+        if self.recorded:
+            return sum(value for name, value in self.recorded.items() if name != DISSIPATED)
         return float(self.supplied_by_joint.sum() + self.supplied_by_port.sum())
 
     @property
     def dissipated(self) -> float:
         """Energy dissipated by friction and drag, J."""
-        if self.exact:
-            return self.exact[DISSIPATED]
+        if self.recorded:
+            return self.recorded[DISSIPATED]
         return float(self.dissipated_by_joint.sum()) + self.drag
 
 
@@ -239,14 +239,14 @@ class LedgerWriter:
     stride: int = 1
     _sums: dict[str, Array] = field(default_factory=dict)
     _series: list[dict[str, Array]] = field(default_factory=list)
-    _count: int = 0
-    _gaps: int = 0
+    _sample_count: int = 0
+    _gap_count: int = 0
     _duration: float = 0.0
     _unobserved: float = 0.0
     _last: tuple[float, float, float] | None = None  # time, energy, unaccounted
     _largest: tuple[float, float] = (0.0, 0.0)
     _first_variance: float = 0.0
-    _recorded: RecordedEnergies = field(default_factory=RecordedEnergies)
+    _record: RecordedEnergies = field(default_factory=RecordedEnergies)
 
     def __post_init__(self) -> None:
         self._windows = ResidualWindows(self.model.nv)
@@ -258,14 +258,14 @@ class LedgerWriter:
                 raise StateError(f"'{name}' is not a frame of '{self.model.name}'")
 
     def add(
-        self, samples: MotionSamples, continues: bool, exact: Mapping[str, Array] | None = None
+        self, samples: MotionSamples, continues: bool, records: Mapping[str, Array] | None = None
     ) -> None:
         """Add a block.
 
         Args:
             samples: at least one sample.
             continues: whether the first sample is the last one of the block before.
-            exact: port energies in the recording at these samples, see
+            records: port energies in the recording at these samples, see
                 :meth:`.RecordedEnergies.unaccounted`; None if the recording has none.
         """
         b, t = self.model.b, samples.t
@@ -291,9 +291,9 @@ class LedgerWriter:
         impulse[:, b:] += (
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
-        residual = np.diff(states.momentum, axis=0) - impulse
+        residual_impulse = np.diff(states.momentum, axis=0) - impulse
         mean_velocity = 0.5 * (samples.v[1:] + samples.v[:-1])
-        residuals = residual * mean_velocity
+        residuals = residual_impulse * mean_velocity
         if b:
             residuals = np.hstack([residuals[:, :b].sum(1, keepdims=True), residuals[:, b:]])
         net_work = joint_work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag.sum(1)
@@ -321,22 +321,22 @@ class LedgerWriter:
         elif continues:
             origin = self._last
         else:
-            self._gaps += 1
+            self._gap_count += 1
             self._unobserved += float(energy[0]) - self._last[1]
             origin = (float(t[0]), float(energy[0]), self._last[2])
         sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
                  for name, step in increments.items()}  # fmt: skip
         supplied = np.concatenate([[0.0], np.cumsum(net_work)])
         from_samples = origin[2] + (energy - origin[1]) - supplied
-        unaccounted = from_samples if exact is None else self._recorded.unaccounted(exact, energy)
-        peak = int(np.argmax(np.abs(unaccounted)))
-        if abs(unaccounted[peak]) > self._largest[0]:
-            self._largest = (float(abs(unaccounted[peak])), float(t[peak]))
+        unaccounted = from_samples if records is None else self._record.unaccounted(records, energy)
+        peak_index = int(np.argmax(np.abs(unaccounted)))
+        if abs(unaccounted[peak_index]) > self._largest[0]:
+            self._largest = (float(abs(unaccounted[peak_index])), float(t[peak_index]))
         state_variance = self._state_variance(states)
-        if not self._count:
+        if not self._sample_count:
             self._first_variance = float(state_variance[0])
-        first = self._count - continues
-        indices = np.flatnonzero((first + np.arange(len(t))) % self.stride == 0)
+        first_index = self._sample_count - continues
+        indices = np.flatnonzero((first_index + np.arange(len(t))) % self.stride == 0)
         indices = np.union1d(indices[indices >= continues], [len(t) - 1])
         self.rows_in_series = indices
         kinetic, potential = states.kinetic_energy, states.potential_energy
@@ -346,8 +346,8 @@ class LedgerWriter:
         self._sums = {name: rows[-1:] for name, rows in sums.items()}
         self._last = (float(t[-1]), float(energy[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
-        self._count += len(t) - continues
-        self._windows.add(residual, dt[:, 0])
+        self._sample_count += len(t) - continues
+        self._windows.add(residual_impulse, dt[:, 0])
 
     def ledger(self) -> Ledger:
         """Return the ledger of all blocks.
@@ -357,7 +357,7 @@ class LedgerWriter:
         """
         if not self._series or self._last is None:
             raise StateError("the recording contains no sample of the robot's motion")
-        series = {name: np.concatenate([part[name] for part in self._series])
+        series = {name: np.concatenate([block[name] for block in self._series])
                   for name in self._series[0]}  # fmt: skip
         time = series.pop("time")
         variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")
@@ -369,7 +369,7 @@ class LedgerWriter:
         b = self.model.b
         if b:
             effort = np.concatenate([[float(np.linalg.norm(effort[:b]))], effort[b:]])
-        recorded = self._recorded
+        recorded = self._record
         sums = {name: rows[0] for name, rows in self._sums.items()}
         energy = series["kinetic"] + series["potential"]
         energy_change = float(energy[-1] - energy[0]) - self._unobserved
@@ -387,34 +387,34 @@ class LedgerWriter:
             unobserved=self._unobserved,
             unaccounted=float(series["unaccounted"][-1]),
             band=band,
-            largest=self._largest[0],
+            largest_unaccounted=self._largest[0],
             largest_time=self._largest[1],
             from_samples=self._last[2],
             sampling_bound=float(bound[-1]),
-            exact=recorded.energies,
-            samples=self._count,
+            recorded=recorded.energies,
+            samples=self._sample_count,
             duration=self._duration,
-            gaps=self._gaps,
+            gaps=self._gap_count,
             drag=float(sums["drag"][0]),
         )
 
     def _port_forces(self, samples: MotionSamples) -> tuple[Array, Array]:
         """Return powers at the wrench ports (N, ports), and their generalised forces (N, nv)."""
-        power = np.zeros((len(samples), len(self.ports)))
-        force = np.zeros((len(samples), self.model.nv))
+        powers = np.zeros((len(samples), len(self.ports)))
+        forces = np.zeros((len(samples), self.model.nv))
         b = self.model.b
         for k, name in enumerate(self.ports):
             wrench = samples.wrenches[name]
             if name == BASE:
                 base_wrench = wrench[:, [0, 1, 5]] if self.model.base == "planar" else wrench[:, :b]
-                force[:, :b] += base_wrench
-                power[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
+                forces[:, :b] += base_wrench
+                powers[:, k] = (base_wrench * samples.v[:, :b]).sum(1)
             elif wrench.any():
                 frame = self.model.frame_id(name)
                 frame_force = generalised_forces(self.model, samples.q, wrench, frame)
-                force += frame_force
-                power[:, k] = (frame_force * samples.v).sum(1)
-        return power, force
+                forces += frame_force
+                powers[:, k] = (frame_force * samples.v).sum(1)
+        return powers, forces
 
     def _drag_power_and_force(self, samples: MotionSamples) -> tuple[Array, Array]:
         fluid = self.model.fluid
@@ -424,14 +424,14 @@ class LedgerWriter:
                 force[k] = fluid.drag(self.model.evaluate(samples.q[k], samples.v[k]))
         return -(force * samples.v).sum(1), force
 
-    def _supply_variance(self, samples: MotionSamples, power: Array, dt: Array) -> Array:
+    def _supply_variance(self, samples: MotionSamples, joint_power: Array, dt: Array) -> Array:
         """Return the variance of the supplied energy that the noise of an interval adds, J^2."""
         if self.noise is None:
             return np.zeros(len(dt))
         b = self.model.b
-        rate = (samples.v[:, b:] * self.noise.effort) ** 2
-        rate = rate + (samples.torque * self.noise.velocity[b:]) ** 2
-        return np.asarray(_trapezoid(rate.sum(1, keepdims=True), dt)[:, 0] * dt[:, 0])
+        variance_rate = (samples.v[:, b:] * self.noise.effort) ** 2
+        variance_rate = variance_rate + (samples.torque * self.noise.velocity[b:]) ** 2
+        return np.asarray(_trapezoid(variance_rate.sum(1, keepdims=True), dt)[:, 0] * dt[:, 0])
 
     def _state_variance(self, states: EvaluationBatch) -> Array:
         """Return the variance of the total energy of each sample by its noise, (N,), J^2."""
@@ -454,10 +454,10 @@ def _doubling_errors(t: Array, power: Array, dt: Array) -> Array:
     errors = np.zeros(len(t) - 1)
     pairs = (len(t) - 1) // 2
     if pairs:
-        fine = _trapezoid(power[:, None], dt)[: 2 * pairs, 0].reshape(pairs, 2).sum(1)
-        ends = power[: 2 * pairs + 1 : 2]
-        coarse = 0.5 * np.diff(t[: 2 * pairs + 1 : 2]) * (ends[1:] + ends[:-1])
-        errors[1 : 2 * pairs : 2] = coarse - fine
+        fine_energy = _trapezoid(power[:, None], dt)[: 2 * pairs, 0].reshape(pairs, 2).sum(1)
+        end_powers = power[: 2 * pairs + 1 : 2]
+        coarse_energy = 0.5 * np.diff(t[: 2 * pairs + 1 : 2]) * (end_powers[1:] + end_powers[:-1])
+        errors[1 : 2 * pairs : 2] = coarse_energy - fine_energy
     return np.column_stack([errors, errors**2])
 
 
@@ -475,13 +475,13 @@ class UnaccountedInterval:
     Attributes:
         begin, end: s.
         energy: J.
-        shares: energy by momentum balance, largest first, J: where it happened.
+        energies: energy by momentum balance, largest first, J: where it happened.
     """
 
     begin: float
     end: float
     energy: float
-    shares: dict[str, float]
+    energies: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -493,14 +493,14 @@ class PortSupply:
 
     Attributes:
         name: of the port or joint.
-        net: largest supplied energy since the start, J; at least zero.
+        largest_supply: largest supplied energy since the start, J; at least zero.
         time: when, s.
         rise: largest energy supplied over any time, J, from ``rise_begin`` to ``rise_end``, s.
         violates: whether ``net`` is beyond the noise.
     """
 
     name: str
-    net: float
+    largest_supply: float
     time: float
     rise: float
     rise_begin: float
@@ -519,11 +519,11 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     edges[-1] = time[-1]
     edges = np.unique(np.clip(edges, time[0], time[-1]))
     energy = np.diff(np.interp(edges, time, unaccounted))
-    rate = energy / np.diff(edges)
-    median = float(np.median(rate))
-    spread = _MAD_TO_DEVIATION * float(np.median(np.abs(rate - median)))
-    is_outlier = np.abs(rate - median) > max(_MIN_DEVIATION * spread, 1e-12)
-    sign = np.where(is_outlier, np.sign(rate - median), 0.0)
+    power = energy / np.diff(edges)
+    median = float(np.median(power))
+    deviation = _MAD_TO_DEVIATION * float(np.median(np.abs(power - median)))
+    is_outlier = np.abs(power - median) > max(_MIN_DEVIATION * deviation, 1e-12)
+    sign = np.where(is_outlier, np.sign(power - median), 0.0)
     residual_energy = np.array(
         [np.interp(edges, time, column) for column in ledger.series["residual_by_joint"].T]
     )
@@ -535,8 +535,8 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
         if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise):
             continue
         energies = residual_energy[:, end] - residual_energy[:, first]
-        shares = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
-        intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, shares))
+        causes = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
+        intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, causes))
     return sorted(intervals, key=lambda interval: -abs(interval.energy))[:count]
 
 
@@ -548,10 +548,10 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
         for name, energy in zip(names, ledger.series[key].T, strict=True):
             peak = int(np.argmax(energy))
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))
-            begin, net = int(np.argmin(energy[: end + 1])), max(float(energy[peak]), 0.0)
+            begin, supplied = int(np.argmin(energy[: end + 1])), max(float(energy[peak]), 0.0)
             rise = float(energy[end] - energy[begin])
-            rise_and_times = float(time[peak]), rise, float(time[begin]), float(time[end])
-            supplies.append(PortSupply(name, net, *rise_and_times, net > threshold))
+            rise_times = float(time[peak]), rise, float(time[begin]), float(time[end])
+            supplies.append(PortSupply(name, supplied, *rise_times, supplied > threshold))
     return supplies
 
 

@@ -212,18 +212,18 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
 
 
 def _is_uniform(t: Array) -> bool:
-    period = np.diff(t)
-    return bool(np.ptp(period) < 1e-3 * period.mean())
+    periods = np.diff(t)
+    return bool(np.ptp(periods) < 1e-3 * periods.mean())
 
 
 def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, Array, Array, Array]:
     count = len(t)
-    window = np.arange(-width, width + 1)
+    offsets = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
     normal_matrix = np.zeros((count, order + 1, order + 1))
     right_side = np.zeros((count, order + 1, x.shape[1]))
     indices = np.arange(count)
-    for offset in window:
+    for offset in offsets:
         # At the ends the window keeps its samples inside the recording.
         index = np.clip(indices, width, count - 1 - width) + offset
         powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
@@ -248,8 +248,8 @@ class Clock:
             the positions and velocities give away.
         period: s, of the uniform times or of the motion; 0 for stamps.
         jitter: standard deviation of the stamps from these times, s.
-        largest: largest deviation of a stamp, s.
-        repeated: number of samples that repeat the one before.
+        largest_deviation: largest deviation of a stamp, s.
+        repeat_count: number of samples that repeat the one before.
         mismatch: root mean square of the difference between the steps of the positions and the
             velocities times the durations, by source; the smallest decides.
     """
@@ -258,8 +258,8 @@ class Clock:
     source: str
     period: float
     jitter: float
-    largest: float
-    repeated: int
+    largest_deviation: float
+    repeat_count: int
     mismatch: dict[str, float]
 
 
@@ -329,23 +329,23 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         v: (N,k), NaN where it is not known.
         largest: lags up to this are looked for, s.
     """
-    slope = smoothed(t, positions, 10)[1]
-    acceleration = smoothed(t, slope, 5)[1]
+    position_slopes = smoothed(t, positions, 10)[1]
+    acceleration = smoothed(t, position_slopes, 5)[1]
     excitation = np.sum(acceleration**2, axis=0)
     if not np.max(excitation, initial=0.0) > 0.0:
         return 0.0
     largest = min(largest, 0.25 * float(t[-1] - t[0]))
-    count = int(largest / _LAG_STEP)
+    lag_count = int(largest / _LAG_STEP)
     thinning = slice(None, None, max(1, len(t) // 3000))
     misfits = [
-        _misfit(t[thinning], slope[thinning], v[thinning], lag, largest)
-        for lag in _LAG_STEP * np.arange(-count, count + 1)
+        _misfit(t[thinning], position_slopes[thinning], v[thinning], lag, largest)
+        for lag in _LAG_STEP * np.arange(-lag_count, lag_count + 1)
     ]
-    lag = _LAG_STEP * (int(np.argmin(misfits)) - count)
-    if count and abs(lag) >= _LAG_STEP * count:
+    lag = _LAG_STEP * (int(np.argmin(misfits)) - lag_count)
+    if lag_count and abs(lag) >= _LAG_STEP * lag_count:
         return float("nan")
     for _ in range(8):
-        shifted_slope = np.stack([np.interp(t - lag, t, x) for x in slope.T], axis=1)
+        shifted_slope = np.stack([np.interp(t - lag, t, x) for x in position_slopes.T], axis=1)
         shifted_rate = np.stack([np.interp(t - lag, t, x) for x in acceleration.T], axis=1)
         is_inside = (t - lag > t[0]) & (t - lag < t[-1])
         error = (v - shifted_slope)[is_inside]
@@ -364,11 +364,11 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
     return lag
 
 
-def _misfit(t: Array, slope: Array, v: Array, lag: float, largest: float) -> float:
-    inner = (t > t[0] + largest) & (t < t[-1] - largest)
+def _misfit(t: Array, slope: Array, v: Array, lag: float, largest_lag: float) -> float:
+    is_inner = (t > t[0] + largest_lag) & (t < t[-1] - largest_lag)
     pairs = zip(slope.T, v.T, strict=True)
     return sum(
-        float(np.nansum((np.interp(t[inner] - lag, t, s) - u[inner]) ** 2)) for s, u in pairs
+        float(np.nansum((np.interp(t[is_inner] - lag, t, s) - u[is_inner]) ** 2)) for s, u in pairs
     )
 
 

@@ -191,7 +191,7 @@ def energy_windows(
     if model.fluid is not None:
         energy = energy + fluid_terms(model, samples.q[edges], motion.v[edges]).energy
         dt = np.diff(samples.t)
-        for name, power in fluid_terms(model, samples.q, motion.v).drag.items():
+        for name, power in fluid_terms(model, samples.q, motion.v).drag_power.items():
             drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
         known_drag = [work for name, work in drag.items() if name not in estimated]
         supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)

@@ -66,7 +66,7 @@ class Payload:
         for name in ("moments", "place", "centre", "velocity", "spin"):
             checked = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked.copy()))
-        Body(self.mass, np.zeros(3), np.diag(self.moments)).in_frame()
+        Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
             allowed = (0.0, np.inf) if name == "at" else ()
@@ -145,7 +145,7 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
     """
     j = d.J_end_effector
     relative_twist = twist - j @ d.v
-    mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial())
+    mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial_inertia())
     return 0.5 * float(relative_twist @ np.linalg.solve(mobility, relative_twist))
 
 
@@ -162,7 +162,7 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
     twist = d.J_end_effector @ d.v
     pose = d.placement(model.end_effector)
     centre = pose[:3, 3] + pose[:3, :3] @ np.asarray(body.centre, float)
-    kinetic = 0.5 * float(twist @ body.spatial() @ twist)
+    kinetic = 0.5 * float(twist @ body.spatial_inertia() @ twist)
     return kinetic, -body.mass * float(model.gravity @ centre)
 
 
@@ -185,6 +185,6 @@ def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
     twist = pin.getFrameVelocity(tree.pinocchio, data, frame, pin.LOCAL)
     rate = pin.getFrameAcceleration(tree.pinocchio, data, frame, pin.LOCAL)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
-    inertia = body.in_frame()
+    inertia = body.pinocchio_inertia()
     weight = inertia * pin.Motion(gravity, np.zeros(3))
     return np.array((weight - inertia * rate - twist.cross(inertia * twist)).vector)

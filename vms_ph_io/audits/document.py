@@ -33,13 +33,13 @@ def answers(audit: Audit) -> list[str]:
 
 def _sentences(audit: Audit) -> Iterator[str]:
     ledger, meaning = audit.ledger, audit.conditioning.meaning
-    share = ledger.largest / ledger.exchanged if ledger.exchanged else 0.0
+    share = ledger.largest_unaccounted / ledger.exchanged if ledger.exchanged else 0.0
     if not ledger.exchanged or (share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)):
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
         return
     threshold = _CLOSED_SHARE * ledger.exchanged
-    is_within_band = ledger.largest <= ledger.band[-1]
+    is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
         yield (
             f"Nothing can be said about the energy: the noise of the signals leaves "
@@ -52,7 +52,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield (
             f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
             f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
-            f"{ledger.largest:.2g} J ({100 * share:.2g} %) is unaccounted for."
+            f"{ledger.largest_unaccounted:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
         if samples_differ and abs(ledger.from_samples - sum(audit.unseen.values())) <= limit:
             names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in audit.unseen.items())
@@ -60,7 +60,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "The energies show nothing to mend."
         elif samples_differ:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
-        elif ledger.joints and ledger.largest > max(10.0 * noise, 0.1 * threshold):
+        elif ledger.joints and ledger.largest_unaccounted > max(10.0 * noise, 0.1 * threshold):
             yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
         else:
             yield "The energies show nothing to mend."
@@ -222,10 +222,10 @@ def _document(audit: Audit) -> dict[str, Any]:
         "base": model.base,
         **_fields(ledger, "samples duration gaps gross unaccounted"),
         "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
-        "largest_unaccounted": {"value": ledger.largest, "time": ledger.largest_time},
+        "largest_unaccounted": {"value": ledger.largest_unaccounted, "time": ledger.largest_time},
         "unaccounted_from_samples": ledger.from_samples,
         "sampling_bound": ledger.sampling_bound,
-        "exact_energies": bool(ledger.exact),
+        "exact_energies": bool(ledger.recorded),
         "friction": audit.friction,
         "ledger": {
             "joint": {
@@ -283,13 +283,13 @@ def lines(audit: Audit) -> Iterator[str]:
         indent = "  " if entry.is_sum else "    "
         yield f"{indent}{entry.name:<{32 - len(indent)}}{entry.energy:+.6g} J"
     yield f"gross      {ledger.gross:.6g} J (sum over the joints of the integral of |tau qdot|)"
-    share = ledger.largest / ledger.exchanged if ledger.exchanged else 0.0
+    share = ledger.largest_unaccounted / ledger.exchanged if ledger.exchanged else 0.0
     yield (
         f"unaccounted {ledger.unaccounted:+.6g} J, 95 % within {ledger.band[-1]:.2g} J by noise "
-        f"and sampling; largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s "
+        f"and sampling; largest {ledger.largest_unaccounted:.4g} J at {ledger.largest_time:.3f} s "
         f"({100 * share:.3g} % of the energy exchanged)"
     )
-    if ledger.exact:
+    if ledger.recorded:
         yield (
             f"           from the samples alone {ledger.from_samples:+.4g} J; their quadrature is "
             f"exact to {ledger.sampling_bound:.2g} J"
@@ -305,15 +305,15 @@ def lines(audit: Audit) -> Iterator[str]:
         )
     for appearance in audit.appearances[:8]:
         change = "appeared" if appearance.energy > 0.0 else "disappeared"
-        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.shares.items())
+        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.energies.items())
         span = f"from {appearance.begin:.2f} s to {appearance.end:.2f} s"
         yield f"{span} {abs(appearance.energy):.3g} J {change}: {where}"
     for supply in audit.supplies:
         if supply.violates:
             yield (
                 f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
-                f"{supply.net:.3g} J more than it took at {supply.time:.2f} s: it is active, or "
-                "the model lacks friction, a load or a contact"
+                f"{supply.largest_supply:.3g} J more than it took at {supply.time:.2f} s: it is "
+                "active, or the model lacks friction, a load or a contact"
             )
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):

@@ -156,14 +156,14 @@ class Audit(WithHints):
         """Energies by port, J; those that the recording itself contains are exact."""
         ledger, names = self.ledger, ("torque", *map(self.port_name, self.ledger.ports))
         values = [ledger.supplied_by_joint.sum(), *ledger.supplied_by_port]
-        exact = {n: e for n, e in ledger.exact.items() if n in names or (e and n != DISSIPATED)}
+        exact = {n: e for n, e in ledger.recorded.items() if n in names or (e and n != DISSIPATED)}
         return {**dict(zip(names, map(float, values), strict=True)), **exact}
 
     @property
     def unseen(self) -> dict[str, float]:
         """Recorded energies (J) of ports whose forces are not recorded, such as a contact."""
         seen = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
-        energies = self.ledger.exact or self.recording.last_energies
+        energies = self.ledger.recorded or self.recording.last_energies
         return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in seen}
 
 
@@ -321,7 +321,7 @@ def balance(audit: Audit) -> list[BalanceEntry]:
     entries = [BalanceEntry("stored", ledger.stored, True)]
     entries += [
         BalanceEntry(label_of(name), energy)
-        for name, energy in (ledger.exact or audit.port_energies).items()
+        for name, energy in (ledger.recorded or audit.port_energies).items()
         if name != DISSIPATED and (energy or name == "torque")
     ]
     entries.append(BalanceEntry(label_of("dissipated"), 0.0 - ledger.dissipated))

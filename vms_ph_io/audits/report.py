@@ -114,7 +114,7 @@ def write_page(audit: Audit, file: Path) -> None:
         f"<p>{escape(robot)}<br>{ledger.duration:.3f} s, {ledger.samples} samples, "
         f"gross {ledger.gross:.6g} J; unaccounted {ledger.unaccounted:+.4g} J at the end "
         f"(95 % within {ledger.band[-1]:.2g} J by noise and sampling, not counting errors of the "
-        f"model), largest {ledger.largest:.4g} J at {ledger.largest_time:.3f} s.</p>",
+        f"model), largest {ledger.largest_unaccounted:.4g} J at {ledger.largest_time:.3f} s.</p>",
         "<h2>By joint (J; residual effort: root mean square, N m or N)</h2>",
         _html_table([*joints, *([{"joint": "base", **base}] if base else [])]),
         "<h2>Energy that appeared or disappeared (J, from begin to end in s)</h2>",

@@ -382,7 +382,7 @@ class _Messages:
                 audit.dissipated,
                 audit.stored,
                 audit.unaccounted_energy,
-                audit.residual,
+                audit.unaccounted_power,
                 True,
             ),
         }

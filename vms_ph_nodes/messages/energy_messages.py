@@ -59,7 +59,7 @@ def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange:
         **{port: sample.power[port] for port in PORTS},
         tool_names=list(tools),
         tool_power=[sample.power.get(name, math.nan) for name in tools],
-        dissipated=sample.dissipated,
+        dissipated=sample.dissipated_power,
         null_to_task=exchange.total,
         null_to_task_g12=exchange.through_g12,
         **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
@@ -67,8 +67,8 @@ def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange:
         dissipated_energy=audit.dissipated,
         stored=audit.stored,
         unaccounted_energy=audit.unaccounted_energy,
-        residual=audit.residual,
-        exact_energies=audit.exact,
+        residual=audit.unaccounted_power,
+        exact_energies=audit.is_simulated,
     )
 
 

@@ -204,5 +204,5 @@ def from_inertia(message: InertiaStamped) -> Body | None:
             raise StateError("an inertia without a mass is no body; one of zeros stands for none")
         return None
     body = Body(float(inertia.m), centre, tensor)
-    body.in_frame()
+    body.pinocchio_inertia()
     return body

@@ -137,17 +137,17 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
     start_time = float(audit.ledger.time[0])
     findings = []
     for appearance in audit.appearances:
-        location = next(iter(appearance.shares), "")
+        location = next(iter(appearance.energies), "")
         change = "appeared" if appearance.energy > 0.0 else "disappeared"
         text = f"{abs(appearance.energy):.3g} J {change}" + (f" at {location}" if location else "")
         findings.append(Finding(max(appearance.begin - start_time, 0.0), text))
     for supply in audit.supplies:
         if supply.violates:
             name = label_of(audit.port_name(supply.name))
-            text = f"{name} has supplied {supply.net:.3g} J beyond what it had taken"
+            text = f"{name} has supplied {supply.largest_supply:.3g} J beyond what it had taken"
             findings.append(Finding(max(supply.time - start_time, 0.0), text))
     ledger = audit.ledger
-    text = f"largest unaccounted energy, {ledger.largest:.3g} J"
+    text = f"largest unaccounted energy, {ledger.largest_unaccounted:.3g} J"
     findings.append(Finding(max(float(ledger.largest_time) - start_time, 0.0), text))
     return tuple(sorted(findings, key=lambda finding: finding.time))
 

@@ -35,7 +35,7 @@ def test_a_balanced_robot_shows_no_unaccounted_energy() -> None:
     assert audit.dissipated == pytest.approx(0.25)
     assert audit.stored == pytest.approx(0.75)
     assert audit.unaccounted_energy == pytest.approx(0.0, abs=1e-12)
-    assert audit.residual == pytest.approx(0.0, abs=1e-9)
+    assert audit.unaccounted_power == pytest.approx(0.0, abs=1e-9)
 
 
 def test_energy_that_no_port_has_brought_is_unaccounted_and_gives_a_residual() -> None:
@@ -43,17 +43,17 @@ def test_energy_that_no_port_has_brought_is_unaccounted_and_gives_a_residual() -
     audit.add(flow(0.0, 1.0))
     audit.add(flow(0.5, 1.25))
     assert audit.unaccounted_energy == pytest.approx(0.25)
-    assert audit.residual == pytest.approx(0.5)
+    assert audit.unaccounted_power == pytest.approx(0.5)
     audit.add(flow(1.0, 1.25))
     assert audit.unaccounted_energy == pytest.approx(0.25)
-    assert audit.residual == pytest.approx(0.0)
+    assert audit.unaccounted_power == pytest.approx(0.0)
 
 
 def test_port_energies_of_the_simulator_are_used_as_they_are() -> None:
     audit = EnergyAudit()
     audit.add(flow(0.0, 0.0, exact(torque=2.0, dissipated=0.2), torque=100.0))
     audit.add(flow(0.1, 0.7, exact(torque=3.0, dissipated=0.5), torque=100.0))
-    assert audit.exact
+    assert audit.is_simulated
     assert audit.port_energy["torque"] == 1.0
     assert audit.dissipated == pytest.approx(0.3)
     assert audit.unaccounted_energy == pytest.approx(0.0)
@@ -85,8 +85,8 @@ def test_a_break_in_the_data_starts_a_new_audit(later: EnergySample) -> None:
     audit.add(flow(1.0, 5.0, exact()))
     assert audit.unaccounted_energy == 5.0
     audit.add(later)
-    assert (audit.stored, audit.unaccounted_energy, audit.residual) == (0.0, 0.0, 0.0)
-    assert audit.exact == (later.simulated is not None)
+    assert (audit.stored, audit.unaccounted_energy, audit.unaccounted_power) == (0.0, 0.0, 0.0)
+    assert audit.is_simulated == (later.simulated is not None)
 
 
 def test_a_sample_whose_port_energies_were_lost_on_the_way_is_passed_over() -> None:
@@ -98,7 +98,7 @@ def test_a_sample_whose_port_energies_were_lost_on_the_way_is_passed_over() -> N
     audit.add(flow(0.3, 0.9, exact(torque=0.9)))
     assert audit.stored == pytest.approx(0.9)
     assert audit.unaccounted_energy == pytest.approx(0.0)
-    assert audit.exact
+    assert audit.is_simulated
 
 
 def test_a_quadrature_adds_what_ports_supply_and_friction_takes(panda: VMSModel) -> None:

@@ -59,7 +59,7 @@ def test_the_ledger_of_a_known_motion_closes_within_the_bound_that_it_states(
 ) -> None:
     ledger = ledger_of(panda, moving(panda, rate=200.0))
     assert abs(ledger.unaccounted) < ledger.sampling_bound < 1e-3 * ledger.gross
-    assert ledger.largest <= ledger.sampling_bound
+    assert ledger.largest_unaccounted <= ledger.sampling_bound
     assert ledger.residual_effort.max() < 0.05
 
 
@@ -100,7 +100,7 @@ def test_blocks_give_the_same_ledger_as_the_whole(panda: VMSModel) -> None:
     for begin in range(0, 1000, 100):
         writer.add(cut(samples, begin, begin + 101), begin > 0)
     parts = writer.ledger()
-    for name in ("unaccounted", "stored", "gross", "largest", "duration", "samples"):
+    for name in ("unaccounted", "stored", "gross", "largest_unaccounted", "duration", "samples"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
     np.testing.assert_allclose(parts.residual_effort, whole.residual_effort, atol=1e-9)
     np.testing.assert_allclose(parts.time, whole.time)
@@ -145,7 +145,7 @@ def test_a_push_is_found_in_time_and_at_its_joints(panda: VMSModel) -> None:
     assert sum(a.energy for a in found) == pytest.approx(brought, rel=0.05)
     assert min(a.begin for a in found) == pytest.approx(1.0, abs=0.11)
     assert max(a.end for a in found) == pytest.approx(1.5, abs=0.11)
-    assert next(iter(found[0].shares)) == panda.joint_names[3]
+    assert next(iter(found[0].energies)) == panda.joint_names[3]
 
 
 def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_not(
@@ -159,7 +159,7 @@ def test_a_joint_that_supplies_energy_violates_passivity_and_one_that_rubs_does_
     by_name = {s.name: s for s in port_supplies(ledger_of(panda, replace(samples, torque=torque)))}
     assert by_name[panda.joint_names[5]].violates
     assert not by_name[panda.joint_names[1]].violates
-    assert by_name[panda.joint_names[0]].net > 0.0
+    assert by_name[panda.joint_names[0]].largest_supply > 0.0
     assert not by_name[panda.joint_names[0]].violates
 
 
@@ -194,8 +194,8 @@ def test_recorded_port_energies_are_used_and_begin_anew_after_a_reset(panda: VMS
     writer.add(samples, False, exact)
     ledger = writer.ledger()
     assert ledger.unaccounted == pytest.approx(0.0, abs=1e-9)
-    assert ledger.largest < 1e-9
-    assert ledger.exact["dissipated"] == pytest.approx(0.25 * (0.998 + 0.998))
+    assert ledger.largest_unaccounted < 1e-9
+    assert ledger.recorded["dissipated"] == pytest.approx(0.25 * (0.998 + 0.998))
     assert ledger.stored == pytest.approx(ledger.supplied - ledger.dissipated)
     assert abs(ledger.from_samples) < 1e-3
 
@@ -290,7 +290,7 @@ def test_unaccounted_energy_is_compared_with_the_largest_exchange(panda: VMSMode
     assert brief.exchanged == max(brief.gross, abs(brief.stored)) < 1.0
     assert replace(brief, stored=-50.0).exchanged == 50.0
     assert replace(brief, supplied_by_port=np.array([70.0, -20.0])).exchanged == 90.0
-    assert replace(brief, exact={"torque": -60.0}).exchanged == 60.0
+    assert replace(brief, recorded={"torque": -60.0}).exchanged == 60.0
 
 
 def test_a_port_violates_passivity_by_more_than_the_band_at_the_end(panda: VMSModel) -> None:
@@ -304,7 +304,7 @@ def test_a_port_violates_passivity_by_more_than_the_band_at_the_end(panda: VMSMo
         band = np.zeros_like(ledger.band)
         band[-1] = last * supplied
         (one,) = (p for p in port_supplies(replace(ledger, band=band)) if p.name == name)
-        assert one.net == one.rise == pytest.approx(supplied, rel=1e-2)
+        assert one.largest_supply == one.rise == pytest.approx(supplied, rel=1e-2)
         assert (one.rise_begin, one.time, one.rise_end) == (0.0, 1.0, 1.0)
         assert one.violates is violates
 

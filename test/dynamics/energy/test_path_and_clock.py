@@ -78,7 +78,7 @@ def test_the_largest_deviation_of_stamps_is_that_from_most_of_them() -> None:
     clock = clock_of(t + late, np.diff(q, axis=0), v)
     assert clock.source != "stamps"
     # Over 8 s a period that is found to 2e-6 of itself adds 2e-5 s.
-    assert clock.largest == pytest.approx(5e-4, abs=2e-5)
+    assert clock.largest_deviation == pytest.approx(5e-4, abs=2e-5)
 
 
 def test_samples_that_a_logger_read_twice_or_missed_are_put_in_their_places(
@@ -93,7 +93,7 @@ def test_samples_that_a_logger_read_twice_or_missed_are_put_in_their_places(
     clock = clock_of(stamps, np.diff(q[read], axis=0), v[read])
     assert clock.source == "motion"
     assert clock.period == pytest.approx(1e-3, rel=1e-4)
-    assert clock.repeated > 100
+    assert clock.repeat_count > 100
     np.testing.assert_allclose(clock.t - clock.t[0], t[read] - t[read[0]], atol=2e-3)
 
 

@@ -36,7 +36,7 @@ def test_the_energy_and_the_drag_of_the_fluid_are_those_of_the_model(submarine: 
     np.testing.assert_allclose(np.diff(total), np.diff(whole), atol=1e-9)
     assert submarine.fluid is not None
     drag = [-(d.v @ submarine.fluid.drag(d)) for d in states]
-    np.testing.assert_allclose(found.dissipated, drag, rtol=1e-9)
+    np.testing.assert_allclose(found.dissipated_power, drag, rtol=1e-9)
 
 
 def test_load_friction_and_drag_are_found_under_water(submarine: VMSModel) -> None:

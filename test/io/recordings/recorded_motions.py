@@ -171,7 +171,7 @@ def write_bag(
                 "/vms_ph/power": kind["vms_ph/msg/Power"](
                     head, *(power[p] for p in PORTS), [], np.zeros(0), lost, np.nan, np.nan,
                     *(audit.port_energy[p] for p in PORTS), np.zeros(0), audit.dissipated,
-                    audit.stored, audit.unaccounted_energy, audit.residual, True,
+                    audit.stored, audit.unaccounted_energy, audit.unaccounted_power, True,
                 ),
             }  # fmt: skip
             if model.b:

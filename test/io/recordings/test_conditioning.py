@@ -41,7 +41,7 @@ def unaccounted(motion: RecordedMotion) -> float:
     for block in motion.blocks(300):
         writer.add(block.samples, block.continues, block.exact_energies)
     ledger = writer.ledger()
-    return ledger.largest / ledger.gross
+    return ledger.largest_unaccounted / ledger.gross
 
 
 def said(motion: RecordedMotion) -> str:

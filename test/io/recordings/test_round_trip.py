@@ -58,9 +58,9 @@ def test_the_audit_of_a_bag_equals_the_live_balance(pushed: tuple[VMSModel, Path
         theirs = live_power.values[:, live_power.names.index(name)]
         assert len(theirs) == 601
         np.testing.assert_allclose(theirs - theirs[0], ours - ours[0], atol=1e-9)
-    assert done.ledger.largest < 1e-9
+    assert done.ledger.largest_unaccounted < 1e-9
     assert done.friction == "URDF"
-    assert done.ledger.exact["wrench_end_effector"] != 0.0
+    assert done.ledger.recorded["wrench_end_effector"] != 0.0
 
 
 def test_samples_alone_give_the_same_within_the_bound_that_is_stated(
@@ -75,7 +75,7 @@ def test_samples_alone_give_the_same_within_the_bound_that_is_stated(
         ("wrench_end_effector", ledger.supplied_by_port[0]),
         ("dissipated", ledger.dissipated_by_joint.sum()),
     ):
-        assert energy == pytest.approx(ledger.exact[name], abs=ledger.sampling_bound), name
+        assert energy == pytest.approx(ledger.recorded[name], abs=ledger.sampling_bound), name
 
 
 def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_truncated_bag_is_audited_as_far_as_it_goes(
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
     done = audited(model, cut)
     assert 100 < done.ledger.samples < 601
-    assert done.ledger.largest < 1e-9
+    assert done.ledger.largest_unaccounted < 1e-9
     assert any("as far as it goes" in note for note in done.recording.notes)
     assert any(line.startswith("damage") for line in lines(done))
 
@@ -227,6 +227,6 @@ def test_the_bag_of_a_bundled_vehicle_is_audited_with_its_gravity_fluid_and_base
     done = audit(tmp_path / "bag")
     assert (done.model.base, done.model.fluid is None) == (model.base, model.fluid is None)
     np.testing.assert_array_equal(done.model.gravity, model.gravity)
-    assert done.ledger.largest < 1e-4 * done.ledger.exchanged
+    assert done.ledger.largest_unaccounted < 1e-4 * done.ledger.exchanged
     if model.fluid is not None:
         assert not model.in_fluid(model.fluid).urdf
