@@ -113,7 +113,7 @@ class Reference:
 
 
 _NO_REFERENCE = Reference()
-_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
+_FIELD_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
 
 def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
@@ -400,7 +400,7 @@ class Controller(WithHints, ABC):
                 f"Reference({', '.join(followed)})"
             )
         for name, target in targets.items():
-            shape = (self.model.n,) if name == "joints" else _SHAPES[name]
+            shape = (self.model.n,) if name == "joints" else _FIELD_SHAPES[name]
             try:
                 array = np.asarray(target, dtype=float)
             except (TypeError, ValueError):
@@ -517,7 +517,7 @@ class FunctionLaw(Controller):
         self._function = function
         self.name = name = str(getattr(function, "__name__", type(function).__name__))
         try:
-            call = signature(function).bind(model.home, model.home, 1e-3)
+            bound_call = signature(function).bind(model.home, model.home, 1e-3)
         except TypeError as error:
             raise OptionError(
                 f"a law is called as {name}(q, v, dt) and returns torques; {name} does not take "
@@ -525,7 +525,7 @@ class FunctionLaw(Controller):
             ) from None
         except ValueError:
             return  # a function without a signature, of another language
-        if time_names := {"t", "time"}.intersection(call.arguments):
+        if time_names := {"t", "time"}.intersection(bound_call.arguments):
             raise OptionError(
                 f"a law is called as {name}(q, v, dt) with the time step dt, not with the time "
                 f"'{time_names.pop()}'; a law that needs the time adds up dt"

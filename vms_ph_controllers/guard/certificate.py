@@ -38,17 +38,17 @@ class SampleCounts:
         self.first_loss = ""
         self._rise_count, self._last_surplus, self._first_surplus = 0, np.nan, np.nan
 
-    def count_work(self, unobserved_work: float, largest_loan: float) -> None:
+    def record_unobserved_work(self, unobserved_work: float, largest_loan: float) -> None:
         """Note the work not seen at a sample, and what was lent to repay debts, J."""
         self.largest_unseen = max(self.largest_unseen, unobserved_work)
         self.lent = largest_loan
 
-    def count_lost(self, largest_work: float, tank: EnergyTank) -> None:
+    def record_lost_work(self, largest_work: float, tank: EnergyTank) -> None:
         """Note the largest work since the last state, after which others were lost, J."""
         if largest_work > 0.0:
             self.unsettled = max(self.unsettled, largest_work - (tank.budget - tank.spent))
 
-    def count_balance(self, surplus: float, kinetic: float, holds_weight: bool) -> None:
+    def record_surplus(self, surplus: float, kinetic_energy: float, holds_weight: bool) -> None:
         """Note the kinetic energy, and what it is more than the energy given, J, at a state.
 
         Where the actuators do not hold the whole weight it falls, and nothing is noted.
@@ -60,9 +60,9 @@ class SampleCounts:
             self.supplied = max(self.supplied, surplus - self._first_surplus)
             self._rise_count += rise > _SMALLEST_RISE and surplus > self._first_surplus
         self._last_surplus = surplus
-        self._largest_kinetic = max(self._largest_kinetic, kinetic)
+        self._largest_kinetic = max(self._largest_kinetic, kinetic_energy)
 
-    def count_open_balance(self, margin: float) -> None:
+    def judge_surplus(self, margin: float) -> None:
         """Compare the kinetic energy that is not from the ports with a margin of the budget, J."""
         excess = self.supplied - max(0.0, margin)
         noise_energy = _SMALLEST_NOISE + _NOISE_SHARE * self._largest_kinetic
@@ -156,9 +156,9 @@ class Certificate(PortCertificate, WithHints):
             largest_work: of efforts since the last state, where others were lost since, J.
         """
         counts = copy(counts)
-        counts.count_lost(largest_work, tank)
-        counts.count_open_balance(tank.margin)
-        counters: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
+        counts.record_lost_work(largest_work, tank)
+        counts.judge_surplus(tank.margin)
+        count_by_name: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
         return cls(
             ports=guarded_ports(model),
             budget=tank.budget,
@@ -168,7 +168,7 @@ class Certificate(PortCertificate, WithHints):
             level=tank.level,
             delay=delay,
             effort_carries_weight=carries_weight,
-            **counters,
+            **count_by_name,
         )
 
     @property

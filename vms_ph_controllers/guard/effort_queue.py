@@ -22,9 +22,9 @@ _LOAN_SHARE, SMALLEST_LOAN = 0.05, 1e-3
 _RISK_SHARE = 0.8
 
 
-def loan(kinetic: float) -> float:
+def allowed_loan(kinetic_energy: float) -> float:
     """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
-    return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic)
+    return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic_energy)
 
 
 class UnobservedWork:
@@ -66,39 +66,39 @@ class DebtCeiling:
     Attributes:
         margin: what may be risked, J.
         largest_loan: largest loan so far, J.
-        kinetic: largest energy that the motion has after the last state as long as no more is
+        motion_energy: largest energy that the motion has after the last state as long as no more is
             given, J: its kinetic energy and what contacts may hold.
     """
 
     def __init__(self, delay: int) -> None:
         self._unobserved_work = UnobservedWork(delay)
-        self._ceiling = self.kinetic = 0.0
+        self._ceiling = self.motion_energy = 0.0
         self.margin, self.largest_loan = np.inf, SMALLEST_LOAN
 
-    def update(self, level: float, work: float, kinetic: float, friction: float = 0.0) -> float:
+    def update(self, level: float, work: float, kinetic: float, losses: float = 0.0) -> float:
         """Note that a sample has led to a level; return the work not seen at its end, J.
 
         Args:
             level: energy in the tank, J.
             work: energy given in the sample, J.
             kinetic: energy of the robot at its end, J.
-            friction: energy taken as lost to friction in the sample, J.
+            losses: energy taken as lost to friction in the sample, J.
         """
-        self.kinetic = max(kinetic, self.kinetic + work - friction)
-        unobserved_work, debt, largest_loan = self._unobserved_work.add(work), -level, loan(kinetic)
+        self.motion_energy = max(kinetic, self.motion_energy + work - losses)
+        unobserved_work, debt, loan = self._unobserved_work.add(work), -level, allowed_loan(kinetic)
         if debt <= ROUNDING:
             self._ceiling, self.margin = 0.0, np.inf
             return unobserved_work
-        self.largest_loan = max(self.largest_loan, largest_loan)
+        self.largest_loan = max(self.largest_loan, loan)
         # A share of the energy of the motion when the debt began, as it could be risked then.
-        risk_limit = _RISK_SHARE * max(0.0, self.kinetic - debt)
-        self._ceiling = max(self._ceiling, min(unobserved_work, risk_limit) + largest_loan)
+        risk_limit = _RISK_SHARE * max(0.0, self.motion_energy - debt)
+        self._ceiling = max(self._ceiling, min(unobserved_work, risk_limit) + loan)
         if debt > self._ceiling:
-            self._ceiling = debt + min(largest_loan, debt - self._ceiling)
+            self._ceiling = debt + min(loan, debt - self._ceiling)
         self.margin = self._ceiling - debt
         return unobserved_work
 
-    def share(
+    def permitted_share(
         self, active_effort: Array, queued: Sequence[Array], level: float, M: Array, dt: float
     ) -> float:
         """Return the share of an effort beyond the resting one (nv,) that may be risked.
@@ -113,12 +113,12 @@ class DebtCeiling:
         efforts = np.array([active_effort, *queued])
         squared_norms = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
         speed_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
-        speed = float(np.sqrt(2.0 * self.kinetic))
+        speed = float(np.sqrt(2.0 * self.motion_energy))
         if level < -ROUNDING:
-            risk = _RISK_SHARE * max(0.0, self.margin)
+            permitted_work = _RISK_SHARE * max(0.0, self.margin)
         else:
-            risk = max(0.0, level) + _RISK_SHARE * self.kinetic
-        largest_speed = float(np.sqrt(2.0 * (self.kinetic + risk)))
+            permitted_work = max(0.0, level) + _RISK_SHARE * self.motion_energy
+        largest_speed = float(np.sqrt(2.0 * (self.motion_energy + permitted_work)))
         speed_margin = max(0.0, largest_speed - speed - sum(queued_rises))
         return float(speed_margin / speed_rise) if speed_rise > speed_margin else 1.0
 
@@ -149,7 +149,7 @@ class EffortQueue:
     """
 
     def __init__(self, model: VMSModel, delay: int) -> None:
-        self._model, self._work = model, SampleWork(model)
+        self._model, self._sample_work = model, SampleWork(model)
         self._zero = np.zeros(model.nv)
         self.efforts: list[Array] = [self._zero] * (delay + 1)
         self.active_efforts: list[Array] = [self._zero] * (delay + 1)
@@ -159,7 +159,7 @@ class EffortQueue:
         """Restart; an effort (nv,) acts until the next one does."""
         self.efforts = [effort] * len(self.efforts)
         self.active_efforts = [active_effort] * len(self.efforts)
-        self._work.restart()
+        self._sample_work.restart()
         self._last_state: Evaluation | None = None
         self.is_measured = True
 
@@ -168,17 +168,17 @@ class EffortQueue:
         self.efforts = [*self.efforts[1:], effort]
         self.active_efforts = [*self.active_efforts[1:], active_effort]
 
-    def observe(self, d: Evaluation, potential: float, kinetic: float) -> None:
+    def observe(self, d: Evaluation, potential_energy: float, motion_energy: float) -> None:
         """Note the state at which the first effort of the queue begins to act.
 
         Args:
             d: the state.
-            potential: of its gravity, J.
-            kinetic: largest energy of the motion after it, see :class:`.DebtCeiling`, J.
+            potential_energy: of its gravity, J.
+            motion_energy: largest energy of the motion after it, see :class:`.DebtCeiling`, J.
         """
-        self._last_state, self._potential, self.is_measured = d, potential, True
-        self._work.hold(d, self.efforts[0], self._zero, -potential)
-        self._start_speed = self._speed_bound = float(np.sqrt(2.0 * kinetic))
+        self._last_state, self._potential, self.is_measured = d, potential_energy, True
+        self._sample_work.hold(d, self.efforts[0], self._zero, -potential_energy)
+        self._start_speed = self._speed_bound = float(np.sqrt(2.0 * motion_energy))
         self._path_length = self._work_error = 0.0
         self._acting = self.efforts[0], self.active_efforts[0]
 
@@ -206,8 +206,8 @@ class EffortQueue:
         if self._last_state is None or self.is_measured:
             return 0.0
         work = 0.5 * (self._speed_bound * self._speed_bound - self._start_speed * self._start_speed)
-        has_weight, path = bool(np.any(self._last_state.g)), self._path_length
-        return work + (0.5 * _WEIGHT_RATE * path * path if has_weight else 0.0)
+        has_weight, path_length = bool(np.any(self._last_state.g)), self._path_length
+        return work + (0.5 * _WEIGHT_RATE * path_length * path_length if has_weight else 0.0)
 
     def covered_share(self, active_effort: Array, level: float, dt: float) -> float:
         """Return the share of an effort beyond the resting one that a level covers, unseen.
@@ -224,21 +224,21 @@ class EffortQueue:
         speed_rise = dt * self._norm(active_effort)
         return min(1.0, max(0.0, max_speed - speed) / speed_rise) if speed_rise > 0.0 else 1.0
 
-    def work(self, d: Evaluation, potential: float, dt: float) -> float:
+    def work(self, d: Evaluation, potential_energy: float, dt: float) -> float:
         """Return the energy given since the last state, J; at most, and no credit, after lost ones.
 
         Args:
             d: the present state.
-            potential: of its gravity, J.
+            potential_energy: of its gravity, J.
             dt: time since the last update, s.
         """
         if self._last_state is None:
             return 0.0
         if self.is_measured:
-            return -self._work.recovered_energy(d, -potential, dt)
+            return -self._sample_work.recovered_energy(d, -potential_energy, dt)
         self._advance_time(dt)
         x = self._model.difference(self._last_state.q, d.q)
-        work = float(self._acting[0] @ x) - (potential - self._potential) + self._work_error
+        work = float(self._acting[0] @ x) - (potential_energy - self._potential) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 

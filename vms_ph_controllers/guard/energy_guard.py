@@ -74,7 +74,7 @@ class EnergyGuard(LawWrapper):
         self._options = options
         self._port_guard: PortGuard | None = None
         self._is_engaged = False
-        self._failures, self._first_failure = 0, ""
+        self._failure_count, self._first_failure = 0, ""
         self._function: Callable[..., Any] | None = None
         if isinstance(law, VMSModel | type) or not (law is None or callable(law)):
             name = getattr(law, "__name__", type(law).__name__)
@@ -119,7 +119,7 @@ class EnergyGuard(LawWrapper):
         return summary(self, repr(self.law), repr(self._port_guard.tank))
 
     @property
-    def ports(self) -> PortGuard:
+    def port_guard(self) -> PortGuard:
         """The guard of the efforts, with its settings and its tank."""
         if self._port_guard is None:
             self.attach()
@@ -129,15 +129,14 @@ class EnergyGuard(LawWrapper):
     @property
     def certificate(self) -> Certificate:
         """What was given and what the guard could not see since the reset; it prints as text."""
-        return replace(
-            self.ports.certificate, law_failures=self._failures, first_failure=self._first_failure
-        )
+        certificate, count = self.port_guard.certificate, self._failure_count
+        return replace(certificate, law_failures=count, first_failure=self._first_failure)
 
     def reset(self, state: RobotState) -> None:
         """Restart the law, with a tank at its initial level; see :meth:`Controller.reset`."""
-        ports = self.ports
-        ports.engage(state.q, state.v)
-        self._failures, self._first_failure = 0, ""
+        port_guard = self.port_guard
+        port_guard.engage(state.q, state.v)
+        self._failure_count, self._first_failure = 0, ""
         self.law.reset(state)
         self._is_engaged = True
 
@@ -146,7 +145,7 @@ class EnergyGuard(LawWrapper):
 
         A guard that was not reset begins at the state of its first update.
         """
-        ports = self.ports
+        port_guard = self.port_guard
         if not self._is_engaged and state.is_usable(self.model):
             self.reset(state)
         fault = ""
@@ -155,25 +154,25 @@ class EnergyGuard(LawWrapper):
             effort = np.concatenate([command.wrench_base, command.torque])
         except Exception as error:  # a law of a user may raise anything
             fault = f"the law raised {type(error).__name__}: {error}"
-            self._failures += 1
+            self._failure_count += 1
             if not self._first_failure:
                 self._first_failure = f"{type(error).__name__}: {error}"
             command = Command(np.zeros(self.model.b), np.zeros(self.model.n))
             effort = np.full(self.model.nv, np.nan)
-        guarded, b = ports.update(state.q, state.v, effort, dt), self.model.b
-        status, reasons = guarded.status, (fault, command.reason, guarded.reason)
+        guarded_effort, b = port_guard.update(state.q, state.v, effort, dt), self.model.b
+        status, reasons = guarded_effort.status, (fault, command.reason, guarded_effort.reason)
         if status is Status.HOLDING:
             self.law.missed_updates()
         elif command.status is not Status.OK:
             status = command.status
-        clipped = command.energy.clipped_power
-        if guarded.status is not Status.HOLDING:
-            clipped += float((guarded.effort - effort) @ state.v)
-        energy = replace(command.energy, clipped_power=clipped, tank_level=ports.level)
+        clipped_power = command.energy.clipped_power
+        if guarded_effort.status is not Status.HOLDING:
+            clipped_power += float((guarded_effort.effort - effort) @ state.v)
+        energy = replace(command.energy, clipped_power=clipped_power, tank_level=port_guard.level)
         return replace(
             command,
-            wrench_base=guarded.effort[:b],
-            torque=guarded.effort[b:],
+            wrench_base=guarded_effort.effort[:b],
+            torque=guarded_effort.effort[b:],
             energy=energy,
             status=status,
             reason="; ".join(filter(None, reasons)),

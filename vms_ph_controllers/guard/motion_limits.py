@@ -103,7 +103,7 @@ class EffortShare:
 def largest_share(
     d: Evaluation,
     v: Array,
-    desired: Array,
+    desired_effort: Array,
     brake: Array,
     compensation: Array,
     settings: EnergyGuardSettings,
@@ -117,7 +117,7 @@ def largest_share(
     Args:
         d: the present state.
         v: (nv,) velocity at which the effort begins to act.
-        desired: (nv,) effort.
+        desired_effort: (nv,) effort.
         brake: (nv,) effort that takes its place.
         compensation: (nv,) effort that compensates gravity; it is no power of the controller.
         settings: the limits.
@@ -126,14 +126,14 @@ def largest_share(
     s = settings
     M_inverse = np.linalg.inv(d.M)
     braked_velocity = v + dt * (M_inverse @ (brake - d.C @ d.v - d.g))
-    velocity_step = dt * (M_inverse @ (desired - brake))
+    velocity_step = dt * (M_inverse @ (desired_effort - brake))
     shares = [EffortShare(1.0, "")]
     if s.power > 0.0:
-        net_brake, change = brake - compensation, desired - brake
+        net_brake, effort_change = brake - compensation, desired_effort - brake
         mean_velocity = 0.5 * (v + braked_velocity)
         share = _largest_root(
-            0.5 * float(change @ velocity_step),
-            float(change @ mean_velocity) + 0.5 * float(net_brake @ velocity_step),
+            0.5 * float(effort_change @ velocity_step),
+            float(effort_change @ mean_velocity) + 0.5 * float(net_brake @ velocity_step),
             float(net_brake @ mean_velocity) - s.power,
         )
         shares.append(EffortShare(share, f"power at its limit of {s.power:g} W"))
@@ -144,25 +144,25 @@ def largest_share(
     if s.speed > 0.0 or s.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
         v_brake, v_step = jacobian @ braked_velocity, jacobian @ velocity_step
-        quadratic = float(v_step @ v_step), 2.0 * float(v_brake @ v_step), float(v_brake @ v_brake)
+        v_squared = float(v_step @ v_step), 2.0 * float(v_brake @ v_step), float(v_brake @ v_brake)
         if s.speed > 0.0:
-            share = _largest_root(quadratic[0], quadratic[1], quadratic[2] - s.speed * s.speed)
+            share = _largest_root(v_squared[0], v_squared[1], v_squared[2] - s.speed * s.speed)
             shares.append(EffortShare(share, f"speed at its limit of {s.speed:g} m/s"))
         if s.kinetic_energy > 0.0:
-            measured = jacobian @ v
-            is_moving = float(np.sqrt(measured @ measured)) > _MIN_SPEED
-            v_tool = measured if is_moving else v_brake + v_step
+            v_start = jacobian @ v
+            is_moving = float(np.sqrt(v_start @ v_start)) > _MIN_SPEED
+            v_tool = v_start if is_moving else v_brake + v_step
             tool_speed = float(np.sqrt(v_tool @ v_tool))
             if tool_speed > _MIN_SPEED:
                 direction = jacobian.T @ (v_tool / tool_speed)
-                limit = 2.0 * s.kinetic_energy * float(direction @ M_inverse @ direction)
-                share = _largest_root(quadratic[0], quadratic[1], quadratic[2] - limit)
+                squared_limit = 2.0 * s.kinetic_energy * float(direction @ M_inverse @ direction)
+                share = _largest_root(v_squared[0], v_squared[1], v_squared[2] - squared_limit)
                 reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
                 shares.append(EffortShare(share, reason))
-    return min(shares, key=lambda limited: limited.share)
+    return min(shares, key=lambda candidate: candidate.share)
 
 
-def is_limited(settings: EnergyGuardSettings) -> bool:
+def has_motion_limits(settings: EnergyGuardSettings) -> bool:
     """Return whether any limit of the motion is set."""
     s = settings
     return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0

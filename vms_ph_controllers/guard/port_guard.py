@@ -16,7 +16,7 @@ from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
 from .certificate import Certificate, SampleCounts
 from .effort_queue import DebtCeiling, EffortQueue
-from .motion_limits import EnergyGuardSettings, checked_delay, is_limited, largest_share
+from .motion_limits import EnergyGuardSettings, checked_delay, has_motion_limits, largest_share
 from .sample_budget import BaseWrench, SampleBudget
 
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
@@ -114,7 +114,7 @@ class PortGuard:
         self._safe_output = SafeOutput(self._model, allocation, base_actuated)
         self._queue = EffortQueue(self._model, self.delay)
         self._zero = np.zeros(model.nv)
-        self._no_q = np.full(model.nq, np.nan)
+        self._unknown_q = np.full(model.nq, np.nan)
         self._initial_effort: Array | None = None  # from which the effort departs without a jump
         self._fading_offset: Array | None = None  # that fades out
         self._last_potential: float | None = None  # potential of gravity at the last state, J
@@ -141,15 +141,15 @@ class PortGuard:
         self._plausibility.restart(d.q, d.v)
         self._restart()
         d = Evaluation(self._model, d.q, d.v)
-        is_known = acting is not None and self._is_effort(acting)
+        is_acting_known = acting is not None and self._is_effort(acting)
         initial = self._budget.compensation(d)
-        if is_known:
-            initial = self._budget.delivered(np.array(acting, float))
+        if is_acting_known:
+            initial = self._budget.delivered_effort(np.array(acting, float))
         compensation = self._budget.compensation(d)
         self._queue.restart(initial - self._budget.uncompensated(d), initial - compensation)
-        self._ceiling.kinetic = d.kinetic_energy
+        self._ceiling.motion_energy = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
-        self._initial_effort = initial if is_known else None
+        self._initial_effort = initial if is_acting_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
         """Return the effort to send in place of a wanted one; never raises.
@@ -171,7 +171,7 @@ class PortGuard:
             # Positions settle the account of the last sample, and show the motion of the joints.
             v[self._b :] = self._queue.mean_velocity(judgement.q, period)[self._b :]
         d = Evaluation(self._model, judgement.q, v)
-        self._account(d, dt)
+        self._settle_energy(d, dt)
         counts.duration += dt
         compensation = self._budget.compensation(d)
         reason, fade_reason, wrench_reason = "", "", ""
@@ -182,22 +182,22 @@ class PortGuard:
             reason = "reflex: the effort is not finite or not that of this robot"
             desired = self._safe_effort(d.q, d.v, period)
         else:
-            commanded = np.asarray(effort, float)
-            faded = self._without_jump(commanded, dt)
-            fade_reason = "" if faded is commanded else "fading in"
-            desired = self._budget.delivered(faded)
-            wrench_reason = "" if desired is faded else _WRENCH_LIMITED
+            commanded_effort = np.asarray(effort, float)
+            faded_effort = self._faded_effort(commanded_effort, dt)
+            fade_reason = "" if faded_effort is commanded_effort else "fading in"
+            desired = self._budget.delivered_effort(faded_effort)
+            wrench_reason = "" if desired is faded_effort else _WRENCH_LIMITED
         is_reflex = bool(reason)
         force, limit_reason = self._limited_effort(d, desired, compensation, period, dt)
-        grant = self._budget.grant(d, force, self._queue, self._available(), self._ceiling, period)
+        grant = self._budget.grant(d, force, self._queue, self._free_level(), self._ceiling, period)
         if grant.reason:
             force = grant.force
             self._limits.replace(force[self._b :])
         reasons = (reason, wrench_reason, limit_reason, fade_reason, grant.reason)
         reason = "; ".join(filter(None, reasons))
-        self._count(is_reflex, bool(reason), grant.is_brake)
+        self._count_sample(is_reflex, bool(reason), grant.is_brake)
         self._queue.send(force - self._budget.uncompensated(d), grant.active_effort)
-        self._queue.observe(d, d.potential_energy, self._ceiling.kinetic)
+        self._queue.observe(d, d.potential_energy, self._ceiling.motion_energy)
         if is_reflex:
             self._initial_effort, self._fading_offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
@@ -211,7 +211,7 @@ class PortGuard:
             dt: time since the last update, s.
         """
         self._counts.samples += 1
-        judgement = self._plausibility.judge(self._no_q, np.full_like(self._zero, np.nan), dt)
+        judgement = self._plausibility.judge(self._unknown_q, np.full_like(self._zero, np.nan), dt)
         return self._hold_safe(judgement.q, judgement.v, dt, why)
 
     def refill(self, energy: float) -> float:
@@ -244,39 +244,39 @@ class PortGuard:
         self._fading_share = 0.0
         self._last_potential = None
 
-    def _account(self, d: Evaluation, dt: float) -> None:
+    def _settle_energy(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
         tank, s = self.tank, self.settings
         tank.capacity = s.tank_capacity
-        was_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
+        was_state_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
         work = self._queue.work(d, d.potential_energy, dt)
-        if was_lost:
+        if was_state_lost:
             # The motion is of these efforts rather than of a push.
-            work = max(work, kinetic - self._ceiling.kinetic)
-            self._counts.count_lost(self._queue.largest_work, tank)
+            work = max(work, kinetic - self._ceiling.motion_energy)
+            self._counts.record_lost_work(self._queue.largest_work, tank)
         tank.withdraw(work)
-        refilled = 0.0
+        refilled_energy = 0.0
         if s.refill_power > 0.0 and not s.freeze:
-            refilled = tank.refill(s.refill_power * dt)
-        unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled)
-        self._counts.count_work(unobserved_work, self._ceiling.largest_loan)
-        self._counts.count_balance(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
+            refilled_energy = tank.refill(s.refill_power * dt)
+        unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
+        self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
+        self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
         if self.carries_weight:
-            potential = d.potential_energy
+            potential_energy = d.potential_energy
         else:
-            potential = Evaluation(self._full_model, d.q, self._zero).potential_energy
+            potential_energy = Evaluation(self._full_model, d.q, self._zero).potential_energy
         if self._last_potential is not None:
-            self._counts.weight_work += potential - self._last_potential
-        self._last_potential = potential
+            self._counts.weight_work += potential_energy - self._last_potential
+        self._last_potential = potential_energy
 
-    def _available(self) -> float:
+    def _free_level(self) -> float:
         level = self.tank.level
         return min(level, 0.0) if self.settings.freeze else level
 
     def _is_effort(self, effort: Array) -> bool:
         return np.shape(effort) == self._zero.shape and bool(np.isfinite(effort).all())
 
-    def _without_jump(self, effort: Array, dt: float) -> Array:
+    def _faded_effort(self, effort: Array, dt: float) -> Array:
         """Return the effort with what is left of the jump at engagement."""
         if self._initial_effort is not None:
             offset = self._initial_effort - effort
@@ -284,30 +284,30 @@ class PortGuard:
             self._initial_effort, self._fading_share = None, 1.0
         if self._fading_offset is None:
             return effort
-        faded = effort + self._fading_share * self._fading_offset
-        time = self.settings.engagement_time
-        self._fading_share = self._fading_share - dt / time if time > 0.0 else 0.0
+        faded_effort = effort + self._fading_share * self._fading_offset
+        fade_time = self.settings.engagement_time
+        self._fading_share = self._fading_share - dt / fade_time if fade_time > 0.0 else 0.0
         if self._fading_share <= 0.0:
             self._fading_offset = None
-        return faded
+        return faded_effort
 
     def _limited_effort(
-        self, d: Evaluation, desired: Array, compensation: Array, period: float, dt: float
+        self, d: Evaluation, desired_effort: Array, compensation: Array, period: float, dt: float
     ) -> tuple[Array, str]:
         """Return the effort within the limits of joints and motion, and what was limited."""
         s, b = self.settings, self._b
-        torque, reason = desired[b:], ""
+        torque, reason = desired_effort[b:], ""
         if s.torque < 1.0:
-            bound = s.torque * self._full_model.joints.effort
-            if (np.abs(torque) > bound).any():
-                torque = np.clip(torque, -bound, bound)
+            torque_bound = s.torque * self._full_model.joints.effort
+            if (np.abs(torque) > torque_bound).any():
+                torque = np.clip(torque, -torque_bound, torque_bound)
                 reason = f"torque at {s.torque:.0%} of its limit"
-        clipped = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
-        force = desired
-        if reason or clipped.reason:
-            force = np.concatenate([desired[:b], clipped.effort])
-        reason = "; ".join(filter(None, (reason, clipped.reason)))
-        if not is_limited(s):
+        limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
+        force = desired_effort
+        if reason or limited.reason:
+            force = np.concatenate([desired_effort[:b], limited.effort])
+        reason = "; ".join(filter(None, (reason, limited.reason)))
+        if not has_motion_limits(s):
             return force, reason
         brake = self._budget.strongest_brake(d, period)
         v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
@@ -319,8 +319,8 @@ class PortGuard:
         return force, reason
 
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
-        safe = self._safe_output.at(q, v, (self.delay + 1) * dt)
-        return np.concatenate([safe.wrench_base, safe.torque])
+        safe_command = self._safe_output.at(q, v, (self.delay + 1) * dt)
+        return np.concatenate([safe_command.wrench_base, safe_command.torque])
 
     def _hold_safe(self, q: Array, v: Array, dt: float, cause: str) -> GuardedEffort:
         """Return the safe output while no state can be believed.
@@ -334,7 +334,7 @@ class PortGuard:
         queue.skip_state(dt if has_valid_dt or dt == 0.0 else LONGEST_STEP)
         compensation = self._budget.compensation(d)
         brake = self._safe_effort(q, v, period) - compensation
-        active_effort = queue.covered_share(brake, self._available(), period) * brake
+        active_effort = queue.covered_share(brake, self._free_level(), period) * brake
         force = compensation + active_effort
         queue.send(force - self._budget.uncompensated(d), active_effort)
         queue.advance_without_state()
@@ -343,11 +343,11 @@ class PortGuard:
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or cause
         self._counts.duration += dt if 0.0 < dt <= LONGEST_STEP else 0.0
-        self._count(True, True, False)
+        self._count_sample(True, True, False)
         reason = f"reflex: {cause}; holding and damping"
         return GuardedEffort(force, Status.HOLDING, reason, self.level)
 
-    def _count(self, is_reflex: bool, is_changed: bool, is_brake: bool) -> None:
+    def _count_sample(self, is_reflex: bool, is_changed: bool, is_brake: bool) -> None:
         counts = self._counts
         counts.reflexes += is_reflex
         counts.braked += is_brake and not is_reflex

@@ -73,24 +73,25 @@ class BaseWrench:
                     f"zero; given: {self._weights.tolist()}"
                 )
 
-    def delivered(self, desired: Array) -> Array:
+    def nearest_wrench(self, desired_wrench: Array) -> Array:
         """Return the wrench (b,) that is nearest to a wanted one; that one itself if it is given.
 
         The weighted error is least, as where the actuators allocate a wrench beyond their limits.
         """
         allocation = self._allocation
         if self.is_ideal:
-            return desired
+            return desired_wrench
         if allocation is None:
-            return self._zero if np.any(desired) else desired
+            return self._zero if np.any(desired_wrench) else desired_wrench
         nearest = nearest_inputs(
-            allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
+            allocation.matrix, desired_wrench, allocation.lower, allocation.upper, self._weights
         )
-        if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(desired).max()):
-            return desired
+        error = np.abs(nearest.missing_wrench).max()
+        if error <= _ROUNDING * (1.0 + np.abs(desired_wrench).max()):
+            return desired_wrench
         return allocation.matrix @ nearest.inputs
 
-    def braking(self, desired: Array, M_b: Array) -> Array:
+    def nearest_brake(self, desired_wrench: Array, M_b: Array) -> Array:
         """Return the wrench (b,) that is nearest to a brake in the norm of the inverse of M_b.
 
         Where the wanted one is ``r - k M_b v_hat`` with a wrench r that is given, the found one w
@@ -98,16 +99,16 @@ class BaseWrench:
         nearest point of a convex set.
 
         Args:
-            desired: (b,) brake.
+            desired_wrench: (b,) brake.
             M_b: (b,b) locked inertia.
         """
         allocation = self._allocation
         if self.is_ideal or allocation is None:
-            return self.delivered(desired)
-        factor = np.linalg.cholesky(M_b)
+            return self.nearest_wrench(desired_wrench)
+        cholesky_factor = np.linalg.cholesky(M_b)
         inputs = bounded_least_squares(
-            np.linalg.solve(factor, allocation.matrix),
-            np.linalg.solve(factor, desired),
+            np.linalg.solve(cholesky_factor, allocation.matrix),
+            np.linalg.solve(cholesky_factor, desired_wrench),
             allocation.lower,
             allocation.upper,
         )
@@ -116,7 +117,7 @@ class BaseWrench:
 
 # Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
 # way, which it leaves out.
-_CLEARANCE = 2.0
+_SAFETY_FACTOR = 2.0
 
 _DEBT_REASON = "the energy tank has a debt"
 _UNCOVERED_REASON = "the energy tank does not cover the effort against a motion that is not seen"
@@ -155,21 +156,21 @@ class SampleBudget:
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
 
-    def delivered(self, effort: Array) -> Array:
+    def delivered_effort(self, effort: Array) -> Array:
         """Return the effort (nv,) that acts for one that is sent; that itself if the base gives it.
 
         Torques of joints are those sent.
         """
-        desired = effort[: self._b]
-        wrench = self._wrench.delivered(desired)
-        return effort if wrench is desired else np.concatenate([wrench, effort[self._b :]])
+        desired_wrench = effort[: self._b]
+        wrench = self._wrench.nearest_wrench(desired_wrench)
+        return effort if wrench is desired_wrench else np.concatenate([wrench, effort[self._b :]])
 
     def compensation(self, d: Evaluation) -> Array:
         """Return the effort (nv,) that compensates gravity as far as the actuators can."""
         if self._wrench.is_ideal:
             return d.g
         weight = d.g[: self._b]
-        return self._replace_wrench(d, d.g, self._wrench.delivered(weight))
+        return self._replace_wrench(d, d.g, self._wrench.nearest_wrench(weight))
 
     def uncompensated(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
@@ -189,21 +190,21 @@ class SampleBudget:
         if not self._wrench.is_ideal:
             # Measured from what is held of the weight.
             brake = brake + compensation - d.g
-            brake = self._replace_wrench(d, brake, self._wrench.braking(brake[:b], d.M_b))
+            brake = self._replace_wrench(d, brake, self._wrench.nearest_brake(brake[:b], d.M_b))
         return self._limits.scale(compensation, brake)
 
     def next_velocity(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
         if not efforts:
             return d.v
-        total = sum(efforts, np.zeros(self._model.nv))
-        net = total - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
-        return d.v + dt * np.asarray(np.linalg.solve(d.M, net))
+        total_effort = sum(efforts, np.zeros(self._model.nv))
+        net_effort = total_effort - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
+        return d.v + dt * np.asarray(np.linalg.solve(d.M, net_effort))
 
     def grant(
         self,
         d: Evaluation,
-        desired: Array,
+        desired_effort: Array,
         queue: EffortQueue,
         level: float,
         ceiling: DebtCeiling,
@@ -213,35 +214,35 @@ class SampleBudget:
 
         Args:
             d: the present state.
-            desired: (nv,) effort.
+            desired_effort: (nv,) effort.
             queue: efforts that act before it.
             level: energy available, J; negative for a debt.
             ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
         queued = queue.efforts[1:]
-        if self._is_surely_covered(d, desired, queued, level, ceiling.kinetic, dt):
-            return GrantedEffort(desired, desired - self.compensation(d), "", False)
-        start, predicted_energy = d, 0.0
+        if self._is_surely_covered(d, desired_effort, queued, level, ceiling.motion_energy, dt):
+            return GrantedEffort(desired_effort, desired_effort - self.compensation(d), "", False)
+        state, predicted_energy = d, 0.0
         for effort in queued:
-            self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
-            prediction = self._prediction.predict(effort + self.uncompensated(start))
+            self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
+            prediction = self._prediction.predict(effort + self.uncompensated(state))
             predicted_energy += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
             if not np.isfinite(prediction.energy):
                 break
-            start = Evaluation(self._model, prediction.q, prediction.v)
+            state = Evaluation(self._model, prediction.q, prediction.v)
         budget = level - predicted_energy if np.isfinite(predicted_energy) else min(level, 0.0)
-        if level < 0.0:
-            budget = min(budget, 0.0)
-        compensation = self.compensation(start)
-        grant = self._grant.grant(start, desired, compensation, budget, dt)
+        budget = min(budget, 0.0) if level < 0.0 else budget
+        compensation = self.compensation(state)
+        grant = self._grant.grant(state, desired_effort, compensation, budget, dt)
         force = grant.force
         if not grant.is_covered:
-            force = self._grant.brake(grant, compensation, self.strongest_brake(start, dt))
+            force = self._grant.brake(grant, compensation, self.strongest_brake(state, dt))
         reason = grant.reason
-        share = ceiling.share(force - compensation, queue.active_efforts[1:], level, start.M, dt)
+        active, queued = force - compensation, queue.active_efforts[1:]
+        share = ceiling.permitted_share(active, queued, level, state.M, dt)
         if share < 1.0:
-            self._prediction.start_at(start, self.uncompensated(start), 0.0, dt)
+            self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
             neutral_share = _neutral_share(
                 self._prediction.predict(compensation), self._prediction.predict(force)
             )
@@ -252,10 +253,10 @@ class SampleBudget:
     def _is_surely_covered(
         self,
         d: Evaluation,
-        desired: Array,
+        desired_effort: Array,
         efforts: Sequence[Array],
-        level: float,
-        kinetic: float,
+        available_energy: float,
+        motion_energy: float,
         dt: float,
     ) -> bool:
         """Return whether a bound for any direction of the motion shows that the tank covers it.
@@ -263,25 +264,26 @@ class SampleBudget:
         An active effort F changes the root of the kinetic energy by at most ``|F|_{M^-1} / sqrt 2``
         per time, whatever the motion is.
         """
-        if not level > 0.0:
+        if not available_energy > 0.0:
             return False
-        weight, largest_square, acceleration = d.g, 0.0, 0.0
-        for effort in (*efforts, desired - self.uncompensated(d)):
+        weight, largest_square, max_acceleration = d.g, 0.0, 0.0
+        for effort in (*efforts, desired_effort - self.uncompensated(d)):
             active_effort = effort - weight
-            a = np.linalg.solve(d.M, active_effort)
-            largest_square = max(largest_square, float(active_effort @ a))
-            acceleration = max(acceleration, float(np.abs(a).max()))
+            acceleration = np.linalg.solve(d.M, active_effort)
+            largest_square = max(largest_square, float(active_effort @ acceleration))
+            max_acceleration = max(max_acceleration, float(np.abs(acceleration).max()))
         time = (len(efforts) + 1) * dt
-        if not time * (float(np.abs(d.v).max()) + time * acceleration) < _LONGEST_DISPLACEMENT:
+        max_speed = float(np.abs(d.v).max()) + time * max_acceleration
+        if not time * max_speed < _LONGEST_DISPLACEMENT:
             return False
         speed_rise = time * float(np.sqrt(max(0.0, largest_square)))
-        energy = speed_rise * (float(np.sqrt(2.0 * kinetic)) + 0.5 * speed_rise)
-        return bool(_CLEARANCE * energy <= level)
+        energy = speed_rise * (float(np.sqrt(2.0 * motion_energy)) + 0.5 * speed_rise)
+        return bool(_SAFETY_FACTOR * energy <= available_energy)
 
-    def _replace_wrench(self, d: Evaluation, desired: Array, wrench: Array) -> Array:
+    def _replace_wrench(self, d: Evaluation, effort: Array, wrench: Array) -> Array:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
         b = self._b
-        return np.concatenate([wrench, desired[b:] + d.A.T @ (wrench - desired[:b])])
+        return np.concatenate([wrench, effort[b:] + d.A.T @ (wrench - effort[:b])])
 
 
 def _neutral_share(holding: Prediction, braking: Prediction) -> float:

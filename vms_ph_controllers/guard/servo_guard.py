@@ -152,31 +152,31 @@ class ServoGuard(ABC):
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
         last, fault = self._commands[-1], self._fault(measured)
-        safe = self._safe_command(last)
+        safe_command = self._safe_command(last)
         if fault:
             counts.lost += 1
             counts.first_loss = counts.first_loss or fault
-            self._record_sent(last, safe, dt)
-            sent = safe if self._is_engaged else np.full(self._n, np.nan)
+            self._record_sent(last, safe_command, dt)
+            sent = safe_command if self._is_engaged else np.full(self._n, np.nan)
             return GuardedCommand(sent, Status.HOLDING, fault, tank.level)
         completed = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._account(completed, measured, self._elapsed)
+        self._settle_energy(completed, measured, self._elapsed)
         self._positions, self._elapsed = measured.copy(), 0.0
         desired = np.asarray(command, float)
         is_valid = self._is_valid(desired)
-        covered, share, bound = self._grant(last, desired if is_valid else safe, dt)
+        covered_command, share, bound = self._grant(last, desired if is_valid else safe_command, dt)
         self._commit(bound)
-        self._record_sent(last, covered, dt)
+        self._record_sent(last, covered_command, dt)
         if not is_valid:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
-            return GuardedCommand(covered, Status.HOLDING, reason, tank.level)
+            return GuardedCommand(covered_command, Status.HOLDING, reason, tank.level)
         if share == 1.0:
-            return GuardedCommand(covered, Status.OK, "", tank.level)
+            return GuardedCommand(covered_command, Status.OK, "", tank.level)
         counts.scaled += share > 0.0
         counts.braked += share <= 0.0
         reason = f"the energy tank covers {100.0 * share:.0f}% of the change of the command"
-        return GuardedCommand(covered, Status.SATURATED, reason, tank.level)
+        return GuardedCommand(covered_command, Status.SATURATED, reason, tank.level)
 
     @property
     def certificate(self) -> Certificate:
@@ -186,27 +186,27 @@ class ServoGuard(ABC):
             ports=tuple(self._model.joint_names),
         )
 
-    def _grant(self, last: Array, desired: Array, dt: float) -> tuple[Array, float, float]:
+    def _grant(self, last: Array, desired_command: Array, dt: float) -> tuple[Array, float, float]:
         """Return the command that the tank covers, its share of the change, and its bound, J."""
         level = self.tank.level
-        limit = self._committed_energy + (min(level, 0.0) if self.settings.freeze else level)
-        bound = self._energy_bound(last, desired, dt)
-        if bound <= limit:
-            return desired, 1.0, bound
+        bound_limit = self._committed_energy + (min(level, 0.0) if self.settings.freeze else level)
+        bound = self._energy_bound(last, desired_command, dt)
+        if bound <= bound_limit:
+            return desired_command, 1.0, bound
         start, bound = last, self._energy_bound(last, last, dt)
-        step = desired - last
-        can_hold_last = bound <= limit
+        step = desired_command - last
+        can_hold_last = bound <= bound_limit
         if not can_hold_last:
-            start = self._retreat_command(last, dt)
+            start = self._withdrawn_command(last, dt)
             step, bound = last - start, self._energy_bound(last, start, dt)
         # The bound is convex in the share: the largest one within the limit is found by halving.
         covered_command, low, high = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low + high)
-            trial = start + share * step
-            trial_bound = self._energy_bound(last, trial, dt)
-            if trial_bound <= limit:
-                covered_command, low, bound = trial, share, trial_bound
+            trial_command = start + share * step
+            trial_bound = self._energy_bound(last, trial_command, dt)
+            if trial_bound <= bound_limit:
+                covered_command, low, bound = trial_command, share, trial_bound
             else:
                 high = share
         return covered_command, low if can_hold_last else 0.0, bound
@@ -244,12 +244,12 @@ class ServoGuard(ABC):
         """Return the command (n,) that gives nothing more after the last one."""
         return self._idle_command()
 
-    def _retreat_command(self, last: Array, dt: float) -> Array:
+    def _withdrawn_command(self, last: Array, dt: float) -> Array:
         """Return the command (n,) towards which the last one is taken back within a sample."""
         return self._idle_command()
 
     @abstractmethod
-    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
+    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         """Count what was given until now.
 
         Args:
@@ -272,14 +272,14 @@ class ServoGuard(ABC):
 
 
 def servo_gain_bounds(
-    model: VMSModel, name: str, constants: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
+    model: VMSModel, name: str, gains: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
 ) -> Array:
     """Return the least and the largest constants of the servos, (2, n).
 
     Args:
         model: the robot.
         name: of the constants, for the error.
-        constants: (n,) or one number.
+        gains: (n,) or one number.
         uncertainty: bound of their relative errors, 0 to below 1.
         minimum: smallest number that is accepted.
 
@@ -288,12 +288,12 @@ def servo_gain_bounds(
     """
     if not 0.0 <= uncertainty < 1.0:
         raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
-    nominal = np.asarray(constants, float)
+    nominal = np.asarray(gains, float)
     is_accepted = np.isfinite(nominal) & (nominal >= minimum)
     if nominal.shape not in ((), (model.n,)) or not is_accepted.all():
         raise OptionError(
             f"{name} must be one number or {model.n}, {'positive' if minimum else 'not negative'}; "
-            f"given: {constants!r}"
+            f"given: {gains!r}"
         )
     return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(model.n))
 
@@ -357,9 +357,9 @@ class PositionGuard(ServoGuard):
     def _restart(self, initial: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
         # largest stiffness, (2, n) J: those that took place, and those under way.
-        self._added = self._energy_change(self._positions, initial, 0.0)
-        self._pending: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
-        self._dissipated = 0.0  # by the dampers, J
+        self._added_energy = self._energy_change(self._positions, initial, 0.0)
+        self._pending_energy: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
+        self._damped_energy = 0.0  # by the dampers, J
 
     def _idle_command(self) -> Array:
         return self._positions.copy()
@@ -367,56 +367,56 @@ class PositionGuard(ServoGuard):
     def _safe_command(self, last: Array) -> Array:
         return last
 
-    def _retreat_command(self, last: Array, dt: float) -> Array:
+    def _withdrawn_command(self, last: Array, dt: float) -> Array:
         step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
         return last + np.clip(self._positions - last, -step, step)
 
-    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
+    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if dt > 0.0 and len(completed) == 1:  # a force at its limit hides the damper
             stretch = np.abs(completed[0] - np.array([self._positions, measured])).max(0)
-            margin = np.maximum(self._max_force - self._stiffness[1] * stretch, 0.0)
+            force_margin = np.maximum(self._max_force - self._stiffness[1] * stretch, 0.0)
             rate = np.abs(measured - self._positions) / dt
-            capped = np.minimum(rate, margin / np.maximum(2.0 * self._damping, _TINY))
-            self._dissipated += dt * float(sum(self._damping * capped * (2.0 * rate - capped)))
+            capped = np.minimum(rate, force_margin / np.maximum(2.0 * self._damping, _TINY))
+            self._damped_energy += dt * float(sum(self._damping * capped * (2.0 * rate - capped)))
         self._positions = measured
         if self.delay:
             for _ in completed[1:]:  # in lost samples, at positions that are not known
-                self._added = self._added + self._pending.popleft()
-            self._pending.popleft()
-            self._added = self._added + self._energy_change(completed[-1], self._commands[0], 0.0)
+                self._added_energy = self._added_energy + self._pending_energy.popleft()
+            self._pending_energy.popleft()
+            self._added_energy += self._energy_change(completed[-1], self._commands[0], 0.0)
 
     def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
-        change = self._energy_change(last, command, self.delay * dt)
-        return float(sum(self._pending, self._added + change).max(0).sum()) - self._dissipated
+        added = self._added_energy + self._energy_change(last, command, self.delay * dt)
+        return float(sum(self._pending_energy, added).max(0).sum()) - self._damped_energy
 
     def _record_sent(self, last: Array, command: Array, dt: float) -> None:
         super()._record_sent(last, command, dt)
-        change = self._energy_change(last, command, self.delay * dt)
+        energy_change = self._energy_change(last, command, self.delay * dt)
         if self.delay:
-            self._pending.append(change)
+            self._pending_energy.append(energy_change)
         else:
-            self._added = self._added + change
+            self._added_energy = self._added_energy + energy_change
 
-    def _energy_change(self, before: Array, after: Array, time: float) -> Array:
+    def _energy_change(self, last: Array, command: Array, time: float) -> Array:
         """Return what a change of the command adds at most to the springs, (2, n) J.
 
         Until the change acts, joints may travel for ``time`` s. In the linear range the two rows
         are for the least and the largest stiffness; beyond it they are equal.
         """
         travel = self._max_speed * time if time > 0.0 else np.zeros(self._n)
-        before, after = before - self._positions, after - self._positions
-        increase = np.maximum(
-            self._spring_energy(after - travel) - self._spring_energy(before - travel),
-            self._spring_energy(after + travel) - self._spring_energy(before + travel),
+        last_stretch, stretch = last - self._positions, command - self._positions
+        energy_increase = np.maximum(
+            self._spring_energy(stretch - travel) - self._spring_energy(last_stretch - travel),
+            self._spring_energy(stretch + travel) - self._spring_energy(last_stretch + travel),
         )
-        is_linear = np.maximum(np.abs(before), np.abs(after)) + travel <= self._linear_range
-        return np.where(is_linear, increase, increase.max(0))
+        is_linear = np.maximum(np.abs(last_stretch), np.abs(stretch)) + travel <= self._linear_range
+        return np.where(is_linear, energy_increase, energy_increase.max(0))
 
     def _spring_energy(self, stretch: Array) -> Array:
         """Return the energy of springs of the least and the largest stiffness, J."""
-        k, limit, length = self._stiffness, self._max_force, np.abs(stretch)
-        knee = limit / k  # stretch at which the force is at its limit
-        return np.where(length <= knee, 0.5 * k * length**2, limit * (length - 0.5 * knee))
+        k, force_limit, length = self._stiffness, self._max_force, np.abs(stretch)
+        knee = force_limit / k  # stretch at which the force is at its limit
+        return np.where(length <= knee, 0.5 * k * length**2, force_limit * (length - 0.5 * knee))
 
 
 class VelocityGuard(ServoGuard):
@@ -444,21 +444,21 @@ class VelocityGuard(ServoGuard):
     ) -> None:
         self._damping = servo_gain_bounds(model, "damping", damping, uncertainty)
         # Velocity errors at which the force is at its limit.
-        self._range = _force_limits(model.joints.effort) / self._damping[1]
+        self._error_range = _force_limits(model.joints.effort) / self._damping[1]
         super().__init__(model, **options)
 
     def _restart(self, initial: Array) -> None:
-        self._per_damping = np.zeros(self._n)  # energy given by a damping of one, J
+        self._unit_energy = np.zeros(self._n)  # energy given by a damping of one, J
 
-    def _account(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
+    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
         if len(completed) > 1:  # samples were lost: the positions at these changes are not known
-            self._per_damping += 0.25 * dt / len(completed) * np.square(completed).sum(0)
+            self._unit_energy += 0.25 * dt / len(completed) * np.square(completed).sum(0)
         elif dt > 0.0:
-            command, rate, band = completed[0], (measured - self._positions) / dt, self._range
+            command, rate, band = completed[0], (measured - self._positions) / dt, self._error_range
             capped = np.clip(rate, 0.5 * (command - band), 0.5 * (command + band))
-            self._per_damping += dt * (capped * (command - capped) - band * np.abs(rate - capped))
+            self._unit_energy += dt * (capped * (command - capped) - band * np.abs(rate - capped))
 
     def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])
-        bound = self._per_damping + 0.25 * dt * np.square(commands).sum(0)
-        return float((self._damping * bound).max(0).sum())
+        unit_bound = self._unit_energy + 0.25 * dt * np.square(commands).sum(0)
+        return float((self._damping * unit_bound).max(0).sum())

@@ -103,5 +103,5 @@ class TeleoperationSide:
         """Return a packet for the other side; the energy in it leaves the tank."""
         self._sent_count += 1
         surplus = max(0.0, self.guard.tank.level - self._reserve)
-        energy = self.guard.tank.drain(self._share * surplus)
-        return TeleoperationPacket(self._sent_count, self._positions, energy)
+        handed_energy = self.guard.tank.drain(self._share * surplus)
+        return TeleoperationPacket(self._sent_count, self._positions, handed_energy)

@@ -115,7 +115,7 @@ class HostedController:
         self.model = model
         actuators = None
         if allocation is not None:
-            actuators = Allocation.of_matrix(*(np.asarray(part, float) for part in allocation))
+            actuators = Allocation.of_matrix(*(np.asarray(field, float) for field in allocation))
         self.controller = make_controller(kind, model, actuators, base_actuated)
         self.layout = layouts(model.b, model.n, model.nq, model.nv)
         self.inputs = np.zeros(self.layout["inputs"].size)
@@ -124,7 +124,7 @@ class HostedController:
 
     def gains(self) -> list[tuple[str, str, float, float, float, float, bool]]:
         """Return name, description, value, bounds, default and kind of each gain."""
-        described = []
+        records = []
         defaults = self.controller.Gains()
         for gain in fields(self.controller.gains):
             value = getattr(self.controller.gains, gain.name)
@@ -136,8 +136,8 @@ class HostedController:
             high = (1.0 if is_switch else inf) if high is None else float(high)
             description = str(gain.metadata.get("description", ""))
             default = float(getattr(defaults, gain.name))
-            described.append((gain.name, description, float(value), low, high, default, is_switch))
-        return described
+            records.append((gain.name, description, float(value), low, high, default, is_switch))
+        return records
 
     def set_gain(self, name: str, value: float) -> None:
         """Set a gain; its type is kept."""
@@ -150,13 +150,13 @@ class HostedController:
         Raises:
             StateError: it is not a state of the robot.
         """
-        state, _, _ = self._read()
+        state, _, _ = self._read_inputs()
         self.controller.reset(state)
         self._write_safe_output(state.q)
 
     def update(self) -> str:
         """Compute the outputs from the inputs and return the reason of the command."""
-        state, reference, dt = self._read()
+        state, reference, dt = self._read_inputs()
         if self.flags[self.layout["flags"]["missed_updates"]].any():
             self.controller.missed_updates()
         command = self.controller.update(state, reference, dt)
@@ -167,15 +167,15 @@ class HostedController:
             )
         if state.is_usable(self.model):
             self._write_safe_output(state.q)
-        self._write("wrench_base", command.wrench_base)
-        self._write("torque", command.torque)
+        self._write_effort("wrench_base", command.wrench_base)
+        self._write_effort("torque", command.torque)
         outputs, layout = self.outputs, self.layout["outputs"]
         outputs[layout["energy"]] = [getattr(command.energy, name) for name in ENERGIES]
         for name in ("task_error", "smallest_singular_value", "authority", "status"):
             outputs[layout[name]] = getattr(command, name)
         return command.reason
 
-    def _read(self) -> tuple[RobotState, Reference, float]:
+    def _read_inputs(self) -> tuple[RobotState, Reference, float]:
         # A controller may keep its arguments, whereas the inputs are overwritten.
         inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
 
@@ -192,18 +192,18 @@ class HostedController:
 
     def _write_safe_output(self, q: Array) -> None:
         safe = self.controller.safe_output(q)
-        self._write("safe_wrench_base", safe.wrench_base)
-        self._write("safe_torque", safe.torque)
+        self._write_effort("safe_wrench_base", safe.wrench_base)
+        self._write_effort("safe_torque", safe.torque)
 
-    def _write(self, name: str, values: Array) -> None:
-        target = self.outputs[self.layout["outputs"][name]]
+    def _write_effort(self, name: str, effort: Array) -> None:
+        output = self.outputs[self.layout["outputs"][name]]
         # Without the check numpy would broadcast a single number over all joints.
-        if np.shape(values) != target.shape:
+        if np.shape(effort) != output.shape:
             raise ValueError(
-                f"{name} must have shape {target.shape}; the controller returned shape "
-                f"{np.shape(values)}"
+                f"{name} must have shape {output.shape}; the controller returned shape "
+                f"{np.shape(effort)}"
             )
-        target[:] = values
+        output[:] = effort
 
 
 def make_hosted(

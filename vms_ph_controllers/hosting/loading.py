@@ -53,8 +53,8 @@ def make_controller(
     kind = kind if isinstance(kind, str) else kind.__name__
     if not (isinstance(law, type) and issubclass(law, Controller)):
         raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
-    if missing := ", ".join(sorted(law.__abstractmethods__)):
-        raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing}")
+    if missing_methods := ", ".join(sorted(law.__abstractmethods__)):
+        raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing_methods}")
     if not dataclasses.is_dataclass(law.Gains):
         raise VmsPhError(
             f"the Gains of '{kind}' must be a frozen dataclass; a law that has none leaves it out"
@@ -71,10 +71,10 @@ def make_controller(
             f"'{law.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
             "DifferentialDrive and WheeledImpedance do"
         )
-    options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
+    base_options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
         robot: Any = form if takes_form else model
-        controller = law(robot, **{key: options[key] for key in options if key in parameters})
+        controller = law(robot, **{k: x for k, x in base_options.items() if k in parameters})
     except VmsPhError:
         raise
     except Exception as error:  # a law of a user may raise anything

@@ -27,7 +27,7 @@ from ..controller import (
 from ..guard import EnergyGuard
 from .loading import make_controller
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.e+-]*")  # that is no part of a name
+_NUMBER_PATTERN = re.compile(r"(?<![\w.])[-+]?\d[\d.e+-]*")  # that is no part of a name
 
 Law = type[Controller] | Controller | str | Callable[[Array, Array, float], Any]
 """A law: its class, an object, the name of a class, or ``(q, v, dt) -> efforts``."""
@@ -60,7 +60,7 @@ class LoopControl:
             VmsPhError: the law does not support this robot.
         """
         self.model, self._step_count, self.limited = model, 0, dict[str, int]()
-        self._causes: dict[str, str] = {}  # of each reason without its numbers, the first
+        self._first_causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
         self.energy = ControlEnergy()
         self._reference = reference_function(reference, model)
@@ -78,7 +78,7 @@ class LoopControl:
 
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
-        self._step_count, self.limited, self._causes = 0, {}, {}
+        self._step_count, self.limited, self._first_causes = 0, {}, {}
         self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
@@ -114,7 +114,7 @@ class LoopControl:
         Raises:
             ControlFault: the law raised, or returned no efforts of this robot.
         """
-        state = RobotState(q, v) if self.sensor is None else self.sensor.measured(q, v)
+        state = RobotState(q, v) if self.sensor is None else self.sensor.measure(q, v)
         time, self._step_count = self._step_count * dt, self._step_count + 1
         try:
             reference = self._reference(time)
@@ -132,7 +132,7 @@ class LoopControl:
         self.energy = command.energy
         if command.status:
             cause = f"{command.status}, {command.reason}"
-            cause = self._causes.setdefault(_NUMBER.sub("", cause), cause)
+            cause = self._first_causes.setdefault(_NUMBER_PATTERN.sub("", cause), cause)
             self.limited[cause] = self.limited.get(cause, 0) + 1
         return command
 
@@ -170,15 +170,15 @@ class Sensor:
             seed: of the noise.
         """
         self._model, self._rng = model, np.random.default_rng([seed, 2])
-        samples = round(delay / step)
+        delay_samples = round(delay / step)
         self._step = step
-        self._queue: deque[tuple[Array, Array]] = deque(maxlen=samples + 1)
+        self._queue: deque[tuple[Array, Array]] = deque(maxlen=delay_samples + 1)
         b, n = model.b, model.n
         self._position_noise = noise * np.repeat([1e-3, 1e-4], [b, n])
         self._rate_noise = noise * np.repeat([5e-3, 2e-3], [b, n])
         self._has_noise = noise > 0.0
 
-    def measured(self, q: Array, v: Array) -> RobotState:
+    def measure(self, q: Array, v: Array) -> RobotState:
         """Return what is known when the motion is (q, v)."""
         if self._has_noise:
             q = self._model.integrate(q, self._position_noise * self._rng.standard_normal(len(v)))
@@ -277,8 +277,8 @@ def _named_law(
             "a law is a class derived from Controller, an object of one, the name of one, a "
             f"function (q, v, dt) that returns torques, or None; given: {law!r}"
         )
-    function = FunctionLaw(model, law)
-    return function.name, function
+    function_law = FunctionLaw(model, law)
+    return function_law.name, function_law
 
 
 def _attach_guard(guard: EnergyGuard, law: Controller) -> EnergyGuard:

@@ -243,7 +243,7 @@ class TaskRun:
             self._wheels.update(q, v)
         reference = self._reference.due(self._reference_until, time + 0.5 * dt)
         self._reference_until = time + 0.5 * dt
-        command = self._supervisor.update(self._sensor.measured(q, v), reference, dt)
+        command = self._supervisor.update(self._sensor.measure(q, v), reference, dt)
         self._actuator_use.take_torque(command.torque)
         return command
 

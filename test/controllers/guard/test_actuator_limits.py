@@ -187,11 +187,11 @@ def test_a_brake_of_limited_actuators_takes_energy_out_in_every_direction_of_mot
     for limited in (allocation, _failed(allocation, 2)):
         wrench = BaseWrench(model, limited)
         d = model.evaluate(home, np.zeros(model.nv))
-        held = wrench.delivered(d.g[:b])
+        held = wrench.nearest_wrench(d.g[:b])
         for _ in range(60):
             v_hat = 10.0 ** rng.uniform(-2, 1) * rng.standard_normal(b)
             rate = 10.0 ** rng.uniform(0, 3)
-            step = wrench.braking(held - rate * d.M_b @ v_hat, d.M_b) - held
+            step = wrench.nearest_brake(held - rate * d.M_b @ v_hat, d.M_b) - held
             size = float(step @ np.linalg.solve(d.M_b, step))
             assert float(step @ v_hat) <= -size / rate + 1e-7 * float(np.abs(step).max())
 

@@ -44,15 +44,15 @@ def test_a_debt_may_be_repaid_with_what_is_left_below_its_ceiling() -> None:
     assert ceiling.largest_loan == pytest.approx(0.1)  # of 2 J, 5 %
     assert ceiling.margin == pytest.approx(0.1)  # the work not seen and a loan, less the debt
     active = np.array([30.0])
-    share = ceiling.share(active, [], -0.5, mass, DT)
+    share = ceiling.permitted_share(active, [], -0.5, mass, DT)
     assert 0.0 < share < 1.0
     # The work along the motion is 0.8 of the room: of a kinetic energy of 2 J, 1/2 4 kg v^2.
     work = 0.5 * 4.0 * ((1.0 + share * DT * 30.0 / 4.0) ** 2 - 1.0)
     assert work == pytest.approx(0.8 * 0.1)
-    before = ceiling.share(active, [np.array([3.0])], -0.5, mass, DT)
+    before = ceiling.permitted_share(active, [np.array([3.0])], -0.5, mass, DT)
     assert before == pytest.approx(share - 0.1)  # an effort under way takes its part
     # Without a debt the level is given, and 0.8 of the kinetic energy.
-    share = ceiling.share(np.array([900.0]), [], 0.3, mass, DT)
+    share = ceiling.permitted_share(np.array([900.0]), [], 0.3, mass, DT)
     work = 0.5 * 4.0 * ((1.0 + share * DT * 900.0 / 4.0) ** 2 - 1.0)
     assert work == pytest.approx(0.3 + 0.8 * 2.0)
     ceiling.update(-0.4, -0.1, 10.0)

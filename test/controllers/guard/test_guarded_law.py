@@ -62,7 +62,7 @@ def test_a_law_within_its_budget_acts_as_without_a_guard(panda: VMSModel) -> Non
         np.testing.assert_array_equal(guarded.torque, expected.torque)
         q = panda.integrate(q, 1e-3 * v)
     assert law.gains is law.law.gains
-    assert guarded.energy == replace(expected.energy, tank_level=law.ports.level)
+    assert guarded.energy == replace(expected.energy, tank_level=law.port_guard.level)
 
 
 def test_a_guard_without_a_law_is_attached_by_its_simulation() -> None:
@@ -72,8 +72,8 @@ def test_a_guard_without_a_law_is_attached_by_its_simulation() -> None:
         guard.update(RobotState(model.neutral_configuration(), np.zeros(model.nv)), Reference(), DT)
     assert guard.attach(DecoupledVMSController(model)) is guard
     assert guard.certificate.ports[0] == "wrench_base"
-    assert guard.ports.settings.tank_capacity == 1.0
-    assert guard.ports.settings.torque_rate == 50.0
+    assert guard.port_guard.settings.tank_capacity == 1.0
+    assert guard.port_guard.settings.torque_rate == 50.0
     assert guard.FOLLOWS_JOINTS
 
 

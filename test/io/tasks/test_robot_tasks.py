@@ -149,14 +149,14 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     assert 0.02 < np.abs(away).max() <= 0.05
     sensor = Sensor(model, 0.005, unknown.noise, unknown.delay, unknown.seed)
     v = np.zeros(model.nv)
-    seen = [sensor.measured(home, v + k).v.mean() for k in range(5)]
+    seen = [sensor.measure(home, v + k).v.mean() for k in range(5)]
     np.testing.assert_allclose(seen, [0, 0, 0, 1, 2], atol=0.02)
     assert len(set(seen)) > 2
     # Without errors everything is as it is.
     certain = Uncertainty()
     assert certain.plant(model) is model
     assert certain.start(model, home) is home
-    assert Sensor(model, 0.005, 0.0, 0.0, 0).measured(home, v).q is home
+    assert Sensor(model, 0.005, 0.0, 0.0, 0).measure(home, v).q is home
     with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
         Uncertainty(mass=1.0)
 
