@@ -26,8 +26,14 @@ def typed(*words: object) -> Result:
     return CliRunner().invoke(make_app(), [str(word) for word in words])
 
 
-def record(folder: Path, shift: float = 0.0, offset: float = 0.0, description: str = "") -> Path:
-    """A bag of a Panda whose first joint swings; the efforts are zero."""
+def record(
+    folder: Path,
+    shift: float = 0.0,
+    offset: float = 0.0,
+    description: str = "",
+    other: str = "",
+) -> Path:
+    """A bag of a Panda whose first joint swings, and of another; the efforts are zero."""
     types = MessageTypes()
     kind = types.store.types
     name = "sensor_msgs/msg/JointState"
@@ -46,6 +52,9 @@ def record(folder: Path, shift: float = 0.0, offset: float = 0.0, description: s
             q, v = np.zeros(7), np.zeros(7)
             q[0], v[0] = np.sin(3.0 * (t - shift)) + offset, 3.0 * np.cos(3.0 * (t - shift))
             message = kind[name](kind["std_msgs/msg/Header"](stamp, ""), joints, q, v, np.zeros(7))
+            bag.write("/joint_states", bytes(types.store.serialize_cdr(message, name)), time)
+        if other:
+            message = kind[name](message.header, [other], q[:1], v[:1], v[:1])
             bag.write("/joint_states", bytes(types.store.serialize_cdr(message, name)), time)
     return folder
 
@@ -134,6 +143,16 @@ def test_numbers_of_a_bag_are_exported(tmp_path: Path) -> None:
         assert arrays["/joint_states.position.panda_joint1"].shape == (400,)
     assert typed("bag", "export", bag, tmp_path / "folder").exit_code == 0
     assert [f.name for f in (tmp_path / "folder").iterdir()] == ["joint_states.csv"]
+
+
+def test_an_export_names_what_it_leaves_out_and_why(tmp_path: Path) -> None:
+    bag = record(tmp_path / "bag", description="<robot/>", other="finger")
+    done = typed("bag", "export", bag, tmp_path / "out.npz")
+    assert (
+        "1 message of /robot_description (std_msgs/msg/String) left out: no numbers in it\n"
+        "1 message of /joint_states (sensor_msgs/msg/JointState) left out: other columns than in "
+        "the first message, such as effort.finger, effort.panda_joint1" in done.stderr
+    )
 
 
 def test_the_export_of_joint_states_is_audited_like_the_bag(tmp_path: Path) -> None:

@@ -27,12 +27,10 @@ class Columns:
     """The numbers of the messages of one topic.
 
     Attributes:
-        table: times (ns) and values, NaN where a message lacks a number.
-        skipped: messages with other columns, which are left out.
+        table: times (ns) and values.
     """
 
     table: Table
-    skipped: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,14 +63,14 @@ def stamp_of(message: Any, log_time: int) -> int:
 
 
 def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Columns], list[str]]:
-    """Return the columns of some topics of a bag, or of all, and what was damaged.
+    """Return the columns of some topics of a bag, or of all, and what was damaged or left out.
 
     Raises:
         RecordingError: there is no bag.
     """
     messages = Messages(path)
     columns_by_topic: dict[str, Columns] = {}
-    skipped = Counter[str]()
+    left_out = Counter[str]()
     for message in messages.on_topics(set(topics) if topics else None):
         content, columns = decoded(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
@@ -80,11 +78,14 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
             columns = columns_by_topic[message.topic] = Columns(Table(tuple(numbers)))
         if columns is not None and tuple(numbers) == columns.names:
             columns.table.append(stamp_of(content, message.log_time), list(numbers.values()))
-        elif columns is not None or content is None:
-            skipped[message.topic] += 1
-    for topic, columns in columns_by_topic.items():
-        columns.skipped = skipped[topic]
-    return columns_by_topic, messages.notes
+            continue
+        reason = "the bytes do not fit the definition" if content is None else "no numbers in it"
+        if columns is not None and numbers:
+            others = ", ".join(sorted({*numbers} ^ {*columns.names})[:3]) or "their order"
+            reason = f"other columns than in the first message, such as {others}"
+        left_out[f"{message.topic} ({message.type}) left out: {reason}"] += 1
+    counted = [f"{n} message{'s' * (n > 1)} of {text}" for text, n in left_out.items()]
+    return columns_by_topic, [*messages.notes, *counted]
 
 
 def _collect_numbers(message: Any, path: str, numbers: dict[str, float]) -> None:

@@ -123,10 +123,7 @@ def export(
             numeric = sorted(read_fields(bag, ())[0])
             available, hint = ", ".join(numeric) or "none", did_you_mean(topic, numeric)
             raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {available}")
-    skipped = [
-        f"{c.skipped} messages on {t} have other numbers" for t, c in columns.items() if c.skipped
-    ]
-    for note in (*notes, *skipped):
+    for note in notes:
         typer.secho(note, fg=typer.colors.YELLOW, err=True)
     for file in write(columns, out):
         typer.echo(file)
