@@ -134,8 +134,8 @@ class Evaluation(Kinematics, WithHints):
         """Shape inertia ``M_m - A^T M_bm``, (n,n) [A (55)]."""
         if self._native_dynamics is not None:
             return self._native_dynamics.shape_inertia(self.q)
-        shape = self.M_m - self.A.T @ self.M_bm
-        return frozen((shape + shape.T) / 2)
+        inertia = self.M_m - self.A.T @ self.M_bm
+        return frozen((inertia + inertia.T) / 2)
 
     @cached_property
     def v_hat(self) -> Array:
@@ -211,8 +211,8 @@ class Evaluation(Kinematics, WithHints):
             p = tree.projection
             rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
             return frozen(tree.projected(rates))
-        coriolis = [Evaluation(model, self.q, unit).C for unit in units]
-        return frozen(np.array([c + c.T for c in coriolis]).reshape(-1, model.nv, model.nv))
+        matrices = [Evaluation(model, self.q, unit).C for unit in units]
+        return frozen(np.array([c + c.T for c in matrices]).reshape(-1, model.nv, model.nv))
 
     @cached_property
     def g(self) -> Array:

@@ -106,8 +106,8 @@ class EvaluationBatch:
         requested = dict.fromkeys(terms)
         if unknown := [name for name in requested if name not in TERMS]:
             raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
-        needed = dict.fromkeys(_BLOCK_OF.get(name, name) for name in requested)
-        names = [name for name in needed if name not in self._terms]
+        stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in requested)
+        names = [name for name in stored_names if name not in self._terms]
         if names:
             core = self.model.tree.in_cpp if self.model.fluid is None else None
             arrays = self._python_terms(names) if core is None else self._core_terms(core, names)
@@ -143,14 +143,14 @@ class EvaluationBatch:
 
     def _python_terms(self, names: list[str]) -> Mapping[str, Array]:
         model = self.model
-        states = [
+        term_rows = [
             [_term(d, name) for name in names]
             for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
         ]
-        if states:
+        if term_rows:
             return {
                 name: np.array(term)
-                for name, term in zip(names, zip(*states, strict=True), strict=True)
+                for name, term in zip(names, zip(*term_rows, strict=True), strict=True)
             }
         neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
         return {name: np.zeros((0, *np.shape(_term(neutral, name)))) for name in names}

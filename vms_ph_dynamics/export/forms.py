@@ -33,9 +33,9 @@ class FormArrays(ArrayNamespace):
 
     root_steps = 12
 
-    def concatenate(self, parts: Sequence[Expression]) -> Expression:
+    def concatenate(self, vectors: Sequence[Expression]) -> Expression:
         """Return vectors one after the other."""
-        return self.module.concatenate(parts)
+        return self.module.concatenate(vectors)
 
     def column(self, x: Expression) -> Expression:
         """Return a vector as a matrix with one column, (k,1)."""
@@ -178,9 +178,9 @@ class DecoupledTerms(FormTerms):
         """Return the rate without any derivative of the connection, as ``DecoupledForm`` does."""
         b, rate = self.b, self.tree.slope(v) + force
         locked = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
-        drift = self.tree.mass_rate_times(v, locked)
-        coupled = self.connection.T @ (drift[:b] - rate[:b])
-        return self.xp.concatenate([rate[:b], rate[b:] + coupled - drift[b:]])
+        inertia_drift = self.tree.mass_rate_times(v, locked)
+        coupled = self.connection.T @ (inertia_drift[:b] - rate[:b])
+        return self.xp.concatenate([rate[:b], rate[b:] + coupled - inertia_drift[b:]])
 
 
 class TaskTerms(FormTerms):
@@ -215,14 +215,14 @@ class TaskTerms(FormTerms):
         return nearest_orthonormal(self.xp, reference, orthonormal_rows(self.xp, self.jacobian))
 
     @cached_property
-    def mobility(self) -> Expression:
+    def response(self) -> Expression:
         """``M^-1 J^T``, (nv,m)."""
         return self.factors.solve(self.jacobian.T)
 
     @cached_property
     def task_inertia(self) -> Expression:
         """Lambda_t, (m,m)."""
-        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.mobility))
+        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.response))
 
     @cached_property
     def null_inertia(self) -> Expression:
@@ -237,7 +237,7 @@ class TaskTerms(FormTerms):
     @cached_property
     def sharp(self) -> Expression:
         """J_sharp, (nv,m)."""
-        return self.mobility @ self.task_inertia
+        return self.response @ self.task_inertia
 
     @cached_property
     def inverse_map(self) -> Expression:
@@ -246,12 +246,12 @@ class TaskTerms(FormTerms):
 
     def rates(self, z: Expression) -> Expression:
         """Return ``(eta, nu)`` of momenta, (nv,)."""
-        eta = self.jacobian @ (self.mobility @ z[: self.m])
+        eta = self.jacobian @ (self.response @ z[: self.m])
         return self.xp.concatenate([eta, self.null_factors.solve(z[self.m :])])
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``M^-1 J^T pi + Z^T nu``."""
-        return self.mobility @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
+        return self.response @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``J_bar^-T M v`` [D (25)]."""
@@ -319,8 +319,8 @@ def nearest_orthonormal(xp: FormArrays, rows: Expression, normal: Expression) ->
     if k <= m:
         return square_roots(xp, projected @ projected.T)[1] @ projected
     unit = xp.constant(np.eye(m))
-    root, inverse = square_roots(xp, unit - x.T @ x)
-    return projected + x @ (inverse @ xp.factorised(unit + root).solve(x.T @ projected))
+    square_root, inverse_root = square_roots(xp, unit - x.T @ x)
+    return projected + x @ (inverse_root @ xp.factorised(unit + square_root).solve(x.T @ projected))
 
 
 class CoordinateRates:
@@ -334,12 +334,12 @@ class CoordinateRates:
         self._b, first, count = model.b, model.nq_base, model.nq - model.nq_base
         # Of each entry of the joints: its velocity; the other of a pair (cos, sin), or itself; and
         # -1 for a cosine, 1 for a sine, 0 for others.
-        self._velocity, self._partner = np.zeros(count, int), first + np.arange(count)
+        self._v_index, self._partner = np.zeros(count, int), first + np.arange(count)
         self._sign, entry = np.zeros(count), 0
-        for velocity in range(model.b, model.nv):
+        for velocity_index in range(model.b, model.nv):
             size = 2 if model.is_continuous(first + entry) else 1
             pair = slice(entry, entry + size)
-            self._velocity[pair] = velocity
+            self._v_index[pair] = velocity_index
             if size == 2:
                 self._partner[pair], self._sign[pair] = self._partner[pair][::-1].copy(), (-1, 1)
             entry += size
@@ -351,10 +351,10 @@ class CoordinateRates:
             c, s = q[2:3], q[3:4]
             parts = [c * v[0:1] - s * v[1:2], s * v[0:1] + c * v[1:2], -s * v[2:3], c * v[2:3]]
         elif self._b == 6:
-            vector, w = q[3:6], v[3:6]
-            twice_rate = q[6:7] * w + xp.cross(vector, w)
+            quaternion_vector, w = q[3:6], v[3:6]
+            twice_rate = q[6:7] * w + xp.cross(quaternion_vector, w)
             parts = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
             parts.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
         is_pair = np.abs(self._sign)
         factors = self._sign * q[self._partner] + (1.0 - is_pair)
-        return xp.concatenate([*parts, factors * v[self._velocity]])
+        return xp.concatenate([*parts, factors * v[self._v_index]])

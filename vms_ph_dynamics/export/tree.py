@@ -69,13 +69,13 @@ class MimicMap:
         """Return ``P^T force`` of a full generalised force, (nv,)."""
         return force if self.projection is None else self.projection.T @ force
 
-    def columns(self, jacobian: Expression) -> Expression:
+    def projected_columns(self, jacobian: Expression) -> Expression:
         """Return ``jacobian P`` for a Jacobian of full velocities."""
         return jacobian if self.projection is None else jacobian @ self.projection
 
     def projected(self, matrix: Expression) -> Expression:
         """Return ``P^T matrix P`` for a matrix of full velocities."""
-        return self.columns(self.restrict(matrix))
+        return self.projected_columns(self.restrict(matrix))
 
 
 class ExportedTree(MimicMap):
@@ -106,9 +106,9 @@ class ExportedTree(MimicMap):
             parameters: (10 bodies,1) likewise; those of the model when None.
         """
         self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
-        p, described = model.tree.projection, model.tree.inertial_parameters()[:, None]
+        p, model_parameters = model.tree.projection, model.tree.inertial_parameters()[:, None]
         self.projection = None if p is None else xp.constant(p)
-        self.parameters = xp.constant(described) if parameters is None else parameters
+        self.parameters = xp.constant(model_parameters) if parameters is None else parameters
         self.bodies = self._bodies()
 
     @cached_property
@@ -126,10 +126,10 @@ class ExportedTree(MimicMap):
         xp, bodies, count = self.xp, self.bodies, len(self.bodies)
         blocks = {}
         for i in range(1, count):
-            force, index = self._map_columns(self.composite[i].momentum, bodies[i].subspace), i
+            momentum, index = self._map_columns(self.composite[i].momentum, bodies[i].subspace), i
             while index > 0:
-                blocks[index, i] = bodies[index].subspace.T @ force
-                force = self._map_columns(bodies[index].placement.wrench_in_parent, force)
+                blocks[index, i] = bodies[index].subspace.T @ momentum
+                momentum = self._map_columns(bodies[index].placement.wrench_in_parent, momentum)
                 index = bodies[index].parent
         widths = [body.subspace.shape[1] for body in bodies]
         rows = [
@@ -145,12 +145,12 @@ class ExportedTree(MimicMap):
         columns = []
         for i, body in enumerate(self.bodies[1:], 1):
             momentum = self._map_columns(self.composite[i].rigid_momentum, body.subspace)
-            force, index = momentum[:3, :], i
+            linear_momentum, index = momentum[:3, :], i
             while index > 0:
-                force = self.bodies[index].placement.rotation @ force
+                linear_momentum = self.bodies[index].placement.rotation @ linear_momentum
                 index = self.bodies[index].parent
-            columns.append(force)
-        return self.columns(self.xp.hstack(columns) / self.composite[0].mass)
+            columns.append(linear_momentum)
+        return self.projected_columns(self.xp.hstack(columns) / self.composite[0].mass)
 
     def slope(self, v: Expression) -> Expression:
         """Return ``C^T v``, (nv,): of the momentum rates, what inertia alone contributes.
@@ -169,15 +169,14 @@ class ExportedTree(MimicMap):
     def mass_rate_times(self, v: Expression, w: Expression) -> Expression:
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
         v, w, zero = self.full_velocity(v), self.full_velocity(w), self.xp.zeros(6, 1)
-        twists, rates = self._twists(w), [zero]
+        twists, twist_rates = self._twists(w), [zero]
         for i, body in enumerate(self.bodies[1:], 1):
             joint_twist = body.subspace @ v[body.rows, :]
-            parent = twists[i] - body.subspace @ w[body.rows, :]
-            rates.append(
-                body.placement.twist_in_body(rates[body.parent]) - self.xp.ad(joint_twist, parent)
-            )
+            parent_twist = twists[i] - body.subspace @ w[body.rows, :]
+            rate = body.placement.twist_in_body(twist_rates[body.parent])
+            twist_rates.append(rate - self.xp.ad(joint_twist, parent_twist))
         momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twists))]
-        wrenches = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(rates))]
+        wrenches = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twist_rates))]
         rows: list[Expression] = [None] * len(self.bodies)
         for i in reversed(range(1, len(self.bodies))):
             body = self.bodies[i]
@@ -221,7 +220,7 @@ class ExportedTree(MimicMap):
             blocks.get(i, self.xp.zeros(6, body.subspace.shape[1]))
             for i, body in enumerate(self.bodies[1:], 1)
         ]
-        return self.columns(self.xp.hstack(columns))
+        return self.projected_columns(self.xp.hstack(columns))
 
     def _with_bodies(self, values: list[Expression]) -> list[tuple[Body, Expression]]:
         return list(zip(self.bodies[1:], values[1:], strict=True))
@@ -282,8 +281,8 @@ class ExportedTree(MimicMap):
         for body in fluid.bodies:
             frame = self._pin.frames[self.model.frame_id(body.link)]
             if frame.parentJoint == joint:
-                inverse = np.asarray(frame.placement.inverse().action)
-                added = inverse.T @ body.added_mass @ inverse
+                action = np.asarray(frame.placement.inverse().action)
+                added = action.T @ body.added_mass @ action
                 centre = frame.placement.act(np.asarray(body.centre_of_buoyancy))
                 inertia = inertia.in_fluid(added, fluid.density * body.volume, centre)
         return inertia

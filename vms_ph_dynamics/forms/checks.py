@@ -57,8 +57,8 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         "the mass matrix has an eigenvalue below zero": max(-smallest_eigenvalue, 0.0),
         "the mass matrix is not symmetric": _relative(d.M - d.M.T, d.M),
         "the rate of the mass matrix is not C + C^T": _relative(_mass_rate(d) - d.C - d.C.T, d.C),
-        "J is not skew": _skewness(standard.interconnection(x)),
-        "J_hat is not skew": _skewness(decoupled.interconnection(x_hat)),
+        "J is not skew": _skew_error(standard.interconnection(x)),
+        "J_hat is not skew": _skew_error(decoupled.interconnection(x_hat)),
         "standard and decoupled form do not move alike": _relative(
             rates[0].qdot - rates[1].qdot, d.v
         ),
@@ -93,7 +93,7 @@ def _mass_rate(d: Evaluation) -> Array:
     return (after.M - before.M) / (2 * h)
 
 
-def _skewness(matrix: Array) -> float:
+def _skew_error(matrix: Array) -> float:
     return _relative(matrix + matrix.T, matrix)
 
 

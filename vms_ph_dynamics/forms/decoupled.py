@@ -196,9 +196,9 @@ class DecoupledForm(Form):
         core_gradient = native_gradient(self.model, self._decoupled, x)
         if core_gradient is not None:
             return core_gradient
-        t = self.terms(x)
-        by_q = t.N_b.T @ t.d.p + t.N_hat_m.T @ t.d.pi_hat
-        return np.concatenate([t.d.v_hat, by_q, t.d.v[self.model.b :]])
+        terms = self.terms(x)
+        by_q = terms.N_b.T @ terms.d.p + terms.N_hat_m.T @ terms.d.pi_hat
+        return np.concatenate([terms.d.v_hat, by_q, terms.d.v[self.model.b :]])
 
     def interconnection(self, x: PHState) -> Array:
         """Return J_hat, (b+2n,b+2n) [A (68)]."""
@@ -210,8 +210,8 @@ class DecoupledForm(Form):
 
     def dirac(self, x: PHState) -> Array:
         """Return the Dirac structure with all ports; laid out as :meth:`StandardForm.dirac`."""
-        t = self.terms(x)
-        return dirac_matrix(t.J_hat, t.G_hat, t.d.J_wrenches)
+        terms = self.terms(x)
+        return dirac_matrix(terms.J_hat, terms.G_hat, terms.d.J_wrenches)
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:
         """Return ``(v, (pdot, pi_hat_dot))``; see :meth:`Form.rate_arrays`.
@@ -225,8 +225,8 @@ class DecoupledForm(Form):
             return core_rate
         b, v = self.model.b, self.velocity_arrays(q, z)
         d = Evaluation(self.model, q, v)
-        rate = d.C.T @ v + ports.force(d)
+        momentum_rate = d.C.T @ v + ports.force(d)
         if b:
             inertia_rate = (d.C + d.C.T)[:, :b] @ d.v_hat
-            rate[b:] += d.A.T @ (inertia_rate[:b] - rate[:b]) - inertia_rate[b:]
-        return PHRate(v, rate)
+            momentum_rate[b:] += d.A.T @ (inertia_rate[:b] - momentum_rate[:b]) - inertia_rate[b:]
+        return PHRate(v, momentum_rate)

@@ -169,7 +169,7 @@ def rate_derivatives_batch(
         batch = core.batch(threads)
         core_arrays = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
         return RateDerivatives(*core_arrays)
-    states = [
+    state_derivatives = [
         _Sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
         for i in range(len(q))
     ]
@@ -177,7 +177,7 @@ def rate_derivatives_batch(
     arrays = {}
     for field in fields(RateDerivatives):
         shape = len(q), model.nv, width if "parameters" in field.name else model.nv
-        rows = [getattr(state, field.name) for state in states]
+        rows = [getattr(state, field.name) for state in state_derivatives]
         arrays[field.name] = frozen(np.array(rows).reshape(shape))
     return RateDerivatives(**arrays)
 
@@ -302,10 +302,10 @@ class _Sensitivity:
         if parameters:
             self.column_count += PARAMETERS * len(self.bodies.inertias)
         self.motion = self.bodies.motion(d.v_full)
-        self.locked = self.bodies.motion(self._base_velocity(d.v_hat))
+        self.locked_motion = self.bodies.motion(self._base_velocity(d.v_hat))
         # Of the momenta M v and M (v_hat, 0) at fixed velocities.
         self.momentum_derivatives = self._momentum_derivatives(self.motion, self.nv)
-        self.locked_derivatives = self._momentum_derivatives(self.locked, self.b)
+        self.locked_derivatives = self._momentum_derivatives(self.locked_motion, self.b)
         conjugate = -self.momentum_derivatives
         if self.decoupled:
             # pi = pi_hat + M_bm^T v_hat.
@@ -337,28 +337,28 @@ class _Sensitivity:
         by_v[:b, :b] = coadjoint_matrix(self.model, d.p)
         if self.ports.friction is not None:
             by_v[b:, b:] -= np.diag(self.ports.friction.slope(d.v[b:]))
-        rate, by_force = self._force_derivatives() + by_v @ self.velocity_derivatives, np.eye(nv)
+        by_all, by_force = self._force_derivatives() + by_v @ self.velocity_derivatives, np.eye(nv)
         if self.decoupled:
             by_force[b:, :b] = -d.A.T
             mass_rate = d.C + d.C.T
             connection_rate = d.M_b_inverse @ (mass_rate[:b, b:] - mass_rate[:b, :b] @ d.A)
             locked = self.locked_derivatives
-            rate[b:] += connection_rate.T @ locked[:b] - d.A.T @ rate[:b]
-            rate[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity_derivatives[b:]
-            rate[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
-        velocity = np.split(self.velocity_derivatives, [nv, 2 * nv], axis=1)
-        zdot = np.split(rate, [nv, 2 * nv], axis=1)
-        derivatives = (*velocity, *zdot[:2], by_force, zdot[2])
+            by_all[b:] += connection_rate.T @ locked[:b] - d.A.T @ by_all[:b]
+            by_all[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity_derivatives[b:]
+            by_all[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
+        velocity_columns = np.split(self.velocity_derivatives, [nv, 2 * nv], axis=1)
+        zdot_columns = np.split(by_all, [nv, 2 * nv], axis=1)
+        derivatives = (*velocity_columns, *zdot_columns[:2], by_force, zdot_columns[2])
         return RateDerivatives(*(frozen(x.copy()) for x in derivatives))
 
-    def _momentum_derivatives(self, motion: _Motion, momenta: int) -> Array:
+    def _momentum_derivatives(self, motion: _Motion, momentum_count: int) -> Array:
         """The derivatives of ``M w`` at fixed w, less those of some momenta by themselves."""
         bodies = self.bodies
         reactions = _times(bodies.composite, bodies.screws)
         by_q = bodies.products((reactions, motion.ad_screw), (bodies.screws, motion.slope))
-        result = self._derivative_columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
-        result[:momenta, self.nv : self.nv + momenta] = -np.eye(momenta)
-        return result
+        columns = self._derivative_columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
+        columns[:momentum_count, self.nv : self.nv + momentum_count] = -np.eye(momentum_count)
+        return columns
 
     def _force_derivatives(self) -> Array:
         """The derivatives of ``C^T v`` and of all forces at fixed v."""
@@ -369,10 +369,10 @@ class _Sensitivity:
             gravity_field = np.concatenate([self.model.tree.gravity, np.zeros(3)])
             weight = bodies.regressor(np.tile(gravity_field, (len(bodies.inertias), 1)))
             regressors.append((bodies.screws, weight))
-        result = self._derivative_columns(by_q + self._force_by_q(), regressors)
+        columns = self._derivative_columns(by_q + self._force_by_q(), regressors)
         if b:
-            result[:b, nv : nv + b] = base_group(self.model.base).ad(self.d.v[:b]).T
-        return result
+            columns[:b, nv : nv + b] = base_group(self.model.base).ad(self.d.v[:b]).T
+        return columns
 
     def _force_by_q(self) -> Array:
         """The derivatives of gravity and of the wrenches, (nv,nv)."""
@@ -395,17 +395,15 @@ class _Sensitivity:
 
     def _locked_rate(self, locked_inertia_rate: Array) -> Array:
         """The rate of the derivatives of ``M (v_hat, 0)`` along the motion."""
-        b, d, bodies, locked = self.b, self.d, self.bodies, self.locked
+        b, d, bodies, locked = self.b, self.d, self.bodies, self.locked_motion
         base_force = (d.C.T @ d.v + self.ports.force(d))[:b]
         v_hat_rate = d.M_b_inverse @ (base_force - locked_inertia_rate @ d.v_hat)
         accelerations = bodies.twists(self._base_velocity(v_hat_rate))
-        relative = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._joint_mask)))
-        relative_inertia = relative.transpose(0, 2, 1) @ bodies.inertias
+        joint_ad = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._joint_mask)))
+        inertia_drift = joint_ad.transpose(0, 2, 1) @ bodies.inertias
         composite = bodies.composite
-        composite_rate = -bodies.subtree_sums(
-            relative_inertia + relative_inertia.transpose(0, 2, 1)
-        )
-        rates = _times(relative[bodies.body_index], bodies.screws)
+        composite_rate = -bodies.subtree_sums(inertia_drift + inertia_drift.transpose(0, 2, 1))
+        rates = _times(joint_ad[bodies.body_index], bodies.screws)
         ad_screw_rate = _times(adjoints(accelerations)[bodies.body_index], bodies.screws)
         ad_screw_rate += _times(adjoints(locked.twists)[bodies.body_index], rates)
         ad_screw_rate[:b] = 0.0
@@ -415,13 +413,13 @@ class _Sensitivity:
         slope_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
         slope_rate -= _times(bodies.ad.transpose(0, 2, 1), momenta_rate)
         reactions = _times(composite, bodies.screws)
-        reaction_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
-        by_q = bodies.products((reaction_rates, locked.ad_screw), (rates, locked.slope))
+        momentum_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
+        by_q = bodies.products((momentum_rates, locked.ad_screw), (rates, locked.slope))
         by_q += bodies.products((reactions, ad_screw_rate), (bodies.screws, slope_rate))
         momenta = bodies.regressor(locked.twists)
-        locked_regressor = bodies.regressor(accelerations - _times(relative, locked.twists))
-        locked_regressor -= relative.transpose(0, 2, 1) @ momenta
-        return self._derivative_columns(by_q, [(rates, momenta), (bodies.screws, locked_regressor)])
+        rate = bodies.regressor(accelerations - _times(joint_ad, locked.twists))
+        rate -= joint_ad.transpose(0, 2, 1) @ momenta
+        return self._derivative_columns(by_q, [(rates, momenta), (bodies.screws, rate)])
 
     def _shape_rows(self, rows: Array) -> Array:
         """From derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
@@ -433,10 +431,10 @@ class _Sensitivity:
 
     def _derivative_columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
         """Columns of derivatives by q and by the parameters, zero by momenta."""
-        tree, result = self.model.tree, np.zeros((self.nv, self.column_count))
-        result[:, : self.nv] = tree.projected(by_q)
+        tree, columns = self.model.tree, np.zeros((self.nv, self.column_count))
+        columns[:, : self.nv] = tree.projected(by_q)
         if self.column_count > 2 * self.nv:
             rows = sum(self.bodies.by_parameters(*pair) for pair in regressors)
             p = tree.projection
-            result[:, 2 * self.nv :] = rows if p is None else p.T @ rows
-        return result
+            columns[:, 2 * self.nv :] = rows if p is None else p.T @ rows
+        return columns

@@ -76,23 +76,23 @@ class FreeFloatingEvaluation:
 
     def __init__(self, d: Evaluation, base_centre: Array) -> None:
         self.d = d
-        base = d.model.base_pose(d.q)
-        self._rotation = base[:3, :3]
-        self._centre = base_centre
-        self.r_0 = frozen(base[:3, 3] + self._rotation @ base_centre)
+        base_pose = d.model.base_pose(d.q)
+        self._rotation = base_pose[:3, :3]
+        self._base_centre = base_centre
+        self.r_0 = frozen(base_pose[:3, 3] + self._rotation @ base_centre)
 
     @cached_property
     def to_inertial(self) -> Array:
         """W, (nv,nv): ``(x0dot, phidot) = W v`` from the body twist and joint rates."""
         r, w = self._rotation, np.eye(self.d.model.nv)
-        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r, -r @ skew(self._centre), r
+        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r, -r @ skew(self._base_centre), r
         return frozen(w)
 
     @cached_property
     def from_inertial(self) -> Array:
         """The inverse of :attr:`to_inertial`, (nv,nv)."""
         r, w = self._rotation, np.eye(self.d.model.nv)
-        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r.T, skew(self._centre) @ r.T, r.T
+        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r.T, skew(self._base_centre) @ r.T, r.T
         return frozen(w)
 
     @cached_property
@@ -181,7 +181,7 @@ class FreeFloatingEvaluation:
         w = skew(d.v[3:6])
         # W^-1 Wdot, for a base centre that is fixed in the base.
         frame_rate[:3, :3] = frame_rate[3:6, 3:6] = w
-        frame_rate[:3, 3:6] = skew(self._centre) @ w - w @ skew(self._centre)
+        frame_rate[:3, 3:6] = skew(self._base_centre) @ w - w @ skew(self._base_centre)
         inner = d.C + d.C.T - frame_rate.T @ d.M - d.M @ frame_rate
         return frozen(self.from_inertial.T @ inner @ self.from_inertial)
 

@@ -87,18 +87,18 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
         coordinates[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, x.z[:b])
         coordinates_rate[nv : nv + b, :b] = -0.5 * coadjoint_matrix(model, rate.zdot[:b])
     a = (coordinates @ a + coordinates_rate) @ np.linalg.inv(coordinates)
-    friction = np.zeros((nv, nv))
+    damping = np.zeros((nv, nv))
     if ports.friction is not None:
-        friction[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))
+        damping[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))
     # What friction leaves: J times the Hessian, and the circulatory part.
-    a[nv:] += friction @ a[:nv]
+    a[nv:] += damping @ a[:nv]
     stiffness, mixed = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
-    mobility = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0
-    hessian = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, mobility]])
+    inverse_inertia = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0
+    hessian = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, inverse_inertia]])
     unit, zero = np.eye(nv), np.zeros((nv, nv))
     return LinearPortHamiltonian(
         frozen(np.block([[zero, unit], [-unit, zero]])),
-        frozen(np.block([[zero, zero], [zero, friction]])),
+        frozen(np.block([[zero, zero], [zero, damping]])),
         frozen(hessian),
         frozen(np.vstack([zero, unit])),
         frozen((stiffness - stiffness.T) / 2.0),

@@ -101,15 +101,15 @@ class Ports:
         The friction is that of ``other``, or this one where that has none.
         """
 
-        def total(first: Array | None, second: Array | None) -> Array | None:
+        def effort_sum(first: Array | None, second: Array | None) -> Array | None:
             return first if second is None else second if first is None else first + second
 
         a, b = self.wrench_tools or {}, other.wrench_tools or {}
-        tools = {name: total(a.get(name), b.get(name)) for name in {**a, **b}}
+        tools = {name: effort_sum(a.get(name), b.get(name)) for name in {**a, **b}}
         return Ports(
-            total(self.torque, other.torque),
-            total(self.wrench_base, other.wrench_base),
-            total(self.wrench_end_effector, other.wrench_end_effector),
+            effort_sum(self.torque, other.torque),
+            effort_sum(self.wrench_base, other.wrench_base),
+            effort_sum(self.wrench_end_effector, other.wrench_end_effector),
             self.gravity and other.gravity,
             self.friction if other.friction is None else other.friction,
             self.drag and other.drag,
@@ -165,13 +165,13 @@ class Ports:
 
     def dissipated(self, d: Evaluation) -> float:
         """Return the power dissipated by friction and drag, W; never negative."""
-        dissipated = 0.0
+        power = 0.0
         if self.friction is not None:
             rates = d.v[d.model.b :]
-            dissipated -= float(rates @ self.friction.force(rates))
+            power -= float(rates @ self.friction.force(rates))
         if self.drag and d.model.fluid is not None:
-            dissipated -= float(d.v @ d.model.fluid.drag(d))
-        return dissipated
+            power -= float(d.v @ d.model.fluid.drag(d))
+        return power
 
 
 def _rows(value: npt.ArrayLike, count: int, size: int, name: str) -> Array:

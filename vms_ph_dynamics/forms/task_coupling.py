@@ -146,9 +146,9 @@ class TaskCoupling:
         # terms cancels.
         t = self._t
         covector = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + mass_rate @ self._n
-        task = (jacobian_rate @ self._n) @ t.Lambda_t - covector @ t.J_sharp
+        task_rows = (jacobian_rate @ self._n) @ t.Lambda_t - covector @ t.J_sharp
         basis_rate = self._null_space.rate(jacobian_rate)
-        return np.concatenate([task, basis_rate @ t.d.momentum], axis=-1)
+        return np.concatenate([task_rows, basis_rate @ t.d.momentum], axis=-1)
 
     def _mass_slope(self, u: Array, n: Array) -> Array:
         # u^T (dM/dq_k) n for all joints k: with T_k(x) = (C(x)^T x)_k the slope of the kinetic

@@ -19,7 +19,7 @@ from .task_terms import TaskPower, orthonormal_null_space
 
 # Smallest singular value of the Jacobian below which the form is that of a nearby regular task. For
 # the position of an arm of a metre, 1 % of all configurations are below it.
-SINGULAR = 0.03
+SINGULAR_BELOW = 0.03
 
 # Number of random configurations tried for the reference if the middle of the joint ranges is
 # singular.
@@ -55,7 +55,7 @@ class TaskSpaceForm(Form):
         task: Task,
         reference: Array | None = None,
         basis: Array | None = None,
-        singular_below: float = SINGULAR,
+        singular_below: float = SINGULAR_BELOW,
     ) -> None:
         """Build the form of a task of full row rank.
 
@@ -206,9 +206,9 @@ class TaskSpaceForm(Form):
 
 
 def _middle_configuration(model: VMSModel) -> Array:
-    bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
+    is_bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
     middle = np.zeros(model.n)
-    middle[bounded] = (model.joints.lower[bounded] + model.joints.upper[bounded]) / 2
+    middle[is_bounded] = (model.joints.lower[is_bounded] + model.joints.upper[is_bounded]) / 2
     v = np.zeros(model.nv)
     v[model.b :] = middle
     return model.integrate(model.neutral_configuration(), v)

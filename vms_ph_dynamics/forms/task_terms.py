@@ -109,7 +109,7 @@ class RegularJacobian:
     never larger than ``2 / s0``; its rows span those of J, completed where J has lost one.
 
     Attributes:
-        left: L (m,m). values: S (m,), descending. right: R (m,nv). kernel: (nv-m,nv), ``J
+        left: L (m,m). singular_values: S (m,), descending. right: R (m,nv). kernel: (nv-m,nv), ``J
             kernel^T`` is zero; all with orthonormal rows.
         is_regular: whether nothing is lifted.
         matrix: J_hat (m,nv).
@@ -121,10 +121,10 @@ class RegularJacobian:
 
     def __init__(self, jacobian: Array, threshold: float) -> None:
         m = len(jacobian)
-        self.left, self.values, right = np.linalg.svd(jacobian)
+        self.left, self.singular_values, right = np.linalg.svd(jacobian)
         self.right, self.kernel = right[:m], right[m:]
         self._threshold = threshold
-        self.is_regular = bool(self.values[-1] >= threshold)
+        self.is_regular = bool(self.singular_values[-1] >= threshold)
         self.matrix = jacobian
         if not self.is_regular:
             self.matrix = self.left @ (self._lifted[:, None] * self.right)
@@ -132,12 +132,12 @@ class RegularJacobian:
     @property
     def smallest_singular_value(self) -> float:
         """Smallest singular value of J, before any lifting."""
-        return float(self.values[-1])
+        return float(self.singular_values[-1])
 
     @property
     def lift(self) -> float:
         """``|J_hat - J|``, the largest singular value of the difference."""
-        return float(np.max(self._lifted - self.values))
+        return float(np.max(self._lifted - self.singular_values))
 
     @cached_property
     def pseudo_inverse(self) -> Array:
@@ -156,7 +156,7 @@ class RegularJacobian:
         """
         if self.is_regular:
             return jacobian_rate
-        s, lifted = self.values, self._lifted
+        s, lifted = self.singular_values, self._lifted
         if s[-1] < _RANK_TOLERANCE * self._threshold:
             rank = int(np.sum(s >= _RANK_TOLERANCE * self._threshold))
             raise StateError(
@@ -173,12 +173,12 @@ class RegularJacobian:
 
     @cached_property
     def _lifted(self) -> Array:
-        s, s0 = self.values, self._threshold
+        s, s0 = self.singular_values, self._threshold
         return np.where(s >= s0, s, (s * s + s0 * s0) / (2 * s0) if s0 > 0 else s)
 
     @cached_property
     def _difference_quotient(self) -> Array:
-        s, lifted = self.values, self._lifted
+        s, lifted = self.singular_values, self._lifted
         differences = s[:, None] - s[None, :]
         slope = np.where(s >= self._threshold, 1.0, s / self._threshold)
         is_equal = np.abs(differences) < 1e-9 * (1.0 + s[0])
@@ -187,7 +187,7 @@ class RegularJacobian:
 
     @cached_property
     def _sum_quotient(self) -> Array:
-        s, lifted = self.values, self._lifted
+        s, lifted = self.singular_values, self._lifted
         return (lifted[:, None] + lifted[None, :]) / (s[:, None] + s[None, :])
 
 
@@ -277,7 +277,7 @@ class TaskTerms:
     @cached_property
     def Lambda_t(self) -> Array:
         """Task inertia ``(J M^-1 J^T)^-1``, (m,m) [D (15)]."""
-        return frozen(_symmetric(np.linalg.inv(self.J @ self._mobility)))
+        return frozen(_symmetric(np.linalg.inv(self.J @ self._response)))
 
     @cached_property
     def Lambda_nu(self) -> Array:
@@ -295,7 +295,7 @@ class TaskTerms:
     @cached_property
     def J_sharp(self) -> Array:
         """Dynamically consistent inverse ``M^-1 J^T Lambda_t``, (nv,m) [D (13)]."""
-        return frozen(self._mobility @ self.Lambda_t)
+        return frozen(self._response @ self.Lambda_t)
 
     @cached_property
     def N(self) -> Array:
@@ -359,8 +359,8 @@ class TaskTerms:
     def operational_space(self) -> OperationalSpace:
         """The task dynamics in the form of Khatib [D (16)]."""
         d = self.d
-        rate = self.regular.rate(self.task.jacobian_rate(d))
-        bias = self.J_sharp.T @ (d.C @ d.v) - self.Lambda_t @ (rate @ d.v)
+        jacobian_rate = self.regular.rate(self.task.jacobian_rate(d))
+        bias = self.J_sharp.T @ (d.C @ d.v) - self.Lambda_t @ (jacobian_rate @ d.v)
         return OperationalSpace(self.Lambda_t, frozen(bias), frozen(self.J_sharp.T @ d.g))
 
     def sigma(self, force: Array) -> Array:
@@ -381,7 +381,7 @@ class TaskTerms:
         return aligned_basis(self.regular.kernel, self.reference)
 
     @cached_property
-    def _mobility(self) -> Array:
+    def _response(self) -> Array:
         return np.linalg.solve(self.d.M, self.J.T)
 
 

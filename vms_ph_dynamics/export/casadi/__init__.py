@@ -43,5 +43,5 @@ def casadi_form(
     """
     if task is not None:
         return CasadiTaskForm(model, *task, **options)
-    kind = CasadiDecoupledForm if decoupled else CasadiStandardForm
-    return kind(model, **options)
+    form_class = CasadiDecoupledForm if decoupled else CasadiStandardForm
+    return form_class(model, **options)

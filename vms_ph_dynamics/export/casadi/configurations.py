@@ -14,7 +14,7 @@ from .linear_algebra import CASADI
 
 def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
     """Return the configuration reached by a constant velocity in unit time, (nq,)."""
-    parts: list[Expression] = []
+    q_parts: list[Expression] = []
     if model.base == "planar":
         c, s = ca.cos(dv[2]), ca.sin(dv[2])
         sine, versine = (_stumpff(n, dv[2] ** 2) for n in (1, 2))
@@ -22,19 +22,19 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
             sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
         )
         rotation = ca.vertcat(ca.horzcat(q[2], -q[3]), ca.horzcat(q[3], q[2]))
-        parts = [q[:2] + rotation @ displacement, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
+        q_parts = [q[:2] + rotation @ displacement, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
     elif model.base == "floating":
-        parts = _base_pose(q, dv)
-    row = model.nq_base
+        q_parts = _base_pose(q, dv)
+    entry = model.nq_base
     for k in range(model.b, model.nv):
-        if model.is_continuous(row):
+        if model.is_continuous(entry):
             c, s = ca.cos(dv[k]), ca.sin(dv[k])
-            parts += [q[row] * c - q[row + 1] * s, q[row + 1] * c + q[row] * s]
-            row += 2
+            q_parts += [q[entry] * c - q[entry + 1] * s, q[entry + 1] * c + q[entry] * s]
+            entry += 2
         else:
-            parts.append(q[row] + dv[k])
-            row += 1
-    return ca.vertcat(*parts)
+            q_parts.append(q[entry] + dv[k])
+            entry += 1
+    return ca.vertcat(*q_parts)
 
 
 def _base_pose(q: Expression, dv: Expression) -> list[Expression]:
@@ -52,7 +52,7 @@ def _base_pose(q: Expression, dv: Expression) -> list[Expression]:
 
 # Below this square of an angle the series replace the closed forms; they leave out less
 # than 1e-17.
-_SERIES_LIMIT, _TERMS = 1e-3, 6
+_SERIES_LIMIT, _SERIES_TERMS = 1e-3, 6
 _CLOSED_FORMS = (
     ca.cos,
     lambda x: ca.sin(x) / x,
@@ -64,7 +64,7 @@ _CLOSED_FORMS = (
 def _stumpff(n: int, square: Expression) -> Expression:
     """Return c_n, n from 0 to 3, of the square of an angle, see :mod:`.groups.spatial`."""
     series = ca.SX(0)
-    for k in reversed(range(_TERMS)):
+    for k in reversed(range(_SERIES_TERMS)):
         series = series * square + (-1) ** k / factorial(n + 2 * k)
     is_small = square < _SERIES_LIMIT
     x = ca.sqrt(ca.if_else(is_small, 1.0, square))

@@ -65,8 +65,8 @@ def dissipation_matrix(tree: ExportedTree, v: Expression, friction: Friction | N
             is_small = ca.fabs(x) < _SERIES_LIMIT
             nonzero = ca.if_else(is_small, 1.0, x)
             quotient = ca.if_else(is_small, 1 - x * x / 3, ca.tanh(nonzero) / nonzero)
-            coulomb = float(friction.coulomb[k]) / friction.slip
-            dry_damping = coulomb * quotient if coulomb else 0
+            dry_coefficient = float(friction.coulomb[k]) / friction.slip
+            dry_damping = dry_coefficient * quotient if dry_coefficient else 0
             damping[b + k, b + k] = float(friction.viscous[k]) + dry_damping
     for body in () if model.fluid is None else model.fluid.bodies:
         jacobian = tree.jacobian(body.link)

@@ -167,9 +167,9 @@ class CasadiForm(ABC):
         """
         name = self.model.end_effector if name is None else name
         jacobian, pose = self._tree.jacobian(name), self._tree.pose(name)
-        upper = ca.horzcat(pose.rotation, pose.position)
-        matrix = ca.vertcat(upper, ca.DM([[0, 0, 0, 1]]))
-        return self._function("frame", {"T": matrix, "J": jacobian}, state=None)
+        upper_rows = ca.horzcat(pose.rotation, pose.position)
+        pose_matrix = ca.vertcat(upper_rows, ca.DM([[0, 0, 0, 1]]))
+        return self._function("frame", {"T": pose_matrix, "J": jacobian}, state=None)
 
     @property
     @abstractmethod

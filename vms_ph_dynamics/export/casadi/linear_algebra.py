@@ -26,13 +26,13 @@ class CasadiArrays(FormArrays):
         """Return a matrix without entries."""
         return ca.SX(rows, columns)
 
-    def vstack(self, parts: Sequence[Expression]) -> Expression:
+    def vstack(self, matrices: Sequence[Expression]) -> Expression:
         """Return matrices one below the other."""
-        return ca.vertcat(*parts)
+        return ca.vertcat(*matrices)
 
-    def hstack(self, parts: Sequence[Expression]) -> Expression:
+    def hstack(self, matrices: Sequence[Expression]) -> Expression:
         """Return matrices side by side."""
-        return ca.horzcat(*parts)
+        return ca.horzcat(*matrices)
 
     def cross(self, x: Expression, y: Expression) -> Expression:
         """Return the cross product of vectors (3,1)."""
@@ -42,9 +42,9 @@ class CasadiArrays(FormArrays):
         """Return the symmetric matrix of an upper triangle."""
         return ca.triu2symm(ca.triu(upper))
 
-    def concatenate(self, parts: Sequence[Expression]) -> Expression:
+    def concatenate(self, columns: Sequence[Expression]) -> Expression:
         """Return columns one below the other."""
-        return ca.vertcat(*parts)
+        return ca.vertcat(*columns)
 
     def factorised(self, matrix: Expression) -> "Factorised":
         """Return a matrix in factors, without pivoting and square roots."""

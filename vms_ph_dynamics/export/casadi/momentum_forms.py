@@ -108,8 +108,8 @@ class CasadiDecoupledForm(CasadiForm):
         b, n = self.model.b, self.model.n
         p = ca.SX.sym("p", b)
         slope = ca.jacobian(self._terms.connection.T @ p, self._q) @ self._tangent[:, b:]
-        (result,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
-        return result
+        (slope_at_p,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
+        return slope_at_p
 
 
 def _canonical_structure(b: int, n: int) -> Expression:

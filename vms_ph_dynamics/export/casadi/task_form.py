@@ -80,18 +80,18 @@ class CasadiTaskForm(CasadiForm):
         ``J`` (m,nv), ``Z`` (nv-m,nv), ``Lambda_t``, ``Lambda_nu``, ``J_sharp`` (nv,m), ``eta``
         (m,), ``nu`` (nv-m,), ``pi`` and ``pi_nu``.
         """
-        t, m = self._terms, self.task.dimension
-        momenta = t.momenta(self._v)
+        task_terms, m = self._terms, self.task.dimension
+        momenta = task_terms.momenta(self._v)
         return self._function(
             "terms",
             {
-                "J": t.jacobian,
-                "Z": t.basis,
-                "Lambda_t": t.task_inertia,
-                "Lambda_nu": t.null_inertia,
-                "J_sharp": t.sharp,
-                "eta": t.jacobian @ self._v,
-                "nu": t.null_factors.solve(momenta[m:]),
+                "J": task_terms.jacobian,
+                "Z": task_terms.basis,
+                "Lambda_t": task_terms.task_inertia,
+                "Lambda_nu": task_terms.null_inertia,
+                "J_sharp": task_terms.sharp,
+                "eta": task_terms.jacobian @ self._v,
+                "nu": task_terms.null_factors.solve(momenta[m:]),
                 "pi": momenta[:m],
                 "pi_nu": momenta[m:],
             },
@@ -116,16 +116,16 @@ class CasadiTaskForm(CasadiForm):
     def _drift(self) -> Expression:
         """E: the derivatives of ``J_bar^-T p`` at fixed momentum p, (nv,nv) [D, Prop. 1]."""
         p = ca.SX.sym("p", self.model.nv)
-        slope = ca.jacobian(self._terms.inverse_map.T @ p, self._q) @ self._tangent
-        (result,) = ca.substitute([slope], [p], [self._tree.M @ self._velocity])
-        return result
+        drift = ca.jacobian(self._terms.inverse_map.T @ p, self._q) @ self._tangent
+        (drift_at_p,) = ca.substitute([drift], [p], [self._tree.M @ self._velocity])
+        return drift_at_p
 
     @cached_property
     def _coupling(self) -> Expression:
         b, inverse_map = self.model.b, self._terms.inverse_map
         product = self._drift @ inverse_map
-        skew = product - product.T
+        coupling = product - product.T
         if b:
             p = (self._tree.M @ self._velocity)[:b]
-            skew += inverse_map[:b, :].T @ coadjoint_matrix(p) @ inverse_map[:b, :]
-        return skew
+            coupling += inverse_map[:b, :].T @ coadjoint_matrix(p) @ inverse_map[:b, :]
+        return coupling

@@ -61,7 +61,7 @@ class JaxForm:
         """
         self.model, self.gravity, self._make_terms = model, gravity, kind
         self.friction = checked_friction(model, friction)
-        self._tree, self._rates = JaxTree(model), CoordinateRates(model)
+        self._tree, self._coordinate_rates = JaxTree(model), CoordinateRates(model)
 
     def mass_matrix(self, q: Expression) -> Expression:
         """Return M, (nv,nv)."""
@@ -116,7 +116,7 @@ class JaxForm:
 
     def coordinate_rate(self, q: Expression, v: Expression) -> Expression:
         """Return the time derivative (nq,) of the entries of a configuration."""
-        return self._rates.at(JAX, q, v)
+        return self._coordinate_rates.at(JAX, q, v)
 
     def step(self, q: Expression, z: Expression, dt: Any, **ports: Any) -> tuple[Any, Any]:
         """Return configuration and momenta after a step of RK4 under held efforts.
@@ -124,20 +124,20 @@ class JaxForm:
         Rotations in the configuration are scaled to length one after the step.
         """
 
-        def slope(x: tuple[Any, Any]) -> tuple[Any, Any]:
+        def state_rate(x: tuple[Any, Any]) -> tuple[Any, Any]:
             rate = self.rate(*x, **ports)
             return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
 
-        def advanced(duration: Any, k: tuple[Any, Any]) -> tuple[Any, Any]:
-            return q + duration * k[0], z + duration * k[1]
+        def after(duration: Any, rates: tuple[Any, Any]) -> tuple[Any, Any]:
+            return q + duration * rates[0], z + duration * rates[1]
 
-        first = slope((q, z))
-        second = slope(advanced(dt / 2, first))
-        third = slope(advanced(dt / 2, second))
-        fourth = slope(advanced(dt, third))
+        first = state_rate((q, z))
+        second = state_rate(after(dt / 2, first))
+        third = state_rate(after(dt / 2, second))
+        fourth = state_rate(after(dt, third))
         stages = zip(first, second, third, fourth, strict=True)
-        q_step, z_step = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
-        q_next, z_next = advanced(dt, (q_step, z_step))
+        q_rate, z_rate = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
+        q_next, z_next = after(dt, (q_rate, z_rate))
         for rotation in self.model.tree.rotations:
             rotation_part = q_next[rotation.entries]
             q_next = q_next.at[rotation.entries].set(rotation_part / jnp.linalg.norm(rotation_part))
@@ -201,13 +201,13 @@ class JaxTaskForm(JaxForm):
 
     def terms(self, q: Expression) -> dict[str, Expression]:
         """Return ``J`` (m,nv), ``Z`` (nv-m,nv), ``J_sharp``, ``Lambda_t`` and ``Lambda_nu``."""
-        t = self._terms(q)
+        task_terms = self._terms(q)
         return {
-            "J": t.jacobian,
-            "Z": t.basis,
-            "J_sharp": t.sharp,
-            "Lambda_t": t.task_inertia,
-            "Lambda_nu": t.null_inertia,
+            "J": task_terms.jacobian,
+            "Z": task_terms.basis,
+            "J_sharp": task_terms.sharp,
+            "Lambda_t": task_terms.task_inertia,
+            "Lambda_nu": task_terms.null_inertia,
         }
 
     def _terms(self, q: Expression) -> TaskTerms:

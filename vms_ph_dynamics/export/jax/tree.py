@@ -142,18 +142,18 @@ class JaxTree:
         rotations, offsets = np.zeros((3, count, 3, 3)), np.zeros((2, count, 3))
         rotations[0, 0] = np.eye(3)
         screws = np.zeros((count, 6))
-        self.entries, self.is_pair = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
+        self.q_index, self.is_pair = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
         neutral = model.tree.full_configuration(model.neutral_configuration())
         for k, i in enumerate(joints, 1):
             joint, data = m.joints[i], m.joints[i].createData()
             joint.calc(data, neutral)
             s = screws[k] = np.asarray(data.S).reshape(6)
-            self.entries[k], self.is_pair[k] = joint.idx_q, joint.nq == 2
+            self.q_index[k], self.is_pair[k] = joint.idx_q, joint.nq == 2
             placement, axis = m.jointPlacements[i], s[3:]
             outer = np.outer(axis, axis) if axis.any() else np.eye(3)
             cross = np.cross(axis[None], -np.eye(3))
-            for part, matrix in enumerate((outer, np.eye(3) - outer, cross)):
-                rotations[part, k] = placement.rotation @ matrix
+            for term, matrix in enumerate((outer, np.eye(3) - outer, cross)):
+                rotations[term, k] = placement.rotation @ matrix
             offsets[:, k] = placement.translation, placement.rotation @ s[:3]
         self.rotations, self.offsets, self.screws = rotations, offsets, screws
         inertias = [m.inertias[i] for i in range(1, m.njoints)]
@@ -167,7 +167,7 @@ class JaxTree:
         self.body_index = np.array([0] * b + list(range(1, count)), dtype=int)
         self.is_moved = carries[self.body_index]
         self.descendants = self.is_moved[:, self.body_index] > 0.0
-        self.units = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
+        self.base_screws = np.eye(6)[[0, 1, 5] if b == 3 else range(b)]
         self.armature = np.asarray(m.armature).copy()
         self.mount: Any = m.jointPlacements[1] if b else None
         self.gravity, self.projection = model.gravity, tree.projection
@@ -188,13 +188,13 @@ class PlacedTree(MimicMap):
         b, q_full, self.projection = self.model.b, self.full_configuration(q), tree.projection
         self.root_rotation, self.root_position = jnp.eye(3), jnp.zeros(3)
         if b:
-            base_rotation = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar(q)
+            base_rotation = rotation_of(JAX, q[3:7, None]) if b == 6 else _planar_rotation(q)
             base_position = q[:3] if b == 6 else jnp.append(q[:2], 0.0)
             self.root_rotation = tree.mount.rotation @ base_rotation
             self.root_position = tree.mount.rotation @ base_position + tree.mount.translation
         self.g_base = self.root_rotation.T @ jnp.asarray(tree.gravity)
-        x = q_full[tree.entries]
-        next_entry = q_full[np.minimum(tree.entries + 1, len(q_full) - 1)]
+        x = q_full[tree.q_index]
+        next_entry = q_full[np.minimum(tree.q_index + 1, len(q_full) - 1)]
         cosine = jnp.where(tree.is_pair, x, jnp.cos(x))[:, None, None]
         sine = jnp.where(tree.is_pair, next_entry, jnp.sin(x))[:, None, None]
         rotation = tree.rotations[0] + cosine * tree.rotations[1] + sine * tree.rotations[2]
@@ -213,26 +213,26 @@ class PlacedTree(MimicMap):
         angular = jnp.einsum("iab,ib->ia", rotation, local[:, 3:])
         linear = jnp.einsum("iab,ib->ia", rotation, local[:, :3]) + jnp.cross(position, angular)
         joints = jnp.concatenate([linear, angular], axis=1)[1:]
-        self.screws = jnp.concatenate([jnp.asarray(tree.units), joints])
+        self.screws = jnp.concatenate([jnp.asarray(tree.base_screws), joints])
         centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)
         moments = tree.mass[:, None] * centre
         rotational = rotation @ tree.inertia @ rotation.swapaxes(1, 2)
         rotational -= moments[:, :, None] * centre[:, None, :]
-        squared_distance = jnp.sum(moments * centre, axis=1)[:, None, None] * np.eye(3)
-        rows = (rotational + squared_distance)[:, _UPPER[0], _UPPER[1]]
-        self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], moments, rows], axis=1)
+        shift = jnp.sum(moments * centre, axis=1)[:, None, None] * np.eye(3)
+        entries = (rotational + shift)[:, _UPPER[0], _UPPER[1]]
+        self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], moments, entries], axis=1)
         self.composite = tree.is_moved @ self.inertias
         self.total = self.inertias.sum(axis=0)
 
     @cached_property
-    def reactions(self) -> Expression:
+    def unit_momenta(self) -> Expression:
         """The momenta of all that each unit velocity moves, (nv_full,6)."""
         return momentum(self.composite, self.screws)
 
     @cached_property
     def M(self) -> Expression:
         """Mass matrix, (nv,nv)."""
-        products = self.screws @ self.reactions.T
+        products = self.screws @ self.unit_momenta.T
         descendants = self.tree.descendants
         lower = jnp.where(descendants.T, products.T, 0.0)
         return self.projected(jnp.where(descendants, products, lower) + np.diag(self.tree.armature))
@@ -265,11 +265,11 @@ class PlacedTree(MimicMap):
         """Return ``Mdot w`` along the velocity v, (nv,), for a constant w."""
         v, w, tree = self.full_velocity(v), self.full_velocity(w), self.tree
         joint_twists = self.twists(v * np.repeat([0.0, 1.0], [self.model.b, len(v) - self.model.b]))
-        rates = bracket(joint_twists[tree.body_index], self.screws)
+        screw_rates = bracket(joint_twists[tree.body_index], self.screws)
         twists, momenta = self.twists(w), momentum(self.inertias, self.twists(w))
-        twist_rates = tree.is_moved.T @ (w[:, None] * rates) - bracket(joint_twists, twists)
-        momentum_rates = momentum(self.inertias, twist_rates) + dual_bracket(joint_twists, momenta)
-        rows = rates * (tree.is_moved @ momenta) + self.screws * (tree.is_moved @ momentum_rates)
+        twist_rates = tree.is_moved.T @ (w[:, None] * screw_rates) - bracket(joint_twists, twists)
+        wrenches = momentum(self.inertias, twist_rates) + dual_bracket(joint_twists, momenta)
+        rows = screw_rates * (tree.is_moved @ momenta) + self.screws * (tree.is_moved @ wrenches)
         return self.restrict(jnp.sum(rows, axis=1))
 
     def jacobian(self, name: str) -> Expression:
@@ -277,7 +277,7 @@ class PlacedTree(MimicMap):
         body, rotation, position = self._frame_pose(name)
         linear = self.screws[:, :3] + jnp.cross(self.screws[:, 3:], position)
         rows = jnp.concatenate([linear @ rotation, self.screws[:, 3:] @ rotation], axis=1)
-        return self.columns((rows * self.tree.is_moved[:, body : body + 1]).T)
+        return self.projected_columns((rows * self.tree.is_moved[:, body : body + 1]).T)
 
     def pose(self, name: str) -> Placement:
         """Return the pose of a frame in the inertial frame."""
@@ -288,8 +288,8 @@ class PlacedTree(MimicMap):
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:
         """Jacobian of the centre of mass in inertial axes, (3,nv)."""
-        rows = self.root_rotation @ self.reactions[:, :3].T / self.total[0]
-        return self.columns(rows)
+        rows = self.root_rotation @ self.unit_momenta[:, :3].T / self.total[0]
+        return self.projected_columns(rows)
 
     def _frame_pose(self, name: str) -> tuple[int, Expression, Expression]:
         body, placement = self.tree.frame(name)
@@ -301,6 +301,6 @@ class PlacedTree(MimicMap):
         return body, rotation, self.position[body] + self.rotation[body] @ placement.translation
 
 
-def _planar(q: Expression) -> Expression:
+def _planar_rotation(q: Expression) -> Expression:
     c, s = q[2], q[3]
     return jnp.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
