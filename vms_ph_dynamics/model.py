@@ -171,8 +171,8 @@ class VMSModel(RobotModel):
             state = self.tree.in_cpp.state(q, v)
             if state is not None:
                 return Evaluation(self, *state)
-        checked = self.checked_configuration(q), vector(v, self.nv, "v")
-        return Evaluation(self, *(frozen(x.copy()) for x in checked))
+        checked_state = self.checked_configuration(q), vector(v, self.nv, "v")
+        return Evaluation(self, *(frozen(x.copy()) for x in checked_state))
 
     def evaluate_batch(
         self,
@@ -234,6 +234,6 @@ class VMSModel(RobotModel):
 
 def _warn_of_repairs(repairs: Sequence[InertiaDefect]) -> None:
     if repairs:
-        changes = "; ".join(f"{repair}" for repair in repairs)
+        repair_texts = "; ".join(f"{repair}" for repair in repairs)
         # Of the caller of the class method that calls this.
-        warnings.warn(f"the inertia was repaired: {changes}", InertiaWarning, stacklevel=3)
+        warnings.warn(f"the inertia was repaired: {repair_texts}", InertiaWarning, stacklevel=3)

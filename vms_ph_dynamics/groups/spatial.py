@@ -63,17 +63,17 @@ def stumpff(s: float) -> Stumpff:
         return Stumpff((1.0 - s * c2, c1, c2, c3, c4, c5, c6))
     t = sqrt(s)
     c1 = sin(t) / t
-    half = sin(0.5 * t) / t
-    c2 = 2.0 * half * half
+    half_sine = sin(0.5 * t) / t
+    c2 = 2.0 * half_sine * half_sine
     c3, c4 = (1.0 - c1) / s, (0.5 - c2) / s
     return Stumpff((cos(t), c1, c2, c3, c4, (1 / 6 - c3) / s, (1 / 24 - c4) / s))
 
 
 def _series(n: int, s: float) -> float:
-    total = 0.0
+    series_sum = 0.0
     for k in range(_TERMS, -1, -1):
-        total = _INVERSE_FACTORIAL[n + 2 * k] - s * total
-    return total
+        series_sum = _INVERSE_FACTORIAL[n + 2 * k] - s * series_sum
+    return series_sum
 
 
 def skew(w: Array) -> Array:
@@ -158,10 +158,10 @@ def _quaternion(r: Array) -> tuple[float, Array]:
 
     The largest of the four components is computed first, so that none is a small difference.
     """
-    squares = np.array([np.trace(r), r[0, 0], r[1, 1], r[2, 2]])
-    largest = int(np.argmax(squares))
+    candidates = np.array([np.trace(r), r[0, 0], r[1, 1], r[2, 2]])
+    largest = int(np.argmax(candidates))
     if largest == 0:
-        w = 0.5 * sqrt(1.0 + squares[0])
+        w = 0.5 * sqrt(1.0 + candidates[0])
         v = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / (4.0 * w)
         return w, v
     i, j, k = {1: (0, 1, 2), 2: (1, 2, 0), 3: (2, 0, 1)}[largest]

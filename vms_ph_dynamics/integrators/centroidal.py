@@ -41,33 +41,33 @@ class Fall(NamedTuple):
     Attributes:
         since: that instant, s.
         centre: (k,) centre of mass then, from the mount, m.
-        linear: (k,) linear momentum then, kg m/s.
+        linear_momentum: (k,) linear momentum then, kg m/s.
         mass: kg.
         gravity: (k,) m/s^2.
     """
 
     since: float
     centre: Array
-    linear: Array
+    linear_momentum: Array
     mass: float
     gravity: Array
 
     def centre_at(self, t: float, elapsed: float = 0.0) -> Array:
         """Return the centre of mass at the time ``t + elapsed``, (k,), m."""
         s = (t - self.since) + elapsed
-        return self.centre + s * (self.linear / self.mass + (0.5 * s) * self.gravity)
+        return self.centre + s * (self.linear_momentum / self.mass + (0.5 * s) * self.gravity)
 
     def velocity_at(self, t: float, elapsed: float = 0.0) -> Array:
         """Return its velocity, (k,), m/s."""
-        return self.linear / self.mass + ((t - self.since) + elapsed) * self.gravity
+        return self.linear_momentum / self.mass + ((t - self.since) + elapsed) * self.gravity
 
     def after_impulse(
         self, t: float, displacement: Array, impulse: Array, elapsed: float = 0.0
     ) -> "Fall":
         """Return the parabola from then on, after an impulse and the displacement by it."""
-        linear = self.mass * self.velocity_at(t, elapsed) + impulse
+        linear_momentum = self.mass * self.velocity_at(t, elapsed) + impulse
         centre = self.centre_at(t, elapsed) + displacement
-        return Fall(t + elapsed, centre, linear, self.mass, self.gravity)
+        return Fall(t + elapsed, centre, linear_momentum, self.mass, self.gravity)
 
 
 class CentroidalState(NamedTuple):
@@ -99,13 +99,13 @@ class LockedRobot(NamedTuple):
         inverse: (b,b) inverse of the locked inertia in the base frame.
         lever: (k,) from the base to the centre of mass, base axes.
         momentum: (b,) momentum of a motion, base frame.
-        kinetic: energy of that motion, J.
+        kinetic_energy: energy of that motion, J.
     """
 
     inverse: Array
     lever: Array
     momentum: Array
-    kinetic: float
+    kinetic_energy: float
 
 
 class Centroidal:
@@ -222,15 +222,15 @@ class Centroidal:
     def weight(self, q: Array) -> Array:
         """Return the gradient of :meth:`potential`, (nv,)."""
         tree = self.model.tree
-        full = tree.full_configuration(q)
-        return tree.restrict(pin.computeGeneralizedGravity(self._pin, self._data, full))
+        q_full = tree.full_configuration(q)
+        return tree.restrict(pin.computeGeneralizedGravity(self._pin, self._data, q_full))
 
     def potential(self, q: Array) -> float:
         """Return the potential of the part of gravity that acts on the shape, J."""
         if not self.has_potential:
             return 0.0
-        full = self.model.tree.full_configuration(q)
-        return float(pin.computePotentialEnergy(self._pin, self._data, full))
+        q_full = self.model.tree.full_configuration(q)
+        return float(pin.computePotentialEnergy(self._pin, self._data, q_full))
 
     def mass_matrix(self, q: Array) -> Array:
         """Return the mass matrix at a configuration, (nv,nv)."""

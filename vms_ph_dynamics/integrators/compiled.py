@@ -66,13 +66,13 @@ class LoopSteps(NamedTuple):
         result: of all of them together, with their number.
         last_efforts: of the control over the last step.
         next_efforts: the same after it; not of this time where the control has failed.
-        error: what the control has raised after the last step, or None.
+        control_error: what the control has raised after the last step, or None.
     """
 
     result: StepResult
     last_efforts: Ports
     next_efforts: Ports
-    error: BaseException | None
+    control_error: BaseException | None
 
 
 class CompiledStepper(RobotStepper):
@@ -109,10 +109,10 @@ class CompiledStepper(RobotStepper):
         if not isinstance(ports, Ports) or ports.wrench_tools:
             result = self._python_stepper.step(self._to_python(solver_state), ports, t, dt)
             return result._replace(solver_state=self._to_native(result.solver_state, solver_state))
-        end, result = self._native_scheme.step(solver_state, self._native_ports(ports), t, dt)
+        end_state, result = self._native_scheme.step(solver_state, self._native_ports(ports), t, dt)
         if result.failed:
             raise StepFailure(result.reason)
-        return _step_result(end, result)
+        return _step_result(end_state, result)
 
     def multi_step(
         self,
@@ -126,13 +126,13 @@ class CompiledStepper(RobotStepper):
         """Return the result of many steps; see :meth:`Stepper.multi_step`."""
         if not isinstance(ports, Ports) or ports.wrench_tools:
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        end, result, count = self._native_scheme.run(
+        end_state, result, count = self._native_scheme.run(
             solver_state, self._native_ports(ports), t0, dt, first, min(steps, _STEPS_PER_CALL)
         )
         if count == 0:
             # The first step fails; a single step gives the reason.
             return super().multi_step(solver_state, ports, t0, dt, first, steps)
-        return _step_result(end, result)._replace(steps=count)
+        return _step_result(end_state, result)._replace(steps=count)
 
     def run_batch(
         self,
@@ -230,8 +230,8 @@ class CompiledStepper(RobotStepper):
         angular, energy = x.angular[3 - (b - k) :], CompensatedSum(*x.energy)
         if not self._has_past:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
-        times, values = zip(*x.past, strict=True) if x.past else ((), ())
-        return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, values))
+        times, unknowns = zip(*x.past, strict=True) if x.past else ((), ())
+        return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, unknowns))
 
     def _to_native(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
@@ -239,7 +239,7 @@ class CompiledStepper(RobotStepper):
         native_state.q, native_state.t, native_state.energy = x.q, x.t, tuple(x.energy)
         native_state.fall.since = x.fall.since
         native_state.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
-        native_state.fall.linear = [*x.fall.linear, *[0.0] * (3 - k)]
+        native_state.fall.linear = [*x.fall.linear_momentum, *[0.0] * (3 - k)]
         native_state.angular = [*[0.0] * (3 - (b - k)), *x.angular]
         if isinstance(x, CentroidalState):
             native_state.v = x.v
@@ -249,9 +249,9 @@ class CompiledStepper(RobotStepper):
         return native_state
 
 
-def _step_result(end: SolverState, result: Any) -> StepResult:
+def _step_result(end_state: SolverState, result: Any) -> StepResult:
     supplied = dict(zip(PORTS, result.supplied, strict=True))
-    return StepResult(end, supplied, result.dissipated, result.iterations)
+    return StepResult(end_state, supplied, result.dissipated, result.iterations)
 
 
 def has_compiled(name: str, form: Form) -> bool:

@@ -26,7 +26,7 @@ _ROUNDING = 8 * np.finfo(float).eps
 _MAX_CORRECTION = 1e-3
 _MAX_DEFERRED = 1e-9
 
-_MAX_POINTS = 4
+_MAX_PAST_STEPS = 4
 
 
 class PastSteps(NamedTuple):
@@ -42,21 +42,21 @@ class PastSteps(NamedTuple):
 
     def with_point(self, t: float, unknown: Array) -> "PastSteps":
         """Return the past with one more point, without the oldest one if full."""
-        indices = [i for i, time in enumerate(self.times) if time != t][1 - _MAX_POINTS :]
+        indices = [i for i, time in enumerate(self.times) if time != t][1 - _MAX_PAST_STEPS :]
         return PastSteps(
             (*(self.times[i] for i in indices), t), (*(self.unknowns[i] for i in indices), unknown)
         )
 
     def extrapolated(self, t: float) -> Array:
         """Return the polynomial through the points, at another time."""
-        total = 0.0 * self.unknowns[0]
+        polynomial = 0.0 * self.unknowns[0]
         for i, time in enumerate(self.times):
             weight = 1.0
-            for j, node in enumerate(self.times):
+            for j, other_time in enumerate(self.times):
                 if j != i:
-                    weight *= (t - node) / (time - node)
-            total += weight * self.unknowns[i]
-        return total
+                    weight *= (t - other_time) / (time - other_time)
+            polynomial += weight * self.unknowns[i]
+        return polynomial
 
 
 class MidpointState(NamedTuple):
@@ -135,8 +135,8 @@ class DiscreteGradient(RobotStepper):
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
         self.robot = Centroidal(form.model, gravity)
-        at_zero = self.robot.mass_matrix(form.model.neutral_configuration())
-        self._inertia_diagonal = np.diag(at_zero)[form.model.b :].copy()
+        neutral_mass_matrix = self.robot.mass_matrix(form.model.neutral_configuration())
+        self._inertia_diagonal = np.diag(neutral_mass_matrix)[form.model.b :].copy()
         # Scales the multiplier to a velocity; only the magnitude matters.
         self._root_inertia = sqrt(float(self._inertia_diagonal.mean()))
 
@@ -155,29 +155,29 @@ class DiscreteGradient(RobotStepper):
     def step(self, solver_state: MidpointState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
         nv = self.model.nv
-        free = isinstance(ports, Ports) and ports.is_free
-        if free:
+        is_free = isinstance(ports, Ports) and ports.is_free
+        if is_free:
             self.checked(ports)  # type: ignore[arg-type]
         l0 = self._in_base(solver_state.q, solver_state.angular)
         # On a parabola the velocity in the middle is the mean velocity.
-        mean_fall = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
+        mean_centre_velocity = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
-            centre_velocity = mean_fall if free else unknown[nv + 1 :]
+            centre_velocity = mean_centre_velocity if is_free else unknown[nv + 1 :]
             return self._sweep(
-                solver_state, None if free else ports, t, dt, l0, unknown, centre_velocity
+                solver_state, None if is_free else ports, t, dt, l0, unknown, centre_velocity
             )
 
-        centre = np.zeros(0) if free else mean_fall
+        v_centre = np.zeros(0) if is_free else mean_centre_velocity
         try:
-            solution = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), centre]))
+            solution = solve(sweep, np.concatenate([self._guess(solver_state, t, dt), v_centre]))
         except StepFailure:
             if not solver_state.past.times:
                 raise
             # An extrapolation across a jump, or a change of step, may not be a usable guess.
             restart = self._guess(solver_state._replace(past=PastSteps()), t, dt)
-            solution = solve(sweep, np.concatenate([restart, centre]))
-        end, midstep, dq = solution.end
+            solution = solve(sweep, np.concatenate([restart, v_centre]))
+        end, midstep, dq = solution.outcome
         end = self._energy_corrected(end, dq)
         energies = PowerQuadrature()
         if midstep.efforts is not None:
@@ -208,8 +208,8 @@ class DiscreteGradient(RobotStepper):
         q_mid, q_end = robot.integrate(x.q, 0.5 * dq), robot.integrate(x.q, dq)
         if not isfinite(q_end.dot(q_end)):
             raise StepFailure("the motion within the step is not finite")
-        mass = robot.mass_matrix(q_mid)
-        midstep = self._midstep_forces(x, ports, t, dt, q_mid, y, centre_velocity, mass)
+        mass_matrix = robot.mass_matrix(q_mid)
+        midstep = self._midstep_forces(x, ports, t, dt, q_mid, y, centre_velocity, mass_matrix)
         pi: Array = x.pi + dt * (midstep.gradient + midstep.shape_force)
         pi = pi - self._correction(float(unknown[nv]), dq[b:])
         energy, angular = x.energy, x.angular
@@ -224,23 +224,23 @@ class DiscreteGradient(RobotStepper):
         if k:
             momentum[k:b] = 0.5 * (l0 + l1)
         next_guess: Array = np.empty(len(unknown))
-        next_guess[:nv] = np.linalg.solve(mass, momentum)
+        next_guess[:nv] = np.linalg.solve(mass_matrix, momentum)
         if len(unknown) > nv + 1:
             # A constant force over the step: the mean of the velocity it adds is half of the end.
             dv, impulse = (0.5 * dt / robot.mass) * midstep.total_force, dt * midstep.total_force
             next_guess[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + dv
             if impulse.any():
                 fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(since=t + dt)
-        end = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
+        end_state = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
         terms = IterateTerms(next_guess, l0, l1, midstep.gradient, dq[b:], dt)
-        next_guess[nv] = multiplier = self._multiplier(x, end, terms)
+        next_guess[nv] = multiplier = self._multiplier(x, end_state, terms)
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
             pi = pi - self._correction(multiplier - float(unknown[nv]), dq[b:])
             momentum[b:] = 0.5 * (x.pi + pi)
-            next_guess[:nv] = np.linalg.solve(mass, momentum)
-            end = end._replace(pi=pi)
-        return Sweep(next_guess, (end, midstep, dq[b:]))
+            next_guess[:nv] = np.linalg.solve(mass_matrix, momentum)
+            end_state = end_state._replace(pi=pi)
+        return Sweep(next_guess, (end_state, midstep, dq[b:]))
 
     def _midstep_forces(
         self,
@@ -251,7 +251,7 @@ class DiscreteGradient(RobotStepper):
         q: Array,
         y: Array,
         centre_velocity: Array,
-        mass: Array,
+        mass_matrix: Array,
     ) -> MidstepForces:
         robot, k, b = self.robot, self.robot.k, self.model.b
         gradient = robot.lagrangian_gradient(q, y)
@@ -259,7 +259,7 @@ class DiscreteGradient(RobotStepper):
             return MidstepForces(gradient, np.zeros(robot.r), robot.zeros[b:], robot.zeros[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
-            q[:k] = -(rotation @ lever_of(mass, robot.mass, k))
+            q[:k] = -(rotation @ lever_of(mass_matrix, robot.mass, k))
             centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
             q, y = robot.to_inertial(q, y, centre, centre_velocity)
         efforts = self.efforts_at(ports, t + 0.5 * dt, q, y)
@@ -268,7 +268,7 @@ class DiscreteGradient(RobotStepper):
         if not k:
             return MidstepForces(gradient, force[:0], force, force[:0], efforts, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
-        reduced = force[k:] - mass[:k, k:].T @ force[:k] / robot.mass
+        reduced = force[k:] - mass_matrix[:k, k:].T @ force[:k] / robot.mass
         return MidstepForces(
             gradient, reduced[: robot.r], reduced[robot.r :], rotation @ force[:k], efforts, d
         )
@@ -277,9 +277,9 @@ class DiscreteGradient(RobotStepper):
         """Return the torque in mount axes, such that its work is ``w . torque``."""
         if self.robot.k == 2:
             return moment
-        half = 0.5 * angle
-        numerator = moment - cross(half, moment) + half * float(half @ moment)
-        return base_rotation("floating", q) @ numerator / (1.0 + float(half @ half))
+        half_angle = 0.5 * angle
+        numerator = moment - cross(half_angle, moment) + half_angle * float(half_angle @ moment)
+        return base_rotation("floating", q) @ numerator / (1.0 + float(half_angle @ half_angle))
 
     def _in_base(self, q: Array, angular: Array) -> Array:
         return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
@@ -294,35 +294,35 @@ class DiscreteGradient(RobotStepper):
         return CentroidalState(q, np.linalg.solve(mass, momentum), x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
-        if len(x.past.times) == _MAX_POINTS:
+        if len(x.past.times) == _MAX_PAST_STEPS:
             return x.past.extrapolated(t + 0.5 * dt)
-        motion = self._centroidal(x)
-        acceleration = self.robot.acceleration(motion.q, motion.v, self.robot.zeros)
-        return np.append(motion.v + (0.5 * dt) * acceleration, 0.0)
+        state = self._centroidal(x)
+        acceleration = self.robot.acceleration(state.q, state.v, self.robot.zeros)
+        return np.append(state.v + (0.5 * dt) * acceleration, 0.0)
 
     def _correction(self, multiplier: float, dq: Array) -> Array:
-        weighted = self._inertia_diagonal * dq
-        square = float(dq.dot(weighted))
-        if square == 0.0:
+        weighted_dq = self._inertia_diagonal * dq
+        squared_norm = float(dq.dot(weighted_dq))
+        if squared_norm == 0.0:
             return self.robot.zeros[self.model.b :]
-        return (multiplier * self._root_inertia / sqrt(square)) * weighted
+        return (multiplier * self._root_inertia / sqrt(squared_norm)) * weighted_dq
 
     def _multiplier(self, x: MidpointState, end: MidpointState, terms: IterateTerms) -> float:
-        square = float(terms.dq.dot(self._inertia_diagonal * terms.dq))
-        if square == 0.0:
+        squared_norm = float(terms.dq.dot(self._inertia_diagonal * terms.dq))
+        if squared_norm == 0.0:
             return 0.0
         k, b, nv = self.robot.k, self.model.b, self.model.nv
         energy, scale, *_ = self._energy_at(end.q, terms.l1, end.pi)
         y = terms.velocity
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
-        error = (
+        energy_error = (
             energy - x.energy.value - float(y[b:nv] @ (end.pi - x.pi) - terms.gradient @ terms.dq)
         )
         if k:
-            error -= float(y[k:b].dot(terms.l1 - terms.l0))
-        if abs(error) <= _ROUNDING * scale:
+            energy_error -= float(y[k:b].dot(terms.l1 - terms.l0))
+        if abs(energy_error) <= _ROUNDING * scale:
             return 0.0
-        return terms.dt * error / (self._root_inertia * sqrt(square))
+        return terms.dt * energy_error / (self._root_inertia * sqrt(squared_norm))
 
     def _energy_corrected(self, end: MidpointState, dq: Array) -> MidpointState:
         angular = self._in_base(end.q, end.angular)
@@ -348,17 +348,17 @@ class DiscreteGradient(RobotStepper):
         momentum: Array = np.zeros(self.model.nv)
         b = self.model.b
         momentum[self.robot.k : b], momentum[b:] = angular, pi
-        mass = self.robot.mass_matrix(q)
-        velocity = np.linalg.solve(mass, momentum)
+        mass_matrix = self.robot.mass_matrix(q)
+        velocity = np.linalg.solve(mass_matrix, momentum)
         kinetic, potential = 0.5 * float(momentum.dot(velocity)), self.robot.potential(q)
-        return kinetic + potential, kinetic + abs(potential), velocity, mass
+        return kinetic + potential, kinetic + abs(potential), velocity, mass_matrix
 
 
 def _angle_ratio(x: Array) -> float:
     """Return the angle of ``cay(x)`` over the length of ``x``: ``2 atan(|x|/2) / |x|``."""
-    square = float(x.dot(x))
-    if square < 1e-8:
+    squared_length = float(x.dot(x))
+    if squared_length < 1e-8:
         # The series; the next term is below 1e-18.
-        return 1.0 - square / 12.0
-    length = sqrt(square)
+        return 1.0 - squared_length / 12.0
+    length = sqrt(squared_length)
     return 2.0 * atan(0.5 * length) / length

@@ -30,18 +30,18 @@ class Sweep(NamedTuple):
 
     Attributes:
         unknown: the next guess; a solution is a fixed point.
-        end: the end of the step.
+        outcome: the end of the step.
     """
 
     unknown: Array
-    end: Any
+    outcome: Any
 
 
 class Solution(NamedTuple):
     """A solution and the number of sweeps to it."""
 
     unknown: Array
-    end: Any
+    outcome: Any
     iterations: int
 
 
@@ -59,7 +59,7 @@ def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
         change = _norm(result.unknown - y)
         is_stalling = change > _CONTRACTION * older_change
         if change <= _TOLERANCE * size + _FLOOR or (is_stalling and change <= _rounding(size)):
-            return Solution(y, result.end, count)
+            return Solution(y, result.outcome, count)
         if is_stalling or not change < np.inf:
             break
         y, previous_change, older_change = result.unknown, change, previous_change
@@ -74,7 +74,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
     for step_count in range(1, _NEWTON_LIMIT + 1):
         size = _norm(y) + _norm(residual)
         if _norm(residual) <= _TOLERANCE * size + _FLOOR:
-            return Solution(y, result.end, count + step_count)
+            return Solution(y, result.outcome, count + step_count)
         step: Array = np.linalg.solve(_jacobian(sweep, y, residual, size), -residual)
         step_scale = 1.0
         while True:
@@ -85,7 +85,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
             step_scale *= 0.5
             if step_scale < _MIN_STEP_SCALE:
                 if _norm(residual) <= _rounding(size):
-                    return Solution(y, result.end, count + step_count)
+                    return Solution(y, result.outcome, count + step_count)
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_norm(residual):.3g}"
                 )

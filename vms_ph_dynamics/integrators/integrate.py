@@ -83,7 +83,7 @@ def integrate(
     for k in range(0, steps, every):
         run.advance(t0, dt, k, min(k + every, steps))
         run.record()
-        if run.ended:
+        if run.is_ended:
             break
     return run.trajectory()
 
@@ -133,7 +133,7 @@ class _Run:
     halvings: int
     solver_state: SolverState
     t: float
-    ended: bool = False
+    is_ended: bool = False
     supplied: dict[str, float] = field(default_factory=dict)
     dissipated: float = 0.0
     iterations: int = 0
@@ -150,7 +150,7 @@ class _Run:
 
     def advance(self, t0: float, dt: float, first_step: int, end_step: int) -> None:
         """Integrate from one step up to another, or to an event that ends the run."""
-        while first_step < end_step and not self.ended:
+        while first_step < end_step and not self.is_ended:
             if self.events:
                 self._step(t0 + first_step * dt, dt, t0 + (first_step + 1) * dt)
                 first_step += 1
@@ -170,7 +170,7 @@ class _Run:
 
     def _step(self, t: float, dt: float, end_time: float) -> None:
         """Integrate one step, divided at the events."""
-        while not self.ended:
+        while not self.is_ended:
             result, failures = self._trial_step(t, dt)
             elapsed, crossed_events = self._first_crossing(result, t, dt)
             if crossed_events:
@@ -262,7 +262,7 @@ class _Run:
     def _record_events(self, crossed_events: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state
         self.occurrences += [Occurrence(event.name, self.t, state) for event in crossed_events]
-        self.ended = any(event.terminal for event in crossed_events)
+        self.is_ended = any(event.terminal for event in crossed_events)
 
 
 def find_crossing(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
@@ -285,13 +285,13 @@ def find_crossing(value: Callable[[float], float], before: float, after: float, 
         middle = right - right_value * (right - left) / (right_value - left_value)
         if not left < middle < right:
             middle = 0.5 * (left + right)
-        y = value(middle * dt)
-        if (y < 0.0) == (before < 0.0) and y != 0.0:
-            left, left_value = middle, y
+        middle_value = value(middle * dt)
+        if (middle_value < 0.0) == (before < 0.0) and middle_value != 0.0:
+            left, left_value = middle, middle_value
             right_value = 0.5 * right_value if last_side == -1 else right_value
             last_side = -1
         else:
-            right, right_value = middle, y
+            right, right_value = middle, middle_value
             left_value = 0.5 * left_value if last_side == 1 else left_value
             last_side = 1
     return right * dt

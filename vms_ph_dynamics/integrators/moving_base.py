@@ -66,14 +66,14 @@ def coordinate_rate(model: VMSModel, q: Array, v: Array) -> Array:
     elif model.base == "planar":
         rate[:2] = base_rotation(model.base, model.normalise_configuration(q)) @ v[:2]
         rate[2:4] = -v[2] * q[3], v[2] * q[2]
-    index = model.nq_base
+    entry = model.nq_base
     for speed in v[model.b :].tolist():
-        if model.is_continuous(index):
-            rate[index : index + 2] = -speed * q[index + 1], speed * q[index]
-            index += 2
+        if model.is_continuous(entry):
+            rate[entry : entry + 2] = -speed * q[entry + 1], speed * q[entry]
+            entry += 2
         else:
-            rate[index] = speed
-            index += 1
+            rate[entry] = speed
+            entry += 1
     return rate
 
 

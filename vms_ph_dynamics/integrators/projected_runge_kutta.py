@@ -79,9 +79,9 @@ class ProjectedRungeKutta(RobotStepper):
             q, v, end, energies = self._forced_step(solver_state, ports, t, dt)
         if not isfinite(q.dot(q) + v.dot(v)):
             raise StepFailure("the motion after the step is not finite")
-        q, v, rounding = project(self.robot, q, v, end, dt, energies)
-        if rounding:
-            end = end._replace(energy=end.energy.plus(-rounding))
+        q, v, dropped_energy = project(self.robot, q, v, end, dt, energies)
+        if dropped_energy:
+            end = end._replace(energy=end.energy.plus(-dropped_energy))
         return StepResult(CentroidalState(q, v, *end[2:]), energies.supplied, energies.dissipated)
 
     @abstractmethod
@@ -97,7 +97,7 @@ class ProjectedRungeKutta(RobotStepper):
         a = mean_rate = mean_a = rate
         impulse: Array = np.zeros(k)
         angular_impulse: Array = np.zeros(robot.r)
-        mass_shift = impulse
+        shift = impulse
         for fraction, weight, displacement_weight in self.stages:
             s = fraction * dt
             u = s * rate
@@ -119,8 +119,8 @@ class ProjectedRungeKutta(RobotStepper):
                 impulse = impulse + weight * dt * total_force
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
                 angular_impulse += weight * dt * (moment + robot.moment(q[:k], total_force))
-                mass_shift = mass_shift + displacement_weight * dt * dt * total_force
-        end = self._end_state(x, energies, t, dt, impulse, angular_impulse, mass_shift / robot.mass)
+                shift = shift + displacement_weight * dt * dt * total_force
+        end = self._end_state(x, energies, t, dt, impulse, angular_impulse, shift / robot.mass)
         return robot.integrate(x.q, dt * mean_rate), x.v + dt * mean_a, end, energies
 
     def _end_state(
@@ -161,13 +161,13 @@ class ProjectedRK4(ProjectedRungeKutta):
     )
 
     def _free_step(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        robot, half = self.robot, 0.5 * dt
+        robot, half_step = self.robot, 0.5 * dt
         integrate, acceleration, zero_force = robot.integrate, robot.acceleration, robot.zeros
         a1 = acceleration(q, v, zero_force)
-        v2 = v + half * a1
-        a2 = acceleration(integrate(q, half * v), v2, zero_force)
-        v3 = v + half * a2
-        a3 = acceleration(integrate(q, half * v2), v3, zero_force)
+        v2 = v + half_step * a1
+        a2 = acceleration(integrate(q, half_step * v), v2, zero_force)
+        v3 = v + half_step * a2
+        a3 = acceleration(integrate(q, half_step * v2), v3, zero_force)
         v4 = v + dt * a3
         a4 = acceleration(integrate(q, dt * v3), v4, zero_force)
         middle_sum = a2 + a3
@@ -188,7 +188,7 @@ class ProjectedMidpoint(ProjectedRungeKutta):
     stages = (RungeKuttaStage(0.0, 0.0, 0.5), RungeKuttaStage(0.5, 1.0, 0.0))
 
     def _free_step(self, q: Array, v: Array, dt: float) -> tuple[Array, Array]:
-        robot, half = self.robot, 0.5 * dt
-        middle = v + half * robot.acceleration(q, v, robot.zeros)
-        a = robot.acceleration(robot.integrate(q, half * v), middle, robot.zeros)
-        return robot.integrate(q, dt * middle), v + dt * a
+        robot, half_step = self.robot, 0.5 * dt
+        middle_velocity = v + half_step * robot.acceleration(q, v, robot.zeros)
+        a = robot.acceleration(robot.integrate(q, half_step * v), middle_velocity, robot.zeros)
+        return robot.integrate(q, dt * middle_velocity), v + dt * a

@@ -78,11 +78,11 @@ def project(
     if robot.k == 0:
         shape_energy, base_energy = robot.energy(q, v) - potential, 0.0
     else:
-        locked = robot.locked(q, v)
-        v_hat_initial = locked.inverse.dot(locked.momentum)
-        shape_energy = locked.kinetic - 0.5 * locked.momentum.dot(v_hat_initial)
-        momentum = robot.move_centre_to_origin(q, locked, angular)
-        v_hat = locked.inverse[:, robot.k :].dot(momentum)
+        locked_robot = robot.locked(q, v)
+        v_hat_initial = locked_robot.inverse.dot(locked_robot.momentum)
+        shape_energy = locked_robot.kinetic_energy - 0.5 * locked_robot.momentum.dot(v_hat_initial)
+        momentum = robot.move_centre_to_origin(q, locked_robot, angular)
+        v_hat = locked_robot.inverse[:, robot.k :].dot(momentum)
         base_energy = 0.5 * momentum.dot(v_hat[robot.k :])
     target_energy = energy - potential - base_energy
     error, dropped_energy = target_energy - shape_energy, 0.0
@@ -102,8 +102,8 @@ def project(
 def _rounding(robot: Centroidal, conserved: CentroidalState, energy_sum: float, dt: float) -> float:
     """Return the rounding error of an energy with terms of a given sum, J."""
     velocity = conserved.fall.velocity_at(conserved.t)
-    size = energy_sum + abs(conserved.energy.value) + robot.mass * float(velocity @ velocity)
-    return _ROUNDING * size + _rest_energy(robot, dt)
+    scale = energy_sum + abs(conserved.energy.value) + robot.mass * float(velocity @ velocity)
+    return _ROUNDING * scale + _rest_energy(robot, dt)
 
 
 def _rest_energy(robot: Centroidal, dt: float) -> float:
@@ -155,8 +155,8 @@ def _descend(
         v = np.concatenate([np.zeros(b), (1.0 + step) * joint_rates])
         if b:
             locked = robot.locked(q, v)
-            twist = locked.inverse[:, robot.k :] @ robot.move_centre_to_origin(q, locked, angular)
-            v[:b] = twist - locked.inverse @ locked.momentum
+            v_hat = locked.inverse[:, robot.k :] @ robot.move_centre_to_origin(q, locked, angular)
+            v[:b] = v_hat - locked.inverse @ locked.momentum
         current_energy = robot.energy(q, v)
         energy_error, scale = energy - current_energy, abs(energy) + abs(current_energy)
         is_too_large = count == 0 and abs(energy_error) > _MAX_ERROR * directional_slope

@@ -43,7 +43,7 @@ def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) ->
         port_energies = [*result.supplied.values(), -result.dissipated]
         residual = after.total - before.total - sum(port_energies)
         scale = before.scale + after.scale + sum(map(abs, port_energies))
-        tolerance = result.steps * (BALANCE_TOLERANCE * scale + before.floor + after.floor)
+        tolerance = result.steps * (BALANCE_TOLERANCE * scale + before.rounding + after.rounding)
     if not abs(residual) <= tolerance:  # not a number is not accepted either
         raise EnergyBalanceError(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "
@@ -125,7 +125,7 @@ def step_with_retry(
             raise IntegrationError(
                 f"the step at t={t:.9g} s fails even at dt={dt:.3g} s: {failure}"
             ) from failure
-        failed = FailedStep(t, dt, str(failure))
+        failed_step = FailedStep(t, dt, str(failure))
     first, first_failures = step_with_retry(stepper, solver_state, ports, t, 0.5 * dt, halvings - 1)
     second, second_failures = step_with_retry(
         stepper, first.solver_state, ports, t + 0.5 * dt, 0.5 * dt, halvings - 1
@@ -147,4 +147,4 @@ def step_with_retry(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
             f"either: {balance_error}"
         ) from balance_error
-    return RetriedStep(combined, (failed, *first_failures, *second_failures))
+    return RetriedStep(combined, (failed_step, *first_failures, *second_failures))

@@ -49,12 +49,12 @@ class StoredEnergy(NamedTuple):
     Attributes:
         total: J.
         scale: of the terms that it is the sum of, J: what its rounding is a share of.
-        floor: rounding that is left where all terms cancel, J.
+        rounding: rounding that is left where all terms cancel, J.
     """
 
     total: float
     scale: float
-    floor: float
+    rounding: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,8 @@ class Event:
 
     def crossed(self, before: float, after: float) -> bool:
         """Return whether a change from one value to another is such a crossing."""
-        up, down = before < 0.0 <= after, before > 0.0 >= after
-        return (up and self.direction != "down") or (down and self.direction != "up")
+        is_upward, is_downward = before < 0.0 <= after, before > 0.0 >= after
+        return (is_upward and self.direction != "down") or (is_downward and self.direction != "up")
 
 
 @dataclass(frozen=True)

@@ -165,25 +165,25 @@ class NonholonomicForm:
         if not constraints or any(task.model.tree is not model.tree for task in constraints):
             raise ModelError("give at least one constraint, all made for the model of the form")
         self.model, self.constraints = model, tuple(constraints)
-        self._rows, self._dependent, self.independent = self._partition()
+        self._row_ids, self._dependent_ids, self.independent = self._partition()
         self.dimension = len(self.independent)
 
     def _partition(self) -> tuple[Array, Array, Array]:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
-        samples = [
+        jacobians = [
             self._stacked_jacobian(Evaluation(model, q, np.zeros(model.nv)))
             for q in [model.neutral_configuration()]
             + [model.random_configuration(rng) for _ in range(4)]
         ]
-        rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in samples)
+        rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in jacobians)
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
         # The Gram matrix over several configurations orders rows and columns by what they add.
         rows = _pivot_rows(
-            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in samples], axis=1), rank
+            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in jacobians], axis=1), rank
         )
-        columns = _pivot_rows(np.concatenate([r[rows] for r in samples]).T, rank)
+        columns = _pivot_rows(np.concatenate([r[rows] for r in jacobians]).T, rank)
         return np.sort(rows), np.sort(columns), np.setdiff1d(np.arange(model.nv), columns)
 
     def chart(self, q: Array) -> "NonholonomicForm":
@@ -193,9 +193,9 @@ class NonholonomicForm:
         pass through any posture; the momenta of the chart are not those of this form.
         """
         chart = copy(self)
-        rows = self.constraint_jacobian(Evaluation(self.model, q, np.zeros(self.model.nv)))
-        chart._dependent = np.sort(_pivot_rows(rows.T, len(rows)))
-        chart.independent = np.setdiff1d(np.arange(self.model.nv), chart._dependent)
+        jacobian = self.constraint_jacobian(Evaluation(self.model, q, np.zeros(self.model.nv)))
+        chart._dependent_ids = np.sort(_pivot_rows(jacobian.T, len(jacobian)))
+        chart.independent = np.setdiff1d(np.arange(self.model.nv), chart._dependent_ids)
         return chart
 
     def momentum(self, q: Array, v: Array) -> Array:
@@ -212,7 +212,7 @@ class NonholonomicForm:
 
     def constraint_jacobian(self, d: Evaluation) -> Array:
         """Return the independent rows of ``J_c``, (nv-m,nv)."""
-        return self._stacked_jacobian(d)[self._rows]
+        return self._stacked_jacobian(d)[self._row_ids]
 
     def basis(self, d: Evaluation) -> Array:
         """Return S, (nv,m): a column for each independent velocity.
@@ -221,20 +221,20 @@ class NonholonomicForm:
             StateError: the others are not determined by these at this posture.
         """
         rows = self.constraint_jacobian(d)
-        block = rows[:, self._dependent]
+        block = rows[:, self._dependent_ids]
         if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
-            velocities = [
+            velocity_names = [
                 *("base x", "base y", "base yaw")[: self.model.b],
                 *self.model.joint_names,
             ]
-            names = ", ".join(velocities[i] for i in self.independent)
+            names = ", ".join(velocity_names[i] for i in self.independent)
             raise StateError(
                 f"the velocities {names} do not determine the others at this posture: a wheel "
                 "stands across the motion that they describe"
             )
         basis = np.zeros((self.model.nv, self.dimension))
         basis[self.independent] = np.eye(self.dimension)
-        basis[self._dependent] = -np.linalg.solve(block, rows[:, self.independent])
+        basis[self._dependent_ids] = -np.linalg.solve(block, rows[:, self.independent])
         return frozen(basis)
 
     def terms(self, q: Array, nu: Array) -> "NonholonomicTerms":
@@ -244,10 +244,10 @@ class NonholonomicForm:
 
     def rate_of_basis(self, d: Evaluation, basis: Array) -> Array:
         """Return the derivative of S along ``d.v``, (nv,m)."""
-        rates = np.concatenate([task.jacobian_rate(d) for task in self.constraints])[self._rows]
-        block = self.constraint_jacobian(d)[:, self._dependent]
+        rates = np.concatenate([task.jacobian_rate(d) for task in self.constraints])[self._row_ids]
+        block = self.constraint_jacobian(d)[:, self._dependent_ids]
         basis_rate = np.zeros_like(basis)
-        basis_rate[self._dependent] = -np.linalg.solve(block, rates @ basis)
+        basis_rate[self._dependent_ids] = -np.linalg.solve(block, rates @ basis)
         return basis_rate
 
     def state(self, q: Array, v: Array) -> PHState:
@@ -301,14 +301,14 @@ class NonholonomicForm:
         The derivatives are along unit velocities, those of the base in its own axes. That of the
         Hamiltonian has ``dT/dq + g``: gravity is a force, as in :meth:`.Form.gradient`.
         """
-        t, model = self._terms_at(x), self.model
+        terms, model = self._terms_at(x), self.model
         energy_gradient = []
         for unit in np.eye(model.nv):
-            d = Evaluation(model, t.d.q, unit)
-            basis_part = t.basis.T @ (t.d.M @ self.rate_of_basis(d, t.basis))
-            inertia = t.basis.T @ (d.C + d.C.T) @ t.basis + basis_part + basis_part.T
-            energy_gradient.append(-0.5 * float(t.nu @ inertia @ t.nu))
-        return np.concatenate([energy_gradient, t.nu])
+            d = Evaluation(model, terms.d.q, unit)
+            basis_part = terms.basis.T @ (terms.d.M @ self.rate_of_basis(d, terms.basis))
+            inertia_rate = terms.basis.T @ (d.C + d.C.T) @ terms.basis + basis_part + basis_part.T
+            energy_gradient.append(-0.5 * float(terms.nu @ inertia_rate @ terms.nu))
+        return np.concatenate([energy_gradient, terms.nu])
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
@@ -406,8 +406,8 @@ class NonholonomicTerms:
         Args:
             force: (nv,) all other forces, including gravity.
         """
-        rate = self.basis @ self.acceleration(force) + self.basis_rate @ self.nu
-        return self.d.M @ rate + self.d.C @ self.d.v - force
+        acceleration = self.basis @ self.acceleration(force) + self.basis_rate @ self.nu
+        return self.d.M @ acceleration + self.d.C @ self.d.v - force
 
 
 def _pivot_rows(matrix: Array, count: int) -> Array:

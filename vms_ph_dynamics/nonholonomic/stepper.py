@@ -75,29 +75,29 @@ class NonholonomicRK4(Stepper):
         """
         form, model, x = self.form.chart(solver_state.q), self.form.model, solver_state
         energies = PowerQuadrature()
-        rate_q: Array = np.zeros(model.nv)
-        rate_nu: Array = np.zeros(form.dimension)
-        mean_q, mean_nu, start_nu = rate_q, rate_nu, x.v[form.independent]
+        q_rate: Array = np.zeros(model.nv)
+        nudot: Array = np.zeros(form.dimension)
+        mean_rate, mean_nudot, start_nu = q_rate, nudot, x.v[form.independent]
         for fraction, weight in STAGES:
-            q = model.integrate(x.q, fraction * dt * rate_q) if fraction else x.q
-            nu = start_nu + fraction * dt * rate_nu
+            q = model.integrate(x.q, fraction * dt * q_rate) if fraction else x.q
+            nu = start_nu + fraction * dt * nudot
             if not isfinite(float(nu @ nu)) or not isfinite(float(q @ q)):
                 raise StepFailure("the motion within the step is not finite")
             terms = form.terms(q, nu)
             efforts = self._efforts_at(ports, t + fraction * dt, q, terms.d.v)
             if not fraction:
-                start = terms.d
+                start_evaluation = terms.d
             # The coordinates of the base within the step are those of the exponential.
-            rate = inverse_differential(model.base, fraction * dt * rate_q, terms.d.v)
-            rate_q, rate_nu = rate, terms.acceleration(efforts.force(terms.d))
-            mean_q, mean_nu = mean_q + weight * rate_q, mean_nu + weight * rate_nu
+            rate = inverse_differential(model.base, fraction * dt * q_rate, terms.d.v)
+            q_rate, nudot = rate, terms.acceleration(efforts.force(terms.d))
+            mean_rate, mean_nudot = mean_rate + weight * q_rate, mean_nudot + weight * nudot
             energies.add(efforts, terms.d, weight * dt)
-        q, nu = model.integrate(x.q, dt * mean_q), start_nu + dt * mean_nu
+        q, nu = model.integrate(x.q, dt * mean_rate), start_nu + dt * mean_nudot
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
-        end, target_energy = form.terms(q, nu).d, start.kinetic_energy + energies.net
+        end, target_energy = form.terms(q, nu).d, start_evaluation.kinetic_energy + energies.net
         if efforts.gravity:
-            target_energy += start.potential_energy - end.potential_energy
+            target_energy += start_evaluation.potential_energy - end.potential_energy
         v = end.v * _speed_factor(end.kinetic_energy, target_energy)
         return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
 
@@ -115,11 +115,11 @@ class NonholonomicRK4(Stepper):
         return PHState(q, self.form.momentum(q, v))
 
 
-def _speed_factor(kinetic: float, target: float) -> float:
+def _speed_factor(kinetic_energy: float, target_energy: float) -> float:
     """Return the factor of the speed that gives the wanted kinetic energy, J; 1 at rest."""
-    if kinetic <= 0.0 or target <= 0.0:
+    if kinetic_energy <= 0.0 or target_energy <= 0.0:
         return 1.0
-    factor = sqrt(target / kinetic)
+    factor = sqrt(target_energy / kinetic_energy)
     return factor if abs(factor - 1.0) <= _MAX_CORRECTION else 1.0
 
 

@@ -329,8 +329,8 @@ class Simulation:
         self.q, self.v = self.engine.motion()
         self.steps += loop.result.steps
         self._add_energies(loop.result.supplied, loop.result.dissipated)
-        if loop.error is not None:
-            raise loop.error
+        if loop.control_error is not None:
+            raise loop.control_error
         self._apply_command(loop.last_efforts)
         self._store_efforts()
         if loop.result.steps == steps and external is not None:
