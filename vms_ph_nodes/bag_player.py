@@ -61,7 +61,7 @@ class BagPlayer(ReportingNode):
         super().__init__("bag_player")
         self._bag: str = declare(self, "bag")
         chosen_topics: list[str] = declare(self, "topics")
-        self._rate: float = declare(self, "rate")
+        self._speed_ratio: float = declare(self, "rate")
         self._loop: bool = declare(self, "loop")
         clock_rate: float = declare(self, "clock")
         delay: float = declare(self, "delay")
@@ -73,13 +73,13 @@ class BagPlayer(ReportingNode):
         }
         selected_topics -= {"/clock"} if clock_rate else set()
         self._played_topics = {name for name in topics if present_topic(name) in selected_topics}
-        played = [t for t in info.topics if t.topic.name in self._played_topics and t.message_count]
-        if not played or info.start_time is None:
+        infos = [t for t in info.topics if t.topic.name in self._played_topics and t.message_count]
+        if not infos or info.start_time is None:
             raise VmsPhError(
                 f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
             )
-        self._senders = {present_topic(t.topic.name): self._publisher_of(t.topic) for t in played}
+        self._senders = {present_topic(t.topic.name): self._publisher_for(t.topic) for t in infos}
         self._clock_publisher: Publisher | None = None
         if clock_rate:
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10)
@@ -96,7 +96,7 @@ class BagPlayer(ReportingNode):
     def _begin(self, steady_time: int, bag_time: int) -> None:
         """Go on from a bag time, at a time of the steady clock."""
         self._bag_origin = self._bag_time = self._clock_time = bag_time
-        self._steady_origin, self._end_time = steady_time, 0
+        self._steady_origin, self._finish_time = steady_time, 0
         self._messages = self._messages_from(bag_time)
         self._next_message = next(self._messages, None)
 
@@ -111,8 +111,8 @@ class BagPlayer(ReportingNode):
 
     def _tick(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._end_time:
-            if now - self._end_time > _DELIVERY_TIME * NANOSECONDS:
+        if self._finish_time:
+            if now - self._finish_time > _DELIVERY_TIME * NANOSECONDS:
                 raise ExternalShutdownException
             return
         if self._paused:
@@ -121,7 +121,7 @@ class BagPlayer(ReportingNode):
         elapsed = now - self._steady_origin
         if elapsed < 0:
             return
-        due_time = min(self._bag_origin + round(elapsed * self._rate), self._time_bounds[1])
+        due_time = min(self._bag_origin + round(elapsed * self._speed_ratio), self._time_bounds[1])
         while self._next_message is not None and self._next_message.log_time <= due_time:
             self._publish_next()
         self._publish_clock(due_time)
@@ -133,7 +133,7 @@ class BagPlayer(ReportingNode):
             self._begin(now, self._time_bounds[0])
         else:
             self.get_logger().info(f"played {self._played_count} messages of {self._bag}")
-            self._end_time = now
+            self._finish_time = now
 
     def _report(self, activity: str) -> None:
         time = f"{self._elapsed_time():.3f}"
@@ -183,10 +183,10 @@ class BagPlayer(ReportingNode):
         return "the bag is at its end; ~/seek goes back" if self._next_message is None else ""
 
     def _on_seek(self, request: SeekBag.Request, response: SeekBag.Response) -> SeekBag.Response:
-        first, last = self._time_bounds
-        duration = (last - first) / NANOSECONDS
+        start, end = self._time_bounds
+        duration = (end - start) / NANOSECONDS
         if 0.0 <= request.time <= duration:
-            self._begin(self._steady.now().nanoseconds, first + round(request.time * NANOSECONDS))
+            self._begin(self._steady.now().nanoseconds, start + round(request.time * NANOSECONDS))
             response.success = True
             response.message = f"at {request.time:.6f} s"
         else:
@@ -200,15 +200,15 @@ class BagPlayer(ReportingNode):
             self._clock_publisher.publish(ClockMessage(clock=to_stamp(self._clock_time)))
             self._clock_time += self._clock_period
 
-    def _publisher_of(self, topic: Any) -> Publisher:
+    def _publisher_for(self, topic: Any) -> Publisher:
         offered_qos = (*topic.qos, BagQos())[0]
         latched = offered_qos.durability == "transient_local"
-        best_effort = offered_qos.reliability == "best_effort"
+        is_best_effort = offered_qos.reliability == "best_effort"
         qos = QoSProfile(
             depth=max(1, offered_qos.depth),
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
             reliability=(
-                ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
+                ReliabilityPolicy.BEST_EFFORT if is_best_effort else ReliabilityPolicy.RELIABLE
             ),
         )
         message_type = load_interface(present_type(topic.type), "msg")

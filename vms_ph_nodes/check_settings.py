@@ -65,14 +65,14 @@ def check(arguments: Mapping[str, str]) -> list[str]:
         robots.get(settings.robot).path()
         return []
     warning_texts: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         model = settings.model(settings.description(warning_texts.append))
-    warning_texts += [str(warning.message) for warning in caught]
+    warning_texts += [str(warning.message) for warning in caught_warnings]
     settings.initial_configuration(model)
     settings.water_current(model)
     if config and not law:
-        law = _law_of(Path(config))
+        law = _law_name_in(Path(config))
     if law:
         from vms_ph_controllers.hosting.loading import make_controller
 
@@ -80,13 +80,13 @@ def check(arguments: Mapping[str, str]) -> list[str]:
     return warning_texts
 
 
-def _law_of(file: Path) -> str:
+def _law_name_in(file: Path) -> str:
     """Return the controller in a parameter file, or an empty string."""
     content = read_yaml(file)
     nodes = content.items() if isinstance(content, dict) else ()
-    for name, node in nodes:
+    for node_name, node in nodes:
         parameters = node.get("ros__parameters") if isinstance(node, dict) else None
-        if str(name).rpartition("/")[2] == "controller" and isinstance(parameters, dict):
+        if str(node_name).rpartition("/")[2] == "controller" and isinstance(parameters, dict):
             return str(parameters.get("controller", ""))
     return ""
 

@@ -57,14 +57,14 @@ class ControllerNode(ManagedNode):
             VmsPhError: no such controller, or one that does not support this robot.
         """
         super().__init__("controller")
-        robot = RobotParameters(self, default="" if model is None else model.name)
-        self._allocation, self._robot = robot.allocation(), robot
-        self._law_name = robot.arguments.get("controller") or declare(self, "controller")
+        parameters = RobotParameters(self, default="" if model is None else model.name)
+        self._allocation, self._robot_parameters = parameters.allocation(), parameters
+        self._law_name = parameters.arguments.get("controller") or declare(self, "controller")
         command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._max_age: float = declare(self, "state_age")
         # A base with chosen actuators is actuated.
-        self._base_actuated: bool = declare(self, "base_actuated") or bool(robot.actuators())
+        self._base_actuated: bool = declare(self, "base_actuated") or bool(parameters.actuators())
         self._native: bool = declare(self, "native")
         self._compensates_payload: bool = declare(self, "compensate_payload")
         self._plausibility_bounds = declare_record(self, "plausibility", PlausibilityBounds)
@@ -83,20 +83,20 @@ class ControllerNode(ManagedNode):
         if model is not None:
             self._host(model)
         else:
-            robot.when_known(self._host_separately)
+            parameters.when_known(self._host_separately)
 
     def control(self, q: Array, v: Array, dt: float, age: float = 0.0) -> Command:
         """Return the command for a state of an age, s; never raises."""
         if not self.is_active:
             self._command = None
-            return self._no_effort()
+            return self._zero_command()
         state = RobotState(q, v, age)
         if self._trajectory_action is not None:
             self._follow_trajectory(q, dt)
         if not self._has_started:
             self._start_law(state)
         if not self._has_started:
-            return self._no_effort()
+            return self._zero_command()
         command = self._command = self._supervisor.update(state, self._reference_topics.take(q), dt)
         return command
 
@@ -113,15 +113,15 @@ class ControllerNode(ManagedNode):
         """Take the joint references of the trajectory that is followed, if any."""
         assert self._trajectory_action is not None
         try:
-            joints = self._trajectory_action.reference(q[self._model.nq - self._model.n :], dt)
+            reference = self._trajectory_action.reference(q[self._model.nq - self._model.n :], dt)
         except Exception as error:  # the middleware may raise anything; the law goes on
             self._health.report(ERROR, f"the trajectory ended: {error}")
             self._trajectory_action.reset()
             return
-        if joints is not None:
-            self._reference_topics.set_joints(joints)
+        if reference is not None:
+            self._reference_topics.set_joints(reference)
 
-    def _no_effort(self) -> Command:
+    def _zero_command(self) -> Command:
         return Command(np.zeros(self._model.b), np.zeros(self._model.n), status=Status.HOLDING)
 
     def set_carried_body(self, body: Body | None, sample: Sample | None = None) -> None:
@@ -189,7 +189,7 @@ class ControllerNode(ManagedNode):
         self._model, self._frames = model, Frames.of(model, self._frame_prefix)
         self._health.declare_robot(model, CONTROLLER)
         # A base on wheels that do not slip is driven by their joints.
-        if self._robot.settings.wheels:
+        if self._robot_parameters.settings.wheels:
             self._base_actuated = False
         self.controller = self._make_law(model)
         self._reference_topics.serve(model, self._frames, self.controller.LEADS_BASE_AND_TOOL)
@@ -210,7 +210,7 @@ class ControllerNode(ManagedNode):
         """Return the law for a robot."""
         if not self._native:
             model = model.with_native(False)
-        wheels = self._robot.settings.wheel_form(model)
+        wheels = self._robot_parameters.settings.wheel_form(model)
         return make_controller(self._law_name, model, self._allocation, self._base_actuated, wheels)
 
     def _make_supervisor(self, law: Controller) -> Supervisor:
@@ -224,7 +224,7 @@ class ControllerNode(ManagedNode):
         self._check_period = 0.25 * self._state_timeout
         self.create_timer(self._check_period, self._check_silence, clock=self._steady)
         self.create_subscription(InertiaStamped, CARRIED_INERTIA, self._on_inertia, 10)
-        self._measured = MeasuredStates(self, model, self._max_age, self._on_state, self._refuse)
+        self._states = MeasuredStates(self, model, self._max_age, self._on_state, self._refuse)
         self.begin()
 
     def _refuse(self, why: object) -> None:

@@ -130,8 +130,8 @@ def _attach_link(robot: ET.Element, parent: str, name: str) -> ET.Element:
 
 
 def _argument(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition(":=")
-    if not (name and equals):
+    name, separator, value = text.partition(":=")
+    if not (name and separator):
         raise argparse.ArgumentTypeError(f"--argument must be name:=value; given: '{text}'")
     return name, value
 

@@ -40,14 +40,14 @@ class EnergyGuardNode(ReportingNode):
 
     def __init__(self) -> None:
         super().__init__("energy_guard")
-        robot = self._robot = RobotParameters(self)
+        robot_parameters = self._robot_parameters = RobotParameters(self)
         self._delay: int = declare(self, "delay")
         self._effort_carries_weight: bool = declare(self, "effort_carries_weight")
         self._base_actuated: bool = declare(self, "base_actuated")
         self._failed_actuators: str = declare(self, "failed_actuators")
         command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
-        self._state_age: float = declare(self, "state_age")
+        self._max_age: float = declare(self, "state_age")
         self._publish_period = NANOSECONDS / float(declare(self, "publish_rate"))
         self._frame_prefix: str = declare(self, "frame_prefix")
         self._guard: PortGuard | None = None
@@ -55,7 +55,7 @@ class EnergyGuardNode(ReportingNode):
         self._latest_wrench = LatestMessage[Array](command_timeout)
         self._last_stamp: int | None = None  # of the states
         self._last_state_time, self._last_publish_time = 0, 0.0
-        robot.when_known(self._begin)
+        robot_parameters.when_known(self._begin)
 
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
@@ -78,13 +78,13 @@ class EnergyGuardNode(ReportingNode):
             weights=weights,
         )
         declare_gains(self, lambda: self._guard, "settings")
-        self._certificates = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
+        self._publisher = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
         self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:
             self.create_subscription(WrenchStamped, "wanted/wrench_base", self._on_wrench, 10)
         self._measured_states = MeasuredStates(
-            self, model, self._state_age, self._on_state, self._input_diagnostics.report
+            self, model, self._max_age, self._on_state, self._input_diagnostics.report
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change_budget)
@@ -96,16 +96,16 @@ class EnergyGuardNode(ReportingNode):
         Raises:
             VmsPhError: an actuator that has failed does not exist.
         """
-        failed = self._failed_actuators.replace(",", " ").split()
-        actuators = self._robot.known_actuators() if self._base_actuated else None
+        failed_names = self._failed_actuators.replace(",", " ").split()
+        actuators = self._robot_parameters.known_actuators() if self._base_actuated else None
         if actuators is None:
-            if failed:
+            if failed_names:
                 raise ModelError(
                     f"failed_actuators: the base has no actuators that are known; set actuators; "
                     f"given: {self._failed_actuators!r}"
                 )
             return None, None
-        return actuators.allocation_without(failed), actuators.weights
+        return actuators.allocation_without(failed_names), actuators.weights
 
     def _on_torque(self, message: JointState) -> None:
         with self._input_diagnostics.refusing():
@@ -156,7 +156,7 @@ class EnergyGuardNode(ReportingNode):
         assert self._guard is not None
         certificate = self._guard.certificate
         header = self._frames.header(self._frames.inertial, stamp)
-        self._certificates.publish(to_certificate(header, certificate, guarded))
+        self._publisher.publish(to_certificate(header, certificate, guarded))
         self._health.report(
             WARN if guarded.status is Status.HOLDING or certificate.verdict != "kept" else OK,
             guarded.reason or "efforts pass unchanged",
@@ -183,11 +183,11 @@ class EnergyGuardNode(ReportingNode):
             response.message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW"
             return response
         if request.freezing != ChangeBudget.Request.KEEP:
-            frozen = request.freezing == ChangeBudget.Request.FREEZE
-            self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, frozen)])
-        changed = self._change_budget(float(request.energy))
+            is_frozen = request.freezing == ChangeBudget.Request.FREEZE
+            self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, is_frozen)])
+        change = self._change_budget(float(request.energy))
         response.success = True
-        response.message = f"changed by {changed:.6g} J; the level is {self._guard.level:.6g} J"
+        response.message = f"changed by {change:.6g} J; the level is {self._guard.level:.6g} J"
         return response
 
     def _change_budget(self, energy: float) -> float:

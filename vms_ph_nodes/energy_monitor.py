@@ -32,7 +32,7 @@ class LiveIdentifier:
     ends with the process.
 
     Attributes:
-        disabled: why nothing is identified now, or empty.
+        disabled_reason: why nothing is identified now, or empty.
         result: what is believed, with the stamp in ns of the last motion that was used; None while
             too little has moved.
     """
@@ -43,7 +43,7 @@ class LiveIdentifier:
         self._period: float = declare(node, "identify.period")
         self._memory_time: float = declare(node, "identify.memory")
         self._frame: str = declare(node, "identify.payload_frame")
-        self.disabled = "" if self._enabled else "switched off by identify.enabled"
+        self.disabled_reason = "" if self._enabled else "switched off by identify.enabled"
         self.result: tuple[int, LiveResult] | None = None
         self.frame = ""
         self._estimator: LiveIdentification | None = None
@@ -57,7 +57,7 @@ class LiveIdentifier:
         try:
             self._estimator = LiveIdentification(model, self._frame or None, self._memory_time)
         except VmsPhError as error:
-            self.disabled = str(error)
+            self.disabled_reason = str(error)
             return
         self._model, self.frame = model, self._estimator.frame
         threading.Thread(target=self._run, name="identification", daemon=True).start()
@@ -66,8 +66,8 @@ class LiveIdentifier:
         """Keep a motion."""
         if self._estimator is None:
             return
-        self.disabled = self._unknown_work(motion)
-        if self.disabled:
+        self.disabled_reason = self._unknown_work(motion)
+        if self.disabled_reason:
             return
         stamp = from_stamp(motion.stamp)
         if self._first_stamp is None:
@@ -122,10 +122,10 @@ class EnergyMonitor(MotionNode):
         super().__init__("energy_monitor")
         self._has_friction: bool = declare(self, "joint_friction")
         self._unaccounted_tolerance: float = declare(self, "unaccounted_tolerance")
-        self._energies = self.create_publisher(Energy, "vms_ph/energy", 10)
-        self._momenta = self.create_publisher(Momentum, "vms_ph/momentum", 10)
-        self._powers = self.create_publisher(Power, "vms_ph/power", 10)
-        self._identifications = self.create_publisher(Identification, "vms_ph/identification", 10)
+        self._energy_publisher = self.create_publisher(Energy, "vms_ph/energy", 10)
+        self._momentum_publisher = self.create_publisher(Momentum, "vms_ph/momentum", 10)
+        self._power_publisher = self.create_publisher(Power, "vms_ph/power", 10)
+        self._result_publisher = self.create_publisher(Identification, "vms_ph/identification", 10)
         self._identifier = LiveIdentifier(self)
         self._published_stamp = 0
         self.watch()
@@ -149,20 +149,20 @@ class EnergyMonitor(MotionNode):
         frames = self._frames
         header = frames.header(frames.inertial, motion.stamp)
         energy = to_energy(header, motion.d, self._task)
-        self._energies.publish(energy)
-        self._momenta.publish(to_momentum(header, frames.prefix + frames.root, motion.d))
+        self._energy_publisher.publish(energy)
+        self._momentum_publisher.publish(to_momentum(header, frames.prefix + frames.root, motion.d))
         self._identifier.add(motion)
         if motion.missing_efforts:
             self._audit = EnergyAudit()
             message = f"{motion.missing_efforts}; powers and their balance are unknown"
             self._health.report(WARN, message, self._identification_values())
             return
-        ports, time = motion.ports(self._friction_model), from_stamp(motion.stamp)
-        power, dissipated = ports.supplied(motion.d), ports.dissipated(motion.d)
-        sample = EnergySample(time, energy.total, power, dissipated, motion.port_energies)
+        ports, stamp = motion.ports(self._friction_model), from_stamp(motion.stamp)
+        power, dissipated_power = ports.supplied(motion.d), ports.dissipated(motion.d)
+        sample = EnergySample(stamp, energy.total, power, dissipated_power, motion.port_energies)
         self._audit.add(sample)
         exchange = self._task_exchange.at(motion.d)
-        self._powers.publish(to_power(header, sample, self._audit, exchange))
+        self._power_publisher.publish(to_power(header, sample, self._audit, exchange))
         self._publish_identification()
         self._report()
 
@@ -172,10 +172,10 @@ class EnergyMonitor(MotionNode):
             return
         self._published_stamp = result[0]
         header = self._frames.header(self._identifier.frame, to_stamp(result[0]))
-        self._identifications.publish(to_identification(header, self._joint_names, result[1]))
+        self._result_publisher.publish(to_identification(header, self._joint_names, result[1]))
 
     def _identification_values(self) -> dict[str, str]:
-        return diagnostic_values(self._identifier.disabled, self._identifier.result)
+        return diagnostic_values(self._identifier.disabled_reason, self._identifier.result)
 
     def _report(self) -> None:
         audit = self._audit

@@ -41,36 +41,36 @@ class ForceObserver(MotionNode):
 
     def __init__(self) -> None:
         super().__init__("force_observer")
-        names = [item.name for item in fields(NoiseModel)]
+        noise_names = [noise_field.name for noise_field in fields(NoiseModel)]
         self._noise = NoiseModel(
-            **{n: declare(self, n if n.endswith("_error") else f"{n}_noise") for n in names}
+            **{n: declare(self, n if n.endswith("_error") else f"{n}_noise") for n in noise_names}
         )
-        self._decoupled: bool = declare(self, "decoupled")
+        self._is_decoupled: bool = declare(self, "decoupled")
         self._has_friction: bool = declare(self, "joint_friction")
         self._bandwidth: float = declare(self, "bandwidth")
-        self._false_alarms: float = declare(self, "false_alarms")
+        self._false_alarm_rate: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
         """Set up for a robot."""
         friction = Friction.of(model) if self._has_friction else None
-        coordinates = "decoupled" if self._decoupled else "standard"
+        coordinates = "decoupled" if self._is_decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
         self._momentum_observer = MomentumObserver(model, self._bandwidth)
         self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
-        self._detector = ContactDetector(self._balance, self._false_alarms)
+        self._detector = ContactDetector(self._balance, self._false_alarm_rate)
         # Its regressor is that of the standard coordinates.
         self._payload_balance = ImpulseBalance(model, self._noise, "standard", friction)
         self._payload_observer = PayloadObserver(self._payload_balance)
-        names = ["vms_ph/estimated_wrench"]
-        names += ["vms_ph/estimated_wrench_base"] if model.b else []
-        self._wrenches = [
-            self.create_publisher(WrenchStamped, name + suffix, 10)
-            for name in names
+        wrench_topics = ["vms_ph/estimated_wrench"]
+        wrench_topics += ["vms_ph/estimated_wrench_base"] if model.b else []
+        self._wrench_publishers = [
+            self.create_publisher(WrenchStamped, topic + suffix, 10)
+            for topic in wrench_topics
             for suffix in ("", "_deviation")
         ]
-        self._contacts = self.create_publisher(Contact, "vms_ph/contact", 10)
+        self._contact_publisher = self.create_publisher(Contact, "vms_ph/contact", 10)
         self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)
         self._last_effort: tuple[int, Array] | None = None
         self._contact_count = 0
@@ -84,25 +84,25 @@ class ForceObserver(MotionNode):
             return
         model = self._model
         base_wrench = np.zeros(model.b) if motion.wrench_base is None else motion.wrench_base
-        now, effort = from_stamp(motion.stamp), np.concatenate([base_wrench, motion.torque])
-        last_effort, self._last_effort = self._last_effort, (now, effort)
+        stamp, effort = from_stamp(motion.stamp), np.concatenate([base_wrench, motion.torque])
+        last_effort, self._last_effort = self._last_effort, (stamp, effort)
         state = RobotState(motion.d.q, motion.d.v)
-        dt = 0.0 if last_effort is None else (now - last_effort[0]) / NANOSECONDS
+        dt = 0.0 if last_effort is None else (stamp - last_effort[0]) / NANOSECONDS
         mean_effort = effort if last_effort is None else 0.5 * (last_effort[1] + effort)
         if dt < 0.0:
             self._restart()
         # The first state begins with any time step that is one.
-        step = dt if dt > 0.0 else 1e-3
-        impulse = self._balance.add(state, mean_effort, step)
-        standard_impulse = self._payload_balance.add(state, mean_effort, step)
+        time_step = dt if dt > 0.0 else 1e-3
+        impulse = self._balance.add(state, mean_effort, time_step)
+        standard_impulse = self._payload_balance.add(state, mean_effort, time_step)
         if impulse is None or standard_impulse is None:
             return
         estimate = self._map.estimate(self._momentum_observer.add(impulse))
         contact = self._detector.add(impulse)
         self._publish_wrenches(motion, estimate)
-        tool = self._frames.header(self._frames.end_effector, motion.stamp)
-        self._contacts.publish(to_contact(tool, model, contact))
-        self._payloads.publish(to_payload(tool, self._payload_observer.add(standard_impulse)))
+        header = self._frames.header(self._frames.end_effector, motion.stamp)
+        self._contact_publisher.publish(to_contact(header, model, contact))
+        self._payloads.publish(to_payload(header, self._payload_observer.add(standard_impulse)))
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:
@@ -116,7 +116,7 @@ class ForceObserver(MotionNode):
         wrenches = [(tool_header, estimate.end_effector), (tool_header, estimate.deviation)]
         if self._model.b:
             wrenches += [(base, estimate.base), (base, np.sqrt(np.diag(estimate.covariance_base)))]
-        for publisher, (header, wrench) in zip(self._wrenches, wrenches, strict=True):
+        for publisher, (header, wrench) in zip(self._wrench_publishers, wrenches, strict=True):
             publisher.publish(to_wrench_base(header, wrench))
 
     def _report(self, contact: ContactReport, without_base_wrench: bool) -> None:

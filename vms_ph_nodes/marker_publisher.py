@@ -112,8 +112,8 @@ def _label(header: Header, bar: Bar, size: float) -> Marker:
 
 def _marker(header: Header, name: str, kind: int, colour: Rgba, action: int = Marker.ADD) -> Marker:
     r, g, b, a = colour
-    tint = ColorRGBA(r=r, g=g, b=b, a=a)
-    return Marker(header=header, ns=name, type=kind, action=action, color=tint)
+    colour_message = ColorRGBA(r=r, g=g, b=b, a=a)
+    return Marker(header=header, ns=name, type=kind, action=action, color=colour_message)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ _MARKER_NAME = "reference"
 
 # Quaternions (w, x, y, z) that turn the x axis of a control into each axis of the marker.
 _SQRT_HALF = 0.5**0.5
-_AXES = {
+_AXIS_QUATERNIONS = {
     "x": (_SQRT_HALF, _SQRT_HALF, 0.0, 0.0),
     "y": (_SQRT_HALF, 0.0, 0.0, _SQRT_HALF),
     "z": (_SQRT_HALF, 0.0, _SQRT_HALF, 0.0),
@@ -70,10 +70,10 @@ class ReferenceMarker(MotionNode):
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Put the marker where the robot is, at the first state and after a jump back in time."""
-        stamp, last = from_stamp(motion.stamp), self._last_stamp
+        stamp, last_stamp = from_stamp(motion.stamp), self._last_stamp
         self._last_stamp = stamp
         self._health.report(OK, "running")
-        if 0 <= last <= stamp:
+        if 0 <= last_stamp <= stamp:
             return
         frame = self._frames.root if self._model.b else self._frames.end_effector
         self._server.insert(
@@ -104,14 +104,14 @@ class ReferenceMarker(MotionNode):
 
     def _axis_controls(self) -> list[Any]:
         control = self._marker_messages.InteractiveMarkerControl
-        planar = self._model.base == "planar"
+        is_planar = self._model.base == "planar"
         controls = []
-        for axis, (w, x, y, z) in _AXES.items():
+        for axis, (w, x, y, z) in _AXIS_QUATERNIONS.items():
             for verb, mode, in_plane in (
                 ("move", control.MOVE_AXIS, axis != "z"),
                 ("turn", control.ROTATE_AXIS, axis == "z"),
             ):
-                if in_plane or not planar:
+                if in_plane or not is_planar:
                     handle = control(name=f"{verb} {axis}", interaction_mode=mode)
                     handle.orientation = Quaternion(w=w, x=x, y=y, z=z)
                     controls.append(handle)

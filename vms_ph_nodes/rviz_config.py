@@ -47,11 +47,11 @@ def shown_box(model: VMSModel, q: Array) -> Array:
     """Return the smallest and largest coordinates (2,3), m, of links, handle and energy bars."""
     d = model.evaluate(q, np.zeros(model.nv))
     points = [d.placement(name)[:3, 3] for name in model.link_names]
-    root, size, upright = points[0], reach(model), up_axes(model.gravity)
+    root_position, size, up_rotation = points[0], reach(model), up_axes(model.gravity)
     for offset in bar_offsets(model, size):
         for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR_HEIGHT)):
-            points.append(root + offset + size * upright @ np.array([x, y, z]))
-    handle = root if model.b else d.placement(model.end_effector)[:3, 3]
+            points.append(root_position + offset + size * up_rotation @ np.array([x, y, z]))
+    handle = root_position if model.b else d.placement(model.end_effector)[:3, 3]
     points += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
     return np.array([np.min(points, axis=0), np.max(points, axis=0)])
 
@@ -62,33 +62,33 @@ def fit(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
     The direction from which the camera looks stays as it is.
     """
     box = shown_box(model, q)
-    size = float(np.linalg.norm(box[1] - box[0]))
+    diagonal = float(np.linalg.norm(box[1] - box[0]))
     manager = content["Visualization Manager"]
     view = manager["Views"]["Current"]
     if "Distance" in view:
         # The ball around the box touches the edges of the view.
-        view["Distance"] = round(0.5 * size / _HALF_ANGLE_SINE, 3)
+        view["Distance"] = round(0.5 * diagonal / _HALF_ANGLE_SINE, 3)
         focus = box.mean(axis=0).round(3).tolist()
         view["Focal Point"] = dict(zip("XYZ", focus, strict=True))
     if "Scale" in view:
-        view["Scale"] = round(_VIEW_PIXELS / size, 1)
+        view["Scale"] = round(_VIEW_PIXELS / diagonal, 1)
     for display in manager["Displays"]:
         if display["Class"].endswith("/Grid"):
-            display["Cell Size"] = float(2.0 ** np.round(np.log2(size / 12.0)))
+            display["Cell Size"] = float(2.0 ** np.round(np.log2(diagonal / 12.0)))
     return content
 
 
 def set_names(content: dict[str, Any], prefix: str, namespace: str) -> dict[str, Any]:
     """Return a configuration for a robot with a frame prefix and a namespace."""
-    prefix_of_topics = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+    topic_prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
     for display in content["Visualization Manager"]["Displays"]:
         if "TF Prefix" in display:
             # RViz puts a slash between the prefix and the frame.
             display["TF Prefix"] = prefix.removesuffix("/")
         for key in filter(display.__contains__, _TOPIC_KEYS):
-            display[key]["Value"] = prefix_of_topics + display[key]["Value"]
+            display[key]["Value"] = topic_prefix + display[key]["Value"]
         if _MARKERS_KEY in display:
-            display[_MARKERS_KEY] = prefix_of_topics + display[_MARKERS_KEY]
+            display[_MARKERS_KEY] = topic_prefix + display[_MARKERS_KEY]
     return content
 
 
@@ -111,8 +111,8 @@ def main() -> None:
         print(f"RViz shows {options.template} as it is: {error}", file=sys.stderr)
         print(options.template, end="")
         return
-    label = (
+    file_stem = (
         "_".join(filter(str.isidentifier, [options.namespace.strip("/"), model.name])) or "robot"
     )
-    file = write_user_file(f"{label}.rviz", yaml.safe_dump(content, sort_keys=False))
+    file = write_user_file(f"{file_stem}.rviz", yaml.safe_dump(content, sort_keys=False))
     print(file, end="")  # a launch file takes the output as it is

@@ -32,16 +32,16 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
     from vms_ph_dynamics.simulation.contact import Scene
     from vms_ph_dynamics.simulation.contact.mujoco_engine import mjcf_text
 
-    file = scenes.load(scene) if scene else None
+    scene_file = scenes.load(scene) if scene else None
     settings = RobotSettings(robot)
-    if file is not None and file.task is not None and file.task.robot == robot:
-        words = (f"{name}={value!r}" for name, value in file.task.initial_positions.items())
-        settings = settings.updated({"initial_positions": " ".join(words)})
+    if scene_file is not None and scene_file.task is not None and scene_file.task.robot == robot:
+        texts = (f"{name}={value!r}" for name, value in scene_file.task.initial_positions.items())
+        settings = settings.updated({"initial_positions": " ".join(texts)})
     description = settings.description()
     model = settings.model(description)
     home = settings.initial_configuration(model)
-    surroundings = Scene() if file is None else file.scene
-    shapes = robot_shapes(model, description) if file is not None else []
+    surroundings = Scene() if scene_file is None else scene_file.scene
+    shapes = robot_shapes(model, description) if scene_file is not None else []
     return mjcf_text(model, home, step, surroundings, shapes=shapes)
 
 

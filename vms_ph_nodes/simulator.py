@@ -56,19 +56,19 @@ class Simulator(ManagedNode):
 
     def __init__(self) -> None:
         super().__init__("simulator")
-        robot = RobotParameters(self, default="panda")
+        robot_parameters = RobotParameters(self, default="panda")
         self.step: float = declare(self, "step")
         self.rate: float = declare(self, "rate")
         self._speed: float = declare(self, "real_time_factor")
-        self._engine = Engine(self, robot)
-        description = robot.description()
-        self.model: VMSModel = robot.model(description)
+        self._engine = Engine(self, robot_parameters)
+        description = robot_parameters.description()
+        self.model: VMSModel = robot_parameters.model(description)
         self._home = self._engine.initial_configuration(self.model, description)
-        self._has_floor: bool = declare(self, "floor", robot.settings.on_floor())
+        self._has_floor: bool = declare(self, "floor", robot_parameters.settings.on_floor())
         self._engine.check_floor(self._has_floor)
         # The legs are those of a wing.
         self._leg: Any = None
-        if self._has_floor or robot.settings.on_floor():
+        if self._has_floor or robot_parameters.settings.on_floor():
             self._leg = hook("hopping", "nodes.leg_simulation", user="floor:=true").LegParameters(
                 self, self._has_floor
             )
@@ -81,7 +81,7 @@ class Simulator(ManagedNode):
 
         self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_RECENT
         self._failure, self._remaining_steps = "", 0
-        self._step_result: Future | None = None
+        self._step_outcome: Future | None = None
         self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         frames = Frames.of(self.model, declare(self, "frame_prefix"))
         self._topics = RobotPublishers(self, self.model, frames, description)
@@ -94,10 +94,10 @@ class Simulator(ManagedNode):
         if self._engine.is_ephs or self._engine.actuators is not None:
             self._exergy = ExergyPublisher(self)
         self._actuator_topic = ActuatorPublisher(self, self.simulation)
-        self._external = ExternalEfforts(self, self.model, frames)
-        self._brake = Brake(self.model, robot.allocation())
+        self._efforts = ExternalEfforts(self, self.model, frames)
+        self._brake = Brake(self.model, robot_parameters.allocation())
         self._has_brake: bool = declare(self, "brakes") and not self._has_floor
-        self._on_wheels = bool(robot.settings.wheels)
+        self._on_wheels = bool(robot_parameters.settings.wheels)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if self._engine.payload is not None:
@@ -176,9 +176,9 @@ class Simulator(ManagedNode):
             dropped = due_ticks - max_ticks
             self._dropped_ticks += dropped
             self._drop_time = self._steady.now().nanoseconds
-            lost = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
-            self._steady_start += lost
-            self._stamp_origin += lost if self._follows_wall_time else 0
+            lost_ns = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
+            self._steady_start += lost_ns
+            self._stamp_origin += lost_ns if self._follows_wall_time else 0
             due_ticks = max_ticks
         deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_TIME
         for _ in range(due_ticks):
@@ -202,9 +202,9 @@ class Simulator(ManagedNode):
 
     def _integrate(self, steps: int) -> None:
         simulation = self.simulation
-        external = self._external.efforts(simulation.time + steps * self.step)
-        if self._has_brake and not self._external.is_commanded:
-            sample, base = self._sample(), self._external.drives_base and not self._on_wheels
+        external = self._efforts.efforts(simulation.time + steps * self.step)
+        if self._has_brake and not self._efforts.is_commanded:
+            sample, base = self._sample(), self._efforts.drives_base and not self._on_wheels
             external = self._brake.efforts(sample.q, sample.v, steps * self.step, external, base)
             if not simulation.steps:  # from the first step on
                 simulation.apply(external)
@@ -242,7 +242,7 @@ class Simulator(ManagedNode):
         """Begin anew: at the start, at rest, without the efforts received so far."""
         self._finish_steps("the simulation was reset")
         last_stamp = self._stamp_origin + round(self.simulation.time * NANOSECONDS)
-        self._external.forget()
+        self._efforts.forget()
         if self._controller is not None:
             self._controller.restart()
         self._grasp_topics.restart(self.simulation)
@@ -267,10 +267,10 @@ class Simulator(ManagedNode):
             self._controller.publish_record(stamp)
 
     def _resume_time(self) -> None:
-        now, simulated = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
-        self._steady_start = now - round(simulated / self._speed)
+        now, sim_time = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
+        self._steady_start = now - round(sim_time / self._speed)
         if self._follows_wall_time:
-            self._stamp_origin = max(self._stamp_origin, self._system.now().nanoseconds - simulated)
+            self._stamp_origin = max(self._stamp_origin, self._system.now().nanoseconds - sim_time)
         self._tick_count = self.simulation.steps // self._steps_per_tick
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -328,7 +328,7 @@ class Simulator(ManagedNode):
         if not refusal:
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
             self._remaining_steps = request.steps
-            self._step_result = future = Future()
+            self._step_outcome = future = Future()
             self._take_steps()
             refusal = str(await future)
             response.success = not refusal
@@ -362,8 +362,8 @@ class Simulator(ManagedNode):
 
     def _finish_steps(self, reason: str) -> None:
         """Answer the request for steps; ``reason`` it ends early is empty if all were taken."""
-        self._remaining_steps, future = 0, self._step_result
-        self._step_result = None
+        self._remaining_steps, future = 0, self._step_outcome
+        self._step_outcome = None
         if future is not None:
             future.set_result(reason and f"ended at {self.simulation.time:.6g} s: {reason}")
 

@@ -80,9 +80,9 @@ class TaskRunner(ReportingNode):
         launched = settings.updated(arguments)
         if launched != settings:
             settings, model = launched, launched.model(launched.description())
-        kind = arguments.get("controller") or task.controller
+        law_name = arguments.get("controller") or task.controller
         form = settings.wheel_form(model)
-        law = make_controller(kind, model, settings.allocation(), task.base_actuated, form)
+        law = make_controller(law_name, model, settings.allocation(), task.base_actuated, form)
         self._leads_both = law.LEADS_BASE_AND_TOOL
         self._model, self._is_simulated = model, bool(simulator)
         self._home = settings.initial_configuration(model)
@@ -95,15 +95,15 @@ class TaskRunner(ReportingNode):
         kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
         reference_kinds = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
         self._references = ReferencePublishers(self, controller, model, frames, reference_kinds)
-        self._progress = self.create_publisher(TaskProgress, "vms_ph/task", 10)
+        self._progress_publisher = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health.declare_robot(model)
         self._last_state_time = self._steady.now().nanoseconds
         self._stage, self._end_time = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
         self._resets, self._resets_before, self._resets_in_task = -1, -1, None
         if self._is_simulated:
-            self._pause = self.create_client(SetBool, f"{simulator}/pause")
-            self._reset = self.create_client(Trigger, f"{simulator}/reset")
+            self._pause_client = self.create_client(SetBool, f"{simulator}/pause")
+            self._reset_client = self.create_client(Trigger, f"{simulator}/reset")
         self._listener = MotionListener(
             self,
             model,
@@ -145,19 +145,19 @@ class TaskRunner(ReportingNode):
         if not self._is_simulated:
             self._begin()
             return
-        if not (self._pause.service_is_ready() and self._reset.service_is_ready()):
+        if not (self._pause_client.service_is_ready() and self._reset_client.service_is_ready()):
             self._health.report(WARN, "waits for the services of the simulator")
             return
         self._stage = "starting"
         self.executor.create_task(self._start_simulation)
 
     async def _start_simulation(self) -> None:
-        await self._pause.call_async(SetBool.Request(data=True))
+        await self._pause_client.call_async(SetBool.Request(data=True))
         # A state of the new run may arrive before the answer.
         self._resets_before = self._resets
-        await self._reset.call_async(Trigger.Request())
+        await self._reset_client.call_async(Trigger.Request())
         self._begin()
-        await self._pause.call_async(SetBool.Request(data=False))
+        await self._pause_client.call_async(SetBool.Request(data=False))
 
     def _begin(self) -> None:
         """Begin at the start."""
@@ -222,18 +222,18 @@ class TaskRunner(ReportingNode):
         self._last_report_time = time
         goals = self._score.goals()
         message = self._progress_message(motion.stamp, time, goals)
-        self._progress.publish(message)
+        self._progress_publisher.publish(message)
         missed = [
             name
             for name, judged in zip(message.goals, message.judged, strict=True)
             if not goals[name]["met"] and (judged or message.ended)
         ]
-        progress = (
+        progress_text = (
             f"{time:.1f} of {self._duration:g} s" if not message.ended else f"ended at {time:.1f} s"
         )
-        progress += f"; not met: {', '.join(missed)}" if missed else ""
+        progress_text += f"; not met: {', '.join(missed)}" if missed else ""
         values = {name: goal["obtained"] for name, goal in goals.items()}
-        self._health.report(WARN if missed else OK, progress, values)
+        self._health.report(WARN if missed else OK, progress_text, values)
         if message.ended:
             self._report_verdict(time, goals, message.met)
 
@@ -263,7 +263,7 @@ class TaskRunner(ReportingNode):
         self._end_time = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._is_simulated:
-            self._pause.call_async(SetBool.Request(data=True))
+            self._pause_client.call_async(SetBool.Request(data=True))
         log = self.get_logger().info if met else self.get_logger().warning
         failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
         verdict = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"

@@ -91,9 +91,9 @@ def parameters(
     Raises:
         OptionError: the law has not all gains of the task.
     """
-    missing = [name for name in task.gains if not hasattr(law.gains, name)]
-    if missing:
-        raise OptionError(f"{task.controller} has no gains {', '.join(sorted(missing))}")
+    missing_gains = [name for name in task.gains if not hasattr(law.gains, name)]
+    if missing_gains:
+        raise OptionError(f"{task.controller} has no gains {', '.join(sorted(missing_gains))}")
     simulator: dict[str, Any] = {
         "step": float(task.step),
         "joint_friction": task.joint_friction,
@@ -153,12 +153,12 @@ def arguments(name: str) -> dict[str, str]:
     label = Path(task.name).stem
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
-    view = "hopper" if is_of_leg else "moving" if model.b else "fixed"
-    launch_arguments = {item: getattr(settings, item, "") for item in ARGUMENTS}
+    view_name = "hopper" if is_of_leg else "moving" if model.b else "fixed"
+    launch_arguments = {argument: getattr(settings, argument, "") for argument in ARGUMENTS}
     return launch_arguments | {
         "config": str(file),
         "fixed_frame": "odom" if model.b else model.link_names[0],
-        "rviz_config": str(share_directory() / f"rviz/{view}.rviz"),
+        "rviz_config": str(share_directory() / f"rviz/{view_name}.rviz"),
     }
 
 

@@ -71,9 +71,9 @@ class WebViewer(ReportingNode):
         self._robot = RobotParameters(self)
         port: int = declare(self, "port")
         self._robot_name = ""
-        origins: str = declare(self, "allowed_origins")
+        allowed_origins: str = declare(self, "allowed_origins")
         token = page_token(declare(self, "token"))
-        self._server = serve_page(port, origins, self._title, token)
+        self._server = serve_page(port, allowed_origins, self._title, token)
         self._commands = None if declare(self, "view_only") else Commands(self)
         self._recording = Recording(Path(declare(self, "recordings")))
         self._picture_count = 0
@@ -92,7 +92,7 @@ class WebViewer(ReportingNode):
         self.create_timer(1.0 / _POSES_HZ, self._draw_robot)
         self.create_timer(1.0 / _PICTURES_HZ, self._draw_pictures)
         # Not in the log of the node, which is a topic, and a file that others may read.
-        print(f"web page at {page_address(port, token, origins)}", flush=True)
+        print(f"web page at {page_address(port, token, allowed_origins)}", flush=True)
 
     def destroy_node(self) -> None:
         """End the recording and the page, then the node."""
@@ -102,7 +102,7 @@ class WebViewer(ReportingNode):
 
     def _build_page(self) -> None:
         server = self._server
-        self._world = WorldView(server)
+        self._view = WorldView(server)
         self._surroundings = Surroundings(server)
         self._overview = Overview(server, self._law_split)
         tabs = server.gui.add_tab_group()
@@ -166,21 +166,21 @@ class WebViewer(ReportingNode):
         self._health.declare_robot(model)
         self._surroundings.begin()
         scene = self._scene = RobotScene(self._server, model, message.data)
-        bundled = self._robot.robot in robots.names()
-        self._robot_name = self._robot.robot if bundled else robots.known_as(model.name)
+        is_bundled = self._robot.robot in robots.names()
+        self._robot_name = self._robot.robot if is_bundled else robots.known_as(model.name)
         self._view_tab.show(scene)
         self._overview.set_robot(model, self._robot_name)
         self._server.gui.set_panel_label(f"vms_ph: {self._robot_name}")
-        start = self._robot.initial_configuration(model)
-        root_position = scene.root_position(start)
-        self._world.look(viewpoint(model, scene.box(start)), root_position)
+        home = self._robot.initial_configuration(model)
+        root_position = scene.root_position(home)
+        self._view.look(viewpoint(model, scene.box(home)), root_position)
         self._root_position = tuple(root_position.tolist())
         if self._commands is not None:
             if self._controls is not None:
                 self._controls.remove()
             panel = Panel(self._server, self._control_tab, self._commands, model)
-            self._controls = Controls(panel, self._robot, self._target_pose, self._recording, start)
-            self._spring = PointerSpring(self._server, model, scene, self._commands, self._world)
+            self._controls = Controls(panel, self._robot, self._target_pose, self._recording, home)
+            self._spring = PointerSpring(self._server, model, scene, self._commands, self._view)
             self._overview.show_hint()
         for missing in scene.missing:
             self.get_logger().warning(f"cannot be drawn: {missing}")
@@ -192,11 +192,11 @@ class WebViewer(ReportingNode):
         return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
 
     def _on_transforms(self, message: TFMessage) -> None:
-        for item in message.transforms:
-            p, r = item.transform.translation, item.transform.rotation
+        for transform in message.transforms:
+            p, r = transform.transform.translation, transform.transform.rotation
             position, quaternion = (p.x, p.y, p.z), (r.w, r.x, r.y, r.z)
             if in_range(np.array([*position, *quaternion])) and len(self._poses) < _MAX_POSES:
-                self._poses[item.child_frame_id] = position, quaternion
+                self._poses[transform.child_frame_id] = position, quaternion
 
     def _on_markers(self, message: MarkerArray) -> None:
         self._markers = message
@@ -216,7 +216,7 @@ class WebViewer(ReportingNode):
 
     def _draw_robot(self) -> None:
         if self._commands is not None:
-            self._commands.work()
+            self._commands.send_pending()
         has_clients = bool(self._server.get_clients())
         self._update_subscriptions(has_clients)
         if self._scene is None or not has_clients:
@@ -229,7 +229,7 @@ class WebViewer(ReportingNode):
         poses, self._poses = self._poses, {}
         self._root_position = poses.get(scene.root, (self._root_position,))[0]
         with self._server.atomic():
-            self._world.follow(np.array(self._root_position))
+            self._view.follow(np.array(self._root_position))
             for link, pose in poses.items():
                 scene.set_link_pose(link, pose)
             self._surroundings.draw(scene)

@@ -38,7 +38,7 @@ class Bench:
         self.simulator, self.controller = make()
         self.page = Node("page")
         self.commands = Commands(self.page)
-        self.page.create_timer(1.0 / 30.0, self.commands.work)
+        self.page.create_timer(1.0 / 30.0, self.commands.send_pending)
         self.executor = SingleThreadedExecutor()
         for node in (self.simulator, self.controller, self.page):
             self.executor.add_node(node)
@@ -122,7 +122,7 @@ def test_a_pull_acts_while_it_is_held_and_ends_at_once(bench: Bench) -> None:
     simulation = bench.simulator.simulation
 
     def pulled() -> float:
-        acting = bench.simulator._external.efforts(simulation.time)
+        acting = bench.simulator._efforts.efforts(simulation.time)
         return float(acting.torque[0])
 
     bench.commands.pull(lambda: PullEfforts({"panda_joint1": 3.0}, None))

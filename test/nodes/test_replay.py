@@ -54,7 +54,7 @@ def made(bags: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def page(made: Any) -> Any:
-    made._playing.value, made._loop.value = False, True
+    made._play_checkbox.value, made._loop_checkbox.value = False, True
     made._open_run(next(iter(made._paths)))
     return made
 
@@ -104,28 +104,28 @@ def test_scrubbing_shows_the_recorded_pose(page: Any) -> None:
 
 
 def test_playing_goes_on_at_its_speed_and_begins_again_in_a_loop(page: Any) -> None:
-    page._playing.value, page._speed.value = True, "0.5"
+    page._play_checkbox.value, page._speed_choice.value = True, "0.5"
     page.step(1.0)
     assert page.time == pytest.approx(0.5)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
-    page._speed.value = "5"
+    page._speed_choice.value = "5"
     page.step(1.0)
     assert page.time == 0.0
-    page._loop.value = False
+    page._loop_checkbox.value = False
     page.step(1.0)
     assert page.time == pytest.approx(1.995)
-    assert not page._playing.value
+    assert not page._play_checkbox.value
 
 
 def test_a_second_run_is_a_ghost_at_the_same_time(page: Any) -> None:
     page._compare(next(name for name in page._paths if name.endswith("/b")))
     page._set_time(0.5)
     page.step(0.0)
-    assert _angle(page._ghost) == pytest.approx(np.sin(3.0 * 0.1), abs=1e-6)
+    assert _angle(page._ghost_scene) == pytest.approx(np.sin(3.0 * 0.1), abs=1e-6)
     assert _angle(page._scene) == pytest.approx(np.sin(1.5), abs=1e-6)
     assert "ghost" in page._head_html.content
     page._compare("none")
-    assert page._ghost is None
+    assert page._ghost_scene is None
     assert "ghost" not in page._head_html.content
 
 

@@ -242,7 +242,7 @@ def test_a_demo_begins_anew_again_and_again(
         while nodes[0].simulation.resets < 3:
             executor.spin_once(timeout_sec=0.1)
             assert time.monotonic() < end, "it does not begin anew"
-        pushes = nodes[0]._external._pushes
+        pushes = nodes[0]._efforts._pushes
         for node in (*nodes, runner):
             node.destroy_node()
     assert (pushes.force, pushes.first) == (60.0, 4.0)

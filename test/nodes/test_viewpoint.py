@@ -126,7 +126,7 @@ def test_dragging_a_link_acts_like_a_force_at_the_point_that_is_held(
         wrench = np.concatenate([local, np.cross([0.1, 0.02, -0.05], local)])
         expected = jacobian.T @ wrench
         torques = [found.torques.get(name, 0.0) for name in model.joint_names]
-        base = () if found.base is None else found.base
+        base = () if found.base_wrench is None else found.base_wrench
         np.testing.assert_allclose([*base, *torques], expected, atol=1e-6)
     scene.remove()
 

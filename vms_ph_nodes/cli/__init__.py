@@ -44,13 +44,13 @@ def main() -> None:
         sys.exit(_SIGINT_EXIT_CODE)
 
 
-def _check_encoding(words: list[str]) -> None:
+def _check_encoding(arguments: list[str]) -> None:
     """Raise an error if a word on the command line is not text: it could not even be printed."""
-    for word in words:
+    for argument in arguments:
         try:
-            word.encode("utf-8")
+            argument.encode("utf-8")
         except UnicodeEncodeError:
-            raise VmsPhError(f"the argument {word!r} is not text in UTF-8") from None
+            raise VmsPhError(f"the argument {argument!r} is not text in UTF-8") from None
 
 
 __all__ = ["main"]

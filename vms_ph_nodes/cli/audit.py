@@ -86,8 +86,8 @@ def audit(
         prior_estimate = None if prior is None else identification.read_prior(prior)
     topics, recorded_names = _parse_pairs(topic, "topic"), _parse_pairs(joint, "joint")
     with shown_progress() as progress:
-        read = partial(read_recording, columns=columns, topics=topics, progress=progress)
-        loaded_recording = read(recording)
+        read_file = partial(read_recording, columns=columns, topics=topics, progress=progress)
+        loaded_recording = read_file(recording)
         model, description = recorded_robot(loaded_recording, settings, warn)
         wrench_topics = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
@@ -106,12 +106,12 @@ def audit(
             result = audit_motion(motion, joint_friction, friction_name, progress)
             identified = None
             if kinds:
-                no_prior = "none" if "friction" in kinds else ""  # nothing is known of it then
+                unknown = "none" if "friction" in kinds else ""  # nothing is known of it then
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
                         return motion
-                    return RecordedMotion(read(path), model, options)
+                    return RecordedMotion(read_file(path), model, options)
 
                 reference_motions = [
                     identification.RecordedReference(path.stem, mass, read_motion(path), session)
@@ -122,7 +122,7 @@ def audit(
                     [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
-                    friction=None if friction in ("", "urdf", no_prior) else joint_friction,
+                    friction=None if friction in ("", "urdf", unknown) else joint_friction,
                     prior=prior_estimate,
                     load_friction=load_friction,
                     references=reference_motions,
@@ -150,9 +150,9 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
     from vms_ph_io.recordings.proposal import propose
 
     if recording.suffix.lower() not in (*ARRAY_SUFFIXES, *TEXT_SUFFIXES):
-        accepted = ", ".join((*TEXT_SUFFIXES, *ARRAY_SUFFIXES))
+        suffixes = ", ".join((*TEXT_SUFFIXES, *ARRAY_SUFFIXES))
         raise VmsPhError(
-            f"{recording.name} is no file of columns ({accepted}); a bag in SI units needs no "
+            f"{recording.name} is no file of columns ({suffixes}); a bag in SI units needs no "
             "column map: leave --propose out; any other first becomes a file of columns: vms-ph "
             f"bag export {recording} FILE.csv --topics /joint_states"
         )
@@ -163,7 +163,7 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
     path = (out or recording.parent) / f"{recording.stem}.map.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(proposal.text, encoding="utf-8")
-    questions = [item.question for item in proposal.evidence if item.question]
+    questions = [row.question for row in proposal.evidence if row.question]
     verdict = "sure" if proposal.is_sure else f"not sure: {'; '.join(questions)}"
     typer.echo(f"{verdict}\nwritten {path}; use it as --columns {shlex.quote(str(path))}", err=True)
 
@@ -195,8 +195,8 @@ def _chosen_friction(choice: str, model: Any) -> tuple[Any, str]:
 def _parse_pairs(texts: list[str] | None, option: str) -> dict[str, str]:
     pairs = {}
     for text in texts or ():
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
+        name, separator, value = text.partition("=")
+        if not (name and separator and value):
             raise VmsPhError(f"--{option} must have the form NAME=VALUE; given: '{text}'")
         pairs[name] = value
     return pairs
@@ -239,13 +239,13 @@ def plot(
     from vms_ph_io.audits.run_record import read_run
     from vms_ph_io.bag.metadata import bag_path
 
-    record = read_run(run)
+    run_record = read_run(run)
     bag = bag_path(run).resolve()
     # Bags that stand side by side have pictures of their own.
     prefix = "" if bag.name == "bag" else f"{bag.stem if bag.is_file() else bag.name}_"
-    file = bag.parent / f"{prefix}energy.png" if out == Path() else out
+    plot_file = bag.parent / f"{prefix}energy.png" if out == Path() else out
     try:
-        plot_run(record, file)
+        plot_run(run_record, plot_file)
     except (OSError, ValueError) as error:
-        raise VmsPhError(f"{file} cannot be written as a picture: {error}") from None
-    typer.echo(file)
+        raise VmsPhError(f"{plot_file} cannot be written as a picture: {error}") from None
+    typer.echo(plot_file)

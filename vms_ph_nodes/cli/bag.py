@@ -29,21 +29,21 @@ def info(bag: Path = _BAG) -> None:
     from vms_ph_io.bag import bag_info, present_topic, present_type
 
     stats = bag_info(bag)
-    truncated = f"truncated; `{command_name()} bag recover` makes a complete one"
-    state = "complete" if stats.is_complete else truncated
-    state = "being recorded" if stats.is_being_recorded else state
+    truncated_text = f"truncated; `{command_name()} bag recover` makes a complete one"
+    state_text = "complete" if stats.is_complete else truncated_text
+    state_text = "being recorded" if stats.is_being_recorded else state_text
     typer.echo(f"Files:    {', '.join(f.name for f in stats.files)} ({stats.size / 1e6:.2f} MB)")
-    typer.echo(f"State:    {state}")
+    typer.echo(f"State:    {state_text}")
     if stats.unreadable_bytes and not stats.is_being_recorded:
         typer.echo(f"          {stats.unreadable_bytes} bytes are unreadable")
     typer.echo(f"Duration: {stats.duration:.3f} s")
     typer.echo(f"Messages: {stats.message_count}")
     for topic in stats.topics:
         rate = "" if topic.rate is None else f" at {topic.rate:.1f} Hz"
-        name, kind = topic.topic.name, topic.topic.type
-        typer.echo(f"  {name} [{kind}]: {topic.message_count}{rate}")
-        present_name = f"{present_topic(name)} [{present_type(kind)}]"
-        if present_name != f"{name} [{kind}]":
+        name, type_name = topic.topic.name, topic.topic.type
+        typer.echo(f"  {name} [{type_name}]: {topic.message_count}{rate}")
+        present_name = f"{present_topic(name)} [{present_type(type_name)}]"
+        if present_name != f"{name} [{type_name}]":
             typer.echo(f"    an earlier name; played as {present_name}")
 
 
@@ -120,9 +120,9 @@ def export(
     columns, notes = read_fields(bag, topics or ())
     for topic in topics or ():
         if topic not in columns:
-            numeric = sorted(read_fields(bag, ())[0])
-            available, hint = ", ".join(numeric) or "none", did_you_mean(topic, numeric)
-            raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {available}")
+            numeric_names = sorted(read_fields(bag, ())[0])
+            listed, hint = ", ".join(numeric_names) or "none", did_you_mean(topic, numeric_names)
+            raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {listed}")
     for note in notes:
         typer.secho(note, fg=typer.colors.YELLOW, err=True)
     for file in write(columns, out):
@@ -146,7 +146,7 @@ def recover(
 
 
 _FRAME_RATE = 30.0
-_SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
+_RECORDING_SUFFIXES = (".mcap", ".db3", ".zstd", ".bag", ".csv", ".npz", ".mat")
 
 
 @app.command()
@@ -180,7 +180,7 @@ def view(
 
     settings = RobotSettings(robot, base)
 
-    def load(path: Path) -> RecordedRun:
+    def load_run(path: Path) -> RecordedRun:
         recording = read_recording(path)
         model, description = recorded_robot(recording, settings, warn)
         return RecordedRun(path, audit(recording, model), description)
@@ -191,8 +191,8 @@ def view(
     token = page_token(token)
     server = serve_page(port, allowed_origins, lambda: "replay – vms_ph", token)
     try:
-        compare = runs == paths and len(runs) == 2
-        replay = Replay(server, paths, load, compare, speed)
+        is_comparison = runs == paths and len(runs) == 2
+        replay = Replay(server, paths, load_run, is_comparison, speed)
         address = page_address(port, token, allowed_origins)
         print(f"web page at {address} ; press Ctrl-C to end", flush=True)
         last_time = time.monotonic()
@@ -228,7 +228,7 @@ def find_recordings(paths: list[Path]) -> list[Path]:
         if not found_recordings:
             raise VmsPhError(
                 f"{path} contains no recording: accepted are rosbag2 folders and files of kind "
-                f"{', '.join(_SUFFIXES)}"
+                f"{', '.join(_RECORDING_SUFFIXES)}"
             )
         recording_paths += sorted(found_recordings, key=lambda file: -file.stat().st_mtime)
     return list(dict.fromkeys(recording_paths))
@@ -237,4 +237,4 @@ def find_recordings(paths: list[Path]) -> list[Path]:
 def _is_recording(path: Path) -> bool:
     if path.is_dir():
         return (path / "metadata.yaml").is_file() or any(path.glob("*.mcap"))
-    return path.suffix.lower() in _SUFFIXES
+    return path.suffix.lower() in _RECORDING_SUFFIXES

@@ -56,8 +56,8 @@ def check(
         warnings.simplefilter("ignore", InertiaWarning)  # the findings say the same
         model = settings.model(xml)
     # At zero a mass matrix may be singular (a point mass on its joint), at home it is not.
-    at_home = model.evaluate(model.home, np.zeros(model.nv))
-    low, high = np.linalg.eigvalsh(at_home.M)[[0, -1]]
+    home_evaluation = model.evaluate(model.home, np.zeros(model.nv))
+    lowest, highest = np.linalg.eigvalsh(home_evaluation.M)[[0, -1]]
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
     base_reason = "" if bundled is not None else base_origin(model, base)
@@ -69,11 +69,11 @@ def check(
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
     typer.echo(f"  home          {home or 'every joint at zero'}{home and ', the others at zero'}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
-    definiteness = f"positive definite, condition {high / max(low, 1e-300):.3g}"
-    typer.echo(f"  mass matrix   {definiteness if low > 1e-12 * high else 'singular here'}")
+    definiteness = f"positive definite, condition {highest / max(lowest, 1e-300):.3g}"
+    typer.echo(f"  mass matrix   {definiteness if lowest > 1e-12 * highest else 'singular here'}")
     if findings.defects:
-        faulty = len(findings.defects) - len(model.repairs)
-        typer.echo(f"  inertias      {len(model.repairs)} repaired, {faulty} with defects as given")
+        faults = len(findings.defects) - len(model.repairs)
+        typer.echo(f"  inertias      {len(model.repairs)} repaired, {faults} with defects as given")
     for sentence in recommendations(model):
         typer.echo(f"  note: {sentence}")
     typer.echo("next:")
@@ -110,9 +110,9 @@ def new(
         typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
     for file in sorted(p for p in package.rglob("*") if p.is_file()):
         typer.echo(f"  {file}")
-    missing = "" if importlib.util.find_spec("pytest") else "; needs pytest"
+    note = "" if importlib.util.find_spec("pytest") else "; needs pytest"
     typer.echo("next:")
     typer.echo(
         f"  {command_name()} launch {package}/launch/{name}.launch.xml web:=true push_period:=5"
     )
-    typer.echo(f"  {python()} -m pytest {package}/test        # the law holds the robot{missing}")
+    typer.echo(f"  {python()} -m pytest {package}/test        # the law holds the robot{note}")

@@ -148,9 +148,9 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
     if _is_scene(name):
         from vms_ph_io.tasks.scene_run import run_scene
 
-        outcome, shortest = run_scene(name, seconds=seconds, controller=controller), 0.0
+        outcome, min_duration = run_scene(name, seconds=seconds, controller=controller), 0.0
     elif robot_tasks.is_of_leg(name):
-        outcome, shortest = _leg_outcome(name, seconds, controller)
+        outcome, min_duration = _leg_outcome(name, seconds, controller)
     elif name in robots.names() and name not in robot_tasks.names():
         tasks = [task for task, (_, robot) in robot_tasks.titles().items() if robot == name]
         raise OptionError(
@@ -167,8 +167,8 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
         task = robot_tasks.load(name, hint)
         # A demo shows the whole task; its shortest form is for tests.
         outcome = run_task(task, seconds=seconds or 60.0, controller=controller)
-        shortest = task.shortest
-    typer.echo(json.dumps(outcome, indent=2) if as_json else outcome_text(outcome, shortest))
+        min_duration = task.shortest
+    typer.echo(json.dumps(outcome, indent=2) if as_json else outcome_text(outcome, min_duration))
     if not outcome["met"]:
         raise typer.Exit(1)
 
@@ -209,16 +209,16 @@ def outcome_text(outcome: dict[str, Any], shortest_duration: float) -> str:
 
     lines += goal_lines(outcome["goals"], shortest_duration)
     if "port_energy" in outcome:
-        supplied = _energy_list(outcome["port_energy"])
-        lines.append(f"  energy supplied (J): {supplied}; dissipated {outcome['dissipated']:.4f}")
+        listed = _energies_text(outcome["port_energy"])
+        lines.append(f"  energy supplied (J): {listed}; dissipated {outcome['dissipated']:.4f}")
         lines.append(
             f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}"
         )
     else:
-        lines.append(f"  energy (J): {_energy_list(outcome['energy'])}")
+        lines.append(f"  energy (J): {_energies_text(outcome['energy'])}")
     return "\n".join(lines)
 
 
-def _energy_list(energies: dict[str, float]) -> str:
+def _energies_text(energies: dict[str, float]) -> str:
     # With equal digits after the point they add up by hand.
     return ", ".join(f"{name} {energy:.4f}" for name, energy in energies.items())

@@ -54,7 +54,7 @@ class Demo:
             port: int = arguments["port"]
             require_free_port(HOST, port, f"--port {port + 1}")
         page_token(arguments["token"])  # for the page, in the environment
-        self._prepare(arguments, folder)
+        self._prepare_run(arguments, folder)
 
     def run(self) -> int:
         """Run to the end, and a demo that is chosen on the page after it; return the exit code."""
@@ -67,13 +67,13 @@ class Demo:
         try:
             deadline = time.monotonic() + _DISCOVERY_TIME
             while time.monotonic() < deadline and not signals:
-                self._require_own_energy(0)
+                self._reject_other_robots(0)
                 time.sleep(0.05)
             exit_code = self._run(signals)
             while self._next_task and not signals:
                 count += 1
                 folder = first_folder.with_name(f"{first_folder.name}_{count}_{self._next_task}")
-                self._prepare({**self._arguments, "task": self._next_task}, folder)
+                self._prepare_run({**self._arguments, "task": self._next_task}, folder)
                 self._next_task = ""
                 exit_code = self._run(signals)
             return exit_code
@@ -81,7 +81,7 @@ class Demo:
             self._node.destroy_node()
             rclpy.try_shutdown()
 
-    def _prepare(self, arguments: Mapping[str, Any], folder: Path) -> None:
+    def _prepare_run(self, arguments: Mapping[str, Any], folder: Path) -> None:
         """Take what is run next, and check it: reading the launch file checks the settings."""
         self._arguments, self._folder, self._bag = arguments, folder, folder / "bag"
         robot = arguments.get("robot")
@@ -103,28 +103,28 @@ class Demo:
             self._next_task = message.data
 
     def _run(self, signals: list[int]) -> int:
-        start_time, log = time.monotonic(), self._folder / "log"
+        start_time, logs = time.monotonic(), self._folder / "log"
         launch_module = hook("embedded", "launch")
-        launcher = launch_module.Launcher(self._description, screen=typer.echo, log_folder=log)
+        launcher = launch_module.Launcher(self._description, screen=typer.echo, log_folder=logs)
         self._print_addresses()
         launcher.start()
         try:
-            received = self._watch(launcher, signals, start_time)
+            has_energy = self._wait_for_end(launcher, signals, start_time)
         finally:
-            code = launcher.stop("end of the demo") or 0
+            exit_code = launcher.stop("end of the demo") or 0
         for process in launcher.processes:
             if not process.clean:
                 _warn(f"{process.name} ended with exit code {process.exit_code}")
             elif process.starts > 1:
                 _warn(f"{process.name} was restarted {process.starts - 1} times")
-        if not received:
+        if not has_energy:
             _warn("no energy message was received; see the lines above")
             return 1
         if self._arguments["record"]:
             self._print_summary()
-        return code
+        return exit_code
 
-    def _require_own_energy(self, monitor_count: int) -> None:
+    def _reject_other_robots(self, monitor_count: int) -> None:
         """Raise an error where energies of others arrive too: the summary would mix them."""
         if self._node.count_publishers(_ENERGY_TOPIC) > monitor_count:
             domain = hook("embedded", "discovery").domain_id()
@@ -140,16 +140,16 @@ class Demo:
         typer.echo(f"topics    in another terminal: {command_name()} topic echo /vms_ph/energy")
         typer.echo(f'ROS 2     eval "$({command_name()} env)" in its terminal, with Cyclone DDS')
 
-    def _watch(self, launcher: Any, signals: list[int], start_time: float) -> bool:
+    def _wait_for_end(self, launcher: Any, signals: list[int], start_time: float) -> bool:
         """Wait until the end; return whether any energy message was received."""
         node = self._node
-        first_time: float | None = None
+        first_energy_time: float | None = None
 
         def on_energy(message: Energy) -> None:
-            nonlocal first_time
-            if first_time is None:
-                first_time = time.monotonic()
-                typer.echo(f"first energy message after {first_time - start_time:.2f} s")
+            nonlocal first_energy_time
+            if first_energy_time is None:
+                first_energy_time = time.monotonic()
+                typer.echo(f"first energy message after {first_energy_time - start_time:.2f} s")
                 node.destroy_subscription(subscription)
 
         monitors = [p for p in launcher.processes if p.name.startswith("energy_monitor")]
@@ -158,27 +158,27 @@ class Demo:
             while not (signals or self._next_task) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 # A monitor that was restarted may be counted twice.
-                self._require_own_energy(sum(p.starts for p in monitors))
+                self._reject_other_robots(sum(p.starts for p in monitors))
                 now = time.monotonic()
-                if first_time is None and now - start_time > _START_TIMEOUT:
+                if first_energy_time is None and now - start_time > _START_TIMEOUT:
                     break
-                if first_time is not None and 0.0 < self._seconds <= now - first_time:
+                if first_energy_time is not None and 0.0 < self._seconds <= now - first_energy_time:
                     break
         except ExternalShutdownException:
             pass
-        return first_time is not None
+        return first_energy_time is not None
 
     def _print_summary(self) -> None:
         from vms_ph_io.audits.plots import plot_run
 
         try:
-            run = read_run(self._bag)
+            run_record = read_run(self._bag)
         except VmsPhError as error:
             _warn(f"no summary: {error}")
             return
-        plot = self._folder / "energy.png"
-        plot_run(run, plot)
-        for line in (*report(run), f"bag       {self._bag}", f"plot      {plot}"):
+        plot_file = self._folder / "energy.png"
+        plot_run(run_record, plot_file)
+        for line in (*report(run_record), f"bag       {self._bag}", f"plot      {plot_file}"):
             typer.echo(line)
 
 

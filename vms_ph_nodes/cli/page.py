@@ -68,13 +68,13 @@ def page(
 
     def command_of(choice: Choice) -> list[str]:
         name, law, scene_name, demo = choice
-        launch = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
+        command = (sys.executable, "-c", "from vms_ph_nodes.cli import main; main()", "launch")
         if demo:
             token = arguments.get("token", "auto")
             page_arguments = ("web:=true", f"port:={port}", f"token:={token}")
-            return [*launch, "task", f"task:={demo}", *page_arguments]
+            return [*command, "task", f"task:={demo}", *page_arguments]
         return [
-            *launch,
+            *command,
             *([name] if name in robots.names() else ["robot", f"robot:={name}"]),
             *("web:=true", f"port:={port}", f"push_period:={push}"),
             *([f"controller:={law}"] if law else []),

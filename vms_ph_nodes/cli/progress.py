@@ -45,11 +45,11 @@ def native() -> None:
     typer.echo("Building the C++ core; the first build takes two to four minutes.")
     native_build.require_compiler()
     native_build.install_packages()
-    with shown_progress() as draw:
+    with shown_progress() as show_progress:
 
         def on_line(line: str) -> None:
-            if step := re.match(r"\[(\d+)/(\d+)\]", line):
-                draw(int(step[1]) / int(step[2]), "")
+            if step_match := re.match(r"\[(\d+)/(\d+)\]", line):
+                show_progress(int(step_match[1]) / int(step_match[2]), "")
 
         build_folder = native_build.build(targets=native_build.TARGETS, listener=on_line)
     typer.echo(f"vms_ph_native is installed in {native_build.install(build_folder)}")

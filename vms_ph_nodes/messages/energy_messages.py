@@ -53,7 +53,7 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
 
 def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange: Exchange) -> Power:
     """Return the port powers of a sample and the energy balance up to it."""
-    tools = _tool_values(audit.port_energy)
+    tools = _values_of_tools(audit.port_energy)
     return Power(
         header=header,
         **{port: sample.power[port] for port in PORTS},
@@ -74,7 +74,7 @@ def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange:
 
 def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
     """Return the energy that has crossed each port."""
-    tools = _tool_values(energies.supplied)
+    tools = _values_of_tools(energies.supplied)
     return PortEnergy(
         header=header,
         **{port: energies.supplied[port] for port in PORTS},
@@ -101,7 +101,7 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
     return PortEnergies(supplied, message.dissipated, message.resets)
 
 
-def _tool_values(value_by_port: Mapping[str, float]) -> dict[str, float]:
+def _values_of_tools(value_by_port: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in value_by_port.items() if name not in PORTS}
 
 

@@ -85,9 +85,9 @@ def to_identification(
         p, field = parameters.get(name), name.removeprefix("timing.")
         numbers |= {field + end: _or_nan(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
     for term in _FRICTION_TERMS:
-        terms = [parameters[f"friction.{joint}.{term}"] for joint in joints]
+        term_parameters = [parameters[f"friction.{joint}.{term}"] for joint in joints]
         for end, key in _SUFFIXES.items():
-            numbers[term + end] = [_or_nan(getattr(p, key)) for p in terms]
+            numbers[term + end] = [_or_nan(getattr(p, key)) for p in term_parameters]
     change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,

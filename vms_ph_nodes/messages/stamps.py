@@ -60,7 +60,7 @@ class StampPairing:
     def __init__(
         self, companions: tuple[str, ...], on_match: Callable[..., None], nearest: str = ""
     ) -> None:
-        self._on_match, self._nearest = on_match, nearest
+        self._on_match, self._nearest_companion = on_match, nearest
         self._primaries: deque[tuple[int, Any]] = deque()
         self._companions: dict[str, dict[int, Any]] = {name: {} for name in companions}
         self._latest = dict.fromkeys(companions, -1)
@@ -93,7 +93,7 @@ class StampPairing:
             matches = {name: pending.get(stamp) for name, pending in self._companions.items()}
             for name, pending in self._companions.items():
                 expired = sorted(s for s in pending if s <= stamp)
-                if name == self._nearest and pending:
+                if name == self._nearest_companion and pending:
                     matches[name] = pending[min(pending, key=lambda s: abs(s - stamp))]
                     del expired[-1:]  # which may be the nearest of the next one too
                 for stale_stamp in expired:
@@ -122,7 +122,7 @@ class StampGate:
 
     def __init__(self, max_age: float) -> None:
         """Accept differences between stamps and clock up to ``max_age`` (s); 0: any."""
-        self._age = round(max_age * NANOSECONDS)
+        self._max_age = round(max_age * NANOSECONDS)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
         self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
         self._consistent_count = 0
@@ -149,8 +149,8 @@ class StampGate:
         last_stamp, last_arrival = self._last or (stamp + 1, 0)
         # The first one; or the clock was set back, or had not begun, which reads as zero.
         if stamp < last_stamp and (now < last_arrival or not last_arrival):
-            difference = abs(now - stamp)
-            return f"is {_age_text(now - stamp)} the clock" if 0 < self._age < difference else ""
+            offset = abs(now - stamp)
+            return f"is {_age_text(now - stamp)} the clock" if 0 < self._max_age < offset else ""
         if stamp == last_stamp:
             return "repeats the last stamp"
         if stamp < last_stamp:
@@ -164,11 +164,11 @@ class StampGate:
         """Return whether stamp and clock have advanced alike since another message."""
         if previous is None or stamp <= previous[0]:
             return False
-        return self._age == 0 or abs((now - previous[1]) - (stamp - previous[0])) <= self._age
+        return not self._max_age or abs(now - previous[1] - stamp + previous[0]) <= self._max_age
 
     def _is_credible(self, stamp: int, now: int) -> bool:
         """Return whether a stream may be believed: it is not old, or was silent for as long."""
-        if self._age == 0 or now - stamp <= self._age:
+        if self._max_age == 0 or now - stamp <= self._max_age:
             return True
         if self._last is None:
             return False

@@ -80,19 +80,19 @@ class StateJoin:
             max_age: largest difference between a stamp and the clock, s; 0 for no limit.
             odometry: whether states have the motion of the base, by :meth:`add_base`.
         """
-        self._model, self._spread = model, round(spread * NANOSECONDS)
+        self._model, self._max_spread = model, round(spread * NANOSECONDS)
         self._on_state, self._on_refusal = on_state, on_refusal
         self._names = model.joint_names
         self._index = {name: i for i, name in enumerate(self._names)}
-        n, parts = model.n, model.n + odometry
-        self._gates = [StampGate(max_age) for _ in range(parts)]
+        n, part_count = model.n, model.n + odometry
+        self._gates = [StampGate(max_age) for _ in range(part_count)]
         self._base: BaseMotion | None = None
-        self._is_joint = np.arange(parts) < n
+        self._is_joint = np.arange(part_count) < n
         self._position, self._rate, self._effort = np.full((3, n), np.nan)
-        self._stamps, self._periods = np.zeros((2, parts), int)
+        self._stamps, self._periods = np.zeros((2, part_count), int)
         # Whether a part is known, has come since the last state, came in time, and is waited for.
-        self._received, self._updated, self._timely = np.zeros((3, parts), bool)
-        self._awaited, self._timely_cycles = np.ones(parts, bool), np.zeros(parts, int)
+        self._received, self._updated, self._timely = np.zeros((3, part_count), bool)
+        self._awaited, self._timely_cycles = np.ones(part_count, bool), np.zeros(part_count, int)
         self._last_stamp: int | None = None
         self._foreign_names: list[str] = []
 
@@ -131,8 +131,8 @@ class StateJoin:
         is_complete = len(joints) == len(self._stamps)
         if not is_complete:
             self._begin_cycle(joints)
-        for part, column in zip((self._position, self._rate, self._effort), fields, strict=True):
-            part[joints] = column[entries]
+        for stored, column in zip((self._position, self._rate, self._effort), fields, strict=True):
+            stored[joints] = column[entries]
         if is_complete:
             self._stamps[:], self._last_stamp = stamp, stamp
             self._received[:] = self._awaited[:] = True
@@ -228,17 +228,17 @@ class StateJoin:
         q, v = from_joints(self._model, position, self._rate)
         if self._base is not None:
             q, v = with_base(self._model, q, v, self._base, float(age_seconds[n]))
-        max_age = max(0.0, float(age_seconds.max()))
+        oldest_age = max(0.0, float(age_seconds.max()))
         effort = np.where(np.abs(self._effort) <= MAX_VALUE, self._effort, np.nan)
-        self._on_state(JoinedState(stamp, q, v, effort, max_age))
+        self._on_state(JoinedState(stamp, q, v, effort, oldest_age))
 
     def _state_problem(self, age: Array) -> str:
         """Return why the parts make no state, or an empty string."""
-        distant_parts = np.flatnonzero(np.abs(age) > self._spread)
+        distant_parts = np.flatnonzero(np.abs(age) > self._max_spread)
         if len(distant_parts):
             i = int(distant_parts[np.argmax(np.abs(age[distant_parts]))])
             name = self._names[i] if i < self._model.n else "the odometry"
-            return f"{name} is {age_text(age[i] / NANOSECONDS, self._spread / NANOSECONDS)}"
+            return f"{name} is {age_text(age[i] / NANOSECONDS, self._max_spread / NANOSECONDS)}"
         if not in_range(self._rate):
             unknown = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
             return (

@@ -225,11 +225,11 @@ class Health:
             self._last_beats = {
                 name: last_beat + delay for name, last_beat in self._last_beats.items()
             }
-        silence = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_beats.items()}
-        lost = {name: seconds for name, seconds in silence.items() if seconds > LOST_AFTER}
-        for name in lost:
+        silences = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_beats.items()}
+        lost_nodes = {name: seconds for name, seconds in silences.items() if seconds > LOST_AFTER}
+        for name in lost_nodes:
             self._agreement.forget(name)
-        if self._name == min([self._name, *(n for n in self._last_beats if n not in lost)]):
+        if self._name == min([self._name, *(n for n in self._last_beats if n not in lost_nodes)]):
             statuses += [
                 self._status(
                     name,
@@ -237,7 +237,7 @@ class Health:
                     f"{name} is lost: no heartbeat for {seconds:.1f} s",
                     {_REPORTER_KEY: self._name},
                 )
-                for name, seconds in lost.items()
+                for name, seconds in lost_nodes.items()
             ]
         self._publish(statuses)
 

@@ -65,8 +65,8 @@ def interrupt(process: "subprocess.Popen[bytes]", timeout: float) -> None:
 def catch_signals() -> list[int]:
     """Return a list that takes SIGINT and SIGTERM from now on; they do nothing else."""
     received: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, _: received.append(number))
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, lambda signal_number, _: received.append(signal_number))
     return received
 
 

@@ -53,8 +53,8 @@ class Engine:
         scheme: str = declare(node, "scheme")
         self._scheme = None if scheme == "auto" else scheme
         self._native: bool | None = None if declare(node, "native") else False
-        self._friction: bool = declare(node, "joint_friction")
-        self._joint_stops: bool = declare(node, "joint_stops")
+        self._has_friction: bool = declare(node, "joint_friction")
+        self._has_joint_stops: bool = declare(node, "joint_stops")
         engine: str = declare(node, "engine")
         self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
         self._drives: str = declare(node, "drives")
@@ -91,7 +91,7 @@ class Engine:
         # accounted for by all nodes.
         self._wind = wind if wind.velocity.any() else None
         self.scene: SceneFile | None = scenes.load(name) if name else None
-        self._robot = robot
+        self._parameters = robot
 
     def _check_load(self, on_wheels: bool) -> None:
         """Check that what the end effector takes or holds can be simulated."""
@@ -130,7 +130,7 @@ class Engine:
             OptionError: the robot is not in water that flows, or no wind can push it.
         """
         self._model, self._description = model, description
-        self.current, root = self._robot.settings.water_current(model), model.link_names[0]
+        self.current, root = self._parameters.settings.water_current(model), model.link_names[0]
         if self._wind is not None:
             self._wind.check(model)
             if root not in model.tools:
@@ -138,11 +138,11 @@ class Engine:
                     f"the wind pushes '{root}', which must be a port of all nodes: set "
                     f"tools:={root}"
                 )
-        settings, task = self._robot.settings, self.scene and self.scene.task
+        settings, task = self._parameters.settings, self.scene and self.scene.task
         if task is None or task.robot != settings.robot or settings.initial_positions:
-            return self._robot.initial_configuration(model)
-        words = (f"{name}={value!r}" for name, value in task.initial_positions.items())
-        return settings.updated({"initial_positions": " ".join(words)}).initial_configuration(model)
+            return self._parameters.initial_configuration(model)
+        texts = (f"{name}={value!r}" for name, value in task.initial_positions.items())
+        return settings.updated({"initial_positions": " ".join(texts)}).initial_configuration(model)
 
     def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
         """Return the simulation.
@@ -152,13 +152,13 @@ class Engine:
             ModelError: it does not cover the robot.
         """
         simulation = Simulation(
-            self._robot.settings.wheel_form(self._model) or StandardForm(self._model),
+            self._parameters.settings.wheel_form(self._model) or StandardForm(self._model),
             home,
             step,
             control,
-            self._friction,
-            joint_stops=self._joint_stops,
-            actuators=None if self._robot.settings.wheels else self.actuators,
+            self._has_friction,
+            joint_stops=self._has_joint_stops,
+            actuators=None if self._parameters.settings.wheels else self.actuators,
             mechanism=self._mechanism,
             current=self.current,
             engine=self._make_engine(),
@@ -186,9 +186,9 @@ class Engine:
                 return MujocoEngine()
             return MujocoEngine(self.scene.scene, robot_shapes(self._model, self._description))
         if self.is_ephs:
-            robot = self._robot
+            parameters = self._parameters
             drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(
-                self._model, robot.settings.robot, self._drives, robot.allocation()
+                self._model, parameters.settings.robot, self._drives, parameters.allocation()
             )
             engine: SimulationEngine = hook("ephs", "robot").EphsEngine(
                 drives, self._scheme, self._native

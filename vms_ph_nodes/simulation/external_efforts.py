@@ -87,10 +87,10 @@ def _largest_reach(model: VMSModel) -> float:
     tool = tree.frames[model.frame_id(model.end_effector)]
     # The first of these is the universe, the second the base or the first joint.
     chain = list(tree.supports[tool.parentJoint])[2:]
-    links = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
+    offsets = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
     largest_positions = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     is_sliding = np.array(joints.prismatic, dtype=bool) & np.isfinite(largest_positions)
-    return float(sum(map(np.linalg.norm, links)) + largest_positions[is_sliding].sum())
+    return float(sum(map(np.linalg.norm, offsets)) + largest_positions[is_sliding].sum())
 
 
 class Brake:
@@ -101,7 +101,7 @@ class Brake:
             actuated: SafeOutput(model, allocation, actuated) for actuated in (True, False)
         }
 
-    def efforts(self, q: Array, v: Array, dt: float, external: Efforts, base: bool) -> Efforts:
+    def efforts(self, q: Array, v: Array, dt: float, external: Efforts, actuated: bool) -> Efforts:
         """Return the external efforts with those of the brake in place of torque and base wrench.
 
         Args:
@@ -109,9 +109,9 @@ class Brake:
             v: (nv,) present velocity.
             dt: time for which the efforts are held, s.
             external: all other efforts.
-            base: whether the base has actuators.
+            actuated: whether the base has actuators.
         """
-        command = self._safe_outputs[base].at(q, v, dt)
+        command = self._safe_outputs[actuated].at(q, v, dt)
         brake = Ports(command.torque, command.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
@@ -137,11 +137,11 @@ class ExternalEfforts:
         self._bounds = EffortBounds(force, declare(node, "largest_moment") or defaults.moment)
         self._largest_torque = self._bounds.joint_bounds(model)
         self._input_diagnostics = InputDiagnostics(node)
-        self._ignored_until = 0
+        self._ignored_until_time = 0
         self._discard_all()
-        frames = {"~/wrench_end_effector": model.end_effector}
-        frames |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
-        for topic, tool in frames.items():
+        tool_by_topic = {"~/wrench_end_effector": model.end_effector}
+        tool_by_topic |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
+        for topic, tool in tool_by_topic.items():
             node.create_subscription(WrenchStamped, topic, partial(self._on_wrench, tool), 10)
         node.create_subscription(JointState, "~/torque", self._on_effort, 10)
         if model.b:
@@ -149,7 +149,7 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._ignored_until = time.monotonic_ns() + _DISCARD_TIME
+        self._ignored_until_time = time.monotonic_ns() + _DISCARD_TIME
         self._discard_all()
 
     def _discard_all(self) -> None:
@@ -170,7 +170,7 @@ class ExternalEfforts:
 
     def efforts(self, now: float) -> Efforts:
         """Return the efforts that act from simulated time ``now`` (s) on."""
-        if time.monotonic_ns() < self._ignored_until:
+        if time.monotonic_ns() < self._ignored_until_time:
             self._discard_all()
         torque, base_wrench = self._torque.value, self._base_wrench.value
         latest = {
@@ -195,8 +195,8 @@ class ExternalEfforts:
 
     def _on_wrench(self, tool: str, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():
-            accepted = (tool, self._frames.inertial, WORLD)
-            frame = self._frames.checked_frame(message, accepted, "a wrench ")
+            accepted_frames = (tool, self._frames.inertial, WORLD)
+            frame = self._frames.checked_frame(message, accepted_frames, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
             latest = self._wrenches.setdefault(tool, LatestMessage(self._timeout))

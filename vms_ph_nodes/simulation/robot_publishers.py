@@ -45,20 +45,20 @@ class RobotPublishers:
         self._links = LinkTree(model.tree)
         tf: bool = declare(node, "publish_tf")
         clock: bool = declare(node, "publish_clock")
-        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
+        self._joint_state_publisher = node.create_publisher(JointState, "joint_states", 10)
         self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
-        self._tool_wrenches = {
+        self._tool_publishers = {
             name: node.create_publisher(WrenchStamped, f"vms_ph/wrench/{tool_topic(name)}", 10)
             for name in model.tools
         }
-        self._port_energies = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
+        self._energy_publisher = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
         self._has_moving_base = model.b > 0
         if self._has_moving_base:
-            self._odometry = node.create_publisher(Odometry, "odom", 10)
+            self._odometry_publisher = node.create_publisher(Odometry, "odom", 10)
             self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
         self._clock_publisher = node.create_publisher(Clock, "/clock", 10) if clock else None
-        self._transforms = TransformBroadcaster(node) if tf else None
-        self._static_transforms = StaticTransformBroadcaster(node) if tf else None
+        self._broadcaster = TransformBroadcaster(node) if tf else None
+        self._static_broadcaster = StaticTransformBroadcaster(node) if tf else None
         description_publisher = node.create_publisher(String, "robot_description", LATCHED)
         description_publisher.publish(String(data=description))
         self._description_publisher = description_publisher
@@ -77,10 +77,10 @@ class RobotPublishers:
         """Publish a sample; joint states last, as subscribers pair the other messages with them."""
         model, frames = self._model, self._frames
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
-        self._port_energies.publish(to_port_energy(Header(stamp=stamp), energies))
+        self._energy_publisher.publish(to_port_energy(Header(stamp=stamp), energies))
         tool_header = frames.header(frames.end_effector, stamp)
         self._wrenches.publish(to_wrench(tool_header, sample.wrench_end_effector))
-        for name, publisher in self._tool_wrenches.items():
+        for name, publisher in self._tool_publishers.items():
             wrench = sample.wrench_tools.get(name, np.zeros(6))
             publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
@@ -88,9 +88,9 @@ class RobotPublishers:
             base_header = frames.header(frames.root, stamp)
             self._base_wrenches.publish(to_wrench_base(base_header, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
-            self._odometry.publish(odometry)
+            self._odometry_publisher.publish(odometry)
         joint_state = to_joint_state(model, Header(stamp=stamp), sample.q, sample.v, sample.torque)
-        self._joint_states.publish(joint_state)
+        self._joint_state_publisher.publish(joint_state)
         self.publish_transforms(sample, stamp, odometry)
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
@@ -102,16 +102,16 @@ class RobotPublishers:
         self, sample: Sample, stamp: Time, odometry: Odometry | None = None
     ) -> None:
         """Publish on /tf where the links are; ``odometry`` of a moving base if there is one."""
-        if self._transforms is None:
+        if self._broadcaster is None:
             return
         transforms = self._link_transforms(sample.q, stamp, moving=True)
         if self._has_moving_base:
             transforms.insert(0, _base_transform(odometry or self._odometry_of(sample, stamp)))
-        self._transforms.sendTransform(transforms)
+        self._broadcaster.sendTransform(transforms)
 
     def publish_static(self, q: Array, stamp: Time) -> None:
         """Publish the static transforms; base_link coincides with a root of another name."""
-        if self._static_transforms is None:
+        if self._static_broadcaster is None:
             return
         transforms = self._link_transforms(q, stamp, moving=False)
         if BASE_LINK not in self._model.link_names:
@@ -119,7 +119,7 @@ class RobotPublishers:
             base_link.child_frame_id = self._frames.prefix + BASE_LINK
             base_link.transform.rotation.w = 1.0
             transforms.append(base_link)
-        self._static_transforms.sendTransform(transforms)
+        self._static_broadcaster.sendTransform(transforms)
 
     def _link_transforms(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
         poses = self._links.relative_poses(q).tolist()

@@ -88,17 +88,17 @@ class GraspPublishers:
         self._log, self._on_change = node.get_logger(), on_change
         self._frames = frames
         self.payload_use: PayloadUse | None = None
-        self._inertia_publisher, self._changes = None, list[float]()
+        self._inertia_publisher, self._times_due = None, list[float]()
         if (payload := engine.payload) is not None:
             self.payload_use = PayloadUse(payload, model, home)
-            self._changes = list(self.payload_use.changes)
-            self._states = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
-            self._bodies, self._body_shapes = BodyMarkers(node, frames), payload_shapes(payload)
+            self._times_due = list(self.payload_use.changes)
+            self._publisher = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
+            self._markers, self._body_shapes = BodyMarkers(node, frames), payload_shapes(payload)
             if payload.in_model:
                 self._inertia_publisher = node.create_publisher(InertiaStamped, CARRIED_INERTIA, 10)
         elif (mechanism := engine.held_mechanism) is not None:
-            self._states = node.create_publisher(JointState, MECHANISM_STATES, 10)
-            self._bodies = BodyMarkers(node, frames)
+            self._publisher = node.create_publisher(JointState, MECHANISM_STATES, 10)
+            self._markers = BodyMarkers(node, frames)
             self._body_shapes = mechanism_shapes(mechanism.mechanism)
             self._handle_position = model.placement(model.end_effector, home)[:3, 3].copy()
 
@@ -112,20 +112,20 @@ class GraspPublishers:
             simulation.reset(StandardForm(self._model))
         if self.payload_use is not None:
             self.payload_use.reset()
-            self._carrying_model, self._changes = self._model, list(self.payload_use.changes)
+            self._carrying_model, self._times_due = self._model, list(self.payload_use.changes)
 
     def steps_before_change(self, simulation: Simulation, steps: int) -> int:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""
-        if not self._changes:
+        if not self._times_due:
             return steps
-        remaining = round(self._changes[0] / simulation.dt) - simulation.steps
+        remaining = round(self._times_due[0] / simulation.dt) - simulation.steps
         return min(max(remaining, 0), steps)
 
     def change_payload_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
-        while self._changes and round(self._changes[0] / simulation.dt) <= simulation.steps:
+        while self._times_due and round(self._times_due[0] / simulation.dt) <= simulation.steps:
             assert self.payload_use is not None
-            self._changes.pop(0)
+            self._times_due.pop(0)
             if not simulation.is_finite():
                 continue
             if self.payload_use.carried is not None:
@@ -175,14 +175,14 @@ class GraspPublishers:
         pose = use.pose(sample.q, sample.time)
         momentum = use.momentum(simulation, self._carrying_model)
         header = self._frames.header(self._frames.inertial, stamp)
-        self._states.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
+        self._publisher.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
         if self._inertia_publisher is not None:
             tool_header = self._frames.header(self._frames.end_effector, stamp)
             self._inertia_publisher.publish(to_inertia(tool_header, use.carried))
-        self._bodies.publish(stamp, [("payload", self._body_shapes, pose)])
+        self._markers.publish(stamp, [("payload", self._body_shapes, pose)])
 
     def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:
-        self._states.publish(
+        self._publisher.publish(
             JointState(
                 header=Header(stamp=stamp),
                 name=[_MECHANISM_NAME],
@@ -192,7 +192,7 @@ class GraspPublishers:
             )
         )
         pose = mechanism_pose(mechanism.mechanism, self._handle_position, mechanism.angle)
-        self._bodies.publish(stamp, [(_MECHANISM_NAME, self._body_shapes, pose)])
+        self._markers.publish(stamp, [(_MECHANISM_NAME, self._body_shapes, pose)])
 
     def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
         self._carrying_model = use.take(simulation, self._model)
@@ -317,7 +317,7 @@ class ScenePublishers:
         """Create the topics; those of a scene without free bodies are drawn once."""
         self._scene, self._frames, self._is_drawn = scene, frames, False
         self._has_free_bodies = any(body.is_free for body in scene.bodies)
-        self._bodies = BodyMarkers(node, frames)
+        self._markers = BodyMarkers(node, frames)
         self._wrench_publisher = node.create_publisher(WrenchStamped, "vms_ph/contact_wrench", 10)
 
     def publish(self, simulation: Any, stamp: Time) -> None:
@@ -328,7 +328,7 @@ class ScenePublishers:
         if self._has_free_bodies or not self._is_drawn:
             self._is_drawn = True
             bodies = ((body.name, body.shapes, engine.pose_of(body.name)) for body in scene.bodies)
-            self._bodies.publish(stamp, bodies, scene.tool)
+            self._markers.publish(stamp, bodies, scene.tool)
 
 
 # Edges of the plate that stands for a plane, m.

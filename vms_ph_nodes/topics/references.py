@@ -23,7 +23,7 @@ from ..node.health import InputDiagnostics
 
 # Depth of a queue in which a reference takes the place of the one before: a node that is busy must
 # not follow old ones.
-_DEPTH = 1
+_QUEUE = 1
 
 
 class ReferenceTopics:
@@ -50,11 +50,11 @@ class ReferenceTopics:
         self._twist = LatestMessage[tuple[Array, bool]](timeout)
         self._wrench = LatestMessage[Array](timeout)
         self.forget()
-        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _DEPTH)
-        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _DEPTH)
-        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _DEPTH)
-        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _DEPTH)
-        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _DEPTH)
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _QUEUE)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _QUEUE)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _QUEUE)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _QUEUE)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _QUEUE)
 
     def serve(self, model: VMSModel, frames: Frames, leads_both: bool = False) -> None:
         """Set the robot.
@@ -148,7 +148,7 @@ class ReferenceTopics:
         with self._input_diagnostics.refusing("a reference twist "):
             parts = (message.twist.linear, message.twist.angular)
             twist = np.concatenate([from_xyz(part) for part in parts])
-            frame = self._frame_of(message, twist, moving=True)
+            frame = self._frame_of(message, twist, accepts_base=True)
             in_base_axes = (
                 self._model is not None and self._model.b > 0 and frame == self._frames.root
             )
@@ -173,7 +173,7 @@ class ReferenceTopics:
             self._frame_of(message, wrench)
             self._wrench.update(wrench)
 
-    def _frame_of(self, message: Any, numbers: Array, moving: bool = False) -> str:
+    def _frame_of(self, message: Any, numbers: Array, accepts_base: bool = False) -> str:
         """Return the frame of a reference without its prefix.
 
         Raises:
@@ -181,7 +181,7 @@ class ReferenceTopics:
         """
         if self._model is None:
             raise StateError("was received before the robot description")
-        base_frames = [self._frames.root] if moving and self._model.b else []
+        base_frames = [self._frames.root] if accepts_base and self._model.b else []
         frame = self._frames.checked_frame(message, [self._frames.inertial, WORLD, *base_frames])
         if not np.isfinite(numbers.sum()):
             raise StateError(f"must be finite; given: {numbers.tolist()}")
@@ -234,9 +234,9 @@ class ReferencePublishers:
     def repeat_for_new_subscribers(self) -> None:
         """Publish the last references again where the number of listeners has grown."""
         for kind, publisher in self._publishers.items():
-            count, previous = publisher.get_subscription_count(), self._subscriber_counts[kind]
+            count, last_count = publisher.get_subscription_count(), self._subscriber_counts[kind]
             self._subscriber_counts[kind] = count
-            if count > previous and kind in self._last_messages:
+            if count > last_count and kind in self._last_messages:
                 publisher.publish(self._last_messages[kind])
 
     def forget(self) -> None:

@@ -114,18 +114,18 @@ class EffortPublishers:
     def __init__(self, node: Node, model: VMSModel, frames: Frames) -> None:
         """Create the topics."""
         self._names, self._frames = list(model.joint_names), frames
-        self._torques = node.create_publisher(JointState, "torque", 10)
-        self._wrenches = (
+        self._publisher = node.create_publisher(JointState, "torque", 10)
+        self._wrench_publisher = (
             node.create_publisher(WrenchStamped, "wrench_base", 10) if model.b else None
         )
 
     def publish(self, torque: Array, wrench_base: Array, stamp: Time) -> None:
         """Publish torques (n,), N m or N, and the base wrench (b,) in the axes of the base."""
         header = Header(stamp=stamp)
-        self._torques.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
-        if self._wrenches is not None:
+        self._publisher.publish(JointState(header=header, name=self._names, effort=torque.tolist()))
+        if self._wrench_publisher is not None:
             base_header = self._frames.header(self._frames.root, stamp)
-            self._wrenches.publish(to_wrench_base(base_header, wrench_base))
+            self._wrench_publisher.publish(to_wrench_base(base_header, wrench_base))
 
 
 # The QoS profile of sensor data, with a queue for what a robot publishes in a quarter of a second
@@ -250,9 +250,9 @@ class MotionListener:
             base_wrench = None
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
-            received = {key: partner for key, partner in others.items() if partner is not None}
-            extra = {name: received.pop(name) for name in self._extra_topics if name in received}
-            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in received.items()}
+            messages = {key: partner for key, partner in others.items() if partner is not None}
+            extras = {name: messages.pop(name) for name in self._extra_topics if name in messages}
+            tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in messages.items()}
             port_energies = None if energies is None else from_port_energy(energies)
             if self._current is not None:
                 v = self._current.relative(model, q, v)
@@ -260,10 +260,10 @@ class MotionListener:
         except StateError as error:
             self._on_refusal(str(error))
             return
-        unknown, stamp = np.isnan(state.effort), to_stamp(state.stamp)
-        torque, names = np.where(unknown, 0.0, state.effort), compress(model.joint_names, unknown)
+        is_nan, stamp = np.isnan(state.effort), to_stamp(state.stamp)
+        torque, names = np.where(is_nan, 0.0, state.effort), compress(model.joint_names, is_nan)
         efforts = (torque, end_effector_wrench, base_wrench, port_energies, tools)
-        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), extra))
+        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), extras))
 
     def _with_odometry(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
         """Return configuration and velocity with the base, predicted to the stamp of the joints.
@@ -293,29 +293,29 @@ class MotionNode(ReportingNode):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._robot, self._motion_time = RobotParameters(self), -_FRESH_TIME
+        self._robot_parameters, self._last_motion_time = RobotParameters(self), -_FRESH_TIME
         self._frame_prefix: str = declare(self, "frame_prefix")
 
     def watch(self) -> None:
         """Listen to the robot as soon as its description is known."""
-        self._robot.when_known(self._listen)
+        self._robot_parameters.when_known(self._listen)
 
     def _listen(self, model: VMSModel) -> None:
         self._model, self._frames = model, Frames.of(model, self._frame_prefix)
         self._health.declare_robot(model)
         self.begin(model)
-        current = self._robot.settings.water_current(model)
+        current = self._robot_parameters.settings.water_current(model)
         self._listener = MotionListener(self, model, self._receive, self._refuse, current)
 
     def _receive(self, motion: RobotMotion) -> None:
-        self._motion_time = time.monotonic()
+        self._last_motion_time = time.monotonic()
         self._health.tick()
         if not self._health.disagreement:
             self.on_motion(motion)
 
     def _refuse(self, why: str) -> None:
         self._input_diagnostics.report(why)
-        if time.monotonic() - self._motion_time > _FRESH_TIME:
+        if time.monotonic() - self._last_motion_time > _FRESH_TIME:
             self._health.report(WARN, f"ignored: {why}")
 
     @abstractmethod

@@ -79,10 +79,10 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
         )
     if not points:
         raise StateError("a trajectory needs at least one point; given: none")
-    order = [names.index(name) for name in model.joint_names]
+    joint_order = [names.index(name) for name in model.joint_names]
     times = [p.time_from_start.sec + p.time_from_start.nanosec / NANOSECONDS for p in points]
-    increasing = all(a < b for a, b in pairwise(times))
-    if times[0] < 0.0 or not increasing:
+    are_increasing = all(a < b for a, b in pairwise(times))
+    if times[0] < 0.0 or not are_increasing:
         raise StateError(f"the times of the points must increase from zero on; given: {times}")
     has_velocities = all(len(p.velocities) for p in points)
     for p in points:
@@ -91,10 +91,10 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
                 f"every point needs {len(names)} positions, and as many velocities or none; given: "
                 f"{len(p.positions)} and {len(p.velocities)}"
             )
-    positions = np.array([p.positions for p in points], dtype=float)[:, order]
+    positions = np.array([p.positions for p in points], dtype=float)[:, joint_order]
     velocities = np.zeros_like(positions)
     if has_velocities:
-        velocities = np.array([p.velocities for p in points], dtype=float)[:, order]
+        velocities = np.array([p.velocities for p in points], dtype=float)[:, joint_order]
     if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
         raise StateError("a trajectory must be finite; given: a number that is not")
     if times[0] > 0.0:
@@ -124,7 +124,7 @@ class _Goal:
 
 def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:
     """Return the position tolerances (n,); 0 is the default and a negative one none, as in ROS."""
-    by_name = {item.name: item.position for item in tolerances}
+    by_name = {tolerance.name: tolerance.position for tolerance in tolerances}
     values = [by_name.get(name, 0.0) or default for name in names]
     return np.array([math.inf if value < 0.0 else value for value in values])
 

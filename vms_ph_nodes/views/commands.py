@@ -114,11 +114,11 @@ class PullEfforts:
 
     Attributes:
         torques: of joints by name, N m or N.
-        base: (6,) wrench at the root link in its axes; None on a fixed base.
+        base_wrench: (6,) at the root link in its axes; None on a fixed base.
     """
 
     torques: dict[str, float]
-    base: Array | None
+    base_wrench: Array | None
 
 
 LONGEST_PUSH = 60.0  # s
@@ -134,11 +134,11 @@ def contain_errors(diagnostics: InputDiagnostics, subject: str) -> Iterator[None
 
 
 class Commands:
-    """Sends commands; other threads may give them, :meth:`work` sends them in that of the node."""
+    """Sends commands of any thread; :meth:`send_pending` sends them in the thread of the node."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._diagnostics = node, InputDiagnostics(node)
-        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._pending: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._clients = {
             name: node.create_client(kind, name) for name, (_, kind) in _SERVICES.items()
@@ -147,33 +147,33 @@ class Commands:
             name: AsyncParameterClient(node, name) for name in ("simulator", "controller")
         }
         self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
-        self._wrenches = {
+        self._publishers = {
             topic: node.create_publisher(WrenchStamped, topic, 10)
             for topic in (wrench_topic(""), wrench_topic("base"))
         }
         self._pushes: dict[str, tuple[Wrench, int]] = {}
-        self._choices = {
+        self._choice_topics = {
             name: node.create_publisher(String, topic, 10) for name, topic in CHOICE_TOPICS.items()
         }
         self._torque_publisher = node.create_publisher(JointState, "simulator/torque", 10)
         self._pull_source: Callable[[], PullEfforts | None] | None = None
         self._pull: PullEfforts | None = None
 
-    def work(self) -> None:
+    def send_pending(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
-        while not self._queue.empty():
+        while not self._pending.empty():
             with contain_errors(self._diagnostics, "a command of the page"):
-                self._queue.get()()
+                self._pending.get()()
         with contain_errors(self._diagnostics, "a link that is dragged"):
             self._publish_pull()
         now = self._steady.now().nanoseconds
-        for topic, (wrench, end) in list(self._pushes.items()):
+        for topic, (wrench, end_time) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
-            is_over = now >= end
+            is_over = now >= end_time
             message = WrenchStamped(wrench=Wrench() if is_over else wrench)
             message.header.frame_id = "" if topic.endswith("base") else "world"
             message.header.stamp = self._node.get_clock().now().to_msg()
-            self._wrenches[topic].publish(message)
+            self._publishers[topic].publish(message)
             if is_over:
                 del self._pushes[topic]
 
@@ -181,11 +181,11 @@ class Commands:
         """Publish the efforts of the pull; after its end, zero for those that it had."""
         efforts = None if self._pull_source is None else self._pull_source()
         if efforts is not None:  # a pointer may be anywhere
-            base = [] if efforts.base is None else efforts.base
-            efforts = efforts if in_range(np.array([*efforts.torques.values(), *base])) else None
+            wrench = [] if efforts.base_wrench is None else efforts.base_wrench
+            efforts = efforts if in_range(np.array([*efforts.torques.values(), *wrench])) else None
         if efforts is None and self._pull is not None:
-            base = None if self._pull.base is None else 0.0 * self._pull.base
-            efforts, self._pull = PullEfforts(dict.fromkeys(self._pull.torques, 0.0), base), None
+            wrench = None if self._pull.base_wrench is None else 0.0 * self._pull.base_wrench
+            efforts, self._pull = PullEfforts(dict.fromkeys(self._pull.torques, 0.0), wrench), None
         else:
             self._pull = efforts
         if efforts is None:
@@ -194,8 +194,8 @@ class Commands:
         if efforts.torques:
             names, values = list(efforts.torques), list(efforts.torques.values())
             self._torque_publisher.publish(JointState(header=header, name=names, effort=values))
-        if efforts.base is not None:
-            self._wrenches[wrench_topic("base")].publish(to_wrench(header, efforts.base))
+        if efforts.base_wrench is not None:
+            self._publishers[wrench_topic("base")].publish(to_wrench(header, efforts.base_wrench))
 
     def full_name(self, name: str) -> str:
         """Return the full name of a topic, a service or a node in the namespace of the page."""
@@ -214,7 +214,7 @@ class Commands:
 
         async def ask() -> str:
             if not client.service_is_ready():
-                return _no_answer(name)
+                return _no_answer_text(name)
             response = await client.call_async(request)
             return "" if response.success else str(response.message)
 
@@ -226,7 +226,7 @@ class Commands:
 
         async def ask() -> str:
             if not client.services_are_ready():
-                return _no_answer(node)
+                return _no_answer_text(node)
             parameter = Parameter(name, Parameter.Type.DOUBLE, value)
             (outcome,) = (await client.set_parameters([parameter])).results
             return "" if outcome.successful else str(outcome.reason)
@@ -240,7 +240,7 @@ class Commands:
                 reply(await ask())
 
         def send(reply: Reply) -> None:
-            self._queue.put(lambda: self._node.executor.create_task(answer, reply))
+            self._pending.put(lambda: self._node.executor.create_task(answer, reply))
 
         return Request(command, send)
 
@@ -248,8 +248,8 @@ class Commands:
         """Return the choice of another demo, robot, law or scene, which nobody answers."""
         data = shlex.quote(f"{{data: {json.dumps(name)}}}")
         command = f"{ROS_CLI} topic pub --once {CHOICE_TOPICS[choice]} std_msgs/msg/String {data}"
-        publish = self._choices[choice].publish
-        return Request(command, lambda _: self._queue.put(lambda: publish(String(data=name))))
+        publish = self._choice_topics[choice].publish
+        return Request(command, lambda _: self._pending.put(lambda: publish(String(data=name))))
 
     def push(self, port: str, force: Sequence[float], seconds: float) -> None:
         """Push with a force (3,), N, for a time, s.
@@ -267,13 +267,13 @@ class Commands:
             raise StateError(f"a push acts for up to {LONGEST_PUSH:g} s; given: {seconds} s")
         wrench, topic = Wrench(force=to_vector(force)), wrench_topic(port)
 
-        def begin() -> None:
-            if topic not in self._wrenches:
-                self._wrenches[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
-            end = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
-            self._pushes[topic] = wrench, end
+        def begin_push() -> None:
+            if topic not in self._publishers:
+                self._publishers[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
+            end_time = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
+            self._pushes[topic] = wrench, end_time
 
-        self._queue.put(begin)
+        self._pending.put(begin_push)
 
     def pull(self, efforts: Callable[[], PullEfforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
@@ -282,7 +282,7 @@ class Commands:
     @property
     def available_choices(self) -> list[str]:
         """The names of :data:`CHOICE_TOPICS` for which somebody waits."""
-        return [name for name, topic in self._choices.items() if topic.get_subscription_count()]
+        return [name for name, p in self._choice_topics.items() if p.get_subscription_count()]
 
     def set_reference_pose(
         self, position: Sequence[float], wxyz: Sequence[float], frame: str
@@ -304,7 +304,7 @@ class Commands:
         quaternion = Quaternion(x=x, y=y, z=z, w=w)
         message = PoseStamped(pose=Pose(position=to_point(position), orientation=quaternion))
         message.header.frame_id = frame
-        self._queue.put(lambda: self._reference.publish(message))
+        self._pending.put(lambda: self._reference.publish(message))
 
     def ask_gains(
         self, answer: Callable[[dict[str, tuple[ParameterDescriptor, float]]], None]
@@ -331,7 +331,7 @@ class Commands:
         return True
 
 
-def _no_answer(name: str) -> str:
+def _no_answer_text(name: str) -> str:
     return f"the {name.partition('/')[0]} does not answer"
 
 

@@ -85,7 +85,7 @@ class Controls:
             recording: of all topics.
             start: (nq,) configuration at the start.
         """
-        self._panel, self._robot, self._target_pose = panel, robot, target
+        self._panel, self._parameters, self._target_pose = panel, robot, target
         self._server, self._tab, self._commands, self._model = panel
         self._frame = Frames.of(self._model).inertial
         self._recording, self._home = recording, start
@@ -119,10 +119,10 @@ class Controls:
 
     def _add_simulation(self) -> None:
         with self._folder("Simulation") as gui:
-            self._paused = paused = gui.add_checkbox("paused", initial_value=False)
+            self._pause_box = pause = gui.add_checkbox("paused", initial_value=False)
             steps = gui.add_number("steps", initial_value=10, min=1, max=_MAX_STEPS, step=1)
             buttons = gui.add_button_group("", ("step", "reset"))
-            self._speed = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
+            self._speed_choice = speed = gui.add_dropdown("speed", _SPEEDS, initial_value="1")
             answer = gui.add_html("")
         commands = self._commands
 
@@ -134,7 +134,7 @@ class Controls:
 
             return on_update
 
-        paused.on_update(on_choice(lambda: commands.call("simulator/pause", data=paused.value)))
+        pause.on_update(on_choice(lambda: commands.call("simulator/pause", data=pause.value)))
         speed.on_update(
             on_choice(lambda: commands.set("simulator", "real_time_factor", float(speed.value)))
         )
@@ -144,11 +144,11 @@ class Controls:
             if buttons.value == "reset":
                 send(answer, commands.call("simulator/reset"))
             else:
-                number = min(max(int(steps.value), 1), _MAX_STEPS)
-                send(answer, commands.call("simulator/step", steps=number))
+                step_count = min(max(int(steps.value), 1), _MAX_STEPS)
+                send(answer, commands.call("simulator/step", steps=step_count))
 
     def _add_push(self) -> None:
-        model, expand = self._model, self._commands.full_name
+        model, resolve = self._model, self._commands.full_name
         body_ports = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*body_ports, *model.tools]),)
         forces = {
@@ -156,7 +156,7 @@ class Controls:
         }
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
-            vector = gui.add_vector3(
+            force = gui.add_vector3(
                 "force (N)", initial_value=(forces[ports[0]], 0.0, 0.0), step=0.1
             )
             seconds = gui.add_number(
@@ -167,36 +167,36 @@ class Controls:
             gui.add_html(
                 text_html(
                     "Or drag a link with the pointer while Shift is held: a spring pulls it "
-                    f"({expand('simulator/torque')}, {expand(wrench_topic('base'))})."
+                    f"({resolve('simulator/torque')}, {resolve(wrench_topic('base'))})."
                 )
             )
 
         def update_command(_: Any) -> None:
             name = _PORTS.get(port.value, port.value)
-            x, y, z = vector.value
+            x, y, z = force.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
-            times = max(1, round(_RATE * (seconds.value - _PUSH_TIMEOUT)))
+            count = max(1, round(_RATE * (seconds.value - _PUSH_TIMEOUT)))
             answer.content = shell_html(
-                f"{ROS_CLI} topic pub --rate {_RATE} --times {times} {expand(wrench_topic(name))} "
+                f"{ROS_CLI} topic pub --rate {_RATE} --times {count} {resolve(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
 
-        for control in (port, vector, seconds):
+        for control in (port, force, seconds):
             control.on_update(update_command)
         update_command(None)
 
         @port.on_update
         def _(event: Any) -> None:
             if event.client is not None and port.value in forces:
-                vector.value = (forces[port.value], 0.0, 0.0)
+                force.value = (forces[port.value], 0.0, 0.0)
 
         @button.on_click
         def _(_: Any) -> None:
             if port.value not in ports:
                 return
             try:
-                self._commands.push(_PORTS.get(port.value, port.value), vector.value, seconds.value)
+                self._commands.push(_PORTS.get(port.value, port.value), force.value, seconds.value)
             except StateError as error:
                 answer.content = refusal_html(str(error))
 
@@ -251,21 +251,21 @@ class Controls:
         if offered and (self._choices is None or self._choices.offered != offered):
             if self._choices is not None:
                 self._choices.folder.remove()
-            arguments = {**self._robot.arguments, "robot": self._robot.robot}
-            self._choices = Choices(self._panel, arguments, self._robot.allocation(), offered)
+            arguments = {**self._parameters.arguments, "robot": self._parameters.robot}
+            self._choices = Choices(self._panel, arguments, self._parameters.allocation(), offered)
         # Only a change is shown: what a user has just set is under way to the simulator.
         if time.monotonic() < self._choice_time + _SETTLING_TIME:
             return
         if paused not in (None, self._last_paused):
             self._last_paused = paused
-            if self._paused.value != paused:
-                self._paused.value = paused
+            if self._pause_box.value != paused:
+                self._pause_box.value = paused
         if speed not in (None, self._last_speed):
             self._last_speed = speed
-            if float(self._speed.value) != speed:
-                if (name := f"{speed:g}") not in self._speed.options:
-                    self._speed.options = (*sorted((*_SPEEDS, name), key=float),)
-                self._speed.value = name
+            if float(self._speed_choice.value) != speed:
+                if (name := f"{speed:g}") not in self._speed_choice.options:
+                    self._speed_choice.options = (*sorted((*_SPEEDS, name), key=float),)
+                self._speed_choice.value = name
 
     def _show_handle(self, visible: bool) -> None:
         if self._reference_handle is not None:
@@ -367,7 +367,7 @@ class Choices:
             allocation: of the base.
             offered: which of the lists are shown.
         """
-        self._robot, self._commands, self.offered = arguments["robot"], panel.commands, offered
+        self._robot_name, self._commands, self.offered = arguments["robot"], panel.commands, offered
         # Launch files of tasks hand the name of theirs to all nodes.
         arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
         unsuitable = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
@@ -394,7 +394,7 @@ class Choices:
         request = self._commands.choose(choice, name)
         try:
             if choice != "demo":
-                check({"robot": self._robot, _LAUNCH_ARGUMENTS.get(choice, choice): name})
+                check({"robot": self._robot_name, _LAUNCH_ARGUMENTS.get(choice, choice): name})
         except VmsPhError as error:
             show_refusal(self._answer, request, str(error))
             return

@@ -91,17 +91,17 @@ class MarkerScene:
         self._bodies = Bodies(server.scene)
         self._hidden = {*HIDDEN_GROUPS}
         self.checkboxes: list[Any] = []
-        self._legend: dict[str, Any] = {}
+        self._legends: dict[str, Any] = {}
         for group in GROUPS:
             # A group has its line once it has been drawn.
             is_on = group.name not in HIDDEN_GROUPS
-            box = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
-            self._legend[group.name] = server.gui.add_html(_legend(group), visible=False)
-            self.checkboxes.append(box)
-            box.on_update(partial(self._switch_group, group, box))
+            checkbox = server.gui.add_checkbox(group.name, initial_value=is_on, visible=False)
+            self._legends[group.name] = server.gui.add_html(_legend_html(group), visible=False)
+            self.checkboxes.append(checkbox)
+            checkbox.on_update(partial(self._switch_group, group, checkbox))
 
-    def _switch_group(self, group: Group, box: Any, _: Any) -> None:
-        change = self._hidden.discard if box.value else self._hidden.add
+    def _switch_group(self, group: Group, checkbox: Any, _: Any) -> None:
+        change = self._hidden.discard if checkbox.value else self._hidden.add
         change(group.name)
         for (name, _), handle in self._bodies.handles():
             handle.visible = self._is_shown(name)
@@ -114,13 +114,13 @@ class MarkerScene:
         """Draw these markers in place of the previous ones."""
         arrows = []
         groups = {_group_name(marker.ns) for marker in message.markers}
-        for box, group in zip(self.checkboxes, GROUPS, strict=True):
+        for checkbox, group in zip(self.checkboxes, GROUPS, strict=True):
             if group.name in groups:
-                box.visible = self._legend[group.name].visible = True
+                checkbox.visible = self._legends[group.name].visible = True
         for marker in filter(is_drawable, message.markers):
-            visible = self._is_shown(marker.ns)
-            self._bodies.draw(marker, "/world/markers", visible=visible)
-            if visible and marker.type == Marker.ARROW and marker.action == Marker.ADD:
+            is_visible = self._is_shown(marker.ns)
+            self._bodies.draw(marker, "/world/markers", visible=is_visible)
+            if is_visible and marker.type == Marker.ARROW and marker.action == Marker.ADD:
                 arrows.append(marker)
         self._show_arrows(arrows)
 
@@ -152,7 +152,7 @@ def _group_name(name: str) -> str:
     return next((group.name for group in GROUPS if name.startswith(group.names or group.name)), "")
 
 
-def _legend(group: Group) -> str:
+def _legend_html(group: Group) -> str:
     squares = "".join(
         f'<span style="display:inline-block;width:10px;height:10px;margin-right:4px;'
         f'background:rgb({",".join(str(round(255 * c)) for c in colour[:3])})"></span>'
@@ -301,22 +301,22 @@ class ViewTab:
         """
         self._scene: RobotScene | None = None
         with tab:
-            self._links = server.gui.add_checkbox("links", initial_value=True)
+            self._links_checkbox = server.gui.add_checkbox("links", initial_value=True)
             self.markers = MarkerScene(server)
-            dark = server.gui.add_checkbox("dark", initial_value=False)
+            dark_checkbox = server.gui.add_checkbox("dark", initial_value=False)
 
-        @self._links.on_update
+        @self._links_checkbox.on_update
         def _(_: Any) -> None:
             if self._scene is not None:
-                self._scene.show(self._links.value)
+                self._scene.show(self._links_checkbox.value)
 
-        @dark.on_update
+        @dark_checkbox.on_update
         def _(_: Any) -> None:
-            set_theme(server, dark.value)
+            set_theme(server, dark_checkbox.value)
             for chart in charts:
-                chart.darken(dark.value)
+                chart.darken(dark_checkbox.value)
 
     def show(self, scene: RobotScene) -> None:
         """Take another robot."""
         self._scene = scene
-        scene.show(self._links.value)
+        scene.show(self._links_checkbox.value)

@@ -102,13 +102,13 @@ class RobotFlow(MeanPowers):
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
         energies = {**ports, **stores, **others}
-        means = self.between(from_stamp(power.header.stamp), energies)
-        if means is None:
+        mean_powers = self.between(from_stamp(power.header.stamp), energies)
+        if mean_powers is None:
             return None
-        seconds, rates = means
+        seconds, powers = mean_powers
 
         def streams(*names: str) -> tuple[Stream, ...]:
-            return tuple(Stream(name, rates[name], energies[name]) for name in names)
+            return tuple(Stream(name, powers[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
         return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
@@ -145,10 +145,10 @@ class LoopFlow(MeanPowers):
 
     def add_pushes(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
-        pushes = power.wrench_end_effector_energy + sum(power.tool_energy)
+        push_energy = power.wrench_end_effector_energy + sum(power.tool_energy)
         if self._push_energy is not None:
-            self._works["pushes"] += pushes - self._push_energy
-        self._push_energy = pushes
+            self._works["pushes"] += push_energy - self._push_energy
+        self._push_energy = push_energy
 
     def flow(self, split: EnergySplit) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
@@ -161,13 +161,13 @@ class LoopFlow(MeanPowers):
         stores = parts_of_law(partial(getattr, message), split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
         energies = {**stores, **tank, **self._works}
-        means = self.between(from_stamp(message.header.stamp), energies)
-        if means is None:
+        mean_powers = self.between(from_stamp(message.header.stamp), energies)
+        if mean_powers is None:
             return None
-        seconds, rates = means
+        seconds, powers = mean_powers
 
         def stream(name: str, sign: float = 1.0) -> Stream:
-            return Stream(name, sign * rates[name], energies[name])
+            return Stream(name, sign * powers[name], energies[name])
 
         sinks = [*map(stream, stores), stream("damping")]
         sources = [stream("pushes"), stream("reference"), *(stream(name, -1.0) for name in tank)]
@@ -204,9 +204,9 @@ class Overview:
 
     def set_robot(self, model: VMSModel, name: str) -> None:
         """Say what is shown: a robot, and the name by which a user knows it."""
-        bodies = f"{model.n} joint{'s' if model.n != 1 else ''}"
+        joints = f"{model.n} joint{'s' if model.n != 1 else ''}"
         self._notes[0] = (
-            f"<b>{escape(name)}</b>, {_BASE_NAMES[model.base]}, {bodies}, {model.total_mass:.3g} kg"
+            f"<b>{escape(name)}</b>, {_BASE_NAMES[model.base]}, {joints}, {model.total_mass:.3g} kg"
         )
 
     def show_hint(self) -> None:
@@ -259,7 +259,7 @@ class Overview:
         status = self._node_statuses.get(simulator)
         if status is None:
             return None, None
-        text = next((item.value for item in status.values if item.key == SPEED_KEY), "")
+        text = next((pair.value for pair in status.values if pair.key == SPEED_KEY), "")
         with suppress(ValueError):
             if 0.0 < (speed := float(text)) < _MAX_SPEED:
                 return status.message == PAUSED, speed
@@ -319,9 +319,9 @@ def verdict(power: Power) -> tuple[str, str]:
     energies = _port_energies(power)
     moved_energy = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
     unaccounted = power.unaccounted_energy
-    sums = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy)
+    html = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy)
     source = "" if power.exact_energies else ", from samples"
-    return conservation(unaccounted, moved_energy), f"since the start: {sums}{source}"
+    return conservation(unaccounted, moved_energy), f"since the start: {html}{source}"
 
 
 def balance(
@@ -389,9 +389,9 @@ def status_line(
     if ratio is not None and not is_paused:
         phrases.append(f"<b>time</b> {ratio:.2f} × real time")
     if control is not None:
-        state = _STATUS_TEXTS.get(control.status, f"status {control.status}")
-        why = f" ({escape(control.reason[:_MAX_LETTERS])})" if control.reason else ""
-        phrases.append(f"<b>controller</b> {state}{why}")
+        state_text = _STATUS_TEXTS.get(control.status, f"status {control.status}")
+        reason = f" ({escape(control.reason[:_MAX_LETTERS])})" if control.reason else ""
+        phrases.append(f"<b>controller</b> {state_text}{reason}")
         phrases.append(f"<b>task error</b> {quantity(control.task_error, 'm')}")
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
@@ -403,9 +403,9 @@ def status_line(
     if nodes and not failing:
         line += f" · <b>{good_count} node{'s' if good_count > 1 else ''}</b> fine"
     for name, status in sorted(failing.items()):
-        kind = "warn" if status.level == DiagnosticStatus.WARN else "bad"
+        style = "warn" if status.level == DiagnosticStatus.WARN else "bad"
         text = escape(status.message[:_MAX_LETTERS])
-        line += f'<br><span class="vms-{kind}"><b>{escape(name[:_MAX_LETTERS])}</b>: {text}</span>'
+        line += f'<br><span class="vms-{style}"><b>{escape(name[:_MAX_LETTERS])}</b>: {text}</span>'
     return line
 
 

@@ -106,9 +106,9 @@ def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Ite
     viser has no such options, and starts its server before its constructor returns. A client that
     sends no origin is no browser, and may as well send any: it must have the token all the same.
     """
-    module, calls = websockets.asyncio.server, list[Any]()
-    original = module.serve
-    accepted = [None, *(Origin(origin) for origin in origins)]
+    server_module, calls = websockets.asyncio.server, list[Any]()
+    original_serve = server_module.serve
+    allowed = [None, *(Origin(origin) for origin in origins)]
 
     def serve(*args: Any, process_request: Any = None, **options: Any) -> Any:
         calls.append(args)
@@ -118,15 +118,15 @@ def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Ite
                 return connection.respond(HTTPStatus.FORBIDDEN, _REFUSAL_TEXT)
             return _with_title(process_request and process_request(connection, request), title())
 
-        return original(
-            *args, process_request=answer, origins=accepted, close_timeout=_CLOSE_TIMEOUT, **options
+        return original_serve(
+            *args, process_request=answer, origins=allowed, close_timeout=_CLOSE_TIMEOUT, **options
         )
 
-    module.serve = serve  # type: ignore[assignment]
+    server_module.serve = serve  # type: ignore[assignment]
     try:
         yield calls
     finally:
-        module.serve = original  # type: ignore[misc]
+        server_module.serve = original_serve  # type: ignore[misc]
 
 
 def _has_token(path: str, token: str) -> bool:

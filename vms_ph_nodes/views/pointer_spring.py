@@ -60,7 +60,7 @@ class PointerSpring:
         self._server, self._model, self._scene = server, model, scene
         self._commands, self._world_view = commands, world_view
         self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
-        self._grip: DraggedPoint | None = None
+        self._dragged: DraggedPoint | None = None
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
@@ -68,7 +68,7 @@ class PointerSpring:
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
-        dragged = self._grip
+        dragged = self._dragged
         if dragged is None:
             if self._line is not None:
                 self._line.remove()
@@ -96,17 +96,17 @@ class PointerSpring:
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
-        self._grip = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
+        self._dragged = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:
         """Move the other end of the spring to a point (3,) in the inertial frame, m."""
-        if self._grip is not None:
-            self._grip = DraggedPoint(self._grip.link, self._grip.point, pointer)
+        if self._dragged is not None:
+            self._dragged = DraggedPoint(self._dragged.link, self._dragged.point, pointer)
 
     def release(self) -> None:
         """Let go."""
-        self._grip = None
+        self._dragged = None
         self._commands.pull(None)
 
     def _world_point(self, dragged: DraggedPoint) -> Array:
@@ -114,7 +114,7 @@ class PointerSpring:
         return point
 
     def _efforts(self) -> PullEfforts | None:
-        dragged = self._grip
+        dragged = self._dragged
         if dragged is None:
             return None
         point = self._world_point(dragged)
@@ -150,9 +150,9 @@ def point_efforts(
             wrench = np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])
             torques[name] = float(axis @ wrench)
         joint = tree.parents[joint]
-    base: Array | None = None
+    base_wrench: Array | None = None
     if model.b:
-        root = scene.world_pose(scene.root)
-        moment = np.cross(point - root.translation, force)
-        base = np.concatenate([root.rotation.T @ force, root.rotation.T @ moment])
-    return PullEfforts(torques, base)
+        root_pose = scene.world_pose(scene.root)
+        moment = np.cross(point - root_pose.translation, force)
+        base_wrench = np.concatenate([root_pose.rotation.T @ force, root_pose.rotation.T @ moment])
+    return PullEfforts(torques, base_wrench)

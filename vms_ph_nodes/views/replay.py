@@ -98,10 +98,10 @@ class RecordedRun:
         What the balance leaves is unaccounted for.
         """
         end = self._times[0] + max(time, _MEAN_WINDOW)
-        span = np.array([end - _MEAN_WINDOW, end])
+        interval = np.array([end - _MEAN_WINDOW, end])
 
         def stream(name: str, series: Array) -> Stream:
-            first, last = np.interp(span, self._times, series)
+            first, last = np.interp(interval, self._times, series)
             return Stream(name, float(last - first) / _MEAN_WINDOW, float(last))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
@@ -182,13 +182,13 @@ class Replay:
         self._run: RecordedRun | None = None
         self._ghost_run: RecordedRun | None = None
         self._scene: RobotScene | None = None
-        self._ghost: RobotScene | None = None
+        self._ghost_scene: RobotScene | None = None
         self._sankey = Sankey()
         self._time, self._drawn_time, self._picture_time = 0.0, -1.0, 0.0
         self._lock = threading.RLock()
-        self._world = WorldView(server)
-        self._build()
-        self._speed.value = speed
+        self._view = WorldView(server)
+        self._build_page()
+        self._speed_choice.value = speed
         self._open_run(next(iter(self._paths), ""))
         if compare:
             self._ghost_choice.value = tuple(self._paths)[1]
@@ -204,11 +204,11 @@ class Replay:
             run = self._run
             if run is None:
                 return
-            if self._playing.value:
-                self._time += seconds * float(self._speed.value)
+            if self._play_checkbox.value:
+                self._time += seconds * float(self._speed_choice.value)
                 if self._time > run.duration:
-                    self._time = 0.0 if self._loop.value else run.duration
-                    self._playing.value = bool(self._loop.value)
+                    self._time = 0.0 if self._loop_checkbox.value else run.duration
+                    self._play_checkbox.value = bool(self._loop_checkbox.value)
                 self._slider.value = round(self._time, 2)
             if self._time == self._drawn_time:
                 return
@@ -216,13 +216,13 @@ class Replay:
             with self._server.atomic():
                 self._place_robots()
             now = time.monotonic()
-            if now - self._picture_time >= 1.0 / _PICTURES_HZ or not self._playing.value:
+            if now - self._picture_time >= 1.0 / _PICTURES_HZ or not self._play_checkbox.value:
                 self._picture_time = now
                 self._mark_time()
                 self._picture = self._sankey.draw(run.flow(self._time), f"at {self._time:.2f} s")
                 self._top_html.content = f'<div class="vms-top">{self._badge}{self._picture}</div>'
 
-    def _build(self) -> None:
+    def _build_page(self) -> None:
         gui = self._server.gui
         names = tuple(self._paths)
         self._badge = self._picture = ""
@@ -230,15 +230,15 @@ class Replay:
         self._head_html = gui.add_html("")
         self._run_choice = gui.add_dropdown("run", names or (_NO_CHOICE,))
         self._ghost_choice = gui.add_dropdown("compare with", (_NO_CHOICE, *names))
-        self._playing = gui.add_checkbox("play", initial_value=False)
+        self._play_checkbox = gui.add_checkbox("play", initial_value=False)
         self._slider = gui.add_slider("time (s)", min=0.0, max=1.0, step=0.01, initial_value=0.0)
         self._finding_choice = gui.add_dropdown("jump to", (_NO_CHOICE,))
         self._plot_folder = gui.add_folder("Energies over the run")
         with self._plot_folder:
             self._plot_choice = gui.add_dropdown("plot", (BALANCE,))
         with gui.add_folder("Speed, loop, dark", expand_by_default=False):
-            self._speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-            self._loop = gui.add_checkbox("loop", initial_value=True)
+            self._speed_choice = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+            self._loop_checkbox = gui.add_checkbox("loop", initial_value=True)
             self._dark = gui.add_checkbox("dark", initial_value=False)
         self._curve_plots: list[Any] = []
 
@@ -246,8 +246,8 @@ class Replay:
         def _(_: Any) -> None:
             set_theme(self._server, self._dark.value)
             with self._lock:
-                for drawing in self._curve_plots:
-                    drawing.axes = plot_axes("time (s)", drawing.axes[1]["label"], self._dark.value)
+                for plot in self._curve_plots:
+                    plot.axes = plot_axes("time (s)", plot.axes[1]["label"], self._dark.value)
 
         self._run_choice.on_update(lambda _: self._open_run(self._run_choice.value))
         self._ghost_choice.on_update(lambda _: self._compare(self._ghost_choice.value))
@@ -268,7 +268,7 @@ class Replay:
     def _jump_to(self, finding: str) -> None:
         """Go to a finding, by its entry of the list."""
         if finding != _NO_CHOICE:
-            self._playing.value = False
+            self._play_checkbox.value = False
             self._set_time(float(finding.partition(" s: ")[0]))
 
     def _set_time(self, seconds: float) -> None:
@@ -297,13 +297,13 @@ class Replay:
                 return
             previous, self._run, self._drawn_time = self._run, run, -1.0
             model, robot = run.audit.model, (run.description, run.audit.model.base)
-            last = previous and (previous.description, previous.audit.model.base)
-            if self._scene is None or last != robot:
+            last_robot = previous and (previous.description, previous.audit.model.base)
+            if self._scene is None or last_robot != robot:
                 if self._scene is not None:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
                 q = run.configuration(0.0)
-                self._world.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
+                self._view.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
             self._set_time(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
@@ -316,14 +316,14 @@ class Replay:
 
     def _compare(self, name: str) -> None:
         with self._lock:
-            if self._ghost is not None:
-                self._ghost.remove()
-                self._ghost = None
+            if self._ghost_scene is not None:
+                self._ghost_scene.remove()
+                self._ghost_scene = None
             if self._run is None:
                 return  # the page says why there is none
             self._ghost_run = None if name == _NO_CHOICE else self._load_run(name)
             if self._ghost_run is not None:
-                self._ghost = RobotScene(
+                self._ghost_scene = RobotScene(
                     self._server, self._ghost_run.audit.model, self._ghost_run.description,
                     "/world/ghost", _GHOST_COLOUR,
                 )  # fmt: skip
@@ -338,9 +338,9 @@ class Replay:
         assert scene is not None
         q = run.configuration(self._time)
         scene.configure(q)
-        if self._ghost is not None and self._ghost_run is not None:
-            self._ghost.configure(self._ghost_run.configuration(self._time))
-        self._world.follow(scene.root_position(q))
+        if self._ghost_scene is not None and self._ghost_run is not None:
+            self._ghost_scene.configure(self._ghost_run.configuration(self._time))
+        self._view.follow(scene.root_position(q))
 
     def _show_text(self, html: str, badge: str = "") -> None:
         self._badge = badge
@@ -356,10 +356,10 @@ class Replay:
             if run is None:
                 continue
             ledger = run.audit.ledger
-            gross = ledger.exchanged
-            badge = badge or conservation(ledger.unaccounted, gross)
+            exchanged = ledger.exchanged
+            badge = badge or conservation(ledger.unaccounted, exchanged)
             balance_html = balance(
-                ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, gross
+                ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, exchanged
             )
             lines.append(
                 f'<b style="color:{colour}">{run_name}</b> '
@@ -369,8 +369,8 @@ class Replay:
 
     def _plot(self) -> None:
         """Draw the energies of the run, and of the ghost beside them."""
-        for drawing in self._curve_plots:
-            drawing.remove()
+        for plot in self._curve_plots:
+            plot.remove()
         self._curve_plots.clear()
         assert self._run is not None
         time, curves, label = self._chosen_curves(self._run)
@@ -384,8 +384,8 @@ class Replay:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
                 ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
-                    own = {name: curves[name] for name in names}
-                    self._curve_plots.append(self._curves(time, own, ghosts, label))
+                    own_curves = {name: curves[name] for name in names}
+                    self._curve_plots.append(self._curves(time, own_curves, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
@@ -395,13 +395,13 @@ class Replay:
 
     def _mark_time(self) -> None:
         """Draw where on the curves the time is that is shown."""
-        for drawing in self._curve_plots:
-            time, first, *others = drawing.data
+        for plot in self._curve_plots:
+            time, first_curve, *others = plot.data
             # An upright line: from below the axis to above it and back.
-            bottom, top = _axis_bounds((first, *others[:-1]))
+            bottom, top = _axis_bounds((first_curve, *others[:-1]))
             cursor = np.full(len(time), 2.0 * bottom - top)
             cursor[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
-            drawing.data = (time, first, *others[:-1], cursor)
+            plot.data = (time, first_curve, *others[:-1], cursor)
 
     def _curves(self, time: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
         columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]

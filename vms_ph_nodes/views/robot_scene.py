@@ -38,7 +38,7 @@ class RobotScene:
         server: viser.ViserServer,
         model: VMSModel,
         description: str,
-        root: str = "/world/robot",
+        scene_path: str = "/world/robot",
         ghost: tuple[int, int, int] | None = None,
     ) -> None:
         """Add the robot to the scene.
@@ -47,14 +47,14 @@ class RobotScene:
             server: of the page.
             model: the robot.
             description: its URDF.
-            root: name of the robot in the scene.
+            scene_path: name of the robot in the scene.
             ghost: colour (red, green, blue) in which it is drawn transparent; None: its own.
         """
-        self._root_frame = server.scene.add_frame(root, show_axes=False)
+        self._root_frame = server.scene.add_frame(scene_path, show_axes=False)
         tree = LinkTree(model.tree)
         self.root, self.end_effector = tree.root, model.end_effector
         # A name of a link may be part of another one, with a slash in it: paths have numbers.
-        paths = {tree.root: f"{root}/root"}
+        paths = {tree.root: f"{scene_path}/root"}
         root_frame = server.scene.add_frame(paths[tree.root], show_axes=False)
         self._frames: dict[str, Any] = {tree.root: root_frame}
         for k, edge in enumerate(tree.edges):
@@ -135,12 +135,12 @@ class RobotScene:
         """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
         tree = self.model.tree.pinocchio
 
-        def joint(name: str) -> int:
+        def joint_id(name: str) -> int:
             return int(tree.frames[tree.getFrameId(name)].parentJoint)
 
         # A frame that is no link stands still on one.
         link = frame if frame in self._frames else self.root
-        link = next((name for name in self._frames if joint(name) == joint(frame)), link)
+        link = next((name for name in self._frames if joint_id(name) == joint_id(frame)), link)
         d = self.model.evaluate(self.model.neutral_configuration(), np.zeros(self.model.nv))
         pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
         pose = self.world_pose(link) * pose
@@ -186,10 +186,10 @@ def _to_mesh(visual: Visual) -> trimesh.Trimesh:
         check_mesh(path)
         mesh = trimesh.load_scene(path).to_mesh()
         mesh.apply_scale(visual.size)
-        coloured = visual.coloured
+        is_coloured = visual.coloured
     else:
-        mesh, coloured = _PRIMITIVES[visual.shape](*visual.size), True
-    if coloured:
+        mesh, is_coloured = _PRIMITIVES[visual.shape](*visual.size), True
+    if is_coloured:
         mesh.visual = trimesh.visual.ColorVisuals(
             mesh, face_colors=[round(255 * c) for c in visual.colour]
         )

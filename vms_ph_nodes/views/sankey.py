@@ -15,7 +15,7 @@ from math import floor, isfinite, log10
 from vms_ph_dynamics.energy.legend import Style, styles
 
 _WIDTH, _TOP_MARGIN, _BOTTOM_MARGIN = 380.0, 10.0, 36.0
-_LEFT, _BUS, _RIGHT = 118.0, 184.0, 250.0  # of the bars
+_LEFT_X, _BUS, _RIGHT_X = 118.0, 184.0, 250.0  # of the bars
 
 # Height of a row, in which half of all bands fits; distance of rows where there is room, pixels.
 _ROW_HEIGHT, _MAX_PITCH = 27.0, 34.0
@@ -31,7 +31,7 @@ _DASH_SPEED, _DASH_PERIOD = 90.0, 16.0
 
 # Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
 # with less, the robot is at rest.
-_HALF_LIFE, _MIN_FILL, _MIN_POWER = 2.0, 0.4, 0.01
+_HALF_LIFE, _MIN_FILL_SHARE, _MIN_POWER = 2.0, 0.4, 0.01
 
 _STYLE = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
@@ -59,10 +59,10 @@ class Scale:
     """Writes quantities of one picture: in one unit, the largest with three digits or more."""
 
     def __init__(self, largest: float, unit: str, digits: int = 3) -> None:
-        size = min(max(1e-3, largest), LARGEST_NUMBER)  # also of what is no number
-        factor, prefix = next((f, p) for f, p in PREFIXES if size >= 0.9995 * f)
+        magnitude = min(max(1e-3, largest), LARGEST_NUMBER)  # also of what is no number
+        factor, prefix = next((f, p) for f, p in PREFIXES if magnitude >= 0.9995 * f)
         self._factor, self._unit = factor, f"{prefix}{unit}"
-        self._decimals = max(0, digits - 1 - floor(log10(size / factor * 1.0005)))
+        self._decimals = max(0, digits - 1 - floor(log10(magnitude / factor * 1.0005)))
 
     def text(self, value: float) -> str:
         """Return a quantity, without a sign where it is zero; empty where it is not known."""
@@ -121,8 +121,8 @@ class Sankey:
     def __init__(self) -> None:
         self._scale = _MIN_POWER
         self._offsets: dict[str, float] = {}  # of the dashes, by stream
-        self._sides: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
-        self._rows = 4  # as many as a side has had: the picture does not shrink
+        self._side_of_stream: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
+        self._row_count = 4  # as many as a side has had: the picture does not shrink
 
     def draw(self, flow: Flow, title: str) -> str:
         """Return the next picture.
@@ -133,13 +133,13 @@ class Sankey:
         """
         sides = self._divide(flow)
         styles_by_name = styles(stream.name for stream in (*flow.sources, *flow.sinks))
-        largest = max(sum(map(_magnitude, side)) for side in sides)
-        is_at_rest = largest < _MIN_POWER
+        max_power = max(sum(map(_magnitude, side)) for side in sides)
+        is_at_rest = max_power < _MIN_POWER
         # After a peak the scale falls slowly, but what flows stays thick.
-        decayed = self._scale * 0.5 ** (flow.seconds / _HALF_LIFE)
-        self._scale = max(min(max(largest, decayed), largest / _MIN_FILL), _MIN_POWER)
-        self._rows = max(self._rows, *map(len, sides))
-        rows_height = self._rows * _ROW_HEIGHT
+        old_scale = self._scale * 0.5 ** (flow.seconds / _HALF_LIFE)
+        self._scale = max(min(max(max_power, old_scale), max_power / _MIN_FILL_SHARE), _MIN_POWER)
+        self._row_count = max(self._row_count, *map(len, sides))
+        rows_height = self._row_count * _ROW_HEIGHT
         height = _TOP_MARGIN + rows_height + _BOTTOM_MARGIN
         centre = _TOP_MARGIN + rows_height / 2.0
         energies = [abs(s.energy) for side in sides for s in side if isfinite(s.energy)]
@@ -152,7 +152,7 @@ class Sankey:
         offsets: dict[str, float] = {}
         for side, streams in enumerate(sides):
             widths = [0.0 if is_at_rest else self._width(stream) for stream in streams]
-            edge = centre - sum(widths) / 2.0
+            edge_y = centre - sum(widths) / 2.0
             pitch = min(rows_height / max(len(streams), 1), _MAX_PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
                 row_y = centre + (k - 0.5 * (len(streams) - 1)) * pitch
@@ -161,15 +161,15 @@ class Sankey:
                     offset = self._offsets.get(stream.name, 0.0)
                     phase = offset - _DASH_SPEED * width / _FULL_WIDTH * flow.seconds
                     offsets[stream.name] = phase % _DASH_PERIOD  # only the difference counts
-                    middle = edge + width / 2.0
-                    svg.append(_band(style.colour, side, row_y, middle, width, (offset, phase)))
+                    middle_y = edge_y + width / 2.0
+                    svg.append(_band(style.colour, side, row_y, middle_y, width, (offset, phase)))
                 svg.append(_label(stream, style, side, row_y, width, scales))
-                edge += width
+                edge_y += width
         self._offsets = offsets
-        bar_size = max(_FULL_WIDTH * largest / self._scale, 6.0)
-        power = "at rest" if is_at_rest else scales[0].text(largest)
+        bar_size = max(_FULL_WIDTH * max_power / self._scale, 6.0)
+        power_text = "at rest" if is_at_rest else scales[0].text(max_power)
         captions = (
-            f"{title}: {power} · left: supplies, right: receives",
+            f"{title}: {power_text} · left: supplies, right: receives",
             f"energy {flow.since}: ports inwards; green, light blue: contents",
         )
         svg.append(
@@ -188,10 +188,10 @@ class Sankey:
         sides: tuple[list[Stream], list[Stream]] = [], []
         for default_side, streams in enumerate((flow.sources, flow.sinks)):
             for stream in streams:
-                side = self._sides.get(stream.name, default_side)
+                side = self._side_of_stream.get(stream.name, default_side)
                 if _magnitude(stream) > _SMALLEST_SHARE * self._scale:
                     side = default_side if stream.power > 0.0 else 1 - default_side
-                self._sides[stream.name] = side
+                self._side_of_stream[stream.name] = side
                 sides[side].append(stream)
         return sides
 
@@ -214,19 +214,19 @@ def _band(
         width: pixels.
         dashes: where they are at the begin and at the end of the picture, pixels.
     """
-    left, right = (_LEFT + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT)
+    left_x, right_x = (_LEFT_X + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT_X)
     start, end = (row_y, bus_y) if side == 0 else (bus_y, row_y)
-    tip, middle = right - _HEAD_LENGTH, (left + right - _HEAD_LENGTH) / 2.0
-    path = f"M{left:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
-    half = width / 2.0 + 2.5
+    tip, middle = right_x - _HEAD_LENGTH, (left_x + right_x - _HEAD_LENGTH) / 2.0
+    path = f"M{left_x:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
+    half_width = width / 2.0 + 2.5
     dash_path = (
         f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '
         f'stroke-dashoffset="{dashes[1]:.1f}" style="--a:{dashes[0]:.1f}"/>'
     )
     return (
         f'<path class="w" d="{path}" stroke="{colour}" stroke-width="{width:.1f}"/>'
-        f'<path class="h" d="M{tip:g} {end - half:.1f}L{right:g} {end:.1f}'
-        f'L{tip:g} {end + half:.1f}Z" fill="{colour}"/>' + (dash_path if width > 2.0 else "")
+        f'<path class="h" d="M{tip:g} {end - half_width:.1f}L{right_x:g} {end:.1f}'
+        f'L{tip:g} {end + half_width:.1f}Z" fill="{colour}"/>' + (dash_path if width > 2.0 else "")
     )
 
 
@@ -234,12 +234,12 @@ def _label(
     stream: Stream, style: Style, side: int, row: float, width: float, scales: tuple[Scale, Scale]
 ) -> str:
     """Return the bar of a stream with its name, its power and its energy."""
-    bar_x = _LEFT if side == 0 else _RIGHT
-    text_x, anchor = (_LEFT - 5.0, "end") if side == 0 else (_RIGHT + 10.0, "start")
+    bar_x = _LEFT_X if side == 0 else _RIGHT_X
+    text_x, anchor = (_LEFT_X - 5.0, "end") if side == 0 else (_RIGHT_X + 10.0, "start")
     bar_height = max(width, 8.0)
-    energy = scales[1].text(stream.energy)
-    power = scales[0].text(_magnitude(stream)) if width else ""
-    numbers = " · ".join(filter(None, (power, energy)))
+    energy_text = scales[1].text(stream.energy)
+    power_text = scales[0].text(_magnitude(stream)) if width else ""
+    numbers = " · ".join(filter(None, (power_text, energy_text)))
     name = escape(style.label)
     text = f'<text x="{text_x:g}" text-anchor="{anchor}" '
     return (

@@ -53,8 +53,8 @@ class FittedRange:
 
 def round_up(value: float) -> float:
     """Return the smallest number 1, 2 or 5 times a power of ten that is not below a value > 0."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((step * power for step in _ROUND_STEPS if step * power >= value), 10.0 * power)
+    decade = 10.0 ** math.floor(math.log10(value))
+    return next((step * decade for step in _ROUND_STEPS if step * decade >= value), 10.0 * decade)
 
 
 Rgba = tuple[float, float, float, float]
@@ -206,9 +206,9 @@ class Shapes:
         self._root = model.link_names[0]
         self.size = reach(model)
         self._max_length = self.size * scales.longest
-        self._upright = up_axes(model.gravity)
+        self._up_rotation = up_axes(model.gravity)
         pin_model = model.pinocchio
-        self._joints = [pin_model.getFrameId(name) for name in model.joint_names]
+        self._joint_frame_ids = [pin_model.getFrameId(name) for name in model.joint_names]
         self._colours = {
             name: rgba(style.colour) for name, style in legend.styles(port_names(model)).items()
         }
@@ -249,8 +249,8 @@ class Shapes:
             )
 
     def _inertia_shapes(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
-        axes, half = locked_ellipsoid(d)
-        yield Ellipsoid("locked inertia", momentum.centre_of_mass, axes, half, BODY)
+        axes, radii = locked_ellipsoid(d)
+        yield Ellipsoid("locked inertia", momentum.centre_of_mass, axes, radii, BODY)
         jacobian = self._task.jacobian(d)
         mobility = jacobian @ np.linalg.solve(d.M, jacobian.T)
         mobilities, axes = np.linalg.eigh((mobility + mobility.T) / 2)
@@ -258,22 +258,22 @@ class Shapes:
             masses = 1.0 / mobilities
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
             fitted = 0.25 * self._scale("inertia", 0.0, masses)
-            half = np.minimum((self._scales.inertia or fitted) * masses, self._max_length / 2)
-            yield Ellipsoid("task inertia", self._task.value(d), _right_handed(axes), half, TASK)
+            radii = np.minimum((self._scales.inertia or fitted) * masses, self._max_length / 2)
+            yield Ellipsoid("task inertia", self._task.value(d), _right_handed(axes), radii, TASK)
 
     def _power_shapes(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:
         """Arrows at the ports, which point into the robot where the power is positive."""
-        flows = list(self._port_powers(d, ports))
-        scale = self._scale("power", self._scales.power, np.array([power for *_, power in flows]))
-        for port, name, position, power in flows:
+        powers = list(self._port_powers(d, ports))
+        scale = self._scale("power", self._scales.power, np.array([power for *_, power in powers]))
+        for port, name, position, power in powers:
             yield self._power_arrow(name, position, centre, power, scale, self._colours[port])
 
     def _port_powers(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
         """Yield port, name, position and power of every port, and of every joint."""
         model, supplied = d.model, ports.supplied(d)
-        tool = d.placement(model.end_effector)[:3, 3]
+        tool_position = d.placement(model.end_effector)[:3, 3]
         end_port, base_port = "wrench_end_effector", "wrench_base"
-        yield end_port, f"power {legend.label_of(end_port)}", tool, supplied[end_port]
+        yield end_port, f"power {legend.label_of(end_port)}", tool_position, supplied[end_port]
         for name in model.tools:
             yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
         if model.b:
@@ -283,17 +283,17 @@ class Shapes:
             return
         data = d.tree.data()
         pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
-        points = [data.oMf[i].translation.copy() for i in self._joints]
+        points = [data.oMf[i].translation.copy() for i in self._joint_frame_ids]
         powers = ports.torque * d.v[model.b :]
         for name, position, power in zip(model.joint_names, points, powers.tolist(), strict=True):
             yield "torque", f"power {name}", position, power
 
     def _energy_shapes(self, d: Evaluation) -> Iterator[Shape]:
-        root = d.placement(self._root)[:3, 3]
+        origin = d.placement(self._root)[:3, 3]
         energies = {"kinetic": d.kinetic_energy}
         if d.model.b:
-            base = 0.5 * float(d.p @ d.v_hat)
-            energies |= {"kinetic_base": base, "kinetic_shape": d.kinetic_energy - base}
+            base_part = 0.5 * float(d.p @ d.v_hat)
+            energies |= {"kinetic_base": base_part, "kinetic_shape": d.kinetic_energy - base_part}
         scale = self._scale("energy", self._scales.energy, np.array([*energies.values()]))
         offsets = bar_offsets(d.model, self.size)
         for offset, (name, value) in zip(offsets, energies.items(), strict=True):
@@ -301,7 +301,7 @@ class Shapes:
             height, text = min(scale * value, self._max_length), f"{label}\n{value:.3g} J"
             tint = rgba(colour, 0.45 if dashes else 0.9)
             bar = f"kinetic energy{label.removeprefix('kinetic')}"
-            yield Bar(bar, root + offset, max(height, 1e-3), text, tint, self._upright[:, 2])
+            yield Bar(bar, origin + offset, max(height, 1e-3), text, tint, self._up_rotation[:, 2])
 
     def _scale(self, quantity: str, chosen: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
@@ -312,7 +312,7 @@ class Shapes:
     ) -> Arrow:
         inward = centre - position
         length = float(np.linalg.norm(inward))
-        inward = inward / length if length > 1e-6 else -self._upright[:, 2]
+        inward = inward / length if length > 1e-6 else -self._up_rotation[:, 2]
         arrow_length = min(scale * abs(power), self._max_length)
         if power < 0:
             return Arrow(name, position, -arrow_length * inward, colour)

@@ -48,16 +48,16 @@ class StripChart:
         plot: on the page.
     """
 
-    def __init__(self, server: viser.ViserServer, title: str, unit: str, floor: float) -> None:
+    def __init__(self, server: viser.ViserServer, title: str, unit: str, min_range: float) -> None:
         """Add the plot to the page.
 
         Args:
             server: of the page.
             title: of the plot.
             unit: stands at its vertical axis, with a prefix.
-            floor: what is smaller does not fill the plot, in that unit.
+            min_range: what is smaller does not fill the plot, in that unit.
         """
-        self._server, self._unit, self._min_height = server, unit, floor
+        self._server, self._unit, self._min_range = server, unit, min_range
         self._dark, self._bounds, self._prefix = False, (0.0, 1.0), ""
         self._times: deque[float] = deque(maxlen=_MAX_SAMPLES)
         self._values: deque[tuple[float, ...]] = deque(maxlen=_MAX_SAMPLES)
@@ -89,11 +89,11 @@ class StripChart:
             self._append(time, tuple(values.values()))
             return
         # A peak between two samples is one of them: of each curve, what is farthest from the last.
-        last = self._values[-1]
-        farthest = self._peaks or last
+        previous = self._values[-1]
+        peaks = self._peaks or previous
         self._peaks = tuple(
-            new_value if not abs(new_value - last_value) < abs(old - last_value) else old
-            for new_value, old, last_value in zip(values.values(), farthest, last, strict=True)
+            new_value if not abs(new_value - last_value) < abs(peak - last_value) else peak
+            for new_value, peak, last_value in zip(values.values(), peaks, previous, strict=True)
         )
         if time - self._times[-1] >= _TIME_SPAN / _MAX_SAMPLES:
             self._append(time, self._peaks)
@@ -109,7 +109,7 @@ class StripChart:
         numbers = np.concatenate(values)
         numbers = numbers[np.isfinite(numbers)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
         low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
-        bounds = round_bounds(float(low), float(high), self._min_height, self._bounds)
+        bounds = round_bounds(float(low), float(high), self._min_range, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
             if self._drawn_labels != self._labels:
@@ -151,7 +151,7 @@ class LivePlots:
     def __init__(self, server: viser.ViserServer, law: LawSplit) -> None:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         self._law_split = law
-        self._energy = StripChart(server, "energy of the closed loop", "J", 0.01)
+        self._energy_chart = StripChart(server, "energy of the closed loop", "J", 0.01)
         self._power = StripChart(server, "power into the robot", "W", 0.1)
         self._error = StripChart(server, "task error", "m", 1e-3)
         self._joint_choice = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
@@ -159,7 +159,7 @@ class LivePlots:
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
             for name, unit in _JOINT_UNITS.items()
         }
-        self.charts = (self._energy, self._power, self._error, *self._joint_charts.values())
+        self.charts = (self._energy_chart, self._power, self._error, *self._joint_charts.values())
         self._joint_choice.on_update(lambda _: self._show_choice())
         self._show_choice()
         self._start_stamp: int | None = None
@@ -176,7 +176,7 @@ class LivePlots:
         """Take the record of the law into account."""
         time = self._plot_time(from_stamp(message.header.stamp))
         parts = parts_of_law(partial(getattr, message), self._law_split.split)
-        self._energy.add(time, {"total": message.closed_loop_energy, **parts})
+        self._energy_chart.add(time, {"total": message.closed_loop_energy, **parts})
         self._error.add(time, {"distance to the reference": message.task_error})
 
     def on_joints(self, message: JointState) -> None:
@@ -228,24 +228,24 @@ def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
 
 
 def round_bounds(
-    low: float, high: float, floor: float, before: tuple[float, float] = (np.inf, -np.inf)
+    low: float, high: float, least: float, current: tuple[float, float] = (np.inf, -np.inf)
 ) -> tuple[float, float]:
     """Return round bounds of an axis around zero and values, which change as little as they can.
 
     Args:
         low: of the values.
         high: of the values.
-        floor: smallest height of the axis.
-        before: bounds of the axis now, kept where they fit.
+        least: smallest height of the axis.
+        current: bounds of the axis now, kept where they fit.
     """
     low, high = min(low, 0.0), max(high, 0.0)
-    height = before[1] - before[0]
-    if before[0] <= low and high <= before[1] and (high - low > 0.3 * height or height <= floor):
-        return before
-    tick = 10.0 ** np.floor(np.log10(max(high - low, floor) / 2.0))
-    tick *= next(f for f in (1.0, 2.0, 5.0, 10.0) if f * tick * 4.0 >= max(high - low, floor))
+    height = current[1] - current[0]
+    if current[0] <= low and high <= current[1] and (high - low > 0.3 * height or height <= least):
+        return current
+    tick = 10.0 ** np.floor(np.log10(max(high - low, least) / 2.0))
+    tick *= next(f for f in (1.0, 2.0, 5.0, 10.0) if f * tick * 4.0 >= max(high - low, least))
     bottom, top = tick * np.floor(low / tick), tick * np.ceil(high / tick)
-    return float(bottom), float(max(top, bottom + tick * np.ceil(floor / tick)))
+    return float(bottom), float(max(top, bottom + tick * np.ceil(least / tick)))
 
 
 def _prefix(largest: float) -> tuple[str, float]:
@@ -253,9 +253,9 @@ def _prefix(largest: float) -> tuple[str, float]:
 
     The numbers at the axis have three decimals at most.
     """
-    fitting = (item for item in PREFIXES if item[0] <= 1.0 and largest >= 0.5 * item[0])
-    size, prefix = next(fitting, PREFIXES[-1])
-    return prefix, 1.0 / size
+    fitting = (pair for pair in PREFIXES if pair[0] <= 1.0 and largest >= 0.5 * pair[0])
+    factor, prefix = next(fitting, PREFIXES[-1])
+    return prefix, 1.0 / factor
 
 
 GHOST_SUFFIX = ", ghost"
@@ -269,10 +269,10 @@ def plot_series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, 
         names: of the curves.
         ghosts: those of them that the second run has too, half transparent.
     """
-    by_name = styles(names)
+    style_of = styles(names)
 
     def curve(name: str, is_ghost: bool) -> Any:
-        text, colour, dashes = by_name[name]
+        text, colour, dashes = style_of[name]
         line = {"dash": dashes} if dashes else {}
         suffix, alpha = (GHOST_SUFFIX, "80") if is_ghost else ("", "")
         # The legend draws a box of the colour, without the dashes.
@@ -280,5 +280,5 @@ def plot_series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, 
         label = text + 2 * marks + suffix
         return viser.uplot.Series(label=label, stroke=colour + alpha, width=2, **line)
 
-    curves = [curve(name, False) for name in by_name] + [curve(name, True) for name in ghosts]
+    curves = [curve(name, False) for name in style_of] + [curve(name, True) for name in ghosts]
     return (viser.uplot.Series(label="t"), *curves)

@@ -74,11 +74,11 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
     cell = float(2.0 ** np.ceil(np.log2(size / 8.0)))
     # The ground is at the height of the origin; beneath a robot that hovers, too.
     floor = centre - (centre @ up) * up
-    position = centre + _distance(box - centre, direction, up) * direction
+    position = centre + _camera_distance(box - centre, direction, up) * direction
     return Viewpoint(up, position, centre, size, grid, cell, floor)
 
 
-def _distance(box: Array, direction: Array, up: Array) -> float:
+def _camera_distance(box: Array, direction: Array, up: Array) -> float:
     """Return from how far, m, the corners of a box about the origin fill their share of a view.
 
     Args:
@@ -152,9 +152,9 @@ class WorldView:
         if self._viewpoint is None:
             return
         offset = position - self._followed_position
-        distance, free = float(np.linalg.norm(offset)), _FREE_DISTANCE * self._viewpoint.size
-        if free < distance < np.inf:
-            step = (1.0 - free / distance) * offset
+        distance, margin = float(np.linalg.norm(offset)), _FREE_DISTANCE * self._viewpoint.size
+        if margin < distance < np.inf:
+            step = (1.0 - margin / distance) * offset
             self._followed_position, self.shift = self._followed_position + step, self.shift - step
             self._world_frame.position = self.shift
 
