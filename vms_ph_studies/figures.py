@@ -50,10 +50,10 @@ def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "")
     """Draw panels row by row, write the figure and return its file."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(panels) // columns)
-    size = (8.0 if columns == 1 else 5.2 * columns, max(2.7 * rows, 3.6))
+    row_count = -(-len(panels) // columns)
+    size = (8.0 if columns == 1 else 5.2 * columns, max(2.7 * row_count, 3.6))
     figure = Figure(figsize=size, layout="constrained", dpi=110)
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    grid = figure.subplots(row_count, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         for k, (name, curve) in enumerate(panel.curves.items()):
             label, colour, dashes = LEGEND.get(name, (name, *_STYLES[k]))

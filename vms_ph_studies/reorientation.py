@@ -172,11 +172,11 @@ _SO3 = SO3()
 
 _MAX_LOOPS = 100_000
 # Rounds of the search for loops of least size, and of the correction along the true holonomy.
-_ROUNDS, _CORRECTIONS = 60, 20
+_SEARCH_ROUNDS, _MAX_CORRECTIONS = 60, 20
 # Share of the null-space part of the loop that a round takes away.
 _SHRINKAGE = 0.3
 # Accuracy of the turn of one loop, rad; displacement of finite differences, rad, and their steps.
-_ACCURACY, _DIFFERENCE_STEP, _TURN_STEPS = 1e-11, 1e-4, 16
+_TURN_ACCURACY, _DIFFERENCE_STEP, _TURN_STEPS = 1e-11, 1e-4, 16
 # Steps along the line to the centre of a loop.
 _CENTRE_STEPS = 32
 # Room left to the joint limits, rad or m.
@@ -242,27 +242,27 @@ def plan_reorientation(
         raise ModelError(f"reorientation is for a floating base; given: a {model.base} base")
     if not (amplitude > 0.0 and rate > 0.0):
         raise ModelError(f"amplitude and rate must be positive; given: {amplitude} and {rate}")
-    start, target = model.checked_configuration(q), _rotation_vector(rotation)
+    start_q, target = model.checked_configuration(q), _rotation_vector(rotation)
     if not target.any():
         raise StateError("the rotation is the identity: the base need not turn")
-    half_diameters = _least_ellipse(model, start, target)
+    half_diameters = _least_ellipse(model, start_q, target)
     excursion = np.abs(half_diameters[0]) + np.hypot(*half_diameters)
     loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reason = "no loop was tried"
     while loops <= _MAX_LOOPS:
-        scaled = np.concatenate(half_diameters) / np.sqrt(loops)
-        half_axes = _correct_half_axes(model, start, scaled, target / loops)
-        growth = 1.1
+        scaled_diameters = np.concatenate(half_diameters) / np.sqrt(loops)
+        half_axes = _correct_half_axes(model, start_q, scaled_diameters, target / loops)
+        loop_growth = 1.1
         if half_axes is None:
             reason = "Newton's method did not converge"
         else:
             path = _timed_loops(half_axes, loops, rate)
-            reason = _violation(model, start, path, amplitude)
+            reason = _violation(model, start_q, path, amplitude)
             if not reason:
-                return _reorientation(model, start, path)
+                return _reorientation(model, start_q, path)
             extent = max(-np.min(path.min_offset), np.max(path.max_offset))
-            growth = max(growth, (extent / amplitude) ** 2)
-        loops = int(np.ceil(growth * loops)) + 1
+            loop_growth = max(loop_growth, (extent / amplitude) ** 2)
+        loops = int(np.ceil(loop_growth * loops)) + 1
     raise StateError(
         f"no loops were found up to {_MAX_LOOPS} of them: {reason}; start from another "
         "configuration, or allow a larger amplitude"
@@ -282,11 +282,11 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
     offset = -loop.cosine
     curvature = _curvature_at(model, displaced(model, q, offset))
     turn = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature, loop.sine)
-    path = np.linspace(0.0, 1.0, _CENTRE_STEPS, endpoint=False)
-    scales = (path[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()
+    fractions = np.linspace(0.0, 1.0, _CENTRE_STEPS, endpoint=False)
+    scales = (fractions[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()
     rates = np.tile(offset, (len(scales), 1))
-    to_centre = _base_poses(model, q, scales[:, None] * offset, rates, 1.0 / _CENTRE_STEPS)[-1]
-    return frozen(to_centre[:3, :3] @ turn)
+    centre_pose = _base_poses(model, q, scales[:, None] * offset, rates, 1.0 / _CENTRE_STEPS)[-1]
+    return frozen(centre_pose[:3, :3] @ turn)
 
 
 def _rotation_vector(rotation: npt.ArrayLike) -> Array:
@@ -309,21 +309,21 @@ def _curvature_at(model: VMSModel, q: Array) -> Array:
 def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
     bilinear = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
-    form = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
-    u, s, vt = np.linalg.svd(form)
+    axis_curvature = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
+    u, s, vt = np.linalg.svd(axis_curvature)
     if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
     size = np.sqrt(np.linalg.norm(target) / s[0])
     x = size * np.concatenate([u[:, 0], vt[0]])
     n = model.n
-    for _ in range(_ROUNDS):
+    for _ in range(_SEARCH_ROUNDS):
         a, b = x[:n], x[n:]
         jacobian = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
-        inverse = np.linalg.pinv(jacobian)
-        error = target - np.einsum("i,kij,j->k", a, bilinear, b)
-        x = x + inverse @ error - _SHRINKAGE * (x - inverse @ (jacobian @ x))
-    residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
-    if residual > 1e-6 * np.linalg.norm(target):
+        pseudo_inverse = np.linalg.pinv(jacobian)
+        turn_error = target - np.einsum("i,kij,j->k", a, bilinear, b)
+        x = x + pseudo_inverse @ turn_error - _SHRINKAGE * (x - pseudo_inverse @ (jacobian @ x))
+    turn_residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
+    if turn_residual > 1e-6 * np.linalg.norm(target):
         raise StateError(
             "the joints turn the base about other axes only: the curvature has no rank"
         )
@@ -349,16 +349,16 @@ def _turn_jacobian(model: VMSModel, q: Array, x: Array) -> Array:
 
 def _correct_half_axes(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
     """Return half diameters whose loop turns the base by a rotation vector, or None."""
-    inverse, last_error = None, np.inf
-    for _ in range(_CORRECTIONS):
-        turn_error = target - _SO3.log(holonomy(model, q, _unit_loop(x), _ACCURACY)[:3, :3])
-        error = float(np.linalg.norm(turn_error))
-        if error < _ACCURACY:
+    inverse_jacobian, last_error = None, np.inf
+    for _ in range(_MAX_CORRECTIONS):
+        turn_error = target - _SO3.log(holonomy(model, q, _unit_loop(x), _TURN_ACCURACY)[:3, :3])
+        error_size = float(np.linalg.norm(turn_error))
+        if error_size < _TURN_ACCURACY:
             return x
         # The slope is kept while it serves.
-        if inverse is None or error > 0.2 * last_error:
-            inverse = np.linalg.pinv(_turn_jacobian(model, q, x))
-        last_error, step = error, inverse @ turn_error
+        if inverse_jacobian is None or error_size > 0.2 * last_error:
+            inverse_jacobian = np.linalg.pinv(_turn_jacobian(model, q, x))
+        last_error, step = error_size, inverse_jacobian @ turn_error
         # Newton's step may leave the region where the slope holds.
         x = x + step * min(1.0, 0.5 * float(np.linalg.norm(x) / np.linalg.norm(step)))
     return None
@@ -375,15 +375,15 @@ def _violation(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) 
     low, high = path.min_offset, path.max_offset
     if max(-np.min(low), np.max(high)) > amplitude:
         return f"a joint would move by more than {amplitude:g}"
-    joints, x = model.joints, model.joint_positions(q)
-    is_outside = (x + low < joints.lower + _MARGIN) | (x + high > joints.upper - _MARGIN)
+    joints, angles = model.joints, model.joint_positions(q)
+    is_outside = (angles + low < joints.lower + _MARGIN) | (angles + high > joints.upper - _MARGIN)
     if is_outside.any():
         return f"joint '{joints.names[int(np.argmax(is_outside))]}' would pass its limit"
     return ""
 
 
 def _reorientation(model: VMSModel, q: Array, path: EllipticLoop) -> Reorientation:
-    pose = holonomy(model, q, EllipticLoop(path.cosine, path.sine, 1, 1.0), _ACCURACY)
+    pose = holonomy(model, q, EllipticLoop(path.cosine, path.sine, 1, 1.0), _TURN_ACCURACY)
     return Reorientation(
         path,
         frozen(q),

@@ -89,8 +89,8 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
     run = simulate(DecoupledForm(model), law, steps * dt, q=home, rate=1.0 / dt, every=steps)
     d = model.evaluate(run.q[-1], run.v[-1])
     pose = np.linalg.inv(model.base_pose(home)) @ model.base_pose(d.q)
-    planned = plan.displacement
-    rotation_error = _SO3.log(planned[:3, :3].T @ pose[:3, :3])
+    planned_pose = plan.displacement
+    rotation_error = _SO3.log(planned_pose[:3, :3].T @ pose[:3, :3])
     joints = model.difference(home, d.q)[model.b :]
     loops = f"{plan.loops} in {plan.path.duration:.1f} s"
     return Outcome(
@@ -98,14 +98,14 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
             required("loops of the arm", "found", loops, True),
             bounded(
                 "plan, by path integration, against the wanted turn",
-                _norm(_SO3.log(planned[:3, :3]) - rotation),
+                _norm(_SO3.log(planned_pose[:3, :3]) - rotation),
                 1e-8,
                 "rad",
             ),
             bounded("simulated attitude against the plan", _norm(rotation_error), 1e-4, "rad"),
             bounded(
                 "simulated position of the base against the plan",
-                float(np.abs(pose[:3, 3] - planned[:3, 3]).max()),
+                float(np.abs(pose[:3, 3] - planned_pose[:3, 3]).max()),
                 1e-4,
                 "m",
             ),
@@ -133,8 +133,8 @@ def _reactionless(settings: Settings, out: Path | None, progress: Progress) -> O
             rate=1.0 / _dt(settings),
         )
         rotations.append(max(_norm(turn) for turn in _rotations(run)))
-        end = model.evaluate(run.q[-1], run.v[-1]).placement(model.end_effector)
-        distances.append(_norm(end[:3, 3] - target[:3, 3]))
+        end_pose = model.evaluate(run.q[-1], run.v[-1]).placement(model.end_effector)
+        distances.append(_norm(end_pose[:3, 3] - target[:3, 3]))
     return Outcome(
         [
             bounded("base held: attitude of the base", rotations[0], 1e-4, "rad"),
@@ -158,8 +158,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial_inertia() @ twist)
     captured = capture(model, home, d.v, body, twist)
     momentum_after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
-    scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
-    momentum_jump = float(np.max(np.abs(momentum_after - momentum) / scale))
+    momentum_scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
+    momentum_jump = float(np.max(np.abs(momentum_after - momentum) / momentum_scale))
     actuators, dt = _wheels(settings), _dt(settings)
     law = AttitudeControl(captured.model, allocation=actuators.allocation)
     law.reset(RobotState(captured.q, captured.v))
@@ -173,16 +173,16 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     wheels = simulation.actuation
     assert wheels is not None
-    start, initial_momentum = _angular_momenta(simulation)
-    report, spins, parts = Stages(progress, 1).begin("wheels take up the momentum"), [], 20
+    initial_total, initial_momentum = _angular_momenta(simulation)
+    report, wheel_rates, parts = Stages(progress, 1).begin("wheels take up the momentum"), [], 20
     for k in range(parts):
         simulation.advance(round(float(settings["duration"]) / dt / parts))
-        spins.append(float(np.abs(wheels.rates).max()))
+        wheel_rates.append(float(np.abs(wheels.rates).max()))
         report((k + 1) / parts)
-    total, final_momentum = _angular_momenta(simulation)
+    final_total, final_momentum = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
     rotation = captured.model.difference(captured.q, sample.q)[3:6]
-    limit = float(settings["largest_rate"])
+    rate_limit = float(settings["largest_rate"])
     return Outcome(
         [
             bounded("momentum of robot and body over the capture, relative", momentum_jump, 1e-12),
@@ -194,7 +194,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
             bounded(
                 "angular momentum of satellite, body and wheels, relative change",
-                _norm(total - start) / _norm(start),
+                _norm(final_total - initial_total) / _norm(initial_total),
                 1e-9,
             ),
             required(
@@ -207,9 +207,9 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             bounded("rate of the base at the end, rad/s", _norm(sample.v[3:6]), 1e-3),
             required(
                 "largest spin of a wheel",
-                f"at most {limit} rad/s",
-                f"{max(spins):.4g} rad/s",
-                max(spins) <= limit * (1.0 + 1e-12),
+                f"at most {rate_limit} rad/s",
+                f"{max(wheel_rates):.4g} rad/s",
+                max(wheel_rates) <= rate_limit * (1.0 + 1e-12),
             ),
             bounded(
                 "energy balance from the supply to the tool, relative to what was exchanged",
@@ -238,10 +238,10 @@ def _tumbling_cube(settings: Settings) -> tuple[Body, Array]:
     """Return the body of the settings, and its twist (6,) in the frame of the tool."""
     side, mass = float(settings["side"]), float(settings["mass"])
     body = Body(mass, [0.0, 0.0, 0.5 * side], np.eye(3) * mass * side**2 / 6.0)
-    spin = np.radians(float(settings["spin"])) * np.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)
+    omega = np.radians(float(settings["spin"])) * np.array([0.3, -0.5, 0.8]) / np.sqrt(0.98)
     # The centre of the body approaches; at the frame its spin adds to that.
     approach = np.array([0.0, 0.0, -float(settings["approach"])])
-    return body, np.concatenate([approach - np.cross(spin, np.asarray(body.centre, float)), spin])
+    return body, np.concatenate([approach - np.cross(omega, np.asarray(body.centre, float)), omega])
 
 
 def _wheels(settings: Settings) -> Actuators:
@@ -266,9 +266,9 @@ def _angular_momenta(simulation: Simulation) -> tuple[Array, Array]:
     assert actuation is not None
     d = model.evaluate(sample.q, sample.v)
     spatial, pose = momenta(d).spatial, model.base_pose(sample.q)
-    wheels = pose[:3, :3] @ actuation.momentum
+    wheel_momentum = pose[:3, :3] @ actuation.momentum
     centre = pose[:3, 3] + pose[:3, :3] @ centre_and_inertia(d)[0]
-    return spatial[3:] + wheels, spatial[3:] - np.cross(centre, spatial[:3])
+    return spatial[3:] + wheel_momentum, spatial[3:] - np.cross(centre, spatial[:3])
 
 
 STUDIES = [

@@ -62,14 +62,14 @@ class Parameter:
             if self.choices and text not in self.choices:
                 raise VmsPhError(f"{name}={text}: accepted are {', '.join(self.choices)}")
             return text
-        kind = type(self.default)
+        value_type = type(self.default)
         try:
-            value = kind(text)
+            value = value_type(text)
             if isfinite(value) and not self._is_too_small(value):
                 return value
         except ValueError:
             pass
-        expected = f"{'a whole number' if kind is int else 'a number'} {self.range}".rstrip()
+        expected = f"{'a whole number' if value_type is int else 'a number'} {self.range}".rstrip()
         raise VmsPhError(f"{name}={text}: expected {expected} ({self.help})")
 
     @property

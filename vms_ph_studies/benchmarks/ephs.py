@@ -73,9 +73,9 @@ def _cases(robot: str, base: str) -> list[Case]:
     model = bundled.model(xml, base)
     q, v = model.configuration(bundled.home), np.zeros(model.nv)
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
-    bodies = TwoBodies(friction=(0.0, 0.0))
-    pendulum = assemble(bodies.pendulum())
-    x = bodies.pendulum_state(pendulum)
+    two_bodies = TwoBodies(friction=(0.0, 0.0))
+    pendulum = assemble(two_bodies.pendulum())
+    x = two_bodies.pendulum_state(pendulum)
     arm = assemble(mb.from_urdf(xml, base, bundled.gravity))
     rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
@@ -135,12 +135,12 @@ def _growth_fit(timings: list[Timing]) -> str:
     if len(points) < 2:
         return ""
     n, t = np.array(points).T
-    slope, offset = np.polyfit(n, 1e6 * t, 1)
+    step_cost, offset = np.polyfit(n, 1e6 * t, 1)
     is_large = n >= 5
     exponent = np.polyfit(np.log(n[is_large]), np.log(t[is_large]), 1)[0]
-    largest_error = float(np.abs(1e6 * t / (slope * n + offset) - 1.0)[is_large].max())
+    largest_error = float(np.abs(1e6 * t / (step_cost * n + offset) - 1.0)[is_large].max())
     return (
-        f"chains of {int(n[0])} to {int(n[-1])} bodies: {slope:.3g} us per body and step + "
+        f"chains of {int(n[0])} to {int(n[-1])} bodies: {step_cost:.3g} us per body and step + "
         f"{offset:.3g} us, within {100.0 * largest_error:.0f} %; time ~ bodies^{exponent:.2f}"
     )
 

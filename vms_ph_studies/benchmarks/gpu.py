@@ -111,9 +111,9 @@ def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     def make(size: int) -> tuple[Callable[[], Any], int]:
         batch = [jax.numpy.asarray(np.resize(x, (size, len(x[0])))) for x in states]
         mapped = jax.jit(jax.vmap(function))
-        memory = mapped.lower(*batch).compile().memory_analysis()
-        kinds = (f"{kind}_size_in_bytes" for kind in ("argument", "output", "temp"))
-        memory_size = sum(getattr(memory, kind, 0) for kind in kinds)
+        analysis = mapped.lower(*batch).compile().memory_analysis()
+        size_names = (f"{name}_size_in_bytes" for name in ("argument", "output", "temp"))
+        memory_size = sum(getattr(analysis, name, 0) for name in size_names)
         return lambda: jax.block_until_ready(mapped(*batch)), memory_size
 
     return make
@@ -126,9 +126,9 @@ def _own_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[s
     # The same states in both precisions.
     q, v = (np.array([getattr(s, x) for s in states], np.float32) for x in ("q", "v"))
     functions = dict[str, tuple[Callable[..., Any], Any]]()
-    for kind in (StandardForm, DecoupledForm):
-        form = kind(states[0].model)
-        exported, name = form.jax(), kind.__name__
+    for form_class in (StandardForm, DecoupledForm):
+        form = form_class(states[0].model)
+        exported, name = form.jax(), form_class.__name__
         z = np.array([form.state(s.q, s.v).z for s in states], np.float32)
         functions[f"rate: {name}"] = exported.rate, z
         functions[f"energies: {name}"] = exported.hamiltonian, z

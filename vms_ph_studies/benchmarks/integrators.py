@@ -42,7 +42,7 @@ from .timing import Case
 PINOCCHIO_RK4 = "Pinocchio aba + RK4"
 
 # Largest cost of a step relative to the plain scheme in the same language.
-_LIMITS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
+_MAX_RATIOS = {"projected_rk4": 1.5, "discrete_gradient": 4.0}
 
 # The reference schemes: rk4 in Python on momenta, in C++ a loop over Pinocchio's aba.
 _BASELINE = "rk4"
@@ -240,13 +240,13 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
             # A scheme that fails because the step is too long has no result at that step.
             with suppress(IntegrationError):
                 results.append(measure(model, contender, q, v, steps, reference[0]))
-    numbers = folder / "integrators.json"
-    numbers.write_text(json.dumps([asdict(result) for result in results], indent=1))
-    table = folder / "integrators.md"
-    table.write_text(_table(results))
-    plot = folder / "integrators.png"
-    _plot(results, plot)
-    return [plot, table, numbers]
+    numbers_file = folder / "integrators.json"
+    numbers_file.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    table_file = folder / "integrators.md"
+    table_file.write_text(_table(results))
+    plot_file = folder / "integrators.png"
+    _plot(results, plot_file)
+    return [plot_file, table_file, numbers_file]
 
 
 def motions(
@@ -289,19 +289,19 @@ def measure(
         start = time.process_time()
         run.advance(steps)
         costs.append((time.process_time() - start) / seconds)
-    conserved = [_energies_and_momentum(model, *motion) for motion in samples]
-    kinetic = np.array([s[0] for s in conserved])
-    energy = kinetic + np.array([s[1] for s in conserved])
-    momentum = np.stack([s[2] for s in conserved])
-    max_kinetic = kinetic.max()
+    energies_and_momenta = [_energies_and_momentum(model, *motion) for motion in samples]
+    kinetic_energies = np.array([s[0] for s in energies_and_momenta])
+    total_energies = kinetic_energies + np.array([s[1] for s in energies_and_momenta])
+    momenta = np.stack([s[2] for s in energies_and_momenta])
+    max_kinetic_energy = kinetic_energies.max()
     return Result(
         contender.name,
         dt,
         min(costs),
         float(np.abs(model.difference(reference, samples[-1][0])).max()),
-        float(np.abs(energy - energy[0]).max() / max_kinetic),
-        float((energy[-1] - energy[0]) / max_kinetic),
-        float(np.abs(momentum - momentum[0]).max()),
+        float(np.abs(total_energies - total_energies[0]).max() / max_kinetic_energy),
+        float((total_energies[-1] - total_energies[0]) / max_kinetic_energy),
+        float(np.abs(momenta - momenta[0]).max()),
     )
 
 
@@ -369,8 +369,8 @@ def _plot(results: Sequence[Result], file: Path) -> None:
             scheme_results = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
             errors = [max(getattr(r, quantity), 1e-16) for r in scheme_results]
             curves[name] = ([r.cost for r in scheme_results], errors)
-        cost = "processor time for a simulated second (s)"
-        panels.append(Panel(quantity, cost, label, curves, log="xy"))
+        cost_label = "processor time for a simulated second (s)"
+        panels.append(Panel(quantity, cost_label, label, curves, log="xy"))
     draw(panels, file, 2)
 
 
@@ -388,24 +388,24 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     model = bundled.model(bundled.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
-    in_python = [own_scheme(model, scheme) for scheme in SCHEMES]
+    python_schemes = [own_scheme(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
-    compiled = [own_scheme(model, s, native=True) for s in COMPILED if has_compiled(s, form)]
+    cpp_schemes = [own_scheme(model, s, native=True) for s in COMPILED if has_compiled(s, form)]
     baselines = [pinocchio_rk4(model), *pinocchio_rk4_in_cpp(model)]
-    return model, [*in_python, *compiled, *baselines, *from_mujoco(model)]
+    return model, [*python_schemes, *cpp_schemes, *baselines, *from_mujoco(model)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    model, methods = contenders(robot, base)
+    model, compared = contenders(robot, base)
     q, v = initial_motion(model)
-    names = {c.name for c in methods}
+    names = {method.name for method in compared}
     cases = []
-    for c in methods:
-        scheme = next((s for s in COMPILED if c.name == cpp_name(s)), None)
+    for method in compared:
+        scheme = next((s for s in COMPILED if method.name == cpp_name(s)), None)
         reference = cpp_name(PINOCCHIO_RK4) if scheme and cpp_name(PINOCCHIO_RK4) in names else None
-        limit, count = _LIMITS.get(scheme or c.name), _STEPS if c.in_bulk else 1
-        call = partial(c.start(q, v, _STEP).advance, count)
-        cases.append(Case(c.name, call, limit, units=count, reference=reference))
+        max_ratio, count = _MAX_RATIOS.get(scheme or method.name), _STEPS if method.in_bulk else 1
+        call = partial(method.start(q, v, _STEP).advance, count)
+        cases.append(Case(method.name, call, max_ratio, units=count, reference=reference))
     return cases
 
 

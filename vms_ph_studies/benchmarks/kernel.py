@@ -82,8 +82,8 @@ def _cpp_timings(model: VMSModel, description: str, base: str) -> list[Timing]:
     for line in lines:
         name, *numbers = line.split("\t")
         median, lower, upper = (1e-9 * float(x) for x in numbers[:3])
-        reference, limit = _LIMITS.get(name, (None, None))
-        case = Case(f"C++: {name}", lambda: None, reference=reference, max_ratio=limit)
+        reference, max_ratio = _LIMITS.get(name, (None, None))
+        case = Case(f"C++: {name}", lambda: None, reference=reference, max_ratio=max_ratio)
         timings.append(Timing(case, median, lower, upper))
     return timings
 
@@ -99,19 +99,19 @@ def _python_cases(model: VMSModel) -> list[Case]:
         Case(_PYTHON_ABA, lambda: pin.aba(m, data, q, v, force)),
         Case(_PYTHON_DERIVATIVES, lambda: pin.computeABADerivatives(m, data, q, v, force)),
     ]
-    for core, native in _core_options():
+    for core_label, native in _core_options():
         robot = model.with_native(native)
         for form in (StandardForm(robot), DecoupledForm(robot)):
             x = form.state(q, v)
             cases += [
                 Case(
-                    f"Python: {type(form).__name__}.rate, {core}",
+                    f"Python: {type(form).__name__}.rate, {core_label}",
                     lambda form=form, x=x: form.rate(x, ports),  # type: ignore[misc]
                     max_ratio=2.5 if native else None,
                     reference=_PYTHON_ABA,
                 ),
                 Case(
-                    f"Python: {type(form).__name__}, rate_derivatives, {core}",
+                    f"Python: {type(form).__name__}, rate_derivatives, {core_label}",
                     lambda form=form, x=x: rate_derivatives(form, x, ports, parameters=False),  # type: ignore[misc]
                     max_ratio=3.0 if native else None,
                     reference=_PYTHON_DERIVATIVES,
@@ -119,7 +119,7 @@ def _python_cases(model: VMSModel) -> list[Case]:
             ]
         cases.append(
             Case(
-                f"Python: evaluate, M, C and g, {core}",
+                f"Python: evaluate, M, C and g, {core_label}",
                 lambda robot=robot: _terms(robot, q, v),  # type: ignore[misc]
                 reference=_PYTHON_ABA,
             )
@@ -134,8 +134,8 @@ def _terms(robot: VMSModel, q: npt.ArrayLike, v: npt.ArrayLike) -> object:
 
 def _batch_cases(model: VMSModel) -> list[Case]:
     rng, threads = np.random.default_rng(0), threads_of(None)
-    samples = np.array([model.random_configuration(rng) for _ in range(1000)])
-    configurations = np.tile(samples, (_BATCH_SIZE // 1000, 1))
+    sample_configurations = np.array([model.random_configuration(rng) for _ in range(1000)])
+    configurations = np.tile(sample_configurations, (_BATCH_SIZE // 1000, 1))
     velocities = rng.uniform(-1, 1, (_BATCH_SIZE, model.nv))
     force = rng.uniform(-10, 10, (_BATCH_SIZE, model.nv))
     pool = pin.ModelPool(model.pinocchio, threads)
@@ -177,7 +177,7 @@ def _closed_loop_cases(model: VMSModel, home: Mapping[str, float]) -> list[Case]
     """Return closed loops at 1 kHz; times are those of a step of 1 ms with its control."""
     law_class = TaskSpaceIDAPBC if model.base == "fixed" else DecoupledVMSController
     cases = []
-    for core, native in _core_options():
+    for core_label, native in _core_options():
         robot = model.with_native(native)
         start = robot.configuration(home)
         laws: list[tuple[str, str, str, Callable[[VMSModel], Controller]]] = [
@@ -190,8 +190,8 @@ def _closed_loop_cases(model: VMSModel, home: Mapping[str, float]) -> list[Case]
                 (law_class.__name__, "C++", "projected_midpoint", law_class),
                 *laws,
             ]
-        for law, language, scheme, make in laws:
-            supervisor = Supervisor(make(robot.with_native(language == "C++")))
+        for law_name, language, scheme, make_law in laws:
+            supervisor = Supervisor(make_law(robot.with_native(language == "C++")))
             supervisor.reset(RobotState(start, np.zeros(robot.nv)))
             control = ConstantReference(supervisor, Reference())
             simulation = Simulation(
@@ -199,7 +199,7 @@ def _closed_loop_cases(model: VMSModel, home: Mapping[str, float]) -> list[Case]
             )
             cases.append(
                 Case(
-                    f"1 ms of loop: {law} in {language} by {scheme}, {core}",
+                    f"1 ms of loop: {law_name} in {language} by {scheme}, {core_label}",
                     lambda simulation=simulation: simulation.advance(_STEPS),  # type: ignore[misc]
                     units=_STEPS,
                     max_median=_PERIOD / (200 if language == "C++" else 20) if native else None,

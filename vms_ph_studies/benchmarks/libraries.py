@@ -156,8 +156,8 @@ def _exported_to_casadi(problem: Problem) -> Contender:
 
     x = standard.state(problem.q, problem.v)
     q, z = ca.SX.sym("q", len(x.q)), ca.SX.sym("z", len(x.z))
-    symbolic = form.rate(q=q, z=z, torque=problem.torque)
-    stacked = ca.vertcat(symbolic["qdot"], symbolic["zdot"])
+    symbolic_rate = form.rate(q=q, z=z, torque=problem.torque)
+    stacked = ca.vertcat(symbolic_rate["qdot"], symbolic_rate["zdot"])
     rate = ca.Function("rate", [q, z], [stacked])
     jacobians = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
     batch = rate.map(_BATCH_SIZE)
@@ -369,7 +369,7 @@ def available_libraries(problem: Problem) -> tuple[list[Contender], list[str]]:
     """
     contenders: list[Contender] = []
     reasons: list[str] = []
-    expected = None
+    reference = None
     for make_contender in LIBRARIES:
         try:
             contender = make_contender(problem)
@@ -378,8 +378,8 @@ def available_libraries(problem: Problem) -> tuple[list[Contender], list[str]]:
             continue
         if contender.joint_accelerations is not None:
             accelerations = contender.joint_accelerations()
-            expected = accelerations if expected is None else expected
-            error = np.abs(accelerations - expected).max() / np.abs(expected).max()
+            reference = accelerations if reference is None else reference
+            error = np.abs(accelerations - reference).max() / np.abs(reference).max()
             if not error < _TOLERANCE:
                 reasons.append(
                     f"{contender.name} computes other accelerations (off by {error:.1e}), and is "

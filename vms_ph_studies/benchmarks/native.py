@@ -30,7 +30,7 @@ _UPDATES = 100_000
 _REFERENCE = "the law in Python, moving reference"
 
 _PRIORITY = 50  # that of ros2_control
-_NOT_PERMITTED = 3  # exit code of the host's program
+_NOT_PERMITTED_CODE = 3  # exit code of the host's program
 
 # As CMake calls them.
 PROGRAMS = ("vms_ph_benchmark", "vms_ph_host_benchmark")
@@ -50,8 +50,8 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
         arguments = [file, base, model.end_effector, _UPDATES]
         lines = program_output(build_folder / "benchmark/vms_ph_benchmark", *arguments, "laws")
         timings = [_read_timing(line) for line in lines]
-        law = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
-        law_name = f"{law.__module__}.{law.__name__}"
+        law_class = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
+        law_name = f"{law_class.__module__}.{law_class.__name__}"
         home = model.configuration(bundled.home)
         host = build_folder / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
@@ -69,7 +69,7 @@ def program_output(program: Path, *arguments: object) -> list[str]:
         text=True,
         check=False,
     )
-    if result.returncode not in (0, _NOT_PERMITTED):
+    if result.returncode not in (0, _NOT_PERMITTED_CODE):
         raise VmsPhError(result.stderr.strip() or "the benchmark ended with an error")
     return result.stdout.splitlines()
 

@@ -102,15 +102,15 @@ def measure(
                     case.call()
                 case_durations.append((time.perf_counter() - start) / calls / case.units)
             elapsed = time.perf_counter() - begin
-            rounds = len(durations[0]) / _MIN_ROUNDS
-            progress(min(rounds, elapsed / seconds if seconds else 1.0, 1.0), "measuring")
+            round_share = len(durations[0]) / _MIN_ROUNDS
+            progress(min(round_share, elapsed / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
         if gc_enabled:
             gc.enable()
     quartiles = [np.percentile(case_durations, [50, 25, 75]) for case_durations in durations]
     return [
-        Timing(case, float(m), float(low), float(high))
-        for case, (m, low, high) in zip(cases, quartiles, strict=True)
+        Timing(case, float(median), float(lower), float(upper))
+        for case, (median, lower, upper) in zip(cases, quartiles, strict=True)
     ]
 
 

@@ -100,8 +100,8 @@ def _run(
 def _assignments(texts: list[str]) -> dict[str, str]:
     assignments = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
+        name, separator, value = text.partition("=")
+        if not separator or not name or not value:
             raise VmsPhError(f"--set {text}: expected NAME=VALUE")
         assignments[name] = value
     return assignments

@@ -102,19 +102,19 @@ def _run(open_sweep: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> 
 @contextmanager
 def _progress_display(quiet: bool) -> "Iterator[OnProgress]":
     """Yield a callback that draws a bar on a terminal, and else prints a line at times."""
-    first_done: int | None = None
-    last_line = time.monotonic()
+    initial_count: int | None = None
+    last_line_time = time.monotonic()
     has_lines = not quiet and not sys.stderr.isatty()
     with shown_progress(quiet) as draw:
         draw(0.0, "starting the workers")
 
         def report(state: "SweepProgress") -> None:
-            nonlocal first_done, last_line
-            first_done = state.done if first_done is None else first_done
-            remaining = max(state.total - first_done, 1)
-            draw((state.done - first_done) / remaining, _progress_text(state))
-            if has_lines and time.monotonic() - last_line > _LINE_INTERVAL:
-                last_line = time.monotonic()
+            nonlocal initial_count, last_line_time
+            initial_count = state.done if initial_count is None else initial_count
+            remaining_count = max(state.total - initial_count, 1)
+            draw((state.done - initial_count) / remaining_count, _progress_text(state))
+            if has_lines and time.monotonic() - last_line_time > _LINE_INTERVAL:
+                last_line_time = time.monotonic()
                 typer.echo(_progress_text(state), err=True)
 
         yield report

@@ -235,15 +235,15 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             torques.append(law.torque(state, home + target))
         offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
         tool_force = phase.force(t, offset, velocity)
-        applied = np.clip(torques[-1 - delay], -limits, limits)
-        noisy = applied
+        applied_torque = np.clip(torques[-1 - delay], -limits, limits)
+        noisy_torque = applied_torque
         if arm.torque_noise > 0.0:
-            noisy = applied + arm.torque_noise * rng.standard_normal(model.n)
+            noisy_torque = applied_torque + arm.torque_noise * rng.standard_normal(model.n)
         previous_q, wrench = q, pose[:3, :3].T @ (axes @ (tool_force + payload_weight))
-        q, v = advance(noisy + J[:3].T @ wrench)
+        q, v = advance(noisy_torque + J[:3].T @ wrench)
         if not np.isfinite(v).all():
             break
-        work.append(work[-1] + float(applied @ model.difference(previous_q, q)))
+        work.append(work[-1] + float(applied_torque @ model.difference(previous_q, q)))
         max_force = max(max_force, float(np.linalg.norm(tool_force)))
         if k % 10 == 0:
             null_projector = np.eye(model.nv) - np.linalg.pinv(J, rcond=1e-2) @ J

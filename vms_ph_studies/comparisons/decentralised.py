@@ -36,7 +36,7 @@ class InverseKinematics:
 
     Attributes:
         positions, rates: (n,).
-        is_led: whether a place has been given.
+        has_target: whether a place has been given.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -46,8 +46,8 @@ class InverseKinematics:
     def restart(self, d: Evaluation) -> None:
         """Restart at rest at a configuration."""
         model = self._model
-        self._q, self._base = np.array(d.q), model.base_pose(d.q)
-        self._home = self.positions = model.joint_positions(d.q)
+        self._q, self._base_pose = np.array(d.q), model.base_pose(d.q)
+        self._home_positions = self.positions = model.joint_positions(d.q)
         self.rates = np.zeros(model.n)
         self._position.restart(d.placement(model.end_effector))
         self.has_target = False
@@ -76,16 +76,16 @@ class InverseKinematics:
         tool = d.placement(model.end_effector)
         J = tool[:3, :3] @ d.J_end_effector[:3]
         step = np.zeros(model.nv)
-        step[:b] = _SE3.log(_SE3.inverse(self._base) @ base_pose)[self._base_rows]
+        step[:b] = _SE3.log(_SE3.inverse(self._base_pose) @ base_pose)[self._base_rows]
         position_error = self._position.pose[:3, 3] - tool[:3, 3]
         reference_velocity = self._position.pose[:3, :3] @ self._position.twist[:3]
         velocity = reference_velocity + _POSITION_RATE * position_error - J[:, :b] @ step[:b] / dt
         J_arm = J[:, b:]
-        posture_rates = _POSTURE_RATE * (self._home - self.positions)
+        posture_rates = _POSTURE_RATE * (self._home_positions - self.positions)
         inverse = np.linalg.inv(J_arm @ J_arm.T + _DAMPING * np.eye(3))
         self.rates = posture_rates + J_arm.T @ (inverse @ (velocity - J_arm @ posture_rates))
         step[b:] = dt * self.rates
-        self._q, self._base = model.integrate(self._q, step), base_pose
+        self._q, self._base_pose = model.integrate(self._q, step), base_pose
         self.positions = model.joint_positions(self._q)
 
 
@@ -149,9 +149,9 @@ class DecentralisedPD(Controller):
         self._thrust_direction: ThrustDirection | None = None
         has_weight = model.base == "floating" and bool(np.any(model.gravity))
         if allocation is not None and has_weight and not allocation.is_fully_actuated:
-            self._axis = single_axis(allocation, model.name)[0]
-            self._thrust_direction = ThrustDirection(self._axis)
-        self._base, self._joints = PoseReference(), JointReference(model.n)
+            self._thrust_axis = single_axis(allocation, model.name)[0]
+            self._thrust_direction = ThrustDirection(self._thrust_axis)
+        self._base, self._joint_reference = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
         self._kinematics = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
@@ -169,15 +169,15 @@ class DecentralisedPD(Controller):
             lag: from measurement to effort, s; joint gains are reduced to what it allows.
         """
         law_gains: Any = law.gains
-        base = getattr(law_gains, "frequency_base", 1.5)
+        base_frequency = getattr(law_gains, "frequency_base", 1.5)
         gains = {
-            "frequency_base": getattr(law_gains, "frequency_position", base),
-            "frequency_turn": getattr(law_gains, "frequency_attitude", base),
+            "frequency_base": getattr(law_gains, "frequency_position", base_frequency),
+            "frequency_turn": getattr(law_gains, "frequency_attitude", base_frequency),
             "lag": lag,
         }
-        speeds = ("base_speed", "base_turn", "joint_speed")
+        speed_names = ("base_speed", "base_turn", "joint_speed")
         alternatives = {"stiffness": "task_stiffness stiffness", "speed": "reference_speed speed"}
-        for name in ("frequency_shape", "damping_ratio", "integral", *speeds, *alternatives):
+        for name in ("frequency_shape", "damping_ratio", "integral", *speed_names, *alternatives):
             # Of several names the first counts.
             for candidate in alternatives.get(name, name).split():
                 if hasattr(law_gains, candidate):
@@ -189,7 +189,7 @@ class DecentralisedPD(Controller):
         model, b = self.model, self.model.b
         d = model.evaluate(state.q, np.zeros(model.nv))
         self._base.restart(model.base_pose(d.q))
-        self._joints.restart(model.joint_positions(d.q))
+        self._joint_reference.restart(model.joint_positions(d.q))
         self._kinematics.restart(d)
         self._integral.restart()
         self._locked_inertia = d.M_b.copy()
@@ -199,14 +199,14 @@ class DecentralisedPD(Controller):
         self._frequency = gains.frequency_shape
         if gains.stiffness > 0.0 and (levers > 0.0).any():
             self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (levers / inertia).sum()))
-        rate = 2.0 * gains.damping_ratio * self._frequency
-        if rate * gains.lag > 0.0:
+        damping_rate = 2.0 * gains.damping_ratio * self._frequency
+        if damping_rate * gains.lag > 0.0:
             # What a joint feels where all others are free is less than its diagonal entry.
-            mobility, lag_ratio = np.linalg.inv(d.M_hat_m), 1.0 / (rate * gains.lag)
+            mobility, lag_ratio = np.linalg.inv(d.M_hat_m), 1.0 / (damping_rate * gains.lag)
             inertia = np.minimum(inertia, _MAX_JOINT_RATE_LAG * lag_ratio / np.diag(mobility))
             inertia_root = np.sqrt(inertia)
-            fastest = np.linalg.eigvalsh(inertia_root[:, None] * mobility * inertia_root)[-1]
-            inertia *= min(1.0, _MAX_TOTAL_RATE_LAG * lag_ratio / fastest)
+            fastest_ratio = np.linalg.eigvalsh(inertia_root[:, None] * mobility * inertia_root)[-1]
+            inertia *= min(1.0, _MAX_TOTAL_RATE_LAG * lag_ratio / fastest_ratio)
         self._joint_inertia = inertia
         # Where the lag has reduced stiffness and damping, the integral is slower as well.
         self._integral_rates = _INTEGRAL_RATIO * self._frequency * inertia / np.diag(d.M_hat_m)
@@ -221,11 +221,11 @@ class DecentralisedPD(Controller):
         if pose is not None:
             self._base.go_to(pose)
         if joints is not None:
-            self._joints.go_to(joints)
+            self._joint_reference.go_to(joints)
         if position is not None:
             self._kinematics.go_to(position)
         self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
-        self._joints.advance(gains.joint_speed, self._frequency, dt)
+        self._joint_reference.advance(gains.joint_speed, self._frequency, dt)
         self._kinematics.advance(self._base.pose, gains.speed, self._frequency, dt)
         self._integrate(state.q, dt)
         force = self.force(state.q, state.v)
@@ -250,30 +250,30 @@ class DecentralisedPD(Controller):
     @property
     def _joint_target(self) -> InverseKinematics | JointReference:
         """What leads the joints."""
-        return self._kinematics if self._kinematics.has_target else self._joints
+        return self._kinematics if self._kinematics.has_target else self._joint_reference
 
     def force(self, q: Array, v: Array) -> Array:
         """Return the generalised force (nv,) at a state."""
-        model, gains, b, goal = self.model, self.gains, self.model.b, self._joint_target
-        linear = {"floating": 3, "planar": 2}.get(model.base, 0)
+        model, gains, b, joint_target = self.model, self.gains, self.model.b, self._joint_target
+        translation_count = {"floating": 3, "planar": 2}.get(model.base, 0)
         frequency = np.repeat(
             (gains.frequency_base, gains.frequency_turn, self._frequency),
-            (linear, b - linear, model.n),
+            (translation_count, b - translation_count, model.n),
         )
         base_pose = model.base_pose(q)
         target = self._base.pose.copy()
         target[:3, :3] = target[:3, :3] @ self._integral.rotation
         target[:3, 3] += self._integral.position
         pose_error = _SE3.inverse(target) @ base_pose
-        shift = pose_error[:3, 3] @ pose_error[:3, :3]
-        base_error = np.concatenate([shift, _SO3.log(pose_error[:3, :3])])[self._base_rows]
-        joint_error = model.joint_positions(q) - goal.positions - self._integral.joints
-        errors = np.concatenate([base_error, joint_error])
+        position_error = pose_error[:3, 3] @ pose_error[:3, :3]
+        base_error = np.concatenate([position_error, _SO3.log(pose_error[:3, :3])])[self._base_rows]
+        joint_error = model.joint_positions(q) - joint_target.positions - self._integral.joints
+        error = np.concatenate([base_error, joint_error])
         reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._base.twist
-        rates = np.concatenate([reference_twist[self._base_rows], goal.rates])
+        reference_velocity = np.concatenate([reference_twist[self._base_rows], joint_target.rates])
         d = model.evaluate(q, v)
         damping = 2.0 * gains.damping_ratio * frequency
-        acceleration = -(frequency**2) * errors - damping * (v - rates)
+        acceleration = -(frequency**2) * error - damping * (v - reference_velocity)
         inertial = [self._locked_inertia @ acceleration[:b], self._joint_inertia * acceleration[b:]]
         force = np.concatenate(inertial) + d.g
         if self._thrust_direction is not None:
@@ -295,10 +295,10 @@ class DecentralisedPD(Controller):
         vertical = rotation @ weight_force / max(weight, 1e-12)
         thrust = self._thrust_direction.within(thrust, vertical, weight, self.gains.largest_tilt)
         attitude = self._thrust_direction.attitude(thrust, self._base.pose[:3, :3])
-        error = _SO3.log(attitude.T @ rotation)
-        force = float(thrust @ (rotation @ self._axis)) * self._axis
+        attitude_error = _SO3.log(attitude.T @ rotation)
+        force = float(thrust @ (rotation @ self._thrust_axis)) * self._thrust_axis
         frequency, ratio = self.gains.frequency_turn, self.gains.damping_ratio
-        angular_acceleration = -(frequency**2) * error - 2.0 * ratio * frequency * d.v[3:6]
+        angular_acceleration = -(frequency**2) * attitude_error - 2.0 * ratio * frequency * d.v[3:6]
         centre, inertia = centre_and_inertia(d)
         return np.concatenate([force, inertia @ angular_acceleration + np.cross(centre, force)])
 
@@ -335,10 +335,10 @@ class DecentralisedDrive(DifferentialDrive):
         )
         super().reset(state)
         t = self.form.terms(state.q, np.zeros(self.form.dimension))
-        inverse = np.linalg.inv(t.basis[self.output_rows])
-        self._inertia = np.diag(inverse.T @ t.mass @ inverse)
+        inverse_basis = np.linalg.inv(t.basis[self.output_rows])
+        self._output_inertias = np.diag(inverse_basis.T @ t.mass @ inverse_basis)
 
     def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
         """Return the forces (m,) of the inertias alone."""
         output_basis = t.basis[self.output_rows]
-        return output_basis.T @ (self._inertia * (output_basis @ rate))
+        return output_basis.T @ (self._output_inertias * (output_basis @ rate))

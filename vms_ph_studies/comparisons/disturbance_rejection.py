@@ -49,8 +49,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             frequency_shape=float(settings["frequency_shape"]),
         )
         laws = {"decentralised": DecentralisedPD.like(law, model, None), "decoupled": law}
-        force = [_PUSHES[name] * float(settings["push"]), *np.zeros(5)]
-        push = Push("wrench_end_effector", force, duration=0.5, axes="world")
+        push_wrench = [_PUSHES[name] * float(settings["push"]), *np.zeros(5)]
+        push = Push("wrench_end_effector", push_wrench, duration=0.5, axes="world")
         joints = model.joint_positions(model.home)
         joints[:2] += float(settings["swing"])
         for case, disturbances, reference in (
@@ -92,8 +92,8 @@ def _plot(excursions: dict[tuple[str, str, str], Array], file: Path) -> Path:
     for robot, case in sorted({(robot, case) for robot, case, _ in excursions}):
         curves = {
             title: (1e-3 * np.arange(len(excursion)), 1e3 * excursion[:, 0])
-            for (of, at, title), excursion in excursions.items()
-            if (of, at) == (robot, case)
+            for (of_robot, in_case, title), excursion in excursions.items()
+            if (of_robot, in_case) == (robot, case)
         }
         panels.append(
             Panel(f"{robot}, {case}", "time (s)", "displacement of the base (mm)", curves)

@@ -81,7 +81,7 @@ class PublishedLaw(ABC):
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
         self._last_torque = np.zeros(model.n)
-        self._max_change, self._scale = dt * (self.TORQUE_RATE if published else _TORQUE_RATE), -1.0
+        self._max_step, self._scale = dt * (self.TORQUE_RATE if published else _TORQUE_RATE), -1.0
         self.set_scale(1.0)
 
     def set_scale(self, scale: float) -> None:
@@ -102,7 +102,7 @@ class PublishedLaw(ABC):
         j = d.J_end_effector.reshape(2, 3, -1)
         jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
         desired = self._desired_torque(d, pose, jacobian, target)
-        change = np.clip(desired - self._last_torque, -self._max_change, self._max_change)
+        change = np.clip(desired - self._last_torque, -self._max_step, self._max_step)
         self._last_torque = self._last_torque + change
         return self._last_torque
 
@@ -140,8 +140,8 @@ class ExampleLaw(PublishedLaw):
         k, damping = np.repeat(self._filtered_gains, 3, axis=1)
         quaternion = pin.Quaternion(pose.rotation.T @ self._target.rotation)
         vector = np.sign(quaternion.w or 1.0) * np.array([quaternion.x, quaternion.y, quaternion.z])
-        position = pose.translation - self._target.translation
-        error = np.concatenate([position, -pose.rotation @ vector])
+        position_error = pose.translation - self._target.translation
+        error = np.concatenate([position_error, -pose.rotation @ vector])
         null_projector = np.eye(len(d.v)) - jacobian.T @ self._damped_inverse(jacobian.T, 0.2)
         force = -k * error - damping * (jacobian @ d.v)
         return jacobian.T @ force + null_projector @ self._posture_torque(d) + d.C @ d.v
@@ -168,14 +168,14 @@ class CrispLaw(PublishedLaw):
         k, damping = (np.repeat(x[:2], 3) for x in (self._gains.stiffness, self._gains.damping))
         force = k * np.clip(error, -max_error, max_error) - damping * (jacobian @ d.v)
         null_projector = np.eye(len(d.v)) - self._damped_inverse(jacobian, 1e-6) @ jacobian
-        posture = np.clip(null_projector @ self._posture_torque(d), -5.0, 5.0)
+        posture_torque = np.clip(null_projector @ self._posture_torque(d), -5.0, 5.0)
         q, joints = self._model.joint_positions(d.q), self._model.joints
         limit_torque = np.zeros(len(q))
         if np.isfinite([joints.lower, joints.upper]).all():
             distances = q - joints.lower, joints.upper - q
             push_up, push_down = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
             limit_torque = 5.0 * (push_up - push_down)
-        return jacobian.T @ force + posture + limit_torque
+        return jacobian.T @ force + posture_torque + limit_torque
 
 
 class GuardedImpedance:

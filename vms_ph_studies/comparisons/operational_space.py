@@ -79,8 +79,8 @@ class OperationalSpaceLaw:
         """Return the energy of the two springs without the projector, J."""
         d = self._model.evaluate(q, np.zeros(self._model.nv))
         position_error, posture_error = self._task.value(d) - self._x_star, q - self.q_star
-        task = 0.5 * self._stiffness[0] * float(position_error @ position_error)
-        return task + 0.5 * self._stiffness[1] * float(posture_error @ posture_error)
+        task_energy = 0.5 * self._stiffness[0] * float(position_error @ position_error)
+        return task_energy + 0.5 * self._stiffness[1] * float(posture_error @ posture_error)
 
 
 _Record = TypeVar("_Record")
@@ -116,9 +116,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     )
     weight = weight_of_task_stiffness(task, terms.d, stiffness[0] * np.eye(3), stiffness[1])
     shaped = ShapedPotential(model, q_star, weight)
-    baseline = OperationalSpaceLaw(model, q_star, stiffness, damping)
+    baseline_law = OperationalSpaceLaw(model, q_star, stiffness, damping)
     contenders = (
-        _Contender("Moore-Penrose", baseline.update, baseline, baseline.spring_torque),
+        _Contender("Moore-Penrose", baseline_law.update, baseline_law, baseline_law.spring_torque),
         _Contender("IDA-PBC", law_at(model, q_star, gains), shaped, shaped.gradient),
     )
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), 0.15)
@@ -140,35 +140,35 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             for c in contenders
         ]
 
-    pushed = simulate_push("push", push, None)
-    null_motions = simulate_push("null-space motion", Push(np.zeros(3), 0.0), null_velocity)
+    push_records = simulate_push("push", push, None)
+    null_records = simulate_push("null-space motion", Push(np.zeros(3), 0.0), null_velocity)
     path_works = [_closed_path_work(c, q_star, terms) for c in contenders]
     audited = "unaccounted energy of the"
     elbow_name = "displacement by a null-space motion of the elbow, largest"
     rise_name = "rise of the stored energy in a step of the null-space motion, largest"
     checks = [
-        _displacement_check(pushed),
+        _displacement_check(push_records),
         _baseline_check(
             "null-space energy by the push, largest",
             "J",
-            pushed,
+            push_records,
             lambda r: float(np.max(r.kinetic_null)),
         ),
-        _baseline_check(f"{audited} push, largest", "J", pushed, _unaccounted),
-        _baseline_check(elbow_name, "m", null_motions, lambda r: float(np.max(r.distance))),
-        _baseline_check(f"{audited} null-space motion, largest", "J", null_motions, _unaccounted),
-        _baseline_check(rise_name, "J", null_motions, _largest_rise),
+        _baseline_check(f"{audited} push, largest", "J", push_records, _unaccounted),
+        _baseline_check(elbow_name, "m", null_records, lambda r: float(np.max(r.distance))),
+        _baseline_check(f"{audited} null-space motion, largest", "J", null_records, _unaccounted),
+        _baseline_check(rise_name, "J", null_records, _largest_rise),
         _baseline_check("work of the springs around a closed path", "J", path_works, abs),
     ]
-    files = [] if out is None else [_plot(contenders, pushed, null_motions, out)]
+    files = [] if out is None else [_plot(contenders, push_records, null_records, out)]
     return Outcome(checks, files)
 
 
 def _null_velocity(terms: TaskEvaluation, energy: float) -> Array:
     """Return a null-space velocity with a given kinetic energy: a motion of the elbow."""
-    values, vectors = np.linalg.eigh(terms.Lambda_nu)
-    direction = terms.Z.T @ vectors[:, -1]
-    return np.asarray(np.sqrt(2.0 * energy / values[-1]) * direction)
+    eigenvalues, eigenvectors = np.linalg.eigh(terms.Lambda_nu)
+    direction = terms.Z.T @ eigenvectors[:, -1]
+    return np.asarray(np.sqrt(2.0 * energy / eigenvalues[-1]) * direction)
 
 
 def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
@@ -192,8 +192,8 @@ def _largest_rise(record: PushRecord) -> float:
     return max(0.0, float(np.max(np.diff(record.total))))
 
 
-def _displacement_check(pushed: Sequence[PushRecord]) -> Check:
-    baseline, obtained = (float(np.max(record.distance)) for record in pushed)
+def _displacement_check(push_records: Sequence[PushRecord]) -> Check:
+    baseline, obtained = (float(np.max(record.distance)) for record in push_records)
     return Check(
         "displacement by the push, largest; of the same size",
         "m",
@@ -218,8 +218,8 @@ def _baseline_check(
 
 def _plot(
     contenders: Sequence[_Contender],
-    pushed: Sequence[PushRecord],
-    null_motions: Sequence[PushRecord],
+    push_records: Sequence[PushRecord],
+    null_records: Sequence[PushRecord],
     out: Path,
 ) -> Path:
     panels = []
@@ -229,7 +229,7 @@ def _plot(
         "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
     }
     for label, quantity in quantities.items():
-        for title, records in (("pushed", pushed), ("null-space motion", null_motions)):
+        for title, records in (("pushed", push_records), ("null-space motion", null_records)):
             curves = {
                 name: (r.time, 1e3 * quantity(r)) for name, r in zip(names, records, strict=True)
             }

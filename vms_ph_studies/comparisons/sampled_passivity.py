@@ -22,7 +22,7 @@ from ..figures import Panel, draw
 from ..reproduce.califano.pushed_arm import POSTURES
 from ..study import Outcome, Parameter, Settings, Study
 
-_RATES = (1000, 500, 250)
+_RATES_HZ = (1000, 500, 250)
 
 # Counts per revolution: exact; 14 bits on a motor with a gear ratio of 100; 14 bits on the joint.
 _ENCODERS = {"exact": 0.0, "motor 14 bit x 100": 100.0 * 2**14, "joint 14 bit": 2.0**14}
@@ -44,10 +44,10 @@ class Encoder:
         """Return measured position and velocity, ``dt`` seconds after the last reading."""
         if self._quantum == 0.0:
             return RobotState(q, v)
-        measured = self._quantum * np.round(q / self._quantum)
-        previous = measured if self._last_position is None else self._last_position
-        self._last_position = measured
-        return RobotState(measured, (measured - previous) / dt)
+        measured_position = self._quantum * np.round(q / self._quantum)
+        last_position = measured_position if self._last_position is None else self._last_position
+        self._last_position = measured_position
+        return RobotState(measured_position, (measured_position - last_position) / dt)
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class _Run:
     """
 
     trajectory: Trajectory
-    min_level: float
+    min_tank_level: float
     min_authority: float
 
     @property
-    def supplied(self) -> float:
+    def largest_supply(self) -> float:
         """Largest net energy from the controller, J.
 
         A passive controller that starts at its minimum supplies at most its tank energy.
@@ -108,8 +108,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     chosen_encoder = str(settings["encoder"])
     encoders = {n: c for n, c in _ENCODERS.items() if chosen_encoder in ("all", n.split()[0])}
     checks, runs = [], {}
-    stages = Stages(progress, len(_RATES) * len(encoders) * len(_TANKS))
-    for rate in _RATES:
+    stages = Stages(progress, len(_RATES_HZ) * len(encoders) * len(_TANKS))
+    for rate in _RATES_HZ:
         for encoder, counts in encoders.items():
             for name, capacity in _TANKS.items():
                 stages.begin(f"{rate} Hz, {encoder}, {name}")
@@ -122,18 +122,18 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
     has_tank = tank != "without a tank"
     allowed = initial_level if has_tank else 0.0
-    is_active, why = run.supplied > allowed + 1e-3, ""
+    is_active, why = run.largest_supply > allowed + 1e-3, ""
     if is_active:
         why = "Efforts that were held for a sample have given more energy than they have taken."
-    elif run.min_level < 0.0:
+    elif run.min_tank_level < 0.0:
         why = (
             "The positions are too coarse for the energy balance: the tank records a debt that "
             "does not exist, and the law gives up its spring."
         )
     kinetic_energy = run.trajectory.kinetic_energy[-1]
-    text = f"supplied {run.supplied:.3g} J, kinetic energy at the end {kinetic_energy:.2g} J"
+    text = f"supplied {run.largest_supply:.3g} J, kinetic energy at the end {kinetic_energy:.2g} J"
     if has_tank:
-        text += f", tank at least {run.min_level:.2g} J, authority {run.min_authority:.2g}"
+        text += f", tank at least {run.min_tank_level:.2g} J, authority {run.min_authority:.2g}"
     return required(
         f"{rate} Hz, {encoder}: {tank}",
         f"passive: supplies at most {allowed:g} J",
@@ -146,12 +146,12 @@ def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) 
 def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
     panels = []
     for encoder in dict.fromkeys(encoder for _, encoder, _ in runs):
-        for rate in _RATES:
+        for rate in _RATES_HZ:
             motions = {tank: runs[rate, encoder, tank].trajectory for tank in _TANKS}
             curves = {tank: (run.t, run.kinetic_energy + 1e-12) for tank, run in motions.items()}
             title = f"{rate} Hz, {encoder}"
             panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log="y"))
-    return draw(panels, out / "sampled-passivity.png", len(_RATES))
+    return draw(panels, out / "sampled-passivity.png", len(_RATES_HZ))
 
 
 STUDY = Study(

@@ -171,11 +171,11 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 
 def _summary(name: str, results: list[list[Result]]) -> str:
-    energy, cost = (np.median(_table(results, k)[:, _ONE_MS]) for k in ("energy", "cost"))
+    energy, step_cost = (np.median(_table(results, k)[:, _ONE_MS]) for k in ("energy", "cost"))
     step = STEPS[_ONE_MS]
     return (
         f"{name}: energy error {energy:.1e} of the kinetic energy in steps of {step * 1e3:g} ms, "
-        f"{cost * step * 1e6:.3g} us each"
+        f"{step_cost * step * 1e6:.3g} us each"
     )
 
 
@@ -183,13 +183,13 @@ def _checks(engine: Engine, start_error: float, results: list[list[Result]]) -> 
     """Return the checks of the first state and of the energy error."""
     if not engine.order or not results:
         return []
-    limit, energies = max(1e-9, 100.0 * engine.rounding), _table(results, "energy")
+    limit, energy_errors = max(1e-9, 100.0 * engine.rounding), _table(results, "energy")
     name, title = f"{engine.name}: first state, relative difference", f"{engine.name}: energy error"
     if np.isinf(engine.order):
-        energy = bounded(f"{title}, largest as a share", float(energies.max()), 1e-11)
+        energy = bounded(f"{title}, largest as a share", float(energy_errors.max()), 1e-11)
     else:
         order, tolerance = (
-            float(np.median(np.log2(energies[:, 0] / energies[:, 1]))),
+            float(np.median(np.log2(energy_errors[:, 0] / energy_errors[:, 1]))),
             engine.order / 5,
         )
         energy = compared(f"{title}, order", engine.order, order, tolerance, origin="independent")
@@ -205,7 +205,7 @@ def _write(
     engines: Mapping[str, Mapping[str, list[Result]]], reasons: Mapping[str, str], out: Path
 ) -> list[Path]:
     """Write table, numbers and picture, and return the files."""
-    table, numbers, plot = (out / f"simulator-energy.{kind}" for kind in ("md", "json", "png"))
+    table_file, numbers, plot = (out / f"simulator-energy.{kind}" for kind in ("md", "json", "png"))
     steps = " | ".join(f"{dt * 1e3:g} ms" for dt in STEPS)
     rows = [f"| engine | robots, gain | {steps} | configuration | us |", "|---" * 8 + "|"]
     curves = {}
@@ -219,11 +219,11 @@ def _write(
         rows.append(f"| {name} | {gains} | {errors} | {cost[_ONE_MS] * STEPS[_ONE_MS] * 1e6:.3g} |")
         curves[name] = cost, np.maximum(energy, 1e-17)
     rows += [f"| {name} | {reason} |" for name, reason in reasons.items()]
-    table.write_text("\n".join(rows) + "\n")
+    table_file.write_text("\n".join(rows) + "\n")
     numbers.write_text(json.dumps(engines, default=asdict, indent=1))
     x, y = "processor time for a simulated second (s)", "energy error, share of the kinetic energy"
     panels = [Panel("median of the robots", x, y, curves, log="xy")] if curves else []
-    return [*(draw([panel], plot) for panel in panels), table, numbers]
+    return [*(draw([panel], plot) for panel in panels), table_file, numbers]
 
 
 STUDY = Study(

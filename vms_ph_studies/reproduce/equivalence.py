@@ -56,9 +56,9 @@ class _LargestErrors:
     largest: dict[str, float] = field(default_factory=dict)
 
     def add(self, name: str, error: Array | float, scale: Array | float = 1.0) -> None:
-        size = max(float(np.abs(scale).max(initial=0.0)), 1e-300)
-        relative = float(np.abs(error).max(initial=0.0)) / size
-        self.largest[name] = max(self.largest.get(name, 0.0), relative)
+        magnitude = max(float(np.abs(scale).max(initial=0.0)), 1e-300)
+        relative_error = float(np.abs(error).max(initial=0.0)) / magnitude
+        self.largest[name] = max(self.largest.get(name, 0.0), relative_error)
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
@@ -127,10 +127,10 @@ def _compare(
     ):
         balance = form.power_balance(state, ports)
         errors.add(name, balance.residual, np.array(list(balance.supplied.values())))
-    power = wrench @ v[:b] + torque @ v[b:]
+    port_power = wrench @ v[:b] + torque @ v[b:]
     # [A (73)]: (w, tau - A^T w) are conjugate to (v_hat, qdot).
-    hat_power = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
-    errors.add("power_transformed", hat_power - power, np.abs(torque) @ abs(v[b:]))
+    transformed_power = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
+    errors.add("power_transformed", transformed_power - port_power, np.abs(torque) @ abs(v[b:]))
     _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], expected, errors)
 
 
@@ -143,10 +143,10 @@ def _compare_lagrangian(
     errors.add("aba_euler_lagrange", locked.qddot - vdot[b:], vdot)
     c2 = equations.C2_hat
     errors.add("skew_c2", c2 + c2.T, np.append(c2, 1e-6))
-    exact = LockedAcceleration(locked.v_hat_dot, vdot[b:])
+    aba_acceleration = LockedAcceleration(locked.v_hat_dot, vdot[b:])
     expected = np.concatenate([wrench, torque - d.A.T @ wrench])
-    error = boltzmann_hamel_forces(t, exact) - expected
-    errors.add("boltzmann_hamel", error, expected)
+    force_error = boltzmann_hamel_forces(t, aba_acceleration) - expected
+    errors.add("boltzmann_hamel", force_error, expected)
     by_constants = -np.einsum("kij,k->ij", structure_constants(d.model), d.p)
     errors.add("constants", by_constants - t.coadjoint_matrix, np.append(d.p, 1e-6))
     if not b:
@@ -164,8 +164,8 @@ def _misprint_check(errors: _LargestErrors, name: str, statement: str, why: str)
     obtained = f"off by {error:.3g}"
     if error > _MIN_REFUTING_ERROR:
         return refuted_unless(False, name, statement, obtained, why)
-    slow = "The motion is too slow to decide: the term is quadratic in the velocities."
-    return stated(name, statement, obtained, True, slow)
+    slow_note = "The motion is too slow to decide: the term is quadratic in the velocities."
+    return stated(name, statement, obtained, True, slow_note)
 
 
 _WITHOUT_FLUID = tuple(name for name in robots.names() if not robots.get(name).fluid)

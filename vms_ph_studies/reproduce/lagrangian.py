@@ -76,12 +76,12 @@ class HamelCoefficients:
     """
 
     def __init__(self, t: DecoupledEvaluation) -> None:
-        a, c = t.d.A, structure_constants(t.d.model)
+        connection, c = t.d.A, structure_constants(t.d.model)
         self.base = frozen(c)
-        self.mixed = frozen(-np.einsum("kij,jm->kim", c, a))
+        self.mixed = frozen(-np.einsum("kij,jm->kim", c, connection))
         # t.dA[j,K,i] = dA_Ki / dq_j.
         dA = t.dA.transpose(1, 2, 0)
-        bracket = np.einsum("kij,im,jl->kml", c, a, a)
+        bracket = np.einsum("kij,im,jl->kml", c, connection, connection)
         self.shape = frozen(bracket + dA - dA.transpose(0, 2, 1))
 
 
@@ -98,10 +98,10 @@ def boltzmann_hamel_forces(t: DecoupledEvaluation, acceleration: LockedAccelerat
     shape_rate = np.einsum("kij,k->ij", t.dM_hat_m, rates)
     gradient = 0.5 * np.einsum("kij,i,j->k", d.dM[:, :b, :b], d.v_hat, d.v_hat)
     gradient += 0.5 * np.einsum("kij,i,j->k", t.dM_hat_m, rates, rates)
-    base = d.M_b @ acceleration.v_hat_dot + mass_rate @ d.v_hat
-    base += np.einsum("kij,j,k->i", gamma.base, d.v_hat, p)
-    base += np.einsum("kij,j,k->i", gamma.mixed, rates, p)
-    shape = d.M_hat_m @ acceleration.qddot + shape_rate @ rates - gradient
-    shape -= np.einsum("kji,j,k->i", gamma.mixed, d.v_hat, p)
-    shape += np.einsum("kij,j,k->i", gamma.shape, rates, p)
-    return np.concatenate([base, shape])
+    base_force = d.M_b @ acceleration.v_hat_dot + mass_rate @ d.v_hat
+    base_force += np.einsum("kij,j,k->i", gamma.base, d.v_hat, p)
+    base_force += np.einsum("kij,j,k->i", gamma.mixed, rates, p)
+    shape_force = d.M_hat_m @ acceleration.qddot + shape_rate @ rates - gradient
+    shape_force -= np.einsum("kji,j,k->i", gamma.mixed, d.v_hat, p)
+    shape_force += np.einsum("kij,j,k->i", gamma.shape, rates, p)
+    return np.concatenate([base_force, shape_force])

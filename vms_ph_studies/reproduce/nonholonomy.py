@@ -23,7 +23,7 @@ _SE3, _SO3 = SE3(), SO3()
 def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int) -> float:
     """Integrate [E 37] along the loop from rest and return the largest share of momentum left."""
     robot, dt = FreeFloating(model), loop.duration / steps
-    twist, max_momentum, scale = np.zeros(6), 0.0, 0.0
+    twist, max_momentum, momentum_scale = np.zeros(6), 0.0, 0.0
 
     def acceleration(t: float, twist: Array) -> Array:
         offset, qdot, qddot = loop(t)
@@ -45,8 +45,8 @@ def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
         velocity = np.concatenate([twist, sample.rate])
         d = model.evaluate(displaced(model, home, sample.offset), velocity)
         max_momentum = max(max_momentum, float(np.abs(d.p).max()))
-        scale = max(scale, float(np.abs(d.M_bm @ sample.rate).max()))
-    return max_momentum / scale
+        momentum_scale = max(momentum_scale, float(np.abs(d.M_bm @ sample.rate).max()))
+    return max_momentum / momentum_scale
 
 
 def _centre_of_mass(model: VMSModel, home: Array) -> Array:
@@ -63,7 +63,7 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
         Distance between end and start of the tool (m), and final configuration of the robot, (nq,).
     """
     robot, dt, q = FreeFloating(model), 1.0 / steps, home
-    start = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
+    start_pose = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
 
     def velocity(t: float, q: Array) -> Array:
         e = robot.evaluate(q, np.zeros(model.nv))
@@ -76,8 +76,8 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
         t = k * dt
         q_half = model.integrate(q, 0.5 * dt * velocity(t, q))
         q = model.integrate(q, dt * velocity(t + 0.5 * dt, q_half))
-    end = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
-    return float(np.abs(_SE3.log(np.linalg.inv(start) @ end)).max()), q
+    end_pose = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
+    return float(np.abs(_SE3.log(np.linalg.inv(start_pose) @ end_pose)).max()), q
 
 
 def _degrees(pose: Array) -> float:
@@ -99,29 +99,29 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages.begin("loop of the joints")
     poses = base_motion(model, home, loop, steps)
     back = base_motion(model, home, EllipticLoop(axes[0], axes[1], -1, duration), steps)[-1]
-    start, centre = model.base_pose(home), _centre_of_mass(model, home)
+    start_pose, centre = model.base_pose(home), _centre_of_mass(model, home)
     centre_shift = poses[-1][:3, :3] @ centre + poses[-1][:3, 3] - centre
     stages.begin("small loop")
     small_loop = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
     area = np.pi * (1e-3 * amplitude) ** 2
-    turn = _SO3.log(base_motion(model, home, small_loop, steps)[-1][:3, :3]) / area
+    turn_per_area = _SO3.log(base_motion(model, home, small_loop, steps)[-1][:3, :3]) / area
     predicted_turn = turn_by_curvature(model, home, small_loop) / area
     stages.begin("loop of the tool")
     tool_error, final_q = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
-    tool_turn = _degrees(np.linalg.inv(start) @ model.base_pose(final_q))
+    tool_turn = _degrees(np.linalg.inv(start_pose) @ model.base_pose(final_q))
     arm_change = float(np.degrees(np.abs(model.difference(home, final_q)[model.b :]).max()))
     stages.begin("equations of motion along the loop")
-    momentum = _momentum_error(model, home, loop, steps)
+    momentum_error = _momentum_error(model, home, loop, steps)
     checks = [
         # The error of a Runge-Kutta scheme over the default number of steps.
-        bounded("[37] keeps zero momentum along the loop", momentum, 1e-6),
+        bounded("[37] keeps zero momentum along the loop", momentum_error, 1e-6),
         bounded("centre of mass stays where it is", np.abs(centre_shift).max(), 1e-9, "m"),
         _change_check("base attitude after a closed loop of the joints", _degrees(poses[-1])),
         bounded("the loop run backwards turns it back", _degrees(poses[-1] @ back), 1e-6, "deg"),
         compared(
             "turn per area of a small loop: curvature of the connection",
             float(np.linalg.norm(predicted_turn)),
-            float(predicted_turn @ turn / np.linalg.norm(predicted_turn)),
+            float(predicted_turn @ turn_per_area / np.linalg.norm(predicted_turn)),
             # The curvature varies along a loop of finite size.
             5e-3 * amplitude * float(np.linalg.norm(predicted_turn)),
             "1/rad",

@@ -23,7 +23,7 @@ from vms_ph_io.robots.robot_settings import RobotSettings
 # Steps between two samples of displacement and kinetic energy.
 _SAMPLE_STEPS = 5
 # Displacement below which the end effector has settled, as a share of the largest.
-_SETTLED = 0.05
+_SETTLED_SHARE = 0.05
 
 
 def closed_loop(
@@ -125,7 +125,7 @@ def _summary(
     model, zero = run.model, np.zeros(run.model.nv)
     positions = [model.evaluate(q, zero).placement(model.end_effector)[:3, 3] for q in run.q]
     displacement = np.linalg.norm(np.array(positions) - positions[0], axis=1)
-    unsettled_times = run.t[displacement > _SETTLED * np.max(displacement)]
+    unsettled_times = run.t[displacement > _SETTLED_SHARE * np.max(displacement)]
     settling_time = unsettled_times[-1] if len(unsettled_times) else 0.0
     supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
     stored = run.energy[-1] - run.energy[0]
@@ -172,8 +172,8 @@ def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
         if low is not None and high is not None and not low <= value <= high:
             raise OptionError(f"gain {name}={value:g}: accepted are {low:g} to {high:g}")
     # A whole number in a study file is a number like any other.
-    kinds = {name: type(getattr(law.gains, name)) for name in changes}
-    return replace(law.gains, **{name: kinds[name](value) for name, value in changes.items()})
+    gain_types = {name: type(getattr(law.gains, name)) for name in changes}
+    return replace(law.gains, **{name: gain_types[name](value) for name, value in changes.items()})
 
 
 def _start_configuration(
@@ -188,11 +188,11 @@ def _start_configuration(
             )
     home_joints = model.joint_positions(home)
     rng = np.random.default_rng(seed)
-    changes = spread * rng.uniform(-1.0, 1.0, model.n)
+    joint_offsets = spread * rng.uniform(-1.0, 1.0, model.n)
     for k, name in enumerate(model.joint_names):
         if name in positions:
-            changes[k] += positions[name] - home_joints[k]
-    return model.integrate(home, np.concatenate([np.zeros(model.b), changes]))
+            joint_offsets[k] += positions[name] - home_joints[k]
+    return model.integrate(home, np.concatenate([np.zeros(model.b), joint_offsets]))
 
 
 def _with_errors(model: VMSModel, payload: float, scale: float) -> VMSModel:

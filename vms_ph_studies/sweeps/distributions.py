@@ -132,8 +132,8 @@ class Choice(Distribution):
     def value(self, u: float) -> Scalar:
         """Return the value at a share."""
         weights = self.weights or (1.0,) * len(self.of)
-        sums = list(accumulate(weights))
-        return self.of[min(bisect_right(sums, u * sums[-1]), len(self.of) - 1)]
+        weight_sums = list(accumulate(weights))
+        return self.of[min(bisect_right(weight_sums, u * weight_sums[-1]), len(self.of) - 1)]
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {

@@ -19,7 +19,7 @@ from .parameters import Point
 from .target import Target
 from .time_limit import TimeLimitError, run_within
 
-_MAX_TRACE = 4000
+_MAX_TRACE_LENGTH = 4000
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
         results = plain_results(returned, point.parameters)
     except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
         text = _utf8_text(f"{type(error).__name__}: {error}")
-        trace = _utf8_text(traceback.format_exc()[-_MAX_TRACE:])
+        trace = _utf8_text(traceback.format_exc()[-_MAX_TRACE_LENGTH:])
         return Record(point.id, {}, text, trace, perf_counter() - start)
     return Record(point.id, results, seconds=perf_counter() - start)
 

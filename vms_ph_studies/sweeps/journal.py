@@ -84,10 +84,10 @@ class Journal:
     def _complete_lines(self) -> list[bytes]:
         self._file.seek(0)
         content = self._file.read()
-        end = content.rfind(b"\n") + 1
-        if end < len(content):
-            self._file.truncate(end)
-        return content[:end].splitlines()
+        complete_size = content.rfind(b"\n") + 1
+        if complete_size < len(content):
+            self._file.truncate(complete_size)
+        return content[:complete_size].splitlines()
 
     def _read(self, lines: list[bytes]) -> None:
         line_number = 1
@@ -134,8 +134,8 @@ def _lock(file: IO[bytes], folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)

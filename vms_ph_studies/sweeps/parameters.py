@@ -88,20 +88,20 @@ def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
         return _make_grid([_read_value(item) for item in entry["values"]])
     if "from" in keys or "to" in keys:
         return _read_range({str(key): value for key, value in entry.items()})
-    kinds = [key for key in keys if key in DISTRIBUTIONS]
-    if len(kinds) != 1 or not set(keys) <= {kinds[0], "size"}:
+    names = [key for key in keys if key in DISTRIBUTIONS]
+    if len(names) != 1 or not set(keys) <= {names[0], "size"}:
         unknown_key = next((key for key in keys if key not in (*DISTRIBUTIONS, "size")), "")
         hint = did_you_mean(unknown_key, [*DISTRIBUTIONS, "from", "value", "values"])
         raise OptionError(f"given: {', '.join(keys) or 'nothing'}{hint}; accepted are {_SYNTAX}")
-    arguments, size = entry[kinds[0]], entry.get("size")
+    arguments, size = entry[names[0]], entry.get("size")
     if not isinstance(arguments, dict):
-        raise OptionError(f"given: {arguments!r}; write {DISTRIBUTIONS[kinds[0]].syntax}")
+        raise OptionError(f"given: {arguments!r}; write {DISTRIBUTIONS[names[0]].syntax}")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"'size' must be a whole number above zero; given: {size!r}")
     try:
-        return Sampled(make_distribution(kinds[0], {str(k): v for k, v in arguments.items()}), size)
+        return Sampled(make_distribution(names[0], {str(k): v for k, v in arguments.items()}), size)
     except OptionError as error:
-        raise OptionError(f"{kinds[0]}: {error}") from None
+        raise OptionError(f"{names[0]}: {error}") from None
 
 
 def _read_range(entry: dict[str, Any]) -> Grid:
@@ -175,7 +175,7 @@ def make_points(
     Sample k has the same values at every point of the grid, so that differences between grid points
     are not differences between samples.
     """
-    axes = {name: p.values for name, p in parameters.items() if isinstance(p, Grid)}
+    grid_values_by_name = {name: p.values for name, p in parameters.items() if isinstance(p, Grid)}
     fixed: dict[str, Value] = {
         n: p.value for n, p in parameters.items() if isinstance(p, FixedParameter)
     }
@@ -184,13 +184,13 @@ def make_points(
         (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
     ]
     no_samples: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
-    for grid_values in product(*axes.values()):
+    for grid_values in product(*grid_values_by_name.values()):
         for run, sample in samples or no_samples:
-            values = {**fixed, **dict(zip(axes, grid_values, strict=True)), **sample}
+            values = {**fixed, **dict(zip(grid_values_by_name, grid_values, strict=True)), **sample}
             yield _make_point(target, {name: values[name] for name in parameters}, run, seed)
 
 
 def _make_point(target: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
     identity = {"target": target, "parameters": values, "run": run, "seed": seed}
-    name = identifier_of(json.dumps(identity, sort_keys=True, ensure_ascii=False))
-    return Point(name, values, run, seed_of(name))
+    identifier = identifier_of(json.dumps(identity, sort_keys=True, ensure_ascii=False))
+    return Point(identifier, values, run, seed_of(identifier))

@@ -56,8 +56,8 @@ def _statistics(results: Results) -> str:
     for name in results.outputs:
         values = results.numbers(name)
         if values is None:
-            different = {str(value) for value in results.columns[name] if value is not None}
-            rows.append([name, f"{len(different)} different values", "", "", "", "", ""])
+            distinct_values = {str(value) for value in results.columns[name] if value is not None}
+            rows.append([name, f"{len(distinct_values)} different values", "", "", "", "", ""])
             continue
         finite = np.array(values)[np.isfinite(values)]
         if not len(finite):
@@ -65,8 +65,8 @@ def _statistics(results: Results) -> str:
             continue
         quantiles = np.quantile(finite, (0.0, 0.05, 0.5, 0.95, 1.0))
         rows.append([name, f"{finite.mean():.4g}", *(f"{value:.4g}" for value in quantiles)])
-    head = ["result", "mean", "least", "5 %", "median", "95 %", "largest"]
-    return table(head, rows) if rows else "<p>There are no results.</p>"
+    header = ["result", "mean", "least", "5 %", "median", "95 %", "largest"]
+    return table(header, rows) if rows else "<p>There are no results.</p>"
 
 
 def _images(study: SweepStudy, results: Results) -> Iterable[str]:
@@ -79,20 +79,20 @@ def _images(study: SweepStudy, results: Results) -> Iterable[str]:
 
 
 def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]) -> str:
-    kinds: dict[str, list[int]] = {}
+    rows_by_kind: dict[str, list[int]] = {}
     for row, error in enumerate(results.columns["error"]):
         if error is not None:
             # Errors that differ in their numbers only are of one kind.
-            kinds.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", error), []).append(row)
-    if not kinds:
+            rows_by_kind.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", error), []).append(row)
+    if not rows_by_kind:
         return "<p>No point failed.</p>"
-    ranked = sorted(kinds.values(), key=len, reverse=True)
+    ranked = sorted(rows_by_kind.values(), key=len, reverse=True)
     varied = study.varied
     rows, traces = [], []
     for kind_rows in ranked[:_MAX_FAILURES]:
-        first = kind_rows[0]
-        record = records[results.columns["point"][first]]
-        values = ", ".join(f"{name} = {_text(results.columns[name][first])}" for name in varied)
+        first_row = kind_rows[0]
+        record = records[results.columns["point"][first_row]]
+        values = ", ".join(f"{name} = {_text(results.columns[name][first_row])}" for name in varied)
         rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
         if record.trace:
             traces.append(
@@ -100,9 +100,9 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
                 f"<pre>{escape(record.trace)}</pre></details>"
             )
     omitted = len(ranked) - _MAX_FAILURES
-    more = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
-    head = ["error", "points", "one of them", "its parameters"]
-    return table(head, rows) + more + "\n".join(traces)
+    omitted_note = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
+    header = ["error", "points", "one of them", "its parameters"]
+    return table(header, rows) + omitted_note + "\n".join(traces)
 
 
 def _text(value: Any) -> str:
@@ -147,8 +147,8 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
         elif not _is_number(results, panel[0]):
             groups = np.array([str(value) for value in results.columns[panel[0]]])
             labels = list(dict.fromkeys(groups.tolist()))[:_MAX_BARS]
-            sets = [y[(groups == label) & np.isfinite(y)] for label in labels]
-            axes.boxplot(sets, tick_labels=labels)
+            grouped_numbers = [y[(groups == label) & np.isfinite(y)] for label in labels]
+            axes.boxplot(grouped_numbers, tick_labels=labels)
             axes.tick_params(axis="x", labelrotation=20)
         else:
             sampled = isinstance(study.parameters[panel[0]], Sampled)
@@ -169,13 +169,13 @@ def _is_number(results: Results, name: str) -> bool:
 def _distribution(axes: Any, name: str, numbers: list[float] | None, values: list[Any]) -> None:
     if numbers is None or all(isinstance(value, bool | None) for value in values):
         counts = Counter(str(value) for value in values if value is not None)
-        common = counts.most_common(_MAX_BARS)[::-1]
-        axes.barh([text[:40] for text, _ in common], [count for _, count in common])
+        frequent = counts.most_common(_MAX_BARS)[::-1]
+        axes.barh([text[:40] for text, _ in frequent], [count for _, count in frequent])
         axes.set(title=name, xlabel="points")
         return
-    finite = np.array(numbers)[np.isfinite(numbers)]
-    if len(finite):
-        axes.hist(finite, bins=min(50, max(5, int(len(finite) ** 0.5))))
+    finite_numbers = np.array(numbers)[np.isfinite(numbers)]
+    if len(finite_numbers):
+        axes.hist(finite_numbers, bins=min(50, max(5, int(len(finite_numbers) ** 0.5))))
     axes.set(title=name, xlabel=name, ylabel="points")
 
 

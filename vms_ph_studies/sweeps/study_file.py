@@ -158,21 +158,21 @@ def _read_limit(entry: Any) -> float | None:
 def _read_plots(
     entry: Any, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    lists = entry if isinstance(entry, dict) else None
-    if lists is None or not set(lists) <= {"results", "against"}:
+    names_by_key = entry if isinstance(entry, dict) else None
+    if names_by_key is None or not set(names_by_key) <= {"results", "against"}:
         raise OptionError(f"plots: given: {entry!r}; expected a {_KEYS['plots']}")
-    names_by_use = []
+    name_lists = []
     for key in ("results", "against"):
-        names = lists.get(key, [])
+        names = names_by_key.get(key, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise OptionError(f"plots: {key}: given: {names!r}; expected a list of names")
-        names_by_use.append(tuple(names))
-    for name in names_by_use[1]:
+        name_lists.append(tuple(names))
+    for name in name_lists[1]:
         if name not in parameters:
             raise OptionError(
                 f"plots: against: there is no parameter '{name}'; there are {', '.join(parameters)}"
             )
-    return names_by_use[0], names_by_use[1]
+    return name_lists[0], name_lists[1]
 
 
 def _with_numbers(entry: Any) -> Any:

@@ -122,13 +122,13 @@ class Target:
         Raises:
             OptionError: a parameter is unknown or missing.
         """
-        names_given = {name.partition(".")[0] for name in names}
+        given_names = {name.partition(".")[0] for name in names}
         declared = inspect.signature(self.function()).parameters
         kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         accepted = {name: p for name, p in declared.items() if p.kind in kinds}
         takes_any_name = any(p.kind is p.VAR_KEYWORD for p in declared.values())
         parameters = [name for name in accepted if name != "seed"]
-        for name in names_given:
+        for name in given_names:
             if name in parameters or (takes_any_name and name != "seed"):
                 continue
             hint = did_you_mean(name, parameters)
@@ -140,7 +140,7 @@ class Target:
         missing = [
             n
             for n in parameters
-            if accepted[n].default is accepted[n].empty and n not in names_given
+            if accepted[n].default is accepted[n].empty and n not in given_names
         ]
         if missing:
             raise OptionError(
@@ -152,9 +152,9 @@ class Target:
         """Return what the function returns for parameters with dotted names."""
         arguments: dict[str, Any] = {}
         for name, value in parameters.items():
-            first, dot, rest = name.partition(".")
+            dictionary_name, dot, key = name.partition(".")
             if dot:
-                arguments.setdefault(first, {})[rest] = value
+                arguments.setdefault(dictionary_name, {})[key] = value
             else:
                 arguments[name] = value
         function = self.function()

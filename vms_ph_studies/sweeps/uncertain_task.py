@@ -88,10 +88,10 @@ def uncertain_task(
     uncertainty = Uncertainty(mass, inertia, spread, noise, delay, seed)
     goals = _task_with(task, slack, settle, step, calm, delay).goals
 
-    def run(applied: Uncertainty, is_calm: bool) -> dict[str, Any]:
+    def run(errors: Uncertainty, is_calm: bool) -> dict[str, Any]:
         varied = _task_with(task, slack, settle, step, is_calm, delay)
-        maker = make_controller if law == "task" else _baseline_maker(varied, applied.delay)
-        return run_task(varied, seconds=seconds, uncertainty=applied, make_law=maker, native=native)
+        maker = make_controller if law == "task" else _baseline_maker(varied, errors.delay)
+        return run_task(varied, seconds=seconds, uncertainty=errors, make_law=maker, native=native)
 
     outcome = run(uncertainty, calm)
     missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
@@ -99,8 +99,8 @@ def uncertain_task(
     failed = not outcome["met"]
     if failed and explain:
         for cause in _CAUSES:
-            without: dict[str, Any] = {cause: 0.0}
-            if getattr(uncertainty, cause) and run(replace(uncertainty, **without), calm)["met"]:
+            change: dict[str, Any] = {cause: 0.0}
+            if getattr(uncertainty, cause) and run(replace(uncertainty, **change), calm)["met"]:
                 causes.append(cause)
         if not calm and _has_flow(task) and run(uncertainty, True)["met"]:
             causes.append("current or wind")
@@ -149,18 +149,18 @@ def _has_flow(name: str) -> bool:
 
 def _baseline_maker(task: RobotTask, delay: float) -> MakeLaw:
     def make(
-        kind: str,
+        law_name: str,
         model: VMSModel,
         allocation: Allocation | None = None,
         *,
         form: NonholonomicForm | None = None,
     ) -> Controller:
-        law = make_controller(kind, model, allocation, form=form)
+        law = make_controller(law_name, model, allocation, form=form)
         if form is not None:
             if not isinstance(law, DifferentialDrive):
                 raise OptionError(
                     "law='decentralised': on wheels that do not slip it is compared with "
-                    f"DifferentialDrive, not with {kind}"
+                    f"DifferentialDrive, not with {law_name}"
                 )
             return DecentralisedDrive(form, lag=delay + task.step)
         applicable = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}

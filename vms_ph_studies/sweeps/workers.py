@@ -48,15 +48,15 @@ def evaluate_parallel(
     Raises:
         TargetError: the target cannot be loaded.
     """
-    count = workers or local_cores()
+    worker_count = workers or local_cores()
     retries: list[Point] = []
     suspects: list[Point] = []
-    for batch, records in _batches(target, points, limit, count, _MAX_BATCH):
+    for batch, records in _batches(target, points, limit, worker_count, _MAX_BATCH):
         if records is None:
             retries += batch
         else:
             yield records
-    for batch, records in _batches(target, retries, limit, count, 1):
+    for batch, records in _batches(target, retries, limit, worker_count, 1):
         if records is None:
             suspects += batch
         else:
@@ -71,7 +71,7 @@ def _batches(
     target: Target, points: Iterable[Point], limit: float | None, count: int, max_size: int
 ) -> Iterator[tuple[list[Point], list[Record] | None]]:
     """Yield each batch of at most so many points with its records; with None if it was lost."""
-    queue, size = deque(points), 1
+    queue, next_size = deque(points), 1
     capacity = count * (1 + _QUEUED_BATCHES) if max_size > 1 else count
     while queue:
         pending: dict[Future[list[Record]], list[Point]] = {}
@@ -80,7 +80,7 @@ def _batches(
                 while queue or pending:
                     while queue and len(pending) < capacity:
                         # Towards the end batches become smaller: all processes end together.
-                        batch_size = max(1, min(size, len(queue) // (2 * count)))
+                        batch_size = max(1, min(next_size, len(queue) // (2 * count)))
                         batch = [queue[k] for k in range(batch_size)]
                         pending[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:
@@ -89,7 +89,7 @@ def _batches(
                         records = future.result()
                         duration = sum(record.seconds for record in records) / len(records)
                         fitting = int(_BATCH_SECONDS / duration) if duration > 0.0 else max_size
-                        size = max(1, min(fitting, 4 * size, max_size))
+                        next_size = max(1, min(fitting, 4 * next_size, max_size))
                         yield pending.pop(future), records
         except BrokenProcessPool:
             for batch in pending.values():
@@ -97,11 +97,11 @@ def _batches(
 
 
 @contextmanager
-def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(worker_count: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end at once with the context."""
     earlier_processes = multiprocessing.active_children()
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(worker_count, mp_context=context, initializer=_end_with_parent)
     try:
         yield pool
     finally:

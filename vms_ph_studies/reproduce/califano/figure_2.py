@@ -31,7 +31,7 @@ _SOURCE_NOTE = (
 class _Reference:
     """Of one case, from an independent implementation: m, s, J; None: not within 7.5 s."""
 
-    peak: float
+    peak_displacement: float
     peak_time: float
     distance_at_end: float
     energy_at_end: float
@@ -140,11 +140,11 @@ def _case_checks(
     name: str, reference: _Reference, record: PushRecord, settings: Settings
 ) -> list[Check]:
     distance = record.distance
-    peak = int(np.argmax(distance))
+    peak_index = int(np.argmax(distance))
     push_end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
     quantities = (
-        ("largest displacement", reference.peak, distance[peak], 1e-6, "m"),
-        ("when", reference.peak_time, record.time[peak], 2e-3, "s"),
+        ("largest displacement", reference.peak_displacement, distance[peak_index], 1e-6, "m"),
+        ("when", reference.peak_time, record.time[peak_index], 2e-3, "s"),
         ("as the push ends", reference.distance_at_end, distance[push_end], 1e-6, "m"),
         ("H_cl as the push ends", reference.energy_at_end, record.total[push_end], 1e-6, "J"),
         ("work of the push", reference.work, record.work[-1], 1e-6, "J"),
@@ -154,14 +154,14 @@ def _case_checks(
     checks = [_independent_check(f"{name}: {label}", *numbers) for label, *numbers in quantities]
     if record.time[-1] >= 7.5:
         checks += _settling_checks(name, reference, record)
-    residual = record.total + record.dissipated - record.work
+    unaccounted = record.total + record.dissipated - record.work
     return [
         *checks,
         _never_rises(
             f"{name}: largest rise of H_cl in a step, unperturbed", record, push_end, "published"
         ),
         # What the Runge-Kutta scheme leaves at 1 ms; it falls by 16 with half the step.
-        bounded(f"{name}: H_cl + dissipated - work", float(np.abs(residual).max()), 5e-9, "J"),
+        bounded(f"{name}: H_cl + dissipated - work", float(np.abs(unaccounted).max()), 5e-9, "J"),
     ]
 
 
@@ -251,14 +251,14 @@ def _write_files(records: dict[tuple[str, str], PushRecord], pulse: float, out: 
         plotted = ("kinetic_task", "kinetic_null", "total")
         curves = {name: (r.time[selected], getattr(r, name)[selected]) for name in plotted}
         panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
-    picture, table = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
+    picture_file, table_file = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]
     for case, r in records.items():
         columns += [r.distance, r.kinetic_task, r.kinetic_null, r.potential, r.total]
         quantities = ("distance", "kinetic_task", "kinetic_null", "potential", "total")
         names += ["_".join((*case, quantity)) for quantity in quantities]
-    np.savetxt(table, np.stack(columns, 1), "%.9e", ",", header=",".join(names), comments="")
-    return [picture, table]
+    np.savetxt(table_file, np.stack(columns, 1), "%.9e", ",", header=",".join(names), comments="")
+    return [picture_file, table_file]
 
 
 STUDY = Study(

@@ -112,7 +112,7 @@ def push_arm(
         velocity: initial velocity, (nv,); at rest if None.
         progress: receives the share of completed steps.
     """
-    loop = _ClosedLoop(model, law, push, step, sampled)
+    closed_loop = _ClosedLoop(model, law, push, step, sampled)
     form, task = CanonicalForm(model), PositionTask(model)
     task_form = TaskSpaceForm(model, task, reference=potential.q_star)
     x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
@@ -121,22 +121,22 @@ def push_arm(
     work = dissipated = 0.0
     steps = round(seconds / step)
     for k in range(steps + 1):
-        t = task_form.evaluate(x.q, form.velocity(x))
-        displacement = task.value(t.d) - start_position
+        terms = task_form.evaluate(x.q, form.velocity(x))
+        displacement = task.value(terms.d) - start_position
         potential_energy = potential.energy(x.q)
-        energies = (t.kinetic_task, t.kinetic_null, potential_energy, work, dissipated)
+        energies = (terms.kinetic_task, terms.kinetic_null, potential_energy, work, dissipated)
         rows.append([k * step, *displacement, *energies])
         if k == steps:
             break
         if progress is not None and k % _REPORT_STEPS == 0:
             progress(k / steps)
-        loop.begin(k, x)
-        result = RK4(form).step(x, loop.ports, 0.0, step)
-        work += result.supplied["wrench_end_effector"]
-        for weight, command in zip(_STAGE_WEIGHTS, loop.commands, strict=False):
+        closed_loop.begin_step(k, x)
+        step_result = RK4(form).step(x, closed_loop.ports, 0.0, step)
+        work += step_result.supplied["wrench_end_effector"]
+        for weight, command in zip(_STAGE_WEIGHTS, closed_loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
             dissipated += step * weight * power * (6.0 if sampled else 1.0)
-        x = result.solver_state
+        x = step_result.solver_state
     table = np.array(rows)
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
 
@@ -151,7 +151,7 @@ class _ClosedLoop:
         self._wrench = np.concatenate([push.force, np.zeros(3)])
         self.commands: list[Command] = []
 
-    def begin(self, k: int, x: PHState) -> None:
+    def begin_step(self, k: int, x: PHState) -> None:
         # The push acts over whole steps.
         self._is_pushed = (k + 0.5) * self._step < self._push.duration
         self.commands = []

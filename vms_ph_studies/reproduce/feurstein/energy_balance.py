@@ -92,9 +92,9 @@ def _touch_down_losses(trial: Trial, y: Array) -> tuple[float, float]:
         tolerance=trial.tolerance,
         phase=Phase.PRESSED,
     )
-    heat = float(run.energies[-1, CHANNELS.index("floor_dissipated")])
-    kinetic = run.of(lambda leg: leg.kinetic)
-    return heat, float((kinetic[0] - kinetic).max())
+    floor_heat = float(run.energies[-1, CHANNELS.index("floor_dissipated")])
+    kinetic_energy = run.of(lambda leg: leg.kinetic)
+    return floor_heat, float((kinetic_energy[0] - kinetic_energy).max())
 
 
 def balance_check(run: HoppingRun) -> Check:

@@ -184,9 +184,9 @@ class Trial:
 
 def trial_of(experiment: str, **changed: Value) -> Trial:
     """Return the trial of an experiment with some of its values changed."""
-    published = EXPERIMENTS[experiment]
-    values = {name: p.default for name, p in published.parameters().items()}
-    return Trial.of(published, {**values, **changed})
+    chosen = EXPERIMENTS[experiment]
+    values = {name: p.default for name, p in chosen.parameters().items()}
+    return Trial.of(chosen, {**values, **changed})
 
 
 @lru_cache(maxsize=4)
@@ -203,7 +203,7 @@ def _model(robot: str, gravity: float) -> VMSModel:
 _PRISMATIC_GAINS = {"flight_damping": 0.0, "energy_gain": 0.0, "length": 0.114, "energy": 2.9047}
 _VERTICAL_START = (0.0, 0.3, -np.pi / 2, 0.12)
 _BENT_START = (0.0, 0.3, -2.5174, 1.7802)
-_UNDAMPED = {"flight_damping": 0.0, "energy_gain": 0.0}
+_UNDAMPED_GAINS = {"flight_damping": 0.0, "energy_gain": 0.0}
 
 
 def _prismatic(number: int, kind: str, duration: float, **options: Any) -> Experiment:
@@ -226,8 +226,8 @@ EXPERIMENTS = {
         _prismatic(1, "I", 3.2, tilt=1e-8),
         _prismatic(2, "II", 3.6),
         _prismatic(3, "II", 4.0, gains={"energy_gain": 20.0}),
-        _revolute(1, "I", 1.5, gains=_UNDAMPED),
-        _revolute(2, "II", 3.0, gains=_UNDAMPED),
+        _revolute(1, "I", 1.5, gains=_UNDAMPED_GAINS),
+        _revolute(2, "II", 3.0, gains=_UNDAMPED_GAINS),
         _revolute(3, "II", 5.0, gains={"flight_damping": 0.0}),
         _revolute(4, "II", 20.0),
         _revolute(5, "II", 20.0, coordinates=(0.0, 0.3, -1.9938, 1.7802)),

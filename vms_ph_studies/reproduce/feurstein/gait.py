@@ -13,7 +13,7 @@ from .experiments import Trial
 # Floquet multipliers are those of a map from this long after a lift-off, s, when the foot is well
 # above the floor, to the same after the next.
 _SECTION_DELAY = 0.1
-_STEP = 1e-6
+_DIFFERENCE_STEP = 1e-6
 
 
 def multipliers(trial: Trial, flight: Flight) -> np.ndarray:
@@ -24,16 +24,16 @@ def multipliers(trial: Trial, flight: Flight) -> np.ndarray:
     direction along the motion has the multiplier zero.
     """
     assert flight.lift_off is not None
-    size = 2 * trial.system.nv
+    state_size = 2 * trial.system.nv
     # From section to lift-off it is a period less a tenth of a second; stances last less than that.
     duration = flight.end - flight.start + 0.05
-    section = _section_state(trial, flight.lift_off.state[:size].copy())
+    section = _section_state(trial, flight.lift_off.state[:state_size].copy())
     image = _return_map(trial, section, duration)
     columns = []
-    for i in range(1, size):
+    for i in range(1, state_size):
         y = section.copy()
-        y[i] += _STEP
-        columns.append((_return_map(trial, y, duration) - image)[1:] / _STEP)
+        y[i] += _DIFFERENCE_STEP
+        columns.append((_return_map(trial, y, duration) - image)[1:] / _DIFFERENCE_STEP)
     eigenvalues = np.linalg.eigvals(np.stack(columns, axis=1))
     return eigenvalues[np.argsort(-np.abs(eigenvalues))]
 

@@ -73,7 +73,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     view, system = _View(run, zoom), run.system
     phases = [Phase(int(p)) for p in run.phases[view.selected]]
     states = run.states[view.selected]
-    floor = [
+    floor_forces = [
         system.floor_force(p, leg, y) for p, leg, y in zip(phases, view.legs, states, strict=True)
     ]
     efforts = np.array(
@@ -83,14 +83,14 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         ]
     )
     power, momentum = efforts * view.of("v"), view.of("momentum")
-    rates = {"length (m/s)": view.of("length_rate"), "angle (rad/s)": view.of("angle_rate")}
-    ground = {name: [getattr(f, name) for f in floor] for name in ("tangential", "normal")}
+    velocities = {"length (m/s)": view.of("length_rate"), "angle (rad/s)": view.of("angle_rate")}
+    ground = {name: [getattr(f, name) for f in floor_forces] for name in ("tangential", "normal")}
     powers = {"wrench_base": power[:, :3].sum(axis=1), "torque": power[:, 3:].sum(axis=1)}
     moments = {"wrench_base": efforts[:, 2], "torque": efforts[:, 3]}
-    linear = {"horizontal": momentum[:, 0], "vertical": momentum[:, 1]}
+    linear_momentum = {"horizontal": momentum[:, 0], "vertical": momentum[:, 1]}
     panels = [
-        view.panel("(a) linear momentum", "N s", linear),
-        view.panel("(b) radial and polar velocities", "m/s, rad/s", rates),
+        view.panel("(a) linear momentum", "N s", linear_momentum),
+        view.panel("(b) radial and polar velocities", "m/s, rad/s", velocities),
         view.panel("(c) floor forces", "on the foot (N)", ground),
         view.panel("(d) moment and torque", "N m", moments),
         view.panel("(e) power of the controller", "into the leg (W)", powers),

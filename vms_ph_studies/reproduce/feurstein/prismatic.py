@@ -58,7 +58,7 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
         min(trial.duration, 2.0),
         tolerance=trial.tolerance,
     )
-    largest_tilt = max(abs(leg.last.angle) for leg in flights(upright_run))
+    largest_tilt = max(abs(flight.last.angle) for flight in flights(upright_run))
     growth_factors = [b / a for a, b in pairwise(tilts) if a > 1e-12]
     obtained = f"{upright_count} touch-downs upright" + ("" if falls else ", and no tilt after")
     return [
@@ -80,7 +80,7 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "factor by which a tilt grows per jump",
             "unstable",
-            ", ".join(f"{rate:.1f}" for rate in growth_factors[:4]) or "none found",
+            ", ".join(f"{factor:.1f}" for factor in growth_factors[:4]) or "none found",
             bool(growth_factors) and min(growth_factors[:4]) > 1.0,
         ),
     ]
@@ -117,7 +117,7 @@ def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    total = [f.last.energy + trial.spring_energy(f.last) for f in hops]
+    total_energies = [f.last.energy + trial.spring_energy(f.last) for f in hops]
     spring = np.array([trial.spring_energy(run.leg(i)) for i in range(len(run.times))])
     means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
     multiplier = largest_multiplier(trial, hops)
@@ -126,7 +126,7 @@ def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
         compared(
             "energy at touch-down, with the spring",
             2.9047,
-            float(np.mean(total)),
+            float(np.mean(total_energies)),
             0.01,
             "J",
             "What is regulated is kinetic + gravity + radial spring.",
@@ -134,7 +134,7 @@ def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "mean energy of the spring in flight",
             "rises slightly from hop to hop",
-            "J, ".join(f"{mean:.3f} " for mean in means[:4]) + "J, then constant",
+            "J, ".join(f"{energy:.3f} " for energy in means[:4]) + "J, then constant",
             len(means) > 4 and means[0] < means[1] < means[2] and abs(means[4] - means[3]) < 2e-3,
         ),
     ]

@@ -30,22 +30,22 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
     theta_0 *= 100.0
     ideal, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
-    first = second = 0.0
+    ideal_error = damped_error = 0.0
     for _ in range(states):
         q, p, f = rng.normal(size=3)
         rate = ideal.rates(ideal.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
         indices = ideal.layout.efforts
         expected = np.array([p / m, -k * q + f])
-        first = max(
-            first, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
+        ideal_error = max(
+            ideal_error, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
         )
         rate = damped.rates(damped.states.vector({"osc.q": q, "p": p})).tangent
         indices = damped.layout.efforts
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
         assembled = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
-        second = max(second, np.abs(assembled - expected).max())
-    return float(first), float(second)
+        damped_error = max(damped_error, np.abs(assembled - expected).max())
+    return float(ideal_error), float(damped_error)
 
 
 def body_error(bodies: TwoBodies, rng: np.random.Generator, states: int) -> float:
@@ -116,9 +116,9 @@ def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> 
         weight = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
         errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
-    printed = joint_matrices(bodies.offsets, inclusion, printed=True)
-    residual = printed[0] @ u[0] - printed[1] @ u[1] + i @ u_r
-    return float(np.abs(np.concatenate(errors)).max()), float(np.abs(residual).max())
+    printed_maps = joint_matrices(bodies.offsets, inclusion, printed=True)
+    printed_residual = printed_maps[0] @ u[0] - printed_maps[1] @ u[1] + i @ u_r
+    return float(np.abs(np.concatenate(errors)).max()), float(np.abs(printed_residual).max())
 
 
 def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:

@@ -46,30 +46,30 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 
 def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, states: int) -> list[Check]:
-    first, second = oscillator_error(rng, states)
-    corrected, printed = section_6_errors(bodies, rng, states)
-    in_c2, in_c1 = frame_of_relative_velocity(rng)
+    ideal_error, damped_error = oscillator_error(rng, states)
+    corrected_error, printed_error = section_6_errors(bodies, rng, states)
+    error_in_c2, error_in_c1 = frame_of_relative_velocity(rng)
     return [
-        bounded("(5): oscillator with an open port", first, _ROUNDING),
-        bounded("(8): damped oscillator and environment", second, _ROUNDING),
+        bounded("(5): oscillator with an open port", ideal_error, _ROUNDING),
+        bounded("(8): damped oscillator and environment", damped_error, _ROUNDING),
         bounded("(8) from the flattened pattern instead", _flat_error(rng, states), _ROUNDING),
         bounded("(22): rigid body", body_error(bodies, rng, states), _ROUNDING),
-        bounded("(31) and section 6, all rows", corrected, _ROUNDING),
+        bounded("(31) and section 6, all rows", corrected_error, _ROUNDING),
         refuted_unless(
-            printed <= 1e-3,
+            printed_error <= 1e-3,
             "constraint of section 6 as printed, with Ad_{o1} and Ad_{o2}",
             "satisfied",
-            printed,
+            printed_error,
             "A state whose joint stays closed violates it; (24) and (31) have the inverses "
             "Ad_{o1^-1} and Ad_{o2^-1}, which are satisfied (row above).",
             tolerance=_ROUNDING,
         ),
-        bounded("relative velocity u_r in frame C2", in_c2, 1e-8),
+        bounded("relative velocity u_r in frame C2", error_in_c2, 1e-8),
         refuted_unless(
-            in_c1 <= 1e-3,
+            error_in_c1 <= 1e-3,
             "relative velocity u_r in frame C1, as 5.2.5 states",
             "in frame C1",
-            in_c1,
+            error_in_c1,
             "qdot_r = T L_{q_r}(u_r) makes u_r body-fixed: it is in frame C2. For one degree of "
             "freedom both are the same, for a planar pair they are not.",
             tolerance=1e-8,
@@ -109,18 +109,18 @@ def _motion_checks(bodies: TwoBodies, duration: float, dt: float, stages: Stages
     stages.begin("motion by discrete gradients")
     exact = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
     min_entropy_change = float(np.min(np.diff(motion.entropy)))
-    scale = max(abs(e) for e in _mechanical_energy(motion)[[0]])
+    energy_scale = max(abs(e) for e in _mechanical_energy(motion)[[0]])
     return [
         bounded(
             "first law: largest change of E + theta_0 s, discrete gradients",
             float(np.abs(exact.first_law).max()),
-            1e-12 * max(1.0, scale),
+            1e-12 * max(1.0, energy_scale),
             "J",
         ),
         bounded(
             "first law: the same, projected Runge-Kutta",
             float(np.abs(motion.first_law).max()),
-            1e-9 * max(1.0, scale),
+            1e-9 * max(1.0, energy_scale),
             "J",
         ),
         required(
@@ -182,13 +182,13 @@ def _plots(bodies: TwoBodies, out: Path) -> list[Path]:
     files[1].write_text(pictures.draw(bodies.free(), flat=True, title="mbs, flat"))
     equations = assemble(bodies.pendulum())
     motion = simulate(equations, bodies.pendulum_state(equations), steps=5000, every=10)
-    mechanical = _mechanical_energy(motion)
-    heat = equations.theta_0 * motion.entropy
-    stored = mechanical - mechanical[-1]
+    mechanical_energy = _mechanical_energy(motion)
+    environment_heat = equations.theta_0 * motion.entropy
+    stored_energy = mechanical_energy - mechanical_energy[-1]
     curves = {
-        "kinetic and potential": (motion.t, stored),
-        "heat of the environment, theta_0 s": (motion.t, heat),
-        "sum": (motion.t, stored + heat),
+        "kinetic and potential": (motion.t, stored_energy),
+        "heat of the environment, theta_0 s": (motion.t, environment_heat),
+        "sum": (motion.t, stored_energy + environment_heat),
     }
     residual = {"first law": (motion.t, motion.first_law)}
     panels = [

@@ -28,7 +28,7 @@ _GRAVITY = np.array([0.0, 0.0, -9.81])
 _REACH = 3
 
 # Variations by these multiples of a small number give its derivative to fourth order.
-_STEP = 2e-3
+_VARIATION_STEP = 2e-3
 _WEIGHTS = {1.0: 8.0 / 12.0, -1.0: -8.0 / 12.0, 2.0: -1.0 / 12.0, -2.0: 1.0 / 12.0}
 
 
@@ -97,11 +97,11 @@ def body_residual(bodies: TwoBodies, curve: Curve, n: int, rng: np.random.Genera
     """
     eta, eta_dot = _random_variation(curve, rng, 6)
     delta_u, delta_p = _random_variation(curve, rng, 6)[0], _random_variation(curve, rng, 6)[0]
-    action = _derivative(
+    action_variation = _derivative(
         lambda e: _body_action(bodies, curve, n, e * eta, e * eta_dot, e * delta_u, e * delta_p)
     )
     work = -_time_integral(curve, np.einsum("ki,ki->k", curve.forces[n], eta))
-    return abs(action + work) / max(abs(action), abs(work))
+    return abs(action_variation + work) / max(abs(action_variation), abs(work))
 
 
 def joint_residual(
@@ -166,7 +166,7 @@ def _random_variation(curve: Curve, rng: np.random.Generator, d: int) -> tuple[A
 
 
 def _derivative(f: Callable[[float], float]) -> float:
-    return sum(w * f(m * _STEP) for m, w in _WEIGHTS.items()) / _STEP
+    return sum(w * f(m * _VARIATION_STEP) for m, w in _WEIGHTS.items()) / _VARIATION_STEP
 
 
 def _time_integral(curve: Curve, values: Array) -> float:
