@@ -22,8 +22,8 @@ def prefixes() -> list[Path]:
     """Prefixes searched for ``share/<package>``: AMENT_PREFIX_PATH, then this environment."""
     ament = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     # Robot models on PyPI (example-robot-data) install into a prefix of their own.
-    cmeel = Path(sysconfig.get_path("purelib")) / "cmeel.prefix"
-    return [*ament, Path(sys.prefix), cmeel]
+    cmeel_prefix = Path(sysconfig.get_path("purelib")) / "cmeel.prefix"
+    return [*ament, Path(sys.prefix), cmeel_prefix]
 
 
 def share_directory(package: str) -> Path | None:

@@ -56,18 +56,18 @@ def fault_in_topic_name(name: str) -> Fault:
         return "topic name token must not start with a number", 0
     if name.endswith("/"):
         return "topic name must not end with a forward slash", len(name) - 1
-    opening = None  # where a substitution began
+    opening_index = None  # where a substitution began
     for i, char in enumerate(name):
         if char == "{":
-            if opening is not None:
+            if opening_index is not None:
                 return _BAD_SUBSTITUTION, i
-            opening = i
+            opening_index = i
         elif char == "}":
-            if opening is None:
+            if opening_index is None:
                 return "topic name must not have unmatched (unbalanced) curly braces '{}'", i
-            opening = None
-        elif opening is not None:
-            if char.isdigit() and i == opening + 1:
+            opening_index = None
+        elif opening_index is not None:
+            if char.isdigit() and i == opening_index + 1:
                 return "substitution name must not start with a number", i
             if not re.match(r"[A-Za-z0-9_]", char):
                 return _BAD_SUBSTITUTION, i
@@ -80,10 +80,10 @@ def fault_in_topic_name(name: str) -> Fault:
                 "or '}'",
                 i,
             )
-    if opening is not None:
-        return "topic name must not have unmatched (unbalanced) curly braces '{}'", opening
-    if (number := re.search(r"/[0-9]", name)) is not None:
-        return "topic name token must not start with a number", number.start() + 1
+    if opening_index is not None:
+        return "topic name must not have unmatched (unbalanced) curly braces '{}'", opening_index
+    if (numbered_token := re.search(r"/[0-9]", name)) is not None:
+        return "topic name token must not start with a number", numbered_token.start() + 1
     if name.startswith("~") and len(name) > 1 and name[1] != "/":
         return (
             "topic name must not have a tilde '~' that is not followed by a forward slash '/'",
@@ -94,14 +94,14 @@ def fault_in_topic_name(name: str) -> Fault:
 
 def expand(name: str, node_name: str, namespace: str) -> str:
     """The absolute name of a relative (``x``), private (``~/x``) or template (``{node}/x``) one."""
-    root = namespace.rstrip("/")
+    parent = namespace.rstrip("/")
     if name.startswith("~"):
-        name = f"{root}/{node_name}{name[1:]}"
+        name = f"{parent}/{node_name}{name[1:]}"
     for pattern, text in (("{node}", node_name), ("{ns}", namespace), ("{namespace}", namespace)):
         name = name.replace(pattern, text)
     if "{" in name:
         raise ValueError(f"unknown substitution in topic name: '{name}'")
-    return name if name.startswith("/") else f"{root}/{name}"
+    return name if name.startswith("/") else f"{parent}/{name}"
 
 
 def absolute_namespace(namespace: str | None) -> str:

@@ -47,13 +47,13 @@ def temporary_node() -> Iterator[Node]:
 
 def stable_result(node: Node, query: Callable[[], T], quiet_time: float = 0.4) -> T:
     """Return the result of ``query`` once it has not changed for ``quiet`` seconds."""
-    latest, change_time, deadline = query(), time.monotonic(), time.monotonic() + TIMEOUT
+    last_result, change_time, deadline = query(), time.monotonic(), time.monotonic() + TIMEOUT
     while time.monotonic() - change_time < quiet_time and time.monotonic() < deadline:
         rclpy.spin_once(node, timeout_sec=0.05)
         result = query()
-        if result != latest:
-            latest, change_time = result, time.monotonic()
-    return latest
+        if result != last_result:
+            last_result, change_time = result, time.monotonic()
+    return last_result
 
 
 def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]) -> T:

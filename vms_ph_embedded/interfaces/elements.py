@@ -62,8 +62,8 @@ class Element:
 
     def check(self, name: str, value: Any) -> None:
         """Raise AssertionError unless a field of this name may hold the value."""
-        right_type = isinstance(value, self.accepted_types or self.python_type)
-        require(right_type, f"The '{name}' field must be {self.type_rule}")
+        has_right_type = isinstance(value, self.accepted_types or self.python_type)
+        require(has_right_type, f"The '{name}' field must be {self.type_rule}")
         if self.in_range is not None:
             rule = self.range_rule or self.type_rule
             require(self.in_range(value), f"The '{name}' field must be {rule}")
@@ -100,17 +100,17 @@ _OCTET = Element(
 
 def _integer_element(ros_name: str) -> Element:
     bits = int(ros_name.lstrip("uint"))
-    unsigned = ros_name.startswith("u")
-    low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    kind = "unsigned integer" if unsigned else "integer"
+    is_unsigned = ros_name.startswith("u")
+    low, high = (0, 2**bits - 1) if is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    description = "unsigned integer" if is_unsigned else "integer"
     return Element(
         int,
         ros_name,
         int,
         "of type 'int'",
-        range_rule=f"an {kind} in [{low}, {high}]",
+        range_rule=f"an {description} in [{low}, {high}]",
         in_range=lambda value: low <= value <= high,
-        element_rule=f"and each {kind} in [{low}, {high}]",
+        element_rule=f"and each {description} in [{low}, {high}]",
     )
 
 

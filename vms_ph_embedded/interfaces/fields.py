@@ -152,9 +152,9 @@ class NumericArrayField(CollectionField):
         if not isinstance(value, np.ndarray):
             self.require_accepted(value)
             return np.array(value, dtype=self._dtype)
-        must = f"The '{self.name}' numpy.ndarray() must have"
-        require(value.dtype == self._dtype, f"{must} the dtype of 'numpy.{self._dtype.name}'")
-        require(value.size == self.length, f"{must} a size of {self.length}")
+        rule_start = f"The '{self.name}' numpy.ndarray() must have"
+        require(value.dtype == self._dtype, f"{rule_start} the dtype of 'numpy.{self._dtype.name}'")
+        require(value.size == self.length, f"{rule_start} a size of {self.length}")
         return value if value.flags.c_contiguous else np.ascontiguousarray(value)
 
     def default(self) -> Any:
@@ -163,9 +163,9 @@ class NumericArrayField(CollectionField):
 
     def from_argument(self, value: Any) -> Any:
         """A new array from whatever numpy takes."""
-        stored = self.check(np.array(value, dtype=self._dtype))
-        require(stored.shape == (self.length,), f"The '{self.name}' array must be flat")
-        return stored
+        checked_array = self.check(np.array(value, dtype=self._dtype))
+        require(checked_array.shape == (self.length,), f"The '{self.name}' array must be flat")
+        return checked_array
 
     def to_wire(self, value: Any) -> Any:
         """The array itself."""
@@ -188,9 +188,9 @@ class NumericSequenceField(CollectionField):
         if not isinstance(value, array):
             self.require_accepted(value)
             return array(self._type_code, value)
-        must = f"The '{self.name}' array.array() must have"
-        require(value.typecode == self._type_code, f"{must} the type code of '{self._type_code}'")
-        require(not self.length or len(value) <= self.length, f"{must} a size <= {self.length}")
+        start = f"The '{self.name}' array.array() must have"
+        require(value.typecode == self._type_code, f"{start} the type code of '{self._type_code}'")
+        require(not self.length or len(value) <= self.length, f"{start} a size <= {self.length}")
         return value
 
     def default(self) -> Any:

@@ -69,13 +69,13 @@ def load(
     context.configurations.update(assignments)
     carry_out(root, context)
     # Those of an <include> that a condition leaves out are declared, too.
-    names = list(dict.fromkeys([*(a.name for a, _ in declared), *context.declared_names]))
+    known_names = list(dict.fromkeys([*(a.name for a, _ in declared), *context.declared_names]))
     for name in assignments:
-        if name not in names:
+        if name not in known_names:
             raise LaunchError(
-                f"no launch file declares the argument {name!r}{did_you_mean(name, names)}; "
+                f"no launch file declares the argument {name!r}{did_you_mean(name, known_names)}; "
                 f"declared are: "
-                f"{', '.join(names) or 'none'}"
+                f"{', '.join(known_names) or 'none'}"
             )
     return LaunchDescription(root.location.file, tuple(context.steps), tuple(context.warnings))
 
@@ -113,10 +113,10 @@ def declared_arguments(
     Raises:
         LaunchError: The file is not in the accepted subset.
     """
-    by_name: dict[str, DeclaredArgument] = {}
+    arguments_by_name: dict[str, DeclaredArgument] = {}
     for argument, _ in declarations(read(file), _context(None, find_share)):
-        by_name.setdefault(argument.name, argument)
-    return tuple(by_name.values())
+        arguments_by_name.setdefault(argument.name, argument)
+    return tuple(arguments_by_name.values())
 
 
 def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> str:

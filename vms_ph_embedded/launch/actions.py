@@ -71,12 +71,12 @@ def declarations(
             yield argument, is_demanded and name not in given_names
             continue
         try:
-            included = _read_included(tag, context)
+            other_root = _read_included(tag, context)
         except LaunchError:
             continue
-        if included.location.file not in context.open_files:
+        if other_root.location.file not in context.open_files:
             with context.include(root.location.file, None):
-                yield from declarations(included, context, given_names | _arg_names(tag, context))
+                yield from declarations(other_root, context, given_names | _arg_names(tag, context))
 
 
 def _tags_of(
@@ -203,8 +203,8 @@ def _include(element: Element, context: Context) -> None:
                 f'with <arg name="{argument.name}" value="..."/>',
                 element.location,
             )
-    for tag in element.inside("arg"):
-        _let(tag, context)
+    for arg in element.inside("arg"):
+        _let(arg, context)
     carry_out(root, context, element.location)
 
 
@@ -223,7 +223,7 @@ def _read_included(element: Element, context: Context) -> Element:
 
 
 def _arg_names(element: Element, context: Context) -> frozenset[str]:
-    return frozenset(attribute(tag, "name", context) for tag in element.inside("arg"))
+    return frozenset(attribute(arg, "name", context) for arg in element.inside("arg"))
 
 
 _PROCESS = (

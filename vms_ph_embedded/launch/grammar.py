@@ -105,12 +105,12 @@ class _Reader:
         return Call(name[0], tuple(arguments))
 
     def _value(self, begin: int, quote: str | None) -> Template:
-        opening = self._next_character()
-        if quote is None and opening in ("'", '"'):
+        quote_character = self._next_character()
+        if quote is None and quote_character in ("'", '"'):
             self._position += 1
-            quoted = self.template(stop=opening)
-            if self._next_character() != opening:
-                raise self._error(begin, f"the quote {opening} is not closed")
+            quoted = self.template(stop=quote_character)
+            if self._next_character() != quote_character:
+                raise self._error(begin, f"the quote {quote_character} is not closed")
             self._position += 1
             return quoted
         stops = " ()" + (quote or "'\"")

@@ -59,10 +59,10 @@ class Launcher:
         self._commands: dict[Process, list[str]] = {}
         self._parameter_files: list[Path] = []
         self._thread: threading.Thread | None = None
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self._failure: BaseException | None = None
-        self._stops_requested = 0
-        self._stops_done = 0
+        self._requested_stop_count = 0
+        self._sent_stop_count = 0
         self._stop_reason = ""
 
     # Methods for the caller, from any thread.
@@ -90,7 +90,7 @@ class Launcher:
         0 when every process ended with exit code 0, or on its Ctrl-C and within its time; 1
         otherwise. Of a respawned process the last end counts.
         """
-        if not self._ended.is_set():
+        if not self._end_event.is_set():
             return None
         if self._failure is not None:
             raise self._failure
@@ -105,7 +105,7 @@ class Launcher:
         Returns:
             The exit code of the launch, as in ``poll``; None when it is not over yet.
         """
-        self._ended.wait(timeout)
+        self._end_event.wait(timeout)
         return self.poll()
 
     def stop(self, reason: str = "asked to stop", *, wait: bool = True) -> int | None:
@@ -130,18 +130,18 @@ class Launcher:
         """
         with self._signal_handlers():
             self.start()
-            while (code := self.wait(timeout=3600)) is None:
+            while (exit_code := self.wait(timeout=3600)) is None:
                 pass
-        return code
+        return exit_code
 
     @contextlib.contextmanager
     def _signal_handlers(self) -> Iterator[None]:
-        last_signal = -math.inf
+        last_signal_time = -math.inf
 
         def on_signal(number: int, _frame: FrameType | None) -> None:
-            nonlocal last_signal
-            previous_signal, last_signal = last_signal, time.monotonic()
-            if last_signal - previous_signal >= _MIN_SIGNAL_INTERVAL:
+            nonlocal last_signal_time
+            previous_time, last_signal_time = last_signal_time, time.monotonic()
+            if last_signal_time - previous_time >= _MIN_SIGNAL_INTERVAL:
                 self._request_stop(f"received {signal.Signals(number).name}")
 
         # Also where SIGINT is ignored (a shell does that to background jobs): the children would
@@ -158,7 +158,7 @@ class Launcher:
 
     def _request_stop(self, reason: str) -> None:
         self._stop_reason = self._stop_reason or reason
-        self._stops_requested += 1
+        self._requested_stop_count += 1
 
     def _on_screen_lost(self) -> None:
         self._request_stop("nobody reads the output any more")
@@ -218,16 +218,16 @@ class Launcher:
                 with contextlib.suppress(OSError):
                     file.unlink()
             self._outputs.close()
-            self._ended.set()
+            self._end_event.set()
 
     def _is_finished(self) -> bool:
         if any(process.is_alive for process in self.processes) or self._respawn_times:
             return False
         if not any(process.has_members for process in self.processes):
             return True
-        if not self._stops_done:
+        if not self._sent_stop_count:
             self._stop_reason = "every process has ended, what they started has not"
-            self._stops_requested += 1
+            self._requested_stop_count += 1
         return False
 
     def _poll_processes(self) -> None:
@@ -236,17 +236,17 @@ class Launcher:
                 process.record_end()
                 self._on_end(process)
         now = time.monotonic()
-        for process, due in list(self._respawn_times.items()):
-            if due <= now:
+        for process, due_time in list(self._respawn_times.items()):
+            if due_time <= now:
                 del self._respawn_times[process]
                 self._start(process)
-        while self._stops_done < self._stops_requested:
-            if self._stops_done == 0:
+        while self._sent_stop_count < self._requested_stop_count:
+            if self._sent_stop_count == 0:
                 self._begin_stop(now)
             else:
                 for process in self.processes:
                     process.escalate_at_once(now)
-            self._stops_done += 1
+            self._sent_stop_count += 1
         for process in self.processes:
             process.escalate(now)
 
@@ -259,15 +259,15 @@ class Launcher:
 
     def _on_end(self, process: Process) -> None:
         description = process.description
-        if self._stops_requested:
+        if self._requested_stop_count:
             return
         if description.shutdown_on_exit:
             self._request_stop(f"process[{process.name}] was required and has ended")
         elif description.respawn and not process.failed:
-            limit = description.respawn_max_retries
+            max_retries = description.respawn_max_retries
             if process.exit_code == EXIT_CONFIG_ERROR:
                 process.log("ERROR", "is not restarted: it cannot run as it is configured")
-            elif limit < 0 or process.starts <= limit:
+            elif max_retries < 0 or process.starts <= max_retries:
                 self._respawn_times[process] = time.monotonic() + description.respawn_delay
             else:
                 process.log("ERROR", f"was restarted {process.starts - 1} times and is given up")

@@ -29,9 +29,9 @@ ROUTES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 
 def default_log_folder() -> Path:
     """The folder for the logs of one run, by the rules of ROS 2: ROS_LOG_DIR, ROS_HOME, ~/.ros."""
-    base = os.environ.get("ROS_LOG_DIR") or ros_home() / "log"
-    stamp = datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
-    return Path(os.path.expanduser(base)) / f"{stamp}-{socket.gethostname()}-{os.getpid()}"
+    log_root = os.environ.get("ROS_LOG_DIR") or ros_home() / "log"
+    time_text = datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+    return Path(os.path.expanduser(log_root)) / f"{time_text}-{socket.gethostname()}-{os.getpid()}"
 
 
 def print_line(line: str) -> None:

@@ -114,20 +114,20 @@ class Process:
         """Record its end; its output is read to the end first."""
         assert self._popen is not None
         self.join_readers()
-        self.exit_code = code = self._popen.wait()
+        self.exit_code = exit_code = self._popen.wait()
         self._popen = None
         if self._is_stopping:
-            in_time = len(self._escalation) == _SIGNALS_AFTER_SIGINT
-            self.clean = in_time and code in _CLEAN_AFTER_SIGINT
+            ended_in_time = len(self._escalation) == _SIGNALS_AFTER_SIGINT
+            self.clean = ended_in_time and exit_code in _CLEAN_AFTER_SIGINT
         else:
-            self.clean = code == 0
-        if code == 0:
+            self.clean = exit_code == 0
+        if exit_code == 0:
             self.log("INFO", f"process has finished cleanly [pid {self.pid}]")
         elif self.clean:
-            self.log("INFO", f"process has ended on Ctrl-C [pid {self.pid}, exit code {code}]")
+            self.log("INFO", f"process has ended on Ctrl-C [pid {self.pid}, exit code {exit_code}]")
         else:
-            details = f"[pid {self.pid}, exit code {code}, cmd '{self._command}']"
-            self.log("ERROR", f"process has died {details}.")
+            facts = f"[pid {self.pid}, exit code {exit_code}, cmd '{self._command}']"
+            self.log("ERROR", f"process has died {facts}.")
 
     def join_readers(self) -> None:
         """Wait, but not for long, until all output is read."""
@@ -146,8 +146,8 @@ class Process:
     def escalate_at_once(self, now: float) -> None:
         """Send the next harder signal at once."""
         if self._escalation:
-            advance = self._escalation[0][0] - now
-            self._escalation = [(due - advance, number) for due, number in self._escalation]
+            time_shift = self._escalation[0][0] - now
+            self._escalation = [(due - time_shift, number) for due, number in self._escalation]
             self._log_and_send(self._escalation.pop(0)[1])
 
     def escalate(self, now: float) -> None:

@@ -74,7 +74,7 @@ def _describe(
     for variable in element.inside("env"):
         environment[attribute(variable, "name", context)] = attribute(variable, "value", context)
     context.process_count += 1
-    settings = {
+    literals = {
         setting: literal(element, setting) for setting in _SETTINGS if setting in element.attributes
     }
     output = attribute(element, "output", context, "log")
@@ -88,7 +88,7 @@ def _describe(
         respawn=_boolean_attribute(element, "respawn", context),
         shutdown_on_exit=literal(element, "on_exit") is not None,
         node=node,
-        **settings,
+        **literals,
     )
 
 
@@ -103,17 +103,17 @@ def _node_identity(element: Element, context: Context) -> NodeIdentity:
     name = attribute(element, "name", context, None)
     if name is not None and (fault := ros_names.fault_in_node_name(name)):
         raise LaunchError(f"node name {name!r} is not valid: {fault[0]}", element.location)
-    base = context.configurations.get(NAMESPACE)
-    namespace = join(base, attribute(element, "namespace", context, None), element.location)
+    pushed = context.configurations.get(NAMESPACE)
+    namespace = join(pushed, attribute(element, "namespace", context, None), element.location)
     package = attribute(element, "pkg", context, None)
     return NodeIdentity(package, attribute(element, "exec", context), name, namespace)
 
 
-def join(base: str | None, namespace: str | None, location: Location) -> str | None:
+def join(outer_namespace: str | None, namespace: str | None, location: Location) -> str | None:
     """A namespace inside another one, absolute; an absolute one stands for itself.
 
     Args:
-        base: The namespace pushed so far, None when none was.
+        outer_namespace: The namespace pushed so far, None when none was.
         namespace: What is added, None when nothing is.
         location: Of the tag.
 
@@ -123,10 +123,10 @@ def join(base: str | None, namespace: str | None, location: Location) -> str | N
     Raises:
         LaunchError: ROS would refuse it.
     """
-    if base is None and namespace is None:
+    if outer_namespace is None and namespace is None:
         return None
-    if namespace is None or (base and not namespace.startswith("/")):
-        namespace = f"{(base or '').rstrip('/')}/{namespace or ''}"
+    if namespace is None or (outer_namespace and not namespace.startswith("/")):
+        namespace = f"{(outer_namespace or '').rstrip('/')}/{namespace or ''}"
     absolute = "/" + namespace.removeprefix("/")
     if absolute != "/":
         absolute = absolute.rstrip("/")
@@ -149,39 +149,39 @@ def _parameter_files(
 ) -> Iterator[str | YamlFile]:
     """Neighbouring values go into one file; their order with files is kept."""
     pending_values: dict[str, values.Value] = {}
-    for tag in element.inside("param"):
-        if "from" in tag.attributes:
+    for param in element.inside("param"):
+        if "from" in param.attributes:
             if pending_values:
                 yield _parameter_file(node.full_name, pending_values)
                 pending_values = {}
-            yield _existing_file(tag, context)
+            yield _existing_file(param, context)
         else:
-            pending_values[attribute(tag, "name", context)] = _parameter_value(tag, context)
+            pending_values[attribute(param, "name", context)] = _parameter_value(param, context)
     if pending_values:
         yield _parameter_file(node.full_name, pending_values)
 
 
-def _existing_file(tag: Element, context: Context) -> str:
-    if len(tag.attributes) > 1:
-        raise LaunchError("<param from=...> takes no other attribute", tag.location)
-    path = attribute(tag, "from", context)
+def _existing_file(param: Element, context: Context) -> str:
+    if len(param.attributes) > 1:
+        raise LaunchError("<param from=...> takes no other attribute", param.location)
+    path = attribute(param, "from", context)
     if not os.path.isfile(path):  # False, too, for a path that no file can have
-        raise LaunchError(f"there is no parameter file {path}", tag.location)
+        raise LaunchError(f"there is no parameter file {path}", param.location)
     return path
 
 
-def _parameter_value(tag: Element, context: Context) -> values.Value:
-    if not {"name", "value"} <= set(tag.attributes):
+def _parameter_value(param: Element, context: Context) -> values.Value:
+    if not {"name", "value"} <= set(param.attributes):
         raise LaunchError(
-            "<param> needs either 'name' and 'value' or 'from' (a file)", tag.location
+            "<param> needs either 'name' and 'value' or 'from' (a file)", param.location
         )
-    kind = one_of(literal(tag, "type"), values.KINDS, "type", tag.location)
+    kind = one_of(literal(param, "type"), values.KINDS, "type", param.location)
     try:
         return values.parameter(
-            tag.attributes["value"], kind, lambda text: evaluate(text, context, tag.location)
+            param.attributes["value"], kind, lambda text: evaluate(text, context, param.location)
         )
     except ValueError as error:
-        raise LaunchError(str(error), tag.location) from None
+        raise LaunchError(str(error), param.location) from None
 
 
 class _QuotingDumper(yaml.SafeDumper):

@@ -93,15 +93,15 @@ def words(element: Element, name: str, context: Context) -> list[str]:
     if name not in element.attributes:
         return []
     command_words: list[str] = []
-    word: list[str] = []  # pieces of the one that goes on
+    word_pieces: list[str] = []  # pieces of the one that goes on
 
     def end_word() -> None:
-        command_words.append("".join(word))
-        word.clear()
+        command_words.append("".join(word_pieces))
+        word_pieces.clear()
 
     for part in parse(element.attributes[name], element.location):
         if not isinstance(part, str):
-            word.append(_evaluated((part,), context, element.location))
+            word_pieces.append(_evaluated((part,), context, element.location))
             continue
         try:
             pieces = shlex.split(part)
@@ -111,15 +111,15 @@ def words(element: Element, name: str, context: Context) -> list[str]:
                 "substitution",
                 element.location,
             ) from None
-        if not pieces or (part[0].isspace() and word):
+        if not pieces or (part[0].isspace() and word_pieces):
             end_word()
         for index, piece in enumerate(pieces):
             if index:
                 end_word()
-            word.append(piece)
+            word_pieces.append(piece)
         if pieces and part[-1].isspace():
             end_word()
-    if word:
+    if word_pieces:
         end_word()
     return command_words
 
@@ -219,12 +219,12 @@ def _find_executable(arguments: _Arguments, context: Context) -> str:
 
 
 def _command(arguments: _Arguments, context: Context) -> str:
-    line = arguments[0]
+    command = arguments[0]
     on_stderr = arguments[1] if len(arguments) == 2 else "fail"
     if on_stderr not in ("fail", "ignore", "warn", "capture"):
         raise _Failure(f"on_stderr is {on_stderr!r}; it may be fail, ignore, warn or capture")
     try:
-        words = shlex.split(line)
+        words = shlex.split(command)
         # In an environment that is not activated, python3 is not the interpreter of the nodes.
         if words[0] == "python3":
             words[0] = sys.executable
@@ -238,16 +238,16 @@ def _command(arguments: _Arguments, context: Context) -> str:
             check=False,
         )
     except (OSError, ValueError, IndexError) as error:
-        raise _Failure(f"command {line!r} cannot be run: {error}") from None
+        raise _Failure(f"command {command!r} cannot be run: {error}") from None
     stderr = (result.stderr or "").strip()
     if result.returncode == EXIT_CONFIG_ERROR and stderr:
         raise LaunchError(stderr)
     if result.returncode != 0:
-        raise _Failure(f"command {line!r} failed with exit code {result.returncode}: {stderr}")
+        raise _Failure(f"command {command!r} failed with exit code {result.returncode}: {stderr}")
     if stderr and on_stderr == "fail":
-        raise _Failure(f"command {line!r} wrote to stderr: {stderr}")
+        raise _Failure(f"command {command!r} wrote to stderr: {stderr}")
     if stderr and on_stderr == "warn":
-        context.warnings.append(f"command {line!r} wrote to stderr: {stderr}")
+        context.warnings.append(f"command {command!r} wrote to stderr: {stderr}")
     return result.stdout
 
 

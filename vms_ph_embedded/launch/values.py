@@ -51,9 +51,9 @@ def coerce(text: str, kind: Kind) -> Scalar:
         if kind is Kind.FLOAT:
             return float(text)
         if kind is Kind.BOOL:
-            truth = from_yaml({"1": "true", "0": "false"}.get(text, text))
-            if isinstance(truth, bool):
-                return truth
+            value = from_yaml({"1": "true", "0": "false"}.get(text, text))
+            if isinstance(value, bool):
+                return value
         if kind is Kind.SECONDS and 0.0 <= float(text) < math.inf:
             return float(text)
     except ValueError:

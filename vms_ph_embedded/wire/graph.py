@@ -189,8 +189,8 @@ class _Endpoints:
 
     def __init__(self, participant: Any, builtin_topic: Any) -> None:
         self._reader = BuiltinDataReader(participant, builtin_topic)
-        self._unread = ReadCondition(self._reader, _UNREAD)
-        self._disposed = ReadCondition(self._reader, _DISPOSED)
+        self._unread_condition = ReadCondition(self._reader, _UNREAD)
+        self._disposed_condition = ReadCondition(self._reader, _DISPOSED)
         self._endpoints: dict[bytes, Any] = {}
         self._lock = threading.Lock()
 
@@ -198,15 +198,15 @@ class _Endpoints:
         # Each is read once: to read it is slow, and Cyclone's Python binding loses the memory of
         # the user data of every one that it reads.
         with self._lock:
-            if self._unread.triggered or self._disposed.triggered:
+            if self._unread_condition.triggered or self._disposed_condition.triggered:
                 with interrupts.deferred():
                     self._update()
             return list(self._endpoints.values())
 
     def _update(self) -> None:
-        while samples := self._reader.take(_MAX_SAMPLES, self._unread):
+        while samples := self._reader.take(_MAX_SAMPLES, self._unread_condition):
             self._endpoints.update({endpoint.key.bytes: endpoint for endpoint in samples})
-        while samples := self._reader.take(_MAX_SAMPLES, self._disposed):
+        while samples := self._reader.take(_MAX_SAMPLES, self._disposed_condition):
             for endpoint in samples:
                 self._endpoints.pop(endpoint.key.bytes, None)
 

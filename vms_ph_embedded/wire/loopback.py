@@ -42,8 +42,8 @@ def _open_sockets() -> dict[str, int]:
 def _bind_to_loopback(descriptor: int) -> None:
     # Descriptors that are no sockets, or that have been closed by now, are passed over. A kernel
     # before 5.7 refuses without privileges.
-    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate:
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate_socket:
         families = (socket.AF_INET, socket.AF_INET6)
-        is_udp = duplicate.type == socket.SOCK_DGRAM and duplicate.family in families
-        if is_udp and duplicate.getsockname()[0] in _ANY_ADDRESSES:
-            duplicate.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE)
+        is_udp = duplicate_socket.type == socket.SOCK_DGRAM and duplicate_socket.family in families
+        if is_udp and duplicate_socket.getsockname()[0] in _ANY_ADDRESSES:
+            duplicate_socket.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _INTERFACE)

@@ -43,10 +43,10 @@ def conflict(service: str, endpoint: Writer | Reader, handles: list[int]) -> str
     return None
 
 
-def server_is_matched(requests: Writer, replies: Reader) -> bool:
+def server_is_matched(request_writer: Writer, reply_reader: Reader) -> bool:
     """Whether a client has matched both endpoints of a server."""
-    reader_ids = _ids_of_readers(SERVER, requests)
-    writer_ids = {_id_of_writer(SERVER, replies, handle) for handle in replies.matches()}
+    reader_ids = _ids_of_readers(SERVER, request_writer)
+    writer_ids = {_id_of_writer(SERVER, reply_reader, handle) for handle in reply_reader.matches()}
     # A server without an id counts as matched when anything is.
     return bool(reader_ids & writer_ids) or bool(reader_ids and writer_ids and None in reader_ids)
 
@@ -56,8 +56,8 @@ class MatchedClients:
 
     def __init__(self, participant: Participant, requests: Reader, replies: Writer) -> None:
         self._participant = participant
-        self._requests = requests
-        self._replies = replies
+        self._request_reader = requests
+        self._reply_writer = replies
         self._handles: set[int] = set()
 
     def wait_for(self, publication_handle: int) -> None:
@@ -66,7 +66,7 @@ class MatchedClients:
             return
         deadline = time.monotonic() + _TIMEOUT
         wait_set = WaitSet(self._participant.entity)
-        wait_set.watch([self._replies.entity])
+        wait_set.watch([self._reply_writer.entity])
         try:
             while not self._is_matched(publication_handle):
                 remaining = int((deadline - time.monotonic()) * 1e9)
@@ -79,10 +79,10 @@ class MatchedClients:
         self._handles.add(publication_handle)
 
     def _is_matched(self, publication_handle: int) -> bool:
-        self._replies.entity.take_status()  # so that the next wait is for something new
-        writer_id = _id_of_writer(CLIENT, self._requests, publication_handle)
+        self._reply_writer.entity.take_status()  # so that the next wait is for something new
+        writer_id = _id_of_writer(CLIENT, self._request_reader, publication_handle)
         # It has none when the client has gone, or never had one.
-        return writer_id is None or writer_id in _ids_of_readers(CLIENT, self._replies)
+        return writer_id is None or writer_id in _ids_of_readers(CLIENT, self._reply_writer)
 
 
 def _ids_of_readers(role: str, writer: Writer) -> set[str | None]:

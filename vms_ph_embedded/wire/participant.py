@@ -186,16 +186,16 @@ def _cannot_join(domain_id: int) -> discovery.DiscoveryError:
 
 def _enter_domain(domain_id: int) -> None:
     with _domains_lock:
-        domain, users = _domains.get(domain_id, (None, 0))
+        domain, user_count = _domains.get(domain_id, (None, 0))
         config = discovery.configuration(domain_id)
-        if not users and config is not None:
+        if not user_count and config is not None:
             with sockets_on_loopback():
                 domain = Domain(domain_id, config)
-        _domains[domain_id] = (domain, users + 1)
+        _domains[domain_id] = (domain, user_count + 1)
 
 
 def _leave_domain(domain_id: int) -> None:
     with _domains_lock:
-        domain, users = _domains.pop(domain_id)
-        if users > 1:
-            _domains[domain_id] = (domain, users - 1)
+        domain, user_count = _domains.pop(domain_id)
+        if user_count > 1:
+            _domains[domain_id] = (domain, user_count - 1)

@@ -51,12 +51,12 @@ def to_cyclone(profile: Any, user_data: str) -> Qos:
         policies.append(Policy.Lifespan(profile.lifespan.nanoseconds))
     if profile.deadline.nanoseconds not in _UNSET:
         policies.append(Policy.Deadline(profile.deadline.nanoseconds))
-    lease = profile.liveliness_lease_duration.nanoseconds
-    lease = _INFINITE if lease in _UNSET else lease
+    lease_duration = profile.liveliness_lease_duration.nanoseconds
+    lease_duration = _INFINITE if lease_duration in _UNSET else lease_duration
     if profile.liveliness.name == "MANUAL_BY_TOPIC":
-        policies.append(Policy.Liveliness.ManualByTopic(lease))
-    elif lease != _INFINITE:
-        policies.append(Policy.Liveliness.Automatic(lease))
+        policies.append(Policy.Liveliness.ManualByTopic(lease_duration))
+    elif lease_duration != _INFINITE:
+        policies.append(Policy.Liveliness.Automatic(lease_duration))
     return Qos(*policies)
 
 

@@ -82,15 +82,15 @@ def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str
 
 def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[str, Any]:
     """The parameter values that command lines and files give to a node."""
-    values: dict[str, Any] = {}
-    for source in arguments:
-        for pattern, parameters in source.parameters.items():
-            if _matches(pattern, full_node_name):
-                values.update(parameters)
-    return values
+    node_parameters: dict[str, Any] = {}
+    for given in arguments:
+        for pattern, parameters in given.parameters.items():
+            if _matches_node(pattern, full_node_name):
+                node_parameters.update(parameters)
+    return node_parameters
 
 
-def _matches(pattern: str, full_node_name: str) -> bool:
+def _matches_node(pattern: str, full_node_name: str) -> bool:
     """Whether a node is meant: /* is one name, /** any number of names."""
     absolute = pattern if pattern.startswith("/") else f"/{pattern}"
     once = re.sub(r"(/\*\*)+", "/**", absolute)  # one after another, they would match in many ways
@@ -234,7 +234,7 @@ def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
 
 
 def _checked_value(value: Any, where: str) -> Any:
-    scalars = (bool, int, float, str)
+    scalar_types = (bool, int, float, str)
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, int) and not -(2**63) <= item < 2**63:
             raise RCLError(
@@ -243,12 +243,12 @@ def _checked_value(value: Any, where: str) -> Any:
             )
     if isinstance(value, list):
         types = {type(item) for item in value}
-        if len(types) > 1 or not types <= set(scalars):
+        if len(types) > 1 or not types <= set(scalar_types):
             raise RCLError(
                 f"Failed to parse ROS arguments: {where!r}: the elements of a list should be of "
                 "one type, bool, int, float or str"
             )
-    elif not isinstance(value, scalars):
+    elif not isinstance(value, scalar_types):
         raise RCLError(f"Failed to parse ROS arguments: {where!r}: {value!r} is no parameter value")
     return value
 

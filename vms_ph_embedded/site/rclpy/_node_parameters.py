@@ -284,12 +284,12 @@ class NodeParameters:
         self, parameters: list[Parameter], new_descriptors: dict[str, Any] | None = None
     ) -> Any:
         """Set parameters if all comply and no callback objects; with descriptors, declare them."""
-        declaring = new_descriptors is not None
+        is_declaration = new_descriptors is not None
         descriptors = new_descriptors if new_descriptors is not None else self._descriptors
         for parameter in parameters:
             if parameter.name in descriptors:
                 descriptor = descriptors[parameter.name]
-                result = self._ros_check(parameter, descriptor, check_read_only=not declaring)
+                result = self._ros_check(parameter, descriptor, check_read_only=not is_declaration)
                 if not result.successful:
                     return result
         for callback in self._on_set_parameters_callbacks:
@@ -299,14 +299,14 @@ class NodeParameters:
         event = ParameterEvent()
         for parameter in parameters:
             message = parameter.to_parameter_msg()
-            if not declaring and parameter.type_ == Parameter.Type.NOT_SET:
+            if not is_declaration and parameter.type_ == Parameter.Type.NOT_SET:
                 event.deleted_parameters.append(message)
                 self._parameters.pop(parameter.name, None)
                 self._descriptors.pop(parameter.name, None)
                 continue
-            if declaring or parameter.name not in self._descriptors:
-                dynamic = ParameterDescriptor(dynamic_typing=True)
-                self._descriptors[parameter.name] = descriptors.get(parameter.name, dynamic)
+            if is_declaration or parameter.name not in self._descriptors:
+                any_type = ParameterDescriptor(dynamic_typing=True)
+                self._descriptors[parameter.name] = descriptors.get(parameter.name, any_type)
             is_new = self.get_parameter_or(parameter.name).type_ == Parameter.Type.NOT_SET
             (event.new_parameters if is_new else event.changed_parameters).append(message)
             self._parameters[parameter.name] = parameter

@@ -86,8 +86,8 @@ class Client(subset.Subset):
     def remove_pending_request(self, future: Future) -> None:
         """Wait for an answer no more."""
         with self._lock:
-            for sequence_number, pending in list(self._pending_requests.items()):
-                if pending is future:
+            for sequence_number, pending_future in list(self._pending_requests.items()):
+                if pending_future is future:
                     del self._pending_requests[sequence_number]
 
     def service_is_ready(self) -> bool:
@@ -98,9 +98,9 @@ class Client(subset.Subset):
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait until there is a server; False when the time is over first."""
         deadline = None if timeout_sec is None else time.monotonic() + timeout_sec
-        condition = self.context._make_guard_condition()  # so that a shutdown ends the waiting
+        guard = self.context._make_guard_condition()  # so that a shutdown ends the waiting
         wait_set = WaitSet(self.context._participant.entity)  # type: ignore[union-attr]
-        wait_set.watch([self._writer.entity, self._reader.entity, condition])
+        wait_set.watch([self._writer.entity, self._reader.entity, guard])
         try:
             while self.context.ok():
                 # Reading the statuses resets them, so that the wait below is for something new.

@@ -21,10 +21,10 @@ class Duration:
     """A span of time with nanosecond precision."""
 
     def __init__(self, *, seconds: float = 0, nanoseconds: int = 0) -> None:
-        total = int(seconds * S_TO_NS) + int(nanoseconds)
-        if not -(2**63) <= total < 2**63:
+        total_nanoseconds = int(seconds * S_TO_NS) + int(nanoseconds)
+        if not -(2**63) <= total_nanoseconds < 2**63:
             raise OverflowError("Total nanoseconds value is too large to store in C duration.")
-        self._nanoseconds = total
+        self._nanoseconds = total_nanoseconds
 
     @property
     def nanoseconds(self) -> int:

@@ -177,14 +177,14 @@ class Executor(subset.Subset):
                     node._ros_warn_of_mismatches()
             if self._entities_changed:
                 self._collect_entities()
-                ready: list[Any] | None = self._entities
+                candidates: list[Any] | None = self._entities
             else:
-                ready = self._wait(deadline)
+                candidates = self._wait(deadline)
             if not self._context.ok():
                 raise ExternalShutdownException
-            if ready is None:
+            if candidates is None:
                 return None
-            self._candidates = iter(ready)
+            self._candidates = iter(candidates)
         return None
 
     def _work_of(self, entity: Any) -> _Work | None:
@@ -218,8 +218,8 @@ class Executor(subset.Subset):
             *(e for node in nodes for e in node._ros_waiting_entities()),
         ]
         conditions = [e._reader.condition for e in self._entities if hasattr(e, "_reader")]
-        matching = [endpoint.entity for node in nodes for endpoint in node._ros_topic_endpoints()]
-        self._wait_set.watch([self._waker, self._graph.condition, *conditions, *matching])  # type: ignore[union-attr]
+        endpoints = [endpoint.entity for node in nodes for endpoint in node._ros_topic_endpoints()]
+        self._wait_set.watch([self._waker, self._graph.condition, *conditions, *endpoints])  # type: ignore[union-attr]
 
     def _wait(self, deadline: int | None) -> list[Any] | None:
         """Wait; gives those that may have work then, None when the deadline came first."""

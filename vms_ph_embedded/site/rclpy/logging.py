@@ -122,7 +122,7 @@ class _CallSite:
     def __init__(self, severity: LoggingSeverity, filters: dict[str, Any]) -> None:
         self.severity = severity
         self.filters = filters
-        self._logged_at: int | None = None
+        self._last_log_time: int | None = None
         self._first_skipped = self._was_logged = False
 
     def passes(self) -> bool:
@@ -130,9 +130,9 @@ class _CallSite:
         if interval := self.filters.get("throttle_duration_sec"):
             clock = self.filters.get("throttle_time_source_type")
             now = time.time_ns() if clock is None else clock.now().nanoseconds
-            if self._logged_at is not None and now < self._logged_at + interval * 1e9:
+            if self._last_log_time is not None and now < self._last_log_time + interval * 1e9:
                 return False
-            self._logged_at = now
+            self._last_log_time = now
         if self.filters.get("skip_first") and not self._first_skipped:
             self._first_skipped = True
             return False

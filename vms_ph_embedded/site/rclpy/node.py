@@ -111,11 +111,11 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
 
     @executor.setter
     def executor(self, new_executor: Any) -> None:
-        current = self.executor
-        if current is new_executor:
+        current_executor = self.executor
+        if current_executor is new_executor:
             return
-        if current is not None:
-            current.remove_node(self)
+        if current_executor is not None:
+            current_executor.remove_node(self)
         if new_executor is None:
             self._ros_executor = lambda: None
         else:
@@ -169,11 +169,11 @@ class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
 
     def _ros_resolve(self, name: str, kind: str, only_expand: bool) -> str:
         is_service = kind == "service"
-        full = full_name(name, self._ros_name, self._ros_namespace, is_service=is_service)
+        absolute_name = full_name(name, self._ros_name, self._ros_namespace, is_service=is_service)
         if only_expand:
-            return full
+            return absolute_name
         return _arguments.remap_name(
-            kind, full, self._ros_name, self._ros_namespace, self._ros_arguments
+            kind, absolute_name, self._ros_name, self._ros_namespace, self._ros_arguments
         )
 
     def _ros_publish_parameter_event(self, event: Any) -> None:

@@ -34,18 +34,18 @@ class AsyncParameterClient(subset.Subset):
         self.remote_node_name = remote_node_name
         self.node = node
 
-        def make_client(service: Any, name: str) -> Client:
+        def make_client(service_type: Any, name: str) -> Client:
             return node.create_client(
-                service,
+                service_type,
                 f"{remote_node_name}/{name}",
                 qos_profile=qos_profile,
                 callback_group=callback_group,
             )
 
-        self._get = make_client(GetParameters, "get_parameters")
-        self._describe = make_client(DescribeParameters, "describe_parameters")
-        self._list = make_client(ListParameters, "list_parameters")
-        self._set = make_client(SetParameters, "set_parameters")
+        self._get_client = make_client(GetParameters, "get_parameters")
+        self._describe_client = make_client(DescribeParameters, "describe_parameters")
+        self._list_client = make_client(ListParameters, "list_parameters")
+        self._set_client = make_client(SetParameters, "set_parameters")
 
     def services_are_ready(self) -> bool:
         """Whether the other node would answer."""
@@ -56,20 +56,20 @@ class AsyncParameterClient(subset.Subset):
     ) -> Future:
         """List parameters below some prefixes."""
         request = ListParameters.Request(prefixes=prefixes or [], depth=depth or 0)
-        return self._list.call_async(request)
+        return self._list_client.call_async(request)
 
     def get_parameters(self, names: list[str]) -> Future:
         """Get the values of parameters."""
-        return self._get.call_async(GetParameters.Request(names=names))
+        return self._get_client.call_async(GetParameters.Request(names=names))
 
     def describe_parameters(self, names: list[str]) -> Future:
         """Get the descriptors of parameters."""
-        return self._describe.call_async(DescribeParameters.Request(names=names))
+        return self._describe_client.call_async(DescribeParameters.Request(names=names))
 
     def set_parameters(self, parameters: Sequence[Any]) -> Future:
         """Set parameters, given as Parameter or as messages, one after the other."""
         messages = [p.to_parameter_msg() if isinstance(p, Parameter) else p for p in parameters]
-        return self._set.call_async(SetParameters.Request(parameters=messages))
+        return self._set_client.call_async(SetParameters.Request(parameters=messages))
 
     def _clients(self) -> list[Client]:
-        return [self._list, self._set, self._get, self._describe]
+        return [self._list_client, self._set_client, self._get_client, self._describe_client]

@@ -129,7 +129,7 @@ class QoSProfile:
         return f"{type(self).__name__}({values})"
 
 
-def _policy(name: str) -> property:
+def _policy_property(name: str) -> property:
     slot, types = f"_{name}", _TYPES[name]
     policy_type: Any = types[0] if issubclass(types[0], IntEnum) else None
 
@@ -145,7 +145,7 @@ def _policy(name: str) -> property:
 
 
 for _name in _DEFAULTS:
-    setattr(QoSProfile, _name, _policy(_name))
+    setattr(QoSProfile, _name, _policy_property(_name))
 
 qos_profile_default = QoSProfile(depth=10)
 qos_profile_sensor_data = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)

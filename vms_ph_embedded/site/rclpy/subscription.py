@@ -55,12 +55,12 @@ class Subscription(subset.Subset):
     def callback(self, value: Callable[..., Any]) -> None:
         signature = inspect.signature(value)
         self._callback = value
-        for count in (1, 2):
+        for argument_count in (1, 2):
             try:
-                signature.bind(*[None] * count)
+                signature.bind(*[None] * argument_count)
             except TypeError:
                 continue
-            self._wants_info = count == 2
+            self._wants_info = argument_count == 2
             return
         raise RuntimeError(
             "Subscription.__init__(): callback should be either be callable with one argument"

@@ -167,8 +167,8 @@ class Task(Future):
     def _resume(self) -> None:
         try:
             awaited = self._handler.send(None)
-        except StopIteration as finished:
-            self.set_result(finished.value)
+        except StopIteration as stop:
+            self.set_result(stop.value)
             self._handler = None
         except Exception as error:
             self.set_exception(error)

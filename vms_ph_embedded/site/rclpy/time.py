@@ -35,10 +35,10 @@ class Time:
             raise ValueError("Seconds value must not be negative")
         if nanoseconds < 0:
             raise ValueError("Nanoseconds value must not be negative")
-        total = int(seconds * S_TO_NS) + int(nanoseconds)
-        if total >= 2**63:
+        total_nanoseconds = int(seconds * S_TO_NS) + int(nanoseconds)
+        if total_nanoseconds >= 2**63:
             raise OverflowError("Total nanoseconds value is too large to store in C time point.")
-        self._nanoseconds = total
+        self._nanoseconds = total_nanoseconds
         self._clock_type = clock_type
 
     @property

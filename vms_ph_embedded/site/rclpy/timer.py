@@ -40,8 +40,8 @@ class Timer(subset.Subset):
         self._wake: Callable[[], None] = lambda: None  # set by the node
         self._destroyed = False
         self._cancelled = not autostart
-        self._last_call = clock._now_ns()
-        self._next_call = self._last_call + self._period
+        self._last_call_time = clock._now_ns()
+        self._next_call_time = self._last_call_time + self._period
 
     @property
     def clock(self) -> Clock:
@@ -76,7 +76,7 @@ class Timer(subset.Subset):
         """Start again, a whole period from now."""
         self._require_open()
         self._cancelled = False
-        self._next_call = self._clock._now_ns() + self._period
+        self._next_call_time = self._clock._now_ns() + self._period
         self._wake()
 
     def destroy(self) -> None:
@@ -89,9 +89,9 @@ class Timer(subset.Subset):
 
     def _time_until_next(self) -> int:
         now = self._clock._now_ns()
-        if now < self._last_call:  # the clock has been set back
-            self._last_call, self._next_call = now, now + self._period
-        return self._next_call - now
+        if now < self._last_call_time:  # the clock has been set back
+            self._last_call_time, self._next_call_time = now, now + self._period
+        return self._next_call_time - now
 
     def _wait_time(self) -> int | None:
         """Time to wait for this timer; None when waiting will not make it ready."""
@@ -106,11 +106,11 @@ class Timer(subset.Subset):
     def _take(self) -> Callable[[], Any] | None:
         if self._cancelled or (delay := -self._time_until_next()) < 0:
             return None
-        self._last_call = self._next_call + delay
-        periods = 1 + delay // self._period if self._period else 0
-        self._next_call += periods * self._period
+        self._last_call_time = self._next_call_time + delay
+        period_count = 1 + delay // self._period if self._period else 0
+        self._next_call_time += period_count * self._period
         if not self._period:
-            self._next_call = self._last_call
+            self._next_call_time = self._last_call_time
         return self.callback
 
 

@@ -30,17 +30,17 @@ class Transition(NamedTuple):
     Attributes:
         number: of lifecycle_msgs/msg/Transition.
         label: its name.
-        start: the state it begins in.
-        through: the state while it goes on.
-        goal: where it ends when all goes well.
+        start_state: the state it begins in.
+        transition_state: the state while it goes on.
+        goal_state: where it ends when all goes well.
         callback: the method that is called.
     """
 
     number: int
     label: str
-    start: LifecycleState
+    start_state: LifecycleState
     transition_state: LifecycleState
-    goal: LifecycleState
+    goal_state: LifecycleState
     callback: str
 
 

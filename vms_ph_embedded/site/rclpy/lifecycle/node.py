@@ -30,11 +30,11 @@ class LifecycleNodeMixin:
 
     def _begin_lifecycle(self, with_services: bool) -> None:
         self._lifecycle_state = UNCONFIGURED
-        self._transition_events: Any = None
+        self._event_publisher: Any = None
         if not with_services:
             return
         srv = lifecycle_msgs.srv
-        self._transition_events = self.create_publisher(
+        self._event_publisher = self.create_publisher(
             lifecycle_msgs.msg.TransitionEvent, "~/transition_event", 10
         )
         for service_type, name, callback in (
@@ -91,7 +91,7 @@ class LifecycleNodeMixin:
         return _SUCCESS
 
     def _available_transitions(self) -> list[Transition]:
-        return [t for t in TRANSITIONS if t.start is self._lifecycle_state]
+        return [t for t in TRANSITIONS if t.start_state is self._lifecycle_state]
 
     def _trigger(self, label: str) -> TransitionCallbackReturn:
         for transition in self._available_transitions():
@@ -102,19 +102,19 @@ class LifecycleNodeMixin:
         )
 
     def _run_transition(self, transition: Transition) -> TransitionCallbackReturn:
-        start = self._lifecycle_state
+        start_state = self._lifecycle_state
         self._enter(transition.transition_state, transition)
-        result = self._run_callback(transition.callback, start)
+        result = self._run_callback(transition.callback, start_state)
         if result is _SUCCESS:
-            self._enter(transition.goal, transition)
-        elif result is not _ERROR and transition.goal is not FINALIZED:
-            self._enter(start, transition)
+            self._enter(transition.goal_state, transition)
+        elif result is not _ERROR and transition.goal_state is not FINALIZED:
+            self._enter(start_state, transition)
         elif result is not _ERROR:
             self._enter(FINALIZED, transition)
         else:
             self._enter(ERROR_PROCESSING, transition)
-            recovered = self._run_callback("on_error", start) is _SUCCESS
-            self._enter(UNCONFIGURED if recovered else FINALIZED, transition)
+            has_recovered = self._run_callback("on_error", start_state) is _SUCCESS
+            self._enter(UNCONFIGURED if has_recovered else FINALIZED, transition)
         return result
 
     def _run_callback(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
@@ -125,22 +125,22 @@ class LifecycleNodeMixin:
             return _ERROR
 
     def _enter(self, state: LifecycleState, transition: Transition) -> None:
-        start, self._lifecycle_state = self._lifecycle_state, state
-        if self._transition_events is not None:
+        start_state, self._lifecycle_state = self._lifecycle_state, state
+        if self._event_publisher is not None:
             event = lifecycle_msgs.msg.TransitionEvent(
                 timestamp=self.get_clock().now().nanoseconds,
                 transition=_to_transition(transition),
-                start_state=_to_state(start),
+                start_state=_to_state(start_state),
                 goal_state=_to_state(state),
             )
-            self._transition_events.publish(event)
+            self._event_publisher.publish(event)
 
     def _on_change_state(self, request: Any, response: Any) -> Any:
         requested = request.transition
         for transition in self._available_transitions():
             # A label takes precedence over a number, as in rclpy.
-            by_label = requested.label and transition.label == requested.label
-            if by_label or (not requested.label and transition.number == requested.id):
+            matches_label = requested.label and transition.label == requested.label
+            if matches_label or (not requested.label and transition.number == requested.id):
                 response.success = self._run_transition(transition) is _SUCCESS
         return response
 
@@ -182,6 +182,6 @@ def _to_transition(transition: Transition) -> Any:
 def _to_description(transition: Transition) -> Any:
     return lifecycle_msgs.msg.TransitionDescription(
         transition=_to_transition(transition),
-        start_state=_to_state(transition.start),
-        goal_state=_to_state(transition.goal),
+        start_state=_to_state(transition.start_state),
+        goal_state=_to_state(transition.goal_state),
     )
