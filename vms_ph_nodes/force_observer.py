@@ -71,7 +71,7 @@ class ForceObserver(MotionNode):
             for suffix in ("", "_deviation")
         ]
         self._contact_publisher = self.create_publisher(Contact, "vms_ph/contact", 10)
-        self._payloads = self.create_publisher(Payload, "vms_ph/payload", 10)
+        self._payload_publisher = self.create_publisher(Payload, "vms_ph/payload", 10)
         self._last_effort: tuple[int, Array] | None = None
         self._contact_count = 0
 
@@ -98,11 +98,11 @@ class ForceObserver(MotionNode):
         if impulse is None or standard_impulse is None:
             return
         estimate = self._map.estimate(self._momentum_observer.add(impulse))
-        contact = self._detector.add(impulse)
+        contact, payload = self._detector.add(impulse), self._payload_observer.add(standard_impulse)
         self._publish_wrenches(motion, estimate)
         header = self._frames.header(self._frames.end_effector, motion.stamp)
         self._contact_publisher.publish(to_contact(header, model, contact))
-        self._payloads.publish(to_payload(header, self._payload_observer.add(standard_impulse)))
+        self._payload_publisher.publish(to_payload(header, payload))
         self._report(contact, model.b > 0 and motion.wrench_base is None)
 
     def _restart(self) -> None:

@@ -141,9 +141,9 @@ def test_no_number_that_is_none_is_sent_as_a_push_a_pull_or_a_reference(
 ) -> None:
     commands, sent = viewer._commands, list[Any]()
     assert commands is not None
-    publishers = [*commands._publishers.values(), commands._torque_publisher, commands._reference]
-    original = [publisher.publish for publisher in publishers]
-    for publisher in publishers:
+    senders = [*commands._publishers.values(), commands._torque_publisher, commands._pose_publisher]
+    original = [publisher.publish for publisher in senders]
+    for publisher in senders:
         publisher.publish = sent.append  # type: ignore[method-assign,assignment]
     try:
         with pytest.raises(StateError, match="the force of a push must be finite"):
@@ -159,7 +159,7 @@ def test_no_number_that_is_none_is_sent_as_a_push_a_pull_or_a_reference(
         commands.pull(None)
         viewer._draw_robot()
     finally:
-        for publisher, publish in zip(publishers, original, strict=True):
+        for publisher, publish in zip(senders, original, strict=True):
             publisher.publish = publish  # type: ignore[method-assign]
     assert not sent
 

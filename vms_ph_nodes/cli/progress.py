@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def shown_progress(quiet: bool = False) -> "Iterator[Progress]":
     """Yield a callback that draws a progress bar on stderr if that is a terminal.
 
-    Without a share above zero, the bar shows that work goes on, and for how long.
+    Without a fraction above zero, the bar shows that work goes on, and for how long.
 
     Args:
         quiet: whether nothing is drawn.

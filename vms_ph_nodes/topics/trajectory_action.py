@@ -118,8 +118,8 @@ class _Goal:
         self.time, self.feedback_time = 0.0, -math.inf
         self.path_tolerance = _tolerances(request.path_tolerance, names, math.inf)
         self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_TOLERANCE)
-        time_tolerance = request.goal_time_tolerance
-        self.patience = time_tolerance.sec + time_tolerance.nanosec / NANOSECONDS or _GOAL_TIME
+        limit = request.goal_time_tolerance
+        self.time_tolerance = limit.sec + limit.nanosec / NANOSECONDS or _GOAL_TIME
 
 
 def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:
@@ -190,7 +190,7 @@ class TrajectoryAction:
         if goal.time >= goal.path.duration:
             if np.all(error <= goal.goal_tolerance):
                 self._end("SUCCESSFUL", f"reached, {error.max():.3g} from the goal at most")
-            elif goal.time > goal.path.duration + goal.patience:
+            elif goal.time > goal.path.duration + goal.time_tolerance:
                 self._end("GOAL_TOLERANCE_VIOLATED", self._violation(error, goal.goal_tolerance))
         return desired
 

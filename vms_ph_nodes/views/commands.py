@@ -146,7 +146,7 @@ class Commands:
         self._parameter_clients = {
             name: AsyncParameterClient(node, name) for name in ("simulator", "controller")
         }
-        self._reference = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
+        self._pose_publisher = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
         self._publishers = {
             topic: node.create_publisher(WrenchStamped, topic, 10)
             for topic in (wrench_topic(""), wrench_topic("base"))
@@ -304,7 +304,7 @@ class Commands:
         quaternion = Quaternion(x=x, y=y, z=z, w=w)
         message = PoseStamped(pose=Pose(position=to_point(position), orientation=quaternion))
         message.header.frame_id = frame
-        self._pending.put(lambda: self._reference.publish(message))
+        self._pending.put(lambda: self._pose_publisher.publish(message))
 
     def ask_gains(
         self, answer: Callable[[dict[str, tuple[ParameterDescriptor, float]]], None]

@@ -373,11 +373,11 @@ class Replay:
             plot.remove()
         self._curve_plots.clear()
         assert self._run is not None
-        time, curves, label = self._chosen_curves(self._run)
+        t, curves, label = self._chosen_curves(self._run)
         resampled: dict[str, Any] = {}
         if self._ghost_run is not None:
             ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
-            resampled = {name: np.interp(time, ghost_time, y) for name, y in ghost_curves.items()}
+            resampled = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
         # What is unaccounted for is small beside the rest.
         unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plot_folder:
@@ -385,32 +385,32 @@ class Replay:
                 ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
                     own_curves = {name: curves[name] for name in names}
-                    self._curve_plots.append(self._curves(time, own_curves, ghosts, label))
+                    self._curve_plots.append(self._add_plot(t, own_curves, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
-        time, groups = run.curves(_MAX_INSTANTS)
+        t, groups = run.curves(_MAX_INSTANTS)
         label, curves = groups[self._plot_choice.value]
-        return time, dict(curves), label
+        return t, dict(curves), label
 
     def _mark_time(self) -> None:
         """Draw where on the curves the time is that is shown."""
         for plot in self._curve_plots:
-            time, first_curve, *others = plot.data
+            t, first_curve, *others = plot.data
             # An upright line: from below the axis to above it and back.
             bottom, top = _axis_bounds((first_curve, *others[:-1]))
-            cursor = np.full(len(time), 2.0 * bottom - top)
-            cursor[np.argmin(np.abs(time - self._time))] = 2.0 * top - bottom
-            plot.data = (time, first_curve, *others[:-1], cursor)
+            cursor = np.full(len(t), 2.0 * bottom - top)
+            cursor[np.argmin(np.abs(t - self._time))] = 2.0 * top - bottom
+            plot.data = (t, first_curve, *others[:-1], cursor)
 
-    def _curves(self, time: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
+    def _add_plot(self, t: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
         columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]
         return self._server.gui.add_uplot(
-            (time, *columns, np.zeros(len(time))),
+            (t, *columns, np.zeros(len(t))),
             (*plot_series(curves, ghosts), _CURSOR),
             # A fixed range: the page otherwise rescales the time axis of a plot that is made anew.
             scales={
-                "x": viser.uplot.Scale(time=False, range=(0.0, max(float(time[-1]), 0.01))),
+                "x": viser.uplot.Scale(time=False, range=(0.0, max(float(t[-1]), 0.01))),
                 "y": viser.uplot.Scale(range=_axis_bounds(columns)),
             },
             axes=plot_axes("time (s)", label, self._dark.value),

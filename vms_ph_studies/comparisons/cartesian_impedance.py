@@ -230,8 +230,8 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
         target = axes @ phase.target(t)
         if k % round(dt / _STEP) == 0:
             law.set_scale(phase.stiffness_scale(t))
-            error, rates = (arm.noise * x * rng.standard_normal(model.nv) for x in _MOTION_NOISE)
-            state = RobotState(model.integrate(q, error), v + rates)
+            q_noise, v_noise = (arm.noise * x * rng.standard_normal(len(v)) for x in _MOTION_NOISE)
+            state = RobotState(model.integrate(q, q_noise), v + v_noise)
             torques.append(law.torque(state, home + target))
         offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
         tool_force = phase.force(t, offset, velocity)
