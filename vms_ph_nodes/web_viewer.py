@@ -164,7 +164,7 @@ class WebViewer(ReportingNode):
             self.get_logger().error(f"the received robot_description is not valid: {error}")
             return
         self._health.declare_robot(model)
-        self._surroundings.begin()
+        self._surroundings.redraw()
         scene = self._scene = RobotScene(self._server, model, message.data)
         is_bundled = self._robot.robot in robots.names()
         self._robot_name = self._robot.robot if is_bundled else robots.known_as(model.name)

@@ -41,15 +41,15 @@ class BodyRegion:
         mass: effective mass, kg.
         pressure: lowest of the largest quasi-static pressures in the region, N/cm^2; infinite where
             it is not confirmed.
-        ratio: largest transient force or pressure by the quasi-static one; 0 where no contact is
-            permitted.
+        transient_ratio: largest transient force or pressure by the quasi-static one; 0 where no
+            contact is permitted.
     """
 
     force: float
     stiffness: float
     mass: float
     pressure: float = inf
-    ratio: float = 2.0
+    transient_ratio: float = 2.0
 
 
 REGIONS = {
@@ -116,8 +116,8 @@ def contact_limit(
     if not (robot_mass > 0.0 and area > 0.0):
         given = f"given: {robot_mass} kg, {area} cm^2"
         raise OptionError(f"the mass of the robot and the area must be above zero; {given}")
-    r = REGIONS[region]
-    force = (r.ratio and (1.0 if is_clamped else r.ratio)) * min(r.force, r.pressure * area)
+    r, ratio = REGIONS[region], REGIONS[region].transient_ratio
+    force = (ratio and (1.0 if is_clamped else ratio)) * min(r.force, r.pressure * area)
     inverse_mass = 1.0 / robot_mass + (0.0 if is_clamped else 1.0 / r.mass)
     energy, speed = force**2 / (2.0 * r.stiffness), force * sqrt(inverse_mass / r.stiffness)
     return ContactLimit(force, energy, speed)
@@ -209,7 +209,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             limit = contact_limit(region, mass, is_clamped=is_clamped, area=area)
             cells += [limit.speed, limit.energy, limit.settings.tank_initial]
         rows.append([region, *("-" if value == inf else f"{value:.3g}" for value in cells)])
-        if r.ratio:
+        if r.transient_ratio:
             free_limit = contact_limit(region, unloaded_mass, is_clamped=False)
             title = f"{region}: force of an impact at {free_limit.speed:.3g} m/s"
             force = peak_force(model, q, u, region, free_limit.speed)

@@ -131,7 +131,7 @@ def test_the_bodies_of_a_scene_stand_where_they_are_and_a_tool_goes_with_its_lin
         assert sphere.name.startswith(drawn.path(drawn.end_effector, "none"))
         np.testing.assert_allclose(sphere.position, (0.1, 0.0, 0.0))
         np.testing.assert_allclose(sphere.scale, (0.5, 0.5, 0.5))
-        around.begin()
+        around.redraw()
     around.draw(drawn)
     around.on_scene(MarkerArray(markers=[marker_of(here, "wall", 0, wall, _moved(1.0))]))
     around.draw(drawn)

@@ -59,7 +59,7 @@ def test_the_flow_through_the_robot_adds_up_and_is_a_mean_of_the_time_between() 
     assert sum(sources.values()) == pytest.approx(sum(sinks.values()))
     assert flow.flow(second, energy, BASE, True) is None  # no time has passed
     # A robot that begins anew has no powers until it has moved on.
-    flow.begin()
+    flow.restart()
     anew = flow.flow(Power(header=_at(250)), Energy(header=_at(250)), BASE, True)
     assert anew is not None
     assert not any({**_powers(anew.sources), **_powers(anew.sinks)}.values())

@@ -61,7 +61,7 @@ def test_no_contact_of_the_head_is_permitted(is_clamped: bool) -> None:
         assert limit.settings.speed > 0.0  # zero is no limit
 
 
-@pytest.mark.parametrize("region", [name for name, r in REGIONS.items() if r.ratio])
+@pytest.mark.parametrize("region", [name for name, r in REGIONS.items() if r.transient_ratio])
 def test_the_budget_and_all_that_the_guard_may_exceed_it_by_is_the_energy(region: str) -> None:
     limit = contact_limit(region, 5.0)
     settings = limit.settings

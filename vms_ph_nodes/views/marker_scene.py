@@ -278,7 +278,7 @@ class Surroundings:
             parent = scene.path(marker.header.frame_id, "/world")
             self._bodies.draw(marker, parent, opacity=opacity, cast_shadow=True)
 
-    def begin(self) -> None:
+    def redraw(self) -> None:
         """Draw them anew, around another robot."""
         self._bodies.clear()
         self._is_drawn = False

@@ -60,7 +60,7 @@ class MeanPowers:
     def __init__(self) -> None:
         self._previous: tuple[int, dict[str, float]] | None = None
 
-    def begin(self) -> None:
+    def restart(self) -> None:
         """Begin anew, with a new energy balance."""
         self._previous = None
 
@@ -124,11 +124,11 @@ class LoopFlow(MeanPowers):
         self._last_state: ControllerState | None = None
         super().__init__()
 
-    def begin(self) -> None:
+    def restart(self) -> None:
         """Begin anew, with a new energy balance."""
         self._works = dict.fromkeys(self._works, 0.0)
         self._push_energy, self._last_state = None, None
-        super().begin()
+        super().restart()
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
@@ -137,7 +137,7 @@ class LoopFlow(MeanPowers):
             return
         seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NANOSECONDS
         if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
-            super().begin()
+            super().restart()
             return
         for sample in (last, message):
             self._works["reference"] += 0.5 * seconds * sample.reference_power
@@ -224,8 +224,8 @@ class Overview:
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._balance_messages = message, energy
         if _is_reset(message):
-            self._robot_flow.begin()
-            self._loop_flow.begin()
+            self._robot_flow.restart()
+            self._loop_flow.restart()
         self._loop_flow.add_pushes(message)
 
     def on_control(self, message: ControllerState) -> None:

@@ -29,7 +29,7 @@ class FittedRange:
     """The range of a quantity for which a drawing has a given length.
 
     Attributes:
-        full: the value that is drawn at full length, at least the largest one of late.
+        full_value: the value that is drawn at full length, at least the largest one of late.
     """
 
     def __init__(self, minimum: float) -> None:
@@ -39,16 +39,16 @@ class FittedRange:
             minimum: values far below it are noise, and are drawn short.
         """
         self._minimum = self._peak = minimum
-        self.full = round_up(minimum)
+        self.full_value = round_up(minimum)
 
     def include(self, *values: float) -> float:
-        """Return ``full`` after these values are taken into account, once for each picture."""
+        """Return ``full_value`` with these values taken into account; once for each picture."""
         largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
         self._peak = max(largest, self._minimum, self._peak * _DECAY)
         # A peak at the border of two steps would make the drawing jump to and fro.
-        if self._peak > self.full or self._peak < 0.3 * self.full:
-            self.full = round_up(self._peak)
-        return self.full
+        if self._peak > self.full_value or self._peak < 0.3 * self.full_value:
+            self.full_value = round_up(self._peak)
+        return self.full_value
 
 
 def round_up(value: float) -> float:
