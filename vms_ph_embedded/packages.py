@@ -20,10 +20,10 @@ def register(package: str, share: Path) -> None:
 
 def prefixes() -> list[Path]:
     """Prefixes searched for ``share/<package>``: AMENT_PREFIX_PATH, then this environment."""
-    ament = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    ament_paths = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     # Robot models on PyPI (example-robot-data) install into a prefix of their own.
     cmeel_prefix = Path(sysconfig.get_path("purelib")) / "cmeel.prefix"
-    return [*ament, Path(sys.prefix), cmeel_prefix]
+    return [*ament_paths, Path(sys.prefix), cmeel_prefix]
 
 
 def share_directory(package: str) -> Path | None:

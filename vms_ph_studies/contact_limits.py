@@ -215,17 +215,17 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             force = peak_force(model, q, u, region, free_limit.speed)
             verdict = verdict_of(force <= 1.05 * free_limit.force)  # the arm turns away a little
             checks.append(Check(title, "N", free_limit.force, "bound", force, None, verdict))
-    case = f"{name} at home, {axis} direction, payload {payload:g} kg, contact area "
-    case += f"{'not considered' if area == inf else f'{area:g} cm²'}; effective mass {mass:.4g} kg"
+    setup = f"{name} at home, {axis} direction, payload {payload:g} kg, contact area "
+    setup += f"{'not considered' if area == inf else f'{area:g} cm²'}; effective mass {mass:.4g} kg"
     format_row = "{0}: free {5} m/s, {6} J; clamped {8} m/s, {9} J".format
-    notes = [case, *(format_row(*row) for row in rows)]
+    notes = [setup, *(format_row(*row) for row in rows)]
     if out is None:
         return Outcome(checks, [], notes)
     title, file = "Limits of contact with people", out / "contact-limits.html"
     header = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
     header += [f"{k}: {unit}" for k in ("free", "clamped") for unit in ("m/s", "J", "budget, J")]
     items = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
-    parts = [f"<h1>{title}</h1><p>{escape(case)}</p>", table(header, rows), "<h2>Not covered</h2>"]
+    parts = [f"<h1>{title}</h1><p>{escape(setup)}</p>", table(header, rows), "<h2>Not covered</h2>"]
     with writing(file):
         return Outcome(checks, [write_page(title, [*parts, *items], file)], notes)
 

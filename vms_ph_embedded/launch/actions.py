@@ -113,7 +113,7 @@ def _condition_holds(element: Element, context: Context) -> bool:
 
 
 def _choices(element: Element) -> tuple[str, ...]:
-    return tuple(grammar.unescape(tag.attributes["value"]) for tag in element.inside("choice"))
+    return tuple(grammar.unescape(child.attributes["value"]) for child in element.inside("choice"))
 
 
 def _declare_argument(element: Element, context: Context) -> None:

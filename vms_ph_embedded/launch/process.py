@@ -53,7 +53,7 @@ class Process:
         self._popen: subprocess.Popen[bytes] | None = None
         self._readers: list[threading.Thread] = []
         self._is_stopping = False
-        self._escalation: list[tuple[float, signal.Signals]] = []
+        self._signals_due: list[tuple[float, signal.Signals]] = []
 
     def start(self, command: list[str], environment: dict[str, str]) -> bool:
         """Start it in a session of its own.
@@ -117,7 +117,7 @@ class Process:
         self.exit_code = exit_code = self._popen.wait()
         self._popen = None
         if self._is_stopping:
-            ended_in_time = len(self._escalation) == _SIGNALS_AFTER_SIGINT
+            ended_in_time = len(self._signals_due) == _SIGNALS_AFTER_SIGINT
             self.clean = ended_in_time and exit_code in _CLEAN_AFTER_SIGINT
         else:
             self.clean = exit_code == 0
@@ -140,20 +140,20 @@ class Process:
         self._is_stopping = self.is_alive
         term_time = now + self.description.sigterm_timeout
         kill_time = term_time + self.description.sigkill_timeout
-        self._escalation = [(term_time, signal.SIGTERM), (kill_time, signal.SIGKILL)]
+        self._signals_due = [(term_time, signal.SIGTERM), (kill_time, signal.SIGKILL)]
         self._log_and_send(signal.SIGINT)
 
     def escalate_at_once(self, now: float) -> None:
         """Send the next harder signal at once."""
-        if self._escalation:
-            time_shift = self._escalation[0][0] - now
-            self._escalation = [(due - time_shift, number) for due, number in self._escalation]
-            self._log_and_send(self._escalation.pop(0)[1])
+        if self._signals_due:
+            time_shift = self._signals_due[0][0] - now
+            self._signals_due = [(due - time_shift, number) for due, number in self._signals_due]
+            self._log_and_send(self._signals_due.pop(0)[1])
 
     def escalate(self, now: float) -> None:
         """Send the signals whose time has come."""
-        while self._escalation and self._escalation[0][0] <= now:
-            _, number = self._escalation.pop(0)
+        while self._signals_due and self._signals_due[0][0] <= now:
+            _, number = self._signals_due.pop(0)
             if self.is_alive:
                 self.log("ERROR", f"process has not ended in time, escalating to '{number.name}'")
             self._log_and_send(number)

@@ -151,7 +151,7 @@ class DecentralisedPD(Controller):
         if allocation is not None and has_weight and not allocation.is_fully_actuated:
             self._thrust_axis = single_axis(allocation, model.name)[0]
             self._thrust_direction = ThrustDirection(self._thrust_axis)
-        self._base, self._joint_reference = PoseReference(), JointReference(model.n)
+        self._base_target, self._joint_reference = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
         self._kinematics = InverseKinematics(model)
         self.reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
@@ -188,17 +188,17 @@ class DecentralisedPD(Controller):
         """Hold the present pose and joints; see :meth:`Controller.reset`."""
         model, b = self.model, self.model.b
         d = model.evaluate(state.q, np.zeros(model.nv))
-        self._base.restart(model.base_pose(d.q))
+        self._base_target.restart(model.base_pose(d.q))
         self._joint_reference.restart(model.joint_positions(d.q))
         self._kinematics.restart(d)
         self._integral.restart()
         self._locked_inertia = d.M_b.copy()
         inertia = np.diag(d.M_hat_m).copy()
         gains = self.gains
-        levers = (d.J_end_effector[:3, b:] ** 2).sum(axis=0)
+        lever_sq = (d.J_end_effector[:3, b:] ** 2).sum(axis=0)
         self._frequency = gains.frequency_shape
-        if gains.stiffness > 0.0 and (levers > 0.0).any():
-            self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (levers / inertia).sum()))
+        if gains.stiffness > 0.0 and (lever_sq > 0.0).any():
+            self._frequency = float(np.sqrt(gains.stiffness / 3.0 * (lever_sq / inertia).sum()))
         damping_rate = 2.0 * gains.damping_ratio * self._frequency
         if damping_rate * gains.lag > 0.0:
             # What a joint feels where all others are free is less than its diagonal entry.
@@ -219,21 +219,21 @@ class DecentralisedPD(Controller):
         pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (model.n,))
         position = usable(reference.position, (3,))
         if pose is not None:
-            self._base.go_to(pose)
+            self._base_target.go_to(pose)
         if joints is not None:
             self._joint_reference.go_to(joints)
         if position is not None:
             self._kinematics.go_to(position)
-        self._base.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
+        self._base_target.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)
         self._joint_reference.advance(gains.joint_speed, self._frequency, dt)
-        self._kinematics.advance(self._base.pose, gains.speed, self._frequency, dt)
+        self._kinematics.advance(self._base_target.pose, gains.speed, self._frequency, dt)
         self._integrate(state.q, dt)
         force = self.force(state.q, state.v)
         max_torque = model.joints.effort
         return Command(force[:b], np.clip(force[b:], -max_torque, max_torque))
 
     def _integrate(self, q: Array, dt: float) -> None:
-        gains, pose, target = self.gains, self.model.base_pose(q), self._base.pose
+        gains, pose, target = self.gains, self.model.base_pose(q), self._base_target.pose
         # Rotors that push along one axis need the attitude for the place.
         rotation_error = target[:3, :3].T @ pose[:3, :3] if self._thrust_direction is None else None
         self._integral.advance(
@@ -261,7 +261,7 @@ class DecentralisedPD(Controller):
             (translation_count, b - translation_count, model.n),
         )
         base_pose = model.base_pose(q)
-        target = self._base.pose.copy()
+        target = self._base_target.pose.copy()
         target[:3, :3] = target[:3, :3] @ self._integral.rotation
         target[:3, 3] += self._integral.position
         pose_error = _SE3.inverse(target) @ base_pose
@@ -269,7 +269,7 @@ class DecentralisedPD(Controller):
         base_error = np.concatenate([position_error, _SO3.log(pose_error[:3, :3])])[self._base_rows]
         joint_error = model.joint_positions(q) - joint_target.positions - self._integral.joints
         error = np.concatenate([base_error, joint_error])
-        reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._base.twist
+        reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._base_target.twist
         reference_velocity = np.concatenate([reference_twist[self._base_rows], joint_target.rates])
         d = model.evaluate(q, v)
         damping = 2.0 * gains.damping_ratio * frequency
@@ -294,7 +294,7 @@ class DecentralisedPD(Controller):
         thrust: Array = rotation @ (self.model.total_mass * acceleration + weight_force)
         vertical = rotation @ weight_force / max(weight, 1e-12)
         thrust = self._thrust_direction.within(thrust, vertical, weight, self.gains.largest_tilt)
-        attitude = self._thrust_direction.attitude(thrust, self._base.pose[:3, :3])
+        attitude = self._thrust_direction.attitude(thrust, self._base_target.pose[:3, :3])
         attitude_error = _SO3.log(attitude.T @ rotation)
         force = float(thrust @ (rotation @ self._thrust_axis)) * self._thrust_axis
         frequency, ratio = self.gains.frequency_turn, self.gains.damping_ratio

@@ -88,8 +88,8 @@ def _batches(
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         records = future.result()
                         duration = sum(record.seconds for record in records) / len(records)
-                        fitting = int(_BATCH_SECONDS / duration) if duration > 0.0 else max_size
-                        next_size = max(1, min(fitting, 4 * next_size, max_size))
+                        fit_size = int(_BATCH_SECONDS / duration) if duration > 0.0 else max_size
+                        next_size = max(1, min(fit_size, 4 * next_size, max_size))
                         yield pending.pop(future), records
         except BrokenProcessPool:
             for batch in pending.values():

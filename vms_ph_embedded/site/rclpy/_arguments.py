@@ -233,23 +233,23 @@ def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
     return values
 
 
-def _checked_value(value: Any, where: str) -> Any:
+def _checked_value(value: Any, place: str) -> Any:
     scalar_types = (bool, int, float, str)
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, int) and not -(2**63) <= item < 2**63:
             raise RCLError(
-                f"Failed to parse ROS arguments: {where!r}: an integer has at most 64 bits; "
+                f"Failed to parse ROS arguments: {place!r}: an integer has at most 64 bits; "
                 "write it with a decimal point if it is a float"
             )
     if isinstance(value, list):
         types = {type(item) for item in value}
         if len(types) > 1 or not types <= set(scalar_types):
             raise RCLError(
-                f"Failed to parse ROS arguments: {where!r}: the elements of a list should be of "
+                f"Failed to parse ROS arguments: {place!r}: the elements of a list should be of "
                 "one type, bool, int, float or str"
             )
     elif not isinstance(value, scalar_types):
-        raise RCLError(f"Failed to parse ROS arguments: {where!r}: {value!r} is no parameter value")
+        raise RCLError(f"Failed to parse ROS arguments: {place!r}: {value!r} is no parameter value")
     return value
 
 

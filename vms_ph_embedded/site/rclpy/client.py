@@ -140,9 +140,9 @@ class Client(subset.Subset):
     def _take(self) -> Callable[[], Any] | None:
         while (sample := self._reader.take()) is not None:
             try:
-                body, guid, number = service_header.split(sample[0])
+                body, guid, sequence = service_header.split(sample[0])
                 with self._lock:
-                    future = self._pending_requests.get(number) if guid == self._guid else None
+                    future = self._pending_requests.get(sequence) if guid == self._guid else None
                 if future is None:
                     continue
                 response = deserialize(body, self.srv_type.Response)

@@ -50,7 +50,7 @@ def _tilt_growth(trial: Trial) -> float:
 def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
     tilts = _tilts(run)
     upright_count = sum(tilt < _VISIBLE_TILT for tilt in tilts)
-    falls = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE_TILT)
+    is_fallen = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE_TILT)
     upright_run = hop(
         trial.system,
         trial.tilted_configuration(trial.controller.gains.angle, absolute=True),
@@ -60,14 +60,14 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
     )
     largest_tilt = max(abs(flight.last.angle) for flight in flights(upright_run))
     growth_factors = [b / a for a, b in pairwise(tilts) if a > 1e-12]
-    obtained = f"{upright_count} touch-downs upright" + ("" if falls else ", and no tilt after")
+    obtained = f"{upright_count} touch-downs upright" + ("" if is_fallen else ", and no tilt after")
     return [
         *_start_checks(trial),
         stated(
             "jumps before the leg tilts by 10 deg",
             "7",
             obtained,
-            falls and upright_count == 7,
+            is_fallen and upright_count == 7,
             "The number depends on the noise of the simulation: 5 for a tilt of 1e-6 rad "
             "at the start, 7 for 1e-8, 10 for 1e-12; 1e-8 is assumed.",
         ),
