@@ -97,19 +97,19 @@ def exergy_ledger(
         VmsPhError: the engine does not cover the robot, or the motion cannot be continued.
     """
     run = _RouteRun(robot, step, drives, friction)
-    simulation, total = run.simulation, max(1, round(seconds / step))
-    start = simulation.exergy_map()
-    last, least = start, 0.0
-    batch = max(1, min(round(0.1 / step), total))
-    for start_step in range(0, total, batch):
-        simulation.advance(min(batch, total - start_step))
+    simulation, total_steps = run.simulation, max(1, round(seconds / step))
+    start_map = simulation.exergy_map()
+    last, least = start_map, 0.0
+    batch_steps = max(1, min(round(0.1 / step), total_steps))
+    for start_step in range(0, total_steps, batch_steps):
+        simulation.advance(min(batch_steps, total_steps - start_step))
         if not simulation.is_finite():
             raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
         current = simulation.exergy_map()
         least = min(least, *(current.destroyed[n] - last.destroyed[n] for n in current.destroyed))
         last = current
-        progress(min((start_step + batch) / total, 1.0), robot)
-    return _ledger(robot, start, last, least)
+        progress(min((start_step + batch_steps) / total_steps, 1.0), robot)
+    return _make_ledger(robot, start_map, last, least)
 
 
 def cause(destroyer: str) -> str:
@@ -118,11 +118,11 @@ def cause(destroyer: str) -> str:
     return f"rotor_{process}" if part.startswith("rotor_") else process
 
 
-def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
+def _make_ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
     battery = Line("battery", "from the battery", start.stored["battery"] - end.stored["battery"])
-    external = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
-    stored = {name: end.stored[name] - start.stored[name] for name in end.stored}
-    del stored["battery"]
+    external_lines = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
+    stored_exergy = {name: end.stored[name] - start.stored[name] for name in end.stored}
+    del stored_exergy["battery"]
     destroyed_by_cause: dict[str, float] = {}
     for name, energy in end.destroyed.items():
         destroyed_by_cause[cause(name)] = destroyed_by_cause.get(cause(name), 0.0) + energy
@@ -130,8 +130,8 @@ def _ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledge
     return Ledger(
         robot,
         end.time,
-        (battery, *external),
-        tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored.items()),
+        (battery, *external_lines),
+        tuple(Line(name, f"as {name.replace('_', ' ')}", e) for name, e in stored_exergy.items()),
         tuple(Line(name, label_of(name), energy) for name, energy in destroyed_by_cause.items()),
         -end.residual,
         end,
@@ -145,20 +145,20 @@ class _RouteRun:
         settings = RobotSettings(robot)
         description = settings.description()
         model = settings.model(description)
-        home = settings.initial_configuration(model)
+        home_q = settings.initial_configuration(model)
         allocation = settings.allocation()
-        options = _parameters(robot)
+        options = _controller_parameters(robot)
         actuated = bool(options.get("base_actuated", True))
         law = make_controller(str(options.get("controller", "auto")), model, allocation, actuated)
-        gain_names = {item.name for item in fields(law.gains)}
+        gain_names = {field.name for field in fields(law.gains)}
         law.gains = replace(law.gains, **{k: v for k, v in options.items() if k in gain_names})
         self._supervisor = Supervisor(law, allocation, actuated)
-        self._supervisor.reset(RobotState(home, np.zeros(model.nv)))
-        self._home, self._model, self._leg, self._time = home, model, -1, 0.0
+        self._supervisor.reset(RobotState(home_q, np.zeros(model.nv)))
+        self._home_q, self._model, self._leg, self._time = home_q, model, -1, 0.0
         robot_drives = drives_file.load(model, robot, drives, allocation)
         self.simulation = Simulation(
             StandardForm(model),
-            home,
+            home_q,
             step,
             self._control,
             friction,
@@ -171,22 +171,22 @@ class _RouteRun:
         self._time += dt
         reference = Reference()
         if leg != self._leg:
-            self._leg, reference = leg, self._target(leg)
+            self._leg, reference = leg, self._leg_reference(leg)
         return self._supervisor.update(RobotState(q, v), reference, dt)
 
-    def _target(self, leg: int) -> Reference:
-        model, start = self._model, self._model.evaluate(self._home, np.zeros(self._model.nv))
+    def _leg_reference(self, leg: int) -> Reference:
+        model, home_data = self._model, self._model.evaluate(self._home_q, np.zeros(self._model.nv))
         root = model.link_names[0] if model.base == "floating" else model.end_effector
-        pose = start.placement(root).copy()
+        pose = home_data.placement(root).copy()
         if model.base == "floating":
             pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
         elif model.base == "fixed":
             pose[2, 3] -= 0.1 * (leg % 2 == 0)
-        targets = model.joint_positions(self._home) + _JOINT_AMPLITUDE * (leg % 2 == 0)
+        targets = model.joint_positions(self._home_q) + _JOINT_AMPLITUDE * (leg % 2 == 0)
         clipped = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
         return Reference(position=pose[:3, 3].copy(), pose=pose, joints=clipped)
 
 
-def _parameters(robot: str) -> dict[str, object]:
+def _controller_parameters(robot: str) -> dict[str, object]:
     content = read_yaml(share_directory() / f"config/{robot}.yaml")
     return dict(content["/**/controller"]["ros__parameters"])

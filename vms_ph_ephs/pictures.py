@@ -57,10 +57,10 @@ def half_width(name: str) -> float:
 def arrange(pattern: Pattern) -> Placement:
     """Return the placement of a pattern; the same pattern always gives the same."""
     boxes, junctions = list(pattern.boxes), list(pattern.junctions)
-    names = [("box", n) for n in boxes] + [("junction", n) for n in junctions]
-    index = {name: k for k, name in enumerate(names)}
-    wires = {
-        (index["box", split(path)[0]], index["junction", junction])
+    nodes = [("box", n) for n in boxes] + [("junction", n) for n in junctions]
+    node_indices = {name: k for k, name in enumerate(nodes)}
+    wire_ends = {
+        (node_indices["box", split(path)[0]], node_indices["junction", junction])
         for junction, paths in pattern.junctions.items()
         for path in paths
         if split(path)[0]
@@ -68,11 +68,11 @@ def arrange(pattern: Pattern) -> Placement:
     extra_lengths = np.array(
         [half_width(n) - _MIN_HALF_WIDTH for n in boxes] + [-_JUNCTION_INSET] * len(junctions)
     )
-    xy = _stress_layout(_distances(len(names), wires), extra_lengths)
+    xy = _stress_layout(_distances(len(nodes), wire_ends), extra_lengths)
     margin = np.array([max((half_width(n) for n in boxes), default=30.0) + 34.0, 58.0])
     xy += margin - xy.min(axis=0)
     size = xy.max(axis=0) + margin
-    centres = {name: (float(p[0]), float(p[1])) for name, p in zip(names, xy, strict=True)}
+    centres = {name: (float(p[0]), float(p[1])) for name, p in zip(nodes, xy, strict=True)}
     outer = _outer_positions(pattern, centres, (float(size[0]), float(size[1])))
     return Placement(
         {n: (*centres["box", n], half_width(n)) for n in boxes},
@@ -129,23 +129,23 @@ def _stress_layout(d: Array, extra_lengths: Array) -> Array:
     n = d.shape[0]
     if n == 1:
         return np.zeros((1, 2))
-    target = _WIRE_LENGTH * d + extra_lengths[:, None] + extra_lengths[None, :]
-    target = np.maximum(target, 40.0)
-    weight = 1.0 / np.maximum(d, 1.0) ** 2
-    np.fill_diagonal(weight, 0.0)
+    target_lengths = _WIRE_LENGTH * d + extra_lengths[:, None] + extra_lengths[None, :]
+    target_lengths = np.maximum(target_lengths, 40.0)
+    weights = 1.0 / np.maximum(d, 1.0) ** 2
+    np.fill_diagonal(weights, 0.0)
     # Start from the two principal axes of the distances; ties are broken by a small fixed spiral.
-    centre = np.eye(n) - 1.0 / n
-    values, vectors = np.linalg.eigh(-0.5 * centre @ d**2 @ centre)
+    centring = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centring @ d**2 @ centring)
     order = np.argsort(values)[::-1][:2]
     angle = 2.4 * np.arange(n)
     spiral = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     xy = _WIRE_LENGTH * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
-    laplacian = np.diag(weight.sum(axis=1)) - weight
+    laplacian = np.diag(weights.sum(axis=1)) - weights
     inverse = np.linalg.pinv(laplacian)
     for _ in range(_ITERATIONS):
-        offset = xy[:, None] - xy[None, :]
-        length = np.maximum(np.linalg.norm(offset, axis=2), 1e-9)
-        guttman = -weight * target / length
+        offsets = xy[:, None] - xy[None, :]
+        lengths = np.maximum(np.linalg.norm(offsets, axis=2), 1e-9)
+        guttman = -weights * target_lengths / lengths
         np.fill_diagonal(guttman, 0.0)
         np.fill_diagonal(guttman, -guttman.sum(axis=1))
         xy = inverse @ (guttman @ xy)
@@ -209,14 +209,14 @@ def _picture_key(system: System) -> object:
 def _document(panels: list[tuple[str, float, float]]) -> str:
     width = max(w for _, w, _ in panels)
     height = sum(h for _, _, h in panels)
-    parts, y = [], 0.0
-    for body, _, h in panels:
-        parts.append(f'<g transform="translate(0 {y:.1f})">{body}</g>')
+    groups, y = [], 0.0
+    for panel_svg, _, h in panels:
+        groups.append(f'<g transform="translate(0 {y:.1f})">{panel_svg}</g>')
         y += h
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.1f} {height:.1f}">{_STYLE}'
-        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(groups)}</svg>\n'
     )
 
 
@@ -224,54 +224,54 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
     pattern = system.pattern
     placement = arrange(pattern)
     width, height = placement.size
-    top = 30.0
-    parts = [
+    title_height = 30.0
+    elements = [
         f'<text class="title" x="14" y="20">{escape(title)}</text>' if title else "",
-        f'<g transform="translate(0 {top})">',
+        f'<g transform="translate(0 {title_height})">',
         f'<rect class="frame" x="14" y="14" width="{width - 28:.1f}" height="{height - 28:.1f}"/>',
     ]
-    parts += wires(pattern, placement)
+    elements += wires(pattern, placement)
     labels = []
     for junction, paths in pattern.junctions.items():
         x, y = placement.junctions[junction]
         inner = [path for path in paths if split(path)[0]]
-        shared = len({split(path)[1] for path in inner}) == 1
+        is_name_common = len({split(path)[1] for path in inner}) == 1
         for path in paths:
-            if split(path)[0] and not shared:
+            if split(path)[0] and not is_name_common:
                 labels.append(_port_label(placement, path, (x, y)))
             if not split(path)[0]:
                 ox, oy = placement.outer[path]
                 labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{path}</text>')
-        if shared:
+        if is_name_common:
             name = split(inner[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
     for box, (x, y, half) in placement.boxes.items():
         filling = system.fillings[box]
-        kind = next((text for cls, text in _CLASSES.items() if isinstance(filling, cls)), "box")
-        parts.append(
-            f'<rect class="{kind}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
+        css = next((text for cls, text in _CLASSES.items() if isinstance(filling, cls)), "box")
+        elements.append(
+            f'<rect class="{css}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
             f'rx="{_HALF_HEIGHT}" width="{2 * half:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'
             f'<text x="{x:.1f}" y="{y + 4:.1f}">{escape(box)}</text>'
         )
-    parts += [*labels, "</g>"]
-    return "".join(parts), width, height + top
+    elements += [*labels, "</g>"]
+    return "".join(elements), width, height + title_height
 
 
 def wires(pattern: Pattern, placement: Placement) -> list[str]:
     """Return the wires and junctions of a picture as SVG; wires have the names of their ports."""
-    parts = []
+    elements = []
     for junction, paths in pattern.junctions.items():
         x, y = placement.junctions[junction]
         for path in paths:
             box = split(path)[0]
             target = placement.boxes[box][:2] if box else placement.outer[path]
-            kind = "wire" if pattern.port(path).kind == "power" else "wire state"
-            parts.append(
-                f'<line class="{kind}" data-end="{escape(path)}" x1="{x:.1f}" y1="{y:.1f}" '
+            css = "wire" if pattern.port(path).kind == "power" else "wire state"
+            elements.append(
+                f'<line class="{css}" data-end="{escape(path)}" x1="{x:.1f}" y1="{y:.1f}" '
                 f'x2="{target[0]:.1f}" y2="{target[1]:.1f}"><title>{escape(path)}</title></line>'
             )
-        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
-    return parts
+        elements.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+    return elements
 
 
 def _port_label(placement: Placement, path: str, junction: tuple[float, float]) -> str:
@@ -281,11 +281,11 @@ def _port_label(placement: Placement, path: str, junction: tuple[float, float]) 
     dx, dy = junction[0] - x, junction[1] - y
     length = max(hypot(dx, dy), 1.0)
     # Just outside the box, beside the wire.
-    reach = (
+    distance = (
         min(half / max(abs(dx) / length, 1e-3), _HALF_HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
     )
     px, py = (
-        x + dx / length * reach - dy / length * 8.0,
-        y + dy / length * reach + dx / length * 8.0,
+        x + dx / length * distance - dy / length * 8.0,
+        y + dy / length * distance + dx / length * 8.0,
     )
     return f'<text class="port" x="{px:.1f}" y="{py + 3:.1f}">{escape(port)}</text>'

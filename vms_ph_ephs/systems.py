@@ -83,12 +83,12 @@ def flatten(system: System) -> System:
     return fold(system, _flattened)
 
 
-def _flattened(system: System, flat: Mapping[str, System]) -> System:
-    inner = {box: filling.pattern for box, filling in flat.items()}
+def _flattened(system: System, flat_systems: Mapping[str, System]) -> System:
+    inner = {box: filling.pattern for box, filling in flat_systems.items()}
     fillings: dict[str, System | Component] = {}
     for box, filling in system.fillings.items():
-        if box in flat:
-            fillings |= {f"{box}.{name}": c for name, c in flat[box].fillings.items()}
+        if box in flat_systems:
+            fillings |= {f"{box}.{name}": c for name, c in flat_systems[box].fillings.items()}
         else:
             fillings[box] = filling
     return System(substitute(system.pattern, inner), fillings)

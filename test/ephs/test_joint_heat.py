@@ -26,7 +26,7 @@ def test_a_joint_without_an_environment_warms_by_work_over_capacity() -> None:
     # c dtheta = mu u^2 t: entropy enters at the temperature of the joint, steps of fourth order.
     assert found["a"] == pytest.approx(298.15 + 0.5 * 4.0 / 10.0, abs=1e-9)
     assert found["b"] == pytest.approx(298.15 + 0.2 * 9.0 / 10.0, abs=1e-9)
-    assert heat.heat == pytest.approx(0.5 * 4.0 + 0.2 * 9.0)
+    assert heat.friction_heat == pytest.approx(0.5 * 4.0 + 0.2 * 9.0)
 
 
 def test_a_joint_at_constant_speed_reaches_the_temperature_of_balance() -> None:

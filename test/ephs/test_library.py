@@ -191,8 +191,8 @@ def test_every_part_says_what_its_parameters_are_and_which_values_it_accepts() -
         if parameter.is_number
     ]
     assert ("winding", "resistance") in [(kind, parameter.name) for kind, parameter in numbers]
-    assert KINDS["winding"].parameters["resistance"].number.unit == "ohm"  # type: ignore[union-attr]
-    assert {name for name, parameter in numbers if parameter.number is None} == {"foot"}
+    assert KINDS["winding"].parameters["resistance"].spec.unit == "ohm"  # type: ignore[union-attr]
+    assert {name for name, parameter in numbers if parameter.spec is None} == {"foot"}
     with pytest.raises(StructureError, match=r"resistance of a winding must be .* above 0 \(ohm\)"):
         winding(-1.0)
     with pytest.raises(StructureError, match="which a rigid gear does not know; give a stiffness"):

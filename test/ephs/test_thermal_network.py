@@ -50,6 +50,6 @@ def test_every_step_conserves_energy_and_produces_entropy_however_long_it_is(
             gained = CAPACITIES @ (step.theta - theta)
             assert gained == pytest.approx(heat.sum() - step.heat[1], abs=1e-11)
             entropy = CAPACITIES @ np.log(step.theta / theta) + step.heat[1] / THETA_0
-            produced = (heat / step.mean).sum() + step.destroyed.sum() / THETA_0
+            produced = (heat / step.mean_theta).sum() + step.destroyed.sum() / THETA_0
             assert entropy == pytest.approx(produced, abs=1e-12)
             theta = step.theta

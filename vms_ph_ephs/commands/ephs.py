@@ -37,8 +37,8 @@ def list_() -> None:
     from ..examples import EXAMPLES
 
     for name, make in EXAMPLES.items():
-        boxes = len(make().pattern.boxes)
-        typer.echo(f"{name:<20} {boxes} boxes")
+        box_count = len(make().pattern.boxes)
+        typer.echo(f"{name:<20} {box_count} boxes")
 
 
 @app.command()
@@ -54,11 +54,11 @@ def draw(
     Inner boxes are round, and filled if they contain patterns; dots are junctions; dashed lines
     are state ports.
     """
-    from ..pictures import draw as picture
+    from ..pictures import draw as draw_svg
 
     system = _system(model)
     with writing(output):
-        output.write_text(picture(system, flat=flat, title=model))
+        output.write_text(draw_svg(system, flat=flat, title=model))
     typer.echo(f"written: {output}")
 
 
@@ -78,12 +78,12 @@ def parts(
         raise VmsPhError(f"there is no kind '{kind}'; the kinds are {', '.join(KINDS)}")
     for parameter in KINDS[kind].parameters.values():
         unit, meaning = (
-            (parameter.number.unit, parameter.number.meaning) if parameter.number else ("", "")
+            (parameter.spec.unit, parameter.spec.meaning) if parameter.spec else ("", "")
         )
         need = "required" if parameter.required else ""
-        words = meaning or parameter.name.replace("_", " ")
+        description = meaning or parameter.name.replace("_", " ")
         typer.echo(
-            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {need:<9} {words}"
+            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {need:<9} {description}"
         )
 
 

@@ -77,9 +77,9 @@ class NumberSpec:
             or (self.above is not None and value <= self.above)
             or (self.most is not None and value > self.most)
         ):
-            words = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
+            limit_texts = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
             raise StructureError(
-                f"the {name} of a {owner} must be {' and '.join(['a finite number', *words])}"
+                f"the {name} of a {owner} must be {' and '.join(['a finite number', *limit_texts])}"
                 f"{f' ({self.unit})' if self.unit else ''}; given: {value!r}"
             )
 
@@ -91,13 +91,13 @@ class ParameterSpec:
     Attributes:
         name: of the argument.
         type: of its value, without annotations.
-        number: unit, meaning and limits; None if the argument has no ``NumberSpec``.
+        spec: unit, meaning and limits; None if the argument has no ``NumberSpec``.
         required: whether there is no default.
     """
 
     name: str
     type: Any
-    number: NumberSpec | None
+    spec: NumberSpec | None
     required: bool
 
     @property
@@ -178,8 +178,8 @@ def _with_checks(function: Callable[..., Any], box_kind: Kind, skipped: int) -> 
         for name, value in (*zip(parameters, arguments[skipped:], strict=False), *keywords.items()):
             parameter = parameters.get(name)
             optional = value is None and parameter is not None and not parameter.required
-            if parameter is not None and parameter.number and parameter.is_number and not optional:
-                parameter.number.check(name, box_kind.name, value)
+            if parameter is not None and parameter.spec and parameter.is_number and not optional:
+                parameter.spec.check(name, box_kind.name, value)
         return function(*arguments, **keywords)
 
     return checked

@@ -19,7 +19,7 @@ from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, SAMPLE_SCALES, Componen
 Onsager = Callable[[States, Array, float], Array]
 """Takes the states that are read, the efforts and theta_0, and returns a matrix."""
 
-_UNDERFLOW = 1e-300
+_SMALLEST_POWER = 1e-300
 
 
 class Irreversible(Component):
@@ -80,10 +80,10 @@ class Irreversible(Component):
         """Return M, (width,width)."""
         if self._matrix is not None:
             return self._matrix(states, e, theta_0)
-        mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        is_mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
         r, k = self._rows_at(states, e, theta_0)
         n = np.empty((len(r), self.width))
-        n[:, mechanical], n[:, ~mechanical] = r, -(r @ e[mechanical])[:, None] / theta
+        n[:, is_mechanical], n[:, ~is_mechanical] = r, -(r @ e[is_mechanical])[:, None] / theta
         m: Array = theta * (n.T @ k @ n)
         return 0.5 * (m + m.T)
 
@@ -91,12 +91,12 @@ class Irreversible(Component):
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
         if self._rows is None:
             return self.matrix(states, e, theta_0) @ e / theta_0
-        mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
+        is_mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
         r, k = self._rows_at(states, e, theta_0)
-        velocities = r @ e[mechanical]
+        velocities = r @ e[is_mechanical]
         forces = k @ velocities
         flows = np.empty(self.width)
-        flows[mechanical], flows[~mechanical] = r.T @ forces, -(velocities @ forces) / theta
+        flows[is_mechanical], flows[~is_mechanical] = r.T @ forces, -(velocities @ forces) / theta
         return flows
 
     def _rows_at(self, states: States, e: Array, theta_0: float) -> tuple[Array, Array]:
@@ -120,21 +120,21 @@ class Irreversible(Component):
             LawError: they destroy entropy or do not conserve energy; the message names the box.
         """
         powers = np.abs(flow) * (np.abs(e) + theta_0 * self.is_entropy)
-        tolerance = ROUNDING * float(powers.sum()) + _UNDERFLOW
-        destroyed = float(e @ flow)
-        energy = destroyed + theta_0 * float(self.is_entropy @ flow)
+        tolerance = ROUNDING * float(powers.sum()) + _SMALLEST_POWER
+        destroyed_power = float(e @ flow)
+        unbalanced_power = destroyed_power + theta_0 * float(self.is_entropy @ flow)
         # Powers that are not finite pass here; the scheme reports the state that they lead to.
-        if destroyed < -tolerance:
+        if destroyed_power < -tolerance:
             raise LawError(
                 f"the second law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
-                f"structure destroys entropy at {-destroyed / theta_0:.6g} W/K; look for negative "
-                "friction, or give a factor N and K with M = N^T K N"
+                f"structure destroys entropy at {-destroyed_power / theta_0:.6g} W/K; look for "
+                "negative friction, or give a factor N and K with M = N^T K N"
             )
-        if abs(energy) > tolerance:
+        if abs(unbalanced_power) > tolerance:
             raise LawError(
                 f"the first law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
-                f"structure takes {energy:.6g} W more than it returns as heat; M times the energy "
-                "efforts e + theta_0 1_s must vanish"
+                f"structure takes {unbalanced_power:.6g} W more than it returns as heat; M times "
+                "the energy efforts e + theta_0 1_s must vanish"
             )
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:
@@ -167,13 +167,13 @@ class Irreversible(Component):
                 f"'{self.port_at(int(i))}' and '{self.port_at(int(j))}', where M has the entries "
                 f"{m[i, j]:.6g} and {m[j, i]:.6g}"
             )
-        values, vectors = np.linalg.eigh(m)
-        if not values[0] >= -ROUNDING * scale:
-            port = self.port_at(int(np.argmax(np.abs(vectors[:, 0]))))
+        eigenvalues, eigenvectors = np.linalg.eigh(m)
+        if not eigenvalues[0] >= -ROUNDING * scale:
+            port = self.port_at(int(np.argmax(np.abs(eigenvectors[:, 0]))))
             raise StructureError(
                 f"box '{name}', port '{port}': its Onsager structure has the negative eigenvalue "
-                f"{values[0]:.6g}, so it would destroy entropy; friction and conductance must not "
-                "be negative"
+                f"{eigenvalues[0]:.6g}, so it would destroy entropy; friction and conductance must "
+                "not be negative"
             )
         imbalance = m @ (e + theta_0 * self.is_entropy)
         # The product of M and the energy efforts vanishes up to the rounding of both factors.
@@ -248,8 +248,8 @@ class Dissipation(ProcessLaw):
 
     def mu(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d): diagonal where each force depends on the sign of its velocity alone."""
-        speeds = np.where(np.abs(u) > MIN_SPEED, u, MIN_SPEED)
-        return np.diag(np.array(self.forces(NUMERIC, states, speeds.tolist(), theta)) / speeds)
+        rates = np.where(np.abs(u) > MIN_SPEED, u, MIN_SPEED)
+        return np.diag(np.array(self.forces(NUMERIC, states, rates.tolist(), theta)) / rates)
 
     def _onsager(self, states: States, e: Array, theta_0: float) -> Array:
         u, theta = e[:-1], theta_0 + e[-1]

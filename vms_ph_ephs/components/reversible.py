@@ -16,7 +16,7 @@ from ..errors import LawError, StructureError
 from ..patterns import Interface
 from .component import CHECK_SAMPLES, NUMERIC, ROUNDING, Component, States, kind, matrix_of
 
-_STEP, _DIFFERENCE_ERROR = 1e-5, 1e-7
+_STEP, _TOLERANCE = 1e-5, 1e-7
 
 
 class Reversible(Component):
@@ -68,12 +68,12 @@ class Reversible(Component):
         self.constant_columns = tuple(constant_columns)
 
     @property
-    def constant_skew(self) -> bool:
+    def has_constant_skew(self) -> bool:
         """Whether J is a constant."""
         return not callable(self._skew)
 
     @property
-    def constant_constraint(self) -> bool:
+    def has_constant_constraint(self) -> bool:
         """Whether C is a constant."""
         return not callable(self._constraint)
 
@@ -86,7 +86,7 @@ class Reversible(Component):
     @property
     def is_lawful(self) -> bool:
         """Whether the bracket makes no power by construction: J is a constant that was checked."""
-        return self.constant_skew
+        return self.has_constant_skew
 
     def check_bracket(self, name: str, e: Array, flow: Array) -> None:
         """Raise an error if a bracket at efforts that occur makes power.
@@ -94,22 +94,22 @@ class Reversible(Component):
         Raises:
             LawError: it does; the message names the box.
         """
-        generated = -float(e @ flow)
-        if abs(generated) > ROUNDING * float(np.abs(e) @ np.abs(flow)) + 1e-300:
+        generated_power = -float(e @ flow)
+        if abs(generated_power) > ROUNDING * float(np.abs(e) @ np.abs(flow)) + 1e-300:
             raise LawError(
                 f"the first law fails in box '{name}': at the efforts {e.tolist()} its Dirac "
-                f"structure makes {generated:.6g} W; its J must be skew at every state"
+                f"structure makes {generated_power:.6g} W; its J must be skew at every state"
             )
 
     def to_parameters(self) -> Mapping[str, Any] | None:
         """Return J and C, if they are constants."""
         if type(self) is not Reversible:
             return super().to_parameters()
-        if not (self.constant_skew and self.constant_constraint):
+        if not (self.has_constant_skew and self.has_constant_constraint):
             return None
         skew = {"skew": self.skew()} if self.skew().any() or not self.rows else {}
-        rows = {"constraint": self.constraint()} if self.rows else {}
-        return {"kind": "reversible", "ports": self.interface, **skew, **rows}
+        constraint = {"constraint": self.constraint()} if self.rows else {}
+        return {"kind": "reversible", "ports": self.interface, **skew, **constraint}
 
     def bracket(self, states: States, e: Array) -> Array:
         """Return ``J(x) e``; a component may compute it without the matrix."""
@@ -133,26 +133,26 @@ class Reversible(Component):
         Raises:
             StructureError: one is; for J the message names the two ports.
         """
-        if self.constant_skew:
+        if self.has_constant_skew:
             self._check_skew(name, self.skew(), 0.0)
         self._check_entropy(name, self.random_states(rng))
         for _ in range(CHECK_SAMPLES if self.reads else 0):
             states = self.random_states(rng)
-            if not self.constant_skew:
+            if not self.has_constant_skew:
                 matrix = matrix_of(self.skew(*states), (self.width, self.width), f"J of '{name}'")
                 self._check_skew(name, matrix, ROUNDING * (1.0 + float(np.abs(matrix).max())))
                 e = self.random_efforts(rng, 1.0)
                 if np.abs(matrix @ e - self.bracket(tuple(states), e)).max() > ROUNDING:
                     raise StructureError(f"box '{name}': its bracket is not its matrix J times e")
-            if not self.constant_constraint:
+            if not self.has_constant_constraint:
                 self._check_rate(name, states, rng)
 
     def _check_entropy(self, name: str, states: list[Array]) -> None:
         """Check that the exchange of entropy is balanced: none is produced or destroyed."""
-        generated = np.concatenate(
+        entropy_imbalance = np.concatenate(
             [self.is_entropy @ self.skew(*states), self.constraint(*states) @ self.is_entropy]
         )
-        if np.abs(generated).max(initial=0.0) > ROUNDING:
+        if np.abs(entropy_imbalance).max(initial=0.0) > ROUNDING:
             port = next(p for p, indices in self.slices.items() if self.is_entropy[indices].any())
             raise StructureError(
                 f"box '{name}', port '{port}': a reversible component must pass on as much entropy "
@@ -160,9 +160,9 @@ class Reversible(Component):
             )
 
     def _check_skew(self, name: str, matrix: Array, tolerance: float) -> None:
-        symmetric = np.abs(matrix + matrix.T)
-        if symmetric.size and not symmetric.max() <= tolerance:
-            i, j = np.unravel_index(int(symmetric.argmax()), symmetric.shape)
+        symmetric_part = np.abs(matrix + matrix.T)
+        if symmetric_part.size and not symmetric_part.max() <= tolerance:
+            i, j = np.unravel_index(int(symmetric_part.argmax()), symmetric_part.shape)
             raise StructureError(
                 f"box '{name}': its Dirac structure is not skew between the ports "
                 f"'{self.port_at(int(i))}' and '{self.port_at(int(j))}', where J has the entries "
@@ -174,7 +174,7 @@ class Reversible(Component):
         spaces = [self.interface[port].quantity.space for port in self.reads]
         rates = [rng.uniform(-1.0, 1.0, space.dimension) for space in spaces]
         e = self.random_efforts(rng, 1.0)
-        displaced = [
+        displaced_values = [
             self.constraint(
                 *(
                     s.step(x, sign * _STEP * u)
@@ -184,12 +184,12 @@ class Reversible(Component):
             @ e
             for sign in (1.0, -1.0)
         ]
-        slope = (displaced[0] - displaced[1]) / (2.0 * _STEP)
+        numeric = (displaced_values[0] - displaced_values[1]) / (2.0 * _STEP)
         analytic = self.constraint_rate(tuple(states), np.concatenate(rates), e)
-        if not np.abs(slope - analytic).max() <= _DIFFERENCE_ERROR * (1.0 + np.abs(analytic).max()):
+        if not np.abs(numeric - analytic).max() <= _TOLERANCE * (1.0 + np.abs(analytic).max()):
             raise StructureError(
                 f"box '{name}': the rate of its constraint is not the derivative of the "
-                f"constraint (off by {np.abs(slope - analytic).max():.3g})"
+                f"constraint (off by {np.abs(numeric - analytic).max():.3g})"
             )
 
 

@@ -23,7 +23,7 @@ from ..quantities import Quantity, Space, entropy, momentum_of
 from .component import CHECK_SAMPLES, States, kind
 from .irreversible import Irreversible
 
-_STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
+_STEP, _TOLERANCE = 1e-6, 1e-6
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class SetValued(Irreversible):
         bounds = self.bounds(states)
         if bounds is None:
             return np.zeros(u.size)
-        speeds = bounds.rows @ u
-        force = np.where(speeds > 0.0, bounds.upper, np.where(speeds < 0.0, bounds.lower, 0.0))
+        rates = bounds.rows @ u
+        force = np.where(rates > 0.0, bounds.upper, np.where(rates < 0.0, bounds.lower, 0.0))
         force = np.where(np.isfinite(force), force, 0.0)  # a stop acts by impulses
         return np.asarray(bounds.rows.T @ force)
 
@@ -209,12 +209,12 @@ class Contact(SetValued):
             x = space.random(rng)
             u = rng.uniform(-1.0, 1.0, space.dimension)
             forward, backward = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
-            rate = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
+            numeric = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
             analytic = float(self.closed_bounds((x,)).rows[0] @ u)
-            if not abs(rate - analytic) <= _DIFFERENCE_ERROR * (1.0 + abs(rate)):
+            if not abs(numeric - analytic) <= _TOLERANCE * (1.0 + abs(numeric)):
                 raise StructureError(
                     f"box '{name}': the first row of the contact gives the rate "
-                    f"{analytic:.6g} m/s, but its gap changes at {rate:.6g} m/s"
+                    f"{analytic:.6g} m/s, but its gap changes at {numeric:.6g} m/s"
                 )
 
     def gap(self, states: States) -> float:
@@ -233,11 +233,11 @@ class Contact(SetValued):
     def closed_bounds(self, states: States) -> Bounds:
         """Return the bounds as if the contact were closed."""
         rows = self.directions(states)
-        k = len(rows)
-        lower, upper = np.zeros(k), np.zeros(k)
+        row_count = len(rows)
+        lower, upper = np.zeros(row_count), np.zeros(row_count)
         lower[0] = -np.inf
-        friction, restitution = np.full(k, self.friction), np.zeros(k)
+        friction, restitution = np.full(row_count, self.friction), np.zeros(row_count)
         friction[0], restitution[0] = 0.0, self.restitution
-        normal = np.zeros(k, dtype=np.intp)
+        normal = np.zeros(row_count, dtype=np.intp)
         normal[0] = -1
         return Bounds(rows, lower, upper, friction, normal, restitution)

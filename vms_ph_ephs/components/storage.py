@@ -28,9 +28,9 @@ from .component import (
 )
 
 # Central differences with a step of 1e-6 of a smooth function of order one.
-_STEP, _DIFFERENCE_ERROR = 1e-6, 1e-6
+_STEP, _TOLERANCE = 1e-6, 1e-6
 
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+_ENERGY_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class Storage(Component):
@@ -92,13 +92,13 @@ class Storage(Component):
             u: the step from before to after, all ports stacked, (width,).
         """
         d = self.differential(*middle)
-        length = float(u @ u)
-        if length > 0.0:
-            start, end = self.energy(*before), self.energy(*after)
-            residual = end - start - float(d @ u)
+        squared_length = float(u @ u)
+        if squared_length > 0.0:
+            start_energy, end_energy = self.energy(*before), self.energy(*after)
+            energy_error = end_energy - start_energy - float(d @ u)
             # Over a short step the rounding of the energies would give a large force.
-            if abs(residual) > _ROUNDING * (abs(start) + abs(end)):
-                d = d + (residual / length) * u
+            if abs(energy_error) > _ENERGY_ROUNDING * (abs(start_energy) + abs(end_energy)):
+                d = d + (energy_error / squared_length) * u
         return d
 
     def check_bound(self, name: str, *states: Array) -> None:
@@ -149,15 +149,15 @@ class Storage(Component):
                         space.step(states[k], step),
                         space.step(states[k], -step),
                     )
-                    slope = (self.energy(*forward) - self.energy(*backward)) / (2.0 * _STEP)
+                    numeric = (self.energy(*forward) - self.energy(*backward)) / (2.0 * _STEP)
                     port = list(self.interface)[k]
                     analytic = float(d[self.slices[port]][i])
                     scale = 1.0 + abs(self.energy(*states)) + float(np.abs(d).max())
-                    if not abs(slope - analytic) <= _DIFFERENCE_ERROR * scale:
+                    if not abs(numeric - analytic) <= _TOLERANCE * scale:
                         raise StructureError(
                             f"box '{name}', port '{port}': entry {i} of the differential is "
-                            f"{analytic:.6g}, but the energy changes at {slope:.6g} along it; give "
-                            "the left-trivialised differential of the energy"
+                            f"{analytic:.6g}, but the energy changes at {numeric:.6g} along it; "
+                            "give the left-trivialised differential of the energy"
                         )
 
 
@@ -228,11 +228,11 @@ class Quadratic(StorageLaw):
         scale = float(np.abs(self.matrix).max(initial=0.0))
         if np.abs(self.matrix - self.matrix.T).max(initial=0.0) > 1e-12 * scale:
             raise StructureError("the matrix of a quadratic energy must be symmetric")
-        least = float(np.min(np.linalg.eigvalsh(self.matrix), initial=0.0))
-        if least < -1e-12 * scale:
+        smallest_eigenvalue = float(np.min(np.linalg.eigvalsh(self.matrix), initial=0.0))
+        if smallest_eigenvalue < -1e-12 * scale:
             raise StructureError(
                 "a quadratic energy must not be negative, but its matrix has the eigenvalue "
-                f"{least:.6g}; use Storage for an energy that is not bounded below"
+                f"{smallest_eigenvalue:.6g}; use Storage for an energy that is not bounded below"
             )
 
     def _energy_at(self, *states: Array) -> float:
@@ -242,8 +242,8 @@ class Quadratic(StorageLaw):
     def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return ``Q x``."""
         x = [s[i] for s in states for i in range(s.shape[0])]
-        rows = range(len(x))
-        return [sum((self.matrix[i, j] * x[j] for j in rows), start=0) for i in rows]
+        indices = range(len(x))
+        return [sum((self.matrix[i, j] * x[j] for j in indices), start=0) for i in indices]
 
     def hessian(self, *states: Array) -> Array:
         """Return Q."""

@@ -15,7 +15,7 @@ from ..systems import System, compose, flatten
 from .equations import Equations
 from .layout import lay_out
 
-_SAMPLES = 3
+_SAMPLE_COUNT = 3
 
 # Of sampled temperatures, as a share of theta_0; entropies outside are halved at most this often.
 _MIN_RATIO, _MAX_HALVINGS = 0.2, 60
@@ -31,7 +31,7 @@ def check_laws(equations: Equations) -> None:
         StructureError: a law fails; the message states which and by how much.
     """
     rng = np.random.default_rng(11)
-    for _ in range(_SAMPLES):
+    for _ in range(_SAMPLE_COUNT):
         try:
             x = consistent_sample(equations, rng)
             inputs = {
@@ -46,10 +46,10 @@ def check_laws(equations: Equations) -> None:
             continue  # a sample outside the domain of the model is no evidence about its laws
         flow = equations.flow_vector(inputs)
         supplied = 0.0 if flow is None else equations.supplied_power(rates.efforts, flow)
-        is_entropy = np.zeros(equations.layout.stored)
+        is_entropy = np.zeros(equations.layout.stored_size)
         for entry in equations.storages.entropy_entries:
             is_entropy[entry.tangent] = 1.0
-        e = rates.efforts[: equations.layout.stored]
+        e = rates.efforts[: equations.layout.stored_size]
         energy = float((e + equations.theta_0 * is_entropy) @ rates.tangent)
         scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supplied)
         if not abs(energy - supplied) <= _ROUNDING * scale:
@@ -57,11 +57,11 @@ def check_laws(equations: Equations) -> None:
                 f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
                 f"while {supplied:.6g} W are supplied; look for a component that generates power"
             )
-        entropy = float(is_entropy @ rates.tangent)
-        if not entropy >= -_ROUNDING * scale / equations.theta_0:
+        entropy_rate = float(is_entropy @ rates.tangent)
+        if not entropy_rate >= -_ROUNDING * scale / equations.theta_0:
             raise StructureError(
-                f"the second law fails for the whole system: entropy is destroyed at {-entropy:.6g}"
-                " W/K; look for negative friction"
+                f"the second law fails for the whole system: entropy is destroyed at "
+                f"{-entropy_rate:.6g} W/K; look for negative friction"
             )
 
 
@@ -85,14 +85,14 @@ def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
                 thetas = equations.storages.temperatures(x)
         except SimulationError:  # below zero, or not finite
             thetas = {}
-        extreme = [
+        extreme_entries = [
             entry
             for entry in equations.storages.entropy_entries
             if not _MIN_RATIO < thetas.get(entry.port, 0.0) / equations.theta_0 < 1.0 / _MIN_RATIO
         ]
-        if not extreme:
+        if not extreme_entries:
             break
-        for entry in extreme:
+        for entry in extreme_entries:
             x[entry.indices] *= 0.5
     return x
 
@@ -141,25 +141,25 @@ def assemble(
     if isinstance(system, Component):
         ports = {name: (f"component.{name}", name) for name in system.interface}
         system = compose({"component": system}, ports, system.interface)
-    flat = flatten(system)
-    temperature = _temperature(flat, theta_0)
+    flat_system = flatten(system)
+    temperature = _temperature(flat_system, theta_0)
     if check:
-        checked: list[Component] = []
+        checked_components: list[Component] = []
         rng = np.random.default_rng(7)
-        for box, component in flat.fillings.items():
+        for box, component in flat_system.fillings.items():
             assert isinstance(component, Component)  # a flat system has components only
-            if not any(component is other for other in checked):
+            if not any(component is other for other in checked_components):
                 component.check(box, temperature, rng)
-                checked.append(component)
-    equations = Equations(flat, lay_out(flat), temperature, native)
+                checked_components.append(component)
+    equations = Equations(flat_system, lay_out(flat_system), temperature, native)
     if check:
         check_laws(equations)
     return equations
 
 
-def _temperature(flat: System, theta_0: float | None) -> float:
+def _temperature(flat_system: System, theta_0: float | None) -> float:
     temperatures = {} if theta_0 is None else {"the argument theta_0": theta_0}
-    for box, component in flat.fillings.items():
+    for box, component in flat_system.fillings.items():
         if isinstance(component, Environment):
             temperatures[f"the environment '{box}'"] = component.theta_0
     if not temperatures:

@@ -19,7 +19,7 @@ from .layout import Layout
 from .states import Index, Views
 
 # Entries below this fraction of the largest are rounding of sums of poses of order one.
-_ZERO = 1e-11
+_RELATIVE_ZERO = 1e-11
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Reduction:
 
 def null_space(matrix: Array) -> Array:
     """Return an orthonormal basis of the kernel of a matrix, as columns."""
-    _, values, vt = np.linalg.svd(matrix)
-    limit = _ZERO * max(1.0, float(values.max(initial=0.0)))
-    return vt[int((values > limit).sum()) :].T
+    _, singular_values, vt = np.linalg.svd(matrix)
+    zero_threshold = _RELATIVE_ZERO * max(1.0, float(singular_values.max(initial=0.0)))
+    return vt[int((singular_values > zero_threshold).sum()) :].T
 
 
 def reduce_rows(matrix: Array) -> Reduction:
@@ -54,25 +54,25 @@ def reduce_rows(matrix: Array) -> Reduction:
     """
     rows, columns = matrix.shape
     m = np.hstack([matrix, np.eye(rows)])
-    limit = _ZERO * float(np.abs(matrix).max()) if matrix.size else 0.0
+    zero_threshold = _RELATIVE_ZERO * float(np.abs(matrix).max()) if matrix.size else 0.0
     pivots: list[int] = []
     for column in range(columns):
         row = len(pivots)
         if row == rows:
             break
         pivot = row + int(np.argmax(np.abs(m[row:, column])))
-        if abs(m[pivot, column]) <= limit:
+        if abs(m[pivot, column]) <= zero_threshold:
             m[row:, column] = 0.0
             continue
         if pivot != row:
             m[[row, pivot]] = m[[pivot, row]]
         m[row] /= m[row, column]
-        others = np.flatnonzero(m[:, column])
-        others = others[others != row]
-        if others.size:
+        other_rows = np.flatnonzero(m[:, column])
+        other_rows = other_rows[other_rows != row]
+        if other_rows.size:
             nonzero = np.flatnonzero(m[row])
-            m[np.ix_(others, nonzero)] -= np.outer(m[others, column], m[row, nonzero])
-            m[others, column] = 0.0
+            m[np.ix_(other_rows, nonzero)] -= np.outer(m[other_rows, column], m[row, nonzero])
+            m[other_rows, column] = 0.0
         pivots.append(column)
     non_pivots = [c for c in range(columns) if c not in set(pivots)]
     return Reduction(m[:, columns:], pivots, non_pivots, m[:, :columns])
@@ -114,33 +114,33 @@ class Constraints:
         multiplier_basis: (total - stored, k) those that are multipliers of the last rows of G.
     """
 
-    def __init__(self, layout: Layout, skew: Array, varying_free: Index) -> None:
+    def __init__(self, layout: Layout, skew: Array, varying_efforts: Index) -> None:
         """Construct them from the constant skew structure and the efforts that other flows use."""
         self._layout = layout
-        self._stored, self._free = layout.stored, layout.total - layout.stored
-        constant = [
+        self._stored, self._free = layout.stored_size, layout.total_size - layout.stored_size
+        constant_components = [
             (box, c)
             for box, c in layout.components.items()
-            if isinstance(c, Reversible) and c.rows and c.constant_constraint
+            if isinstance(c, Reversible) and c.rows and c.has_constant_constraint
         ]
         self._fixed_rows: Array
-        self._fixed_names: list[str]
-        self._reduce_constant(constant)
+        self._fixed_row_boxes: list[str]
+        self._reduce_constant(constant_components)
         self._reduce_variable()
         p, non_pivots = self._w_reduction.pivots, self._w_reduction.non_pivots
         self.to_free = self._z[:, p]
         w_kernel = np.zeros((self._z.shape[1], len(non_pivots)))
         w_kernel[non_pivots] = np.eye(len(non_pivots))
         w_kernel[p] = -self._w_reduction.reduced[: len(p), non_pivots]
-        self._split_undetermined(self._z @ w_kernel, skew, varying_free)
+        self._split_undetermined(self._z @ w_kernel, skew, varying_efforts)
         self.solving_rows = self._w_reduction.transform[: len(p)]
         self.remaining_rows = self._w_reduction.transform[len(p) :]
         self.count = self.remaining_rows.shape[0] + self._fixed_rows.shape[0]
-        magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
+        column_magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:
             for _, _, columns in block.terms:
-                magnitude[columns] += 1.0
-        self.columns = np.flatnonzero(magnitude)
+                column_magnitude[columns] += 1.0
+        self.columns = np.flatnonzero(column_magnitude)
 
     def variable_rows(self, states: Views) -> Array:
         """Return A, (rows,stored), given the states that each component reads."""
@@ -190,10 +190,10 @@ class Constraints:
         mu = np.zeros(self._y_reduction.transform.shape[0])
         mu[:n] = -free[self._y_reduction.pivots]
         mu[n + self._nonzero_rows] = kappa[m:]
-        lam, first = self._y_reduction.transform.T @ mu, 0
-        for box, c in self._constant:
-            forces[box] = lam[first : first + c.rows]
-            first += c.rows
+        lam, first_row = self._y_reduction.transform.T @ mu, 0
+        for box, c in self._constant_components:
+            forces[box] = lam[first_row : first_row + c.rows]
+            first_row += c.rows
         return forces
 
     def _add_flows(
@@ -210,21 +210,21 @@ class Constraints:
         """Return the box whose constraint has the largest share in a combination of rows of G."""
         n = self.remaining_rows.shape[0]
         block_weights = np.abs(self.remaining_rows.T @ weights[:n])
-        names = [""] * block_weights.size
+        row_boxes = [""] * block_weights.size
         for block in self.blocks:
-            names[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
+            row_boxes[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
         if block_weights.size and block_weights.max() >= np.abs(weights[n:]).max(initial=0.0):
-            return names[int(block_weights.argmax())]
-        return self._fixed_names[int(np.argmax(np.abs(weights[n:])))]
+            return row_boxes[int(block_weights.argmax())]
+        return self._fixed_row_boxes[int(np.argmax(np.abs(weights[n:])))]
 
-    def _split_undetermined(self, z: Array, skew: Array, varying_free: Index) -> None:
+    def _split_undetermined(self, z: Array, skew: Array, varying_efforts: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
         n = self._stored
         self.undetermined_basis, self.multiplier_basis = z, z[:, :0]
         if not z.shape[1]:
             return
         balance = z.T @ skew[n:, n:] @ z
-        kernel = null_space(np.vstack([balance, z[varying_free - n]]))
+        kernel = null_space(np.vstack([balance, z[varying_efforts - n]]))
         self.undetermined_basis = z @ null_space(kernel.T)
         self.multiplier_basis = z @ kernel
         if np.abs(self.multiplier_basis.T @ skew[n:, n:] @ self.to_free).max(initial=0.0) > 1e-11:
@@ -234,19 +234,19 @@ class Constraints:
             )
         rows = self.multiplier_basis.T @ (skew[n:, :n] + skew[n:, n:] @ self.T)
         self._fixed_rows = np.vstack([self._fixed_rows, rows])
-        self._fixed_names += ["a junction without a storage"] * rows.shape[0]
+        self._fixed_row_boxes += ["a junction without a storage"] * rows.shape[0]
 
-    def _reduce_constant(self, constant: list[tuple[str, Reversible]]) -> None:
-        rows = sum(c.rows for _, c in constant)
-        matrix, names, first = np.zeros((rows, self._layout.total)), [""] * rows, 0
-        for box, c in constant:
+    def _reduce_constant(self, constant_components: list[tuple[str, Reversible]]) -> None:
+        rows = sum(c.rows for _, c in constant_components)
+        matrix, row_boxes, first_row = np.zeros((rows, self._layout.total_size)), [""] * rows, 0
+        for box, c in constant_components:
             for port, columns in c.slices.items():
                 indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
-                matrix[first : first + c.rows, indices] += c.constraint()[:, columns]
-            names[first : first + c.rows] = [box] * c.rows
-            first += c.rows
+                matrix[first_row : first_row + c.rows, indices] += c.constraint()[:, columns]
+            row_boxes[first_row : first_row + c.rows] = [box] * c.rows
+            first_row += c.rows
         reduction = reduce_rows(matrix[:, self._stored :])
-        self._y_reduction, self._constant = reduction, constant
+        self._y_reduction, self._constant_components = reduction, constant_components
         s = reduction.transform @ matrix[:, : self._stored]
         n = len(reduction.pivots)
         self.T = np.zeros((self._free, self._stored))
@@ -258,23 +258,23 @@ class Constraints:
         nonzero = np.abs(remaining).max(axis=1, initial=0.0) > 1e-11
         self._fixed_rows = remaining[nonzero]
         self._nonzero_rows = np.flatnonzero(nonzero)
-        self._fixed_names = [
-            names[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
+        self._fixed_row_boxes = [
+            row_boxes[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
         ]
 
     def _reduce_variable(self) -> None:
         layout = self._layout
-        variable = [
+        variable_components = [
             (box, c)
             for box, c in layout.components.items()
-            if isinstance(c, Reversible) and c.rows and not c.constant_constraint
+            if isinstance(c, Reversible) and c.rows and not c.has_constant_constraint
         ]
-        rows = sum(c.rows for _, c in variable)
+        rows = sum(c.rows for _, c in variable_components)
         self.A0, w = np.zeros((rows, self._stored)), np.zeros((rows, self._z.shape[1]))
         self.blocks: list[VariableBlock] = []
-        first = 0
-        for box, c in variable:
-            block_rows = slice(first, first + c.rows)
+        first_row = 0
+        for box, c in variable_components:
+            block_rows = slice(first_row, first_row + c.rows)
             sample = c.constraint(*c.random_states(np.random.default_rng(0)))
             terms = []
             for port, columns in c.slices.items():
@@ -294,14 +294,14 @@ class Constraints:
                 if nonzero.size:
                     terms.append((columns, to_stored[:, nonzero], nonzero))
             self.blocks.append(VariableBlock(box, c, block_rows, terms))
-            first += c.rows
+            first_row += c.rows
         self._w_reduction: Reduction = reduce_rows(w)
 
     def _effort_maps(self, indices: slice) -> tuple[Array, Array]:
         """Return how the effort of a junction depends on stored efforts, and on unknown ones."""
         if indices.start < self._stored:
-            unit = np.zeros((indices.stop - indices.start, self._stored))
-            unit[:, indices] = np.eye(indices.stop - indices.start)
-            return unit, np.zeros((indices.stop - indices.start, self._z.shape[1]))
+            selection = np.zeros((indices.stop - indices.start, self._stored))
+            selection[:, indices] = np.eye(indices.stop - indices.start)
+            return selection, np.zeros((indices.stop - indices.start, self._z.shape[1]))
         free = slice(indices.start - self._stored, indices.stop - self._stored)
         return self.T[free], self._z[free]

@@ -50,7 +50,7 @@ class Rates:
 
 
 _MAX_ITERATIONS = 30
-_STEP = 1e-6
+_DIFFERENCE_STEP = 1e-6
 _CONTRACTION = 0.1
 _TOLERANCE = 1e-12
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
@@ -110,7 +110,7 @@ class EffortSolver:
         jacobian = np.empty((self.count, self.count))
         for i in range(self.count):
             step = np.zeros(self.count)
-            step[i] = _STEP * (1.0 + abs(w[i]))
+            step[i] = _DIFFERENCE_STEP * (1.0 + abs(w[i]))
             forward = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
             backward = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
             jacobian[:, i] = (forward - backward) / (2.0 * step[i])
@@ -144,16 +144,16 @@ class Equations:
         self.system, self.layout, self.theta_0 = system, layout, theta_0
         self.states = States(layout)
         self.processes = Processes(self.states, theta_0)
-        self.constraints = Constraints(layout, self.processes.skew, self.processes.varying_free)
+        self.constraints = Constraints(layout, self.processes.skew, self.processes.varying_efforts)
         self.storages = Storages(self.states, theta_0, self.constraints.columns)
         self.joint_closures: dict[str, Closure] = joint_closures(system, layout)
         self.couplings = couplings(layout)
         self._rank: int | None = None
-        self.is_entropy = np.zeros(layout.total)
+        self.is_entropy = np.zeros(layout.total_size)
         for junction, indices in layout.efforts.items():
             if system.pattern.quantity(junction).name == "entropy":
                 self.is_entropy[indices] = 1.0
-        self._undetermined = EffortSolver(self.constraints.undetermined_basis, self._free_balance)
+        self._effort_solver = EffortSolver(self.constraints.undetermined_basis, self._free_balance)
         self._varying_constraints = [
             (b, layout.rate_indices(b.box), self.processes.indices[b.box])
             for b in self.constraints.blocks
@@ -174,7 +174,7 @@ class Equations:
         flows into components are held.
         """
         core = self._core
-        if core is None or self.processes.imposed or (core.loop_rows and self._rank is None):
+        if core is None or self.processes.imposed_flows or (core.loop_rows and self._rank is None):
             return None
         return core
 
@@ -213,7 +213,7 @@ class Equations:
         if self.constraints.count:
             rate, kappa = self._constrained_rates(a, rate, efforts)
             basis = self.constraints.multiplier_basis
-            efforts[self.layout.stored :] -= basis @ kappa[kappa.size - basis.shape[1] :]
+            efforts[self.layout.stored_size :] -= basis @ kappa[kappa.size - basis.shape[1] :]
         forces = self.constraints.multipliers(self.states.views, phi, kappa)
         return Rates(rate, efforts, kappa, forces)
 
@@ -267,7 +267,7 @@ class Equations:
         """
         if not inputs:
             return None
-        flow = np.zeros(self.layout.total)
+        flow = np.zeros(self.layout.total_size)
         for name, value in inputs.items():
             port = self.system.pattern.outer.get(name)
             if port is None or port.kind != "power":
@@ -331,9 +331,9 @@ class Equations:
         if not self.constraints.count:
             return impulses, np.zeros((0, impulses.shape[1]))
         g = self.constraints.matrix(a)[:, :n]
-        s, acceleration = g @ q @ g.T, g @ q @ impulses
-        kappa = np.zeros(acceleration.shape)
-        for k, column in enumerate(acceleration.T):
+        s, velocity_change = g @ q @ g.T, g @ q @ impulses
+        kappa = np.zeros(velocity_change.shape)
+        for k, column in enumerate(velocity_change.T):
             kappa[:, k] = self.solve(s, column)
         return impulses - g.T @ kappa, kappa
 
@@ -350,11 +350,11 @@ class Equations:
 
     def _free_motion(self, e: Array, a: Array, flow: Array | None) -> tuple[Array, Array, Array]:
         """Return all efforts, all flows, and the rates without constraint forces."""
-        c, n = self.constraints, self.layout.stored
+        c, n = self.constraints, self.layout.stored_size
         w = -(c.solving_rows @ (a @ e))
         free: Array = c.T @ e + c.to_free @ w
-        if self._undetermined.count:
-            free = self._undetermined.solve(e, free, flow)
+        if self._effort_solver.count:
+            free = self._effort_solver.solve(e, free, flow)
         efforts = np.concatenate([e, free])
         phi = self.processes.flows(efforts)
         if flow is not None:
@@ -364,16 +364,16 @@ class Equations:
 
     def _free_balance(self, e: Array, free: Array, flow: Array | None) -> Array:
         phi = self.processes.flows(np.concatenate([e, free]))
-        return phi[self.layout.stored :] if flow is None else (phi - flow)[self.layout.stored :]
+        return (phi if flow is None else phi - flow)[self.layout.stored_size :]
 
     def _constrained_rates(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:
         """Return the rates with constraint forces, which preserve ``G e = 0``, and these forces."""
         g = self.constraints.matrix(a)
         gd = g @ self.storages.hessian()
         cdot_e = np.zeros(a.shape[0])
-        for block, states, index in self._varying_constraints:
+        for block, rate_indices, effort_indices in self._varying_constraints:
             cdot_e[block.rows] = block.component.constraint_rate(
-                self.states.views[block.box], rate[states], efforts[index]
+                self.states.views[block.box], rate[rate_indices], efforts[effort_indices]
             )
         b: Array = gd @ rate
         m = self.constraints.remaining_rows.shape[0]
@@ -383,8 +383,8 @@ class Equations:
 
     def _check_varying_constraints(self) -> None:
         constrained = set(self.constraints.columns.tolist())
-        for block, states, _ in self._varying_constraints:
-            if constrained & set(states.tolist()):
+        for block, rate_indices, _ in self._varying_constraints:
+            if constrained & set(rate_indices.tolist()):
                 raise PatternError(
                     f"the constraint of '{block.box}' depends on a state whose effort is itself "
                     "constrained; only states that no constraint acts on may change a constraint"

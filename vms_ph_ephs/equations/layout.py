@@ -58,8 +58,8 @@ class Layout:
         states: every state by its junction, in the order of the state vector.
         efforts: the entries of every junction's effort, stored and free.
         size: of the state vector.
-        stored: number of stored efforts, the size of tangent vectors.
-        total: number of all efforts.
+        stored_size: number of stored efforts, the size of tangent vectors.
+        total_size: number of all efforts.
         quadratic_size: number of leading entries that belong to quadratic storages.
         vector_size: number of leading entries that belong to storages of vectors.
         outer: the junction of every outer port, by name.
@@ -70,8 +70,8 @@ class Layout:
     states: dict[str, StateEntry]
     efforts: dict[str, slice]
     size: int
-    stored: int
-    total: int
+    stored_size: int
+    total_size: int
     quadratic_size: int
     vector_size: int
     outer: dict[str, str]
@@ -110,8 +110,8 @@ def lay_out(flat: System) -> Layout:
     storage_of: dict[str, str] = {}
     free_junctions: list[str] = []
     for junction, paths in pattern.junctions.items():
-        inner = [path for path in paths if split(path)[0]]
-        storages = [path for path in inner if isinstance(components[split(path)[0]], Storage)]
+        inner_paths = [path for path in paths if split(path)[0]]
+        storages = [path for path in inner_paths if isinstance(components[split(path)[0]], Storage)]
         if len(storages) > 1:
             raise PatternError(
                 f"junction '{junction}' joins the storages '{storages[0]}' and '{storages[1]}', "
@@ -120,7 +120,7 @@ def lay_out(flat: System) -> Layout:
             )
         if storages:
             storage_of[junction] = storages[0]
-        elif any(pattern.port(path).kind == "power" for path in inner):
+        elif any(pattern.port(path).kind == "power" for path in inner_paths):
             free_junctions.append(junction)
     junctions = {path: name for name, paths in pattern.junctions.items() for path in paths}
     _check_reads(components, junctions, storage_of)
@@ -164,18 +164,18 @@ def _storage_order(component: Component) -> int:
 
 
 def _group_by_storage(
-    order: list[str], storage_of: dict[str, str], components: dict[str, Component]
+    sorted_junctions: list[str], storage_of: dict[str, str], components: dict[str, Component]
 ) -> list[str]:
     """Order the ports of one storage contiguously, as in its interface."""
     junction_of = {path: junction for junction, path in storage_of.items()}
-    ordered: list[str] = []
-    for junction in order:
+    grouped_junctions: list[str] = []
+    for junction in sorted_junctions:
         box = split(storage_of[junction])[0]
         for port in components[box].interface:
             port_junction = junction_of[f"{box}.{port}"]
-            if port_junction not in ordered:
-                ordered.append(port_junction)
-    return ordered
+            if port_junction not in grouped_junctions:
+                grouped_junctions.append(port_junction)
+    return grouped_junctions
 
 
 def _check_reads(
@@ -198,7 +198,7 @@ class HasIntegral(Protocol):
     """A coupling: the state of one port is the integral of the effort of another."""
 
     @property
-    def integrates(self) -> tuple[str, str]:
+    def integral_ports(self) -> tuple[str, str]:
         """Name of the port with the state, and of that with its velocity."""
 
 
@@ -267,7 +267,7 @@ def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
     pairs = []
     for box, component in layout.components.items():
         if isinstance(component, HasIntegral):
-            state, velocity = component.integrates
+            state, velocity = component.integral_ports
             entry = layout.states.get(layout.junctions[f"{box}.{state}"])
             if entry is not None:
                 pairs.append((entry, layout.efforts[layout.junctions[f"{box}.{velocity}"]]))
@@ -279,7 +279,7 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
     frames: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():
         if isinstance(component, HasIntegral):
-            state, velocity = component.integrates
+            state, velocity = component.integral_ports
             entry = layout.states.get(layout.junctions[f"{box}.{state}"])
             if entry is not None and entry.space.shape == (4, 4):
                 frames[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))

@@ -17,7 +17,7 @@ from ..systems import System
 from .constraints import reduce_rows
 from .layout import Layout
 
-_PAIRS = ("about_z", "cylindrical", "planar", "spherical")
+_NATIVE_PAIRS = ("about_z", "cylindrical", "planar", "spherical")
 _NO_FRICTION, _CONSTANT, _COULOMB = range(3)
 _COEFFICIENTS = ("viscous", "dry", "slip", "softening", "reference")
 _GROUND = -1
@@ -81,8 +81,8 @@ class _MechanismReader:
         joints = [self._joint(box, body_at, heat_at) for box in self._boxes("joint_constraint")]
         conductions = []
         for box in self._boxes("conduction"):
-            ends = (heat_at.get(self._junction(box, port)) for port in ("a", "b"))
-            conductions.append((*ends, self._descriptions[box]["conductance"]))
+            storage_indices = (heat_at.get(self._junction(box, port)) for port in ("a", "b"))
+            conductions.append((*storage_indices, self._descriptions[box]["conductance"]))
             self._remaining.discard(box)
         if self._remaining or any(end is None for row in conductions for end in row):
             raise NotCovered(
@@ -91,8 +91,8 @@ class _MechanismReader:
             )
         return {
             "size": layout.size,
-            "stored": layout.stored,
-            "total": layout.total,
+            "stored": layout.stored_size,
+            "total": layout.total_size,
             "theta_0": self._theta_0,
             "bodies": bodies,
             "joints": joints,
@@ -128,16 +128,16 @@ class _MechanismReader:
     def _body(self, box: str, index: int, body_at: dict[str, tuple[int, Any]]) -> dict[str, Any]:
         momentum = self._junction(box, "p")
         self._remaining.discard(box)
-        kinetic = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
+        inverse = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
         coupling = self._unique_box(momentum, "coupling", box)
         pose = self._junction(coupling, self._descriptions[coupling]["pose"])
         gravity = self._descriptions[self._unique_box(pose, "gravity", box)]
-        if kinetic.shape != (6, 6) or len(self._boxes_at[pose]) != 2:
+        if inverse.shape != (6, 6) or len(self._boxes_at[pose]) != 2:
             raise NotCovered(f"box '{box}' is not part of a plain rigid body")
-        mass = 1.0 / kinetic[0, 0]
-        diagonal = np.zeros((6, 6))
-        diagonal[:3, :3], diagonal[3:, 3:] = np.eye(3) / mass, kinetic[3:, 3:]
-        if not np.allclose(kinetic, diagonal, rtol=0.0, atol=1e-15 * np.abs(kinetic).max()):
+        mass = 1.0 / inverse[0, 0]
+        block_diagonal = np.zeros((6, 6))
+        block_diagonal[:3, :3], block_diagonal[3:, 3:] = np.eye(3) / mass, inverse[3:, 3:]
+        if not np.allclose(inverse, block_diagonal, rtol=0.0, atol=1e-15 * np.abs(inverse).max()):
             raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
         states = self._layout.states
         body_at[momentum] = (index, None)
@@ -146,8 +146,8 @@ class _MechanismReader:
             "pose": states[pose].indices.start,
             "pose_rate": states[pose].tangent.start,
             "mass": mass,
-            "inertia": np.linalg.inv(kinetic[3:, 3:]),
-            "inverse": kinetic[3:, 3:],
+            "inertia": np.linalg.inv(inverse[3:, 3:]),
+            "inverse": inverse[3:, 3:],
             "weight": gravity["weight"],
         }
 
@@ -160,17 +160,17 @@ class _MechanismReader:
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
             offset = self._unique_box(junction, "offset", box)
-            body = self._junction(offset, self._descriptions[offset]["body_port"])
-            if body not in body_at or len(self._boxes_at[junction]) != 2:
+            body_junction = self._junction(offset, self._descriptions[offset]["body_port"])
+            if body_junction not in body_at or len(self._boxes_at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
-            index, pose = body_at[body]
+            index, pose = body_at[body_junction]
             frame = self._descriptions[offset]["pose"]
             joint_frames.append((index, frame if pose is None else pose @ frame, junction))
-        position, rates = self._junction(box, "q_r"), self._junction(box, "p_r")
-        coupling = self._unique_box(rates, "coupling", box)
-        if self._junction(coupling, self._descriptions[coupling]["pose"]) != position:
+        position_junction, rate_junction = self._junction(box, "q_r"), self._junction(box, "p_r")
+        coupling = self._unique_box(rate_junction, "coupling", box)
+        if self._junction(coupling, self._descriptions[coupling]["pose"]) != position_junction:
             raise NotCovered(f"box '{box}' does not hold the position of its joint")
-        entry, effort = layout.states[position], layout.efforts[rates]
+        position_entry, effort = layout.states[position_junction], layout.efforts[rate_junction]
         pair = description["pair"]
         subspace, d = np.asarray(pair.subspace), pair.dimension
         reduction = reduce_rows(subspace)
@@ -179,40 +179,40 @@ class _MechanismReader:
             "second": joint_frames[1][0],
             "offset_1": joint_frames[0][1],
             "offset_2": joint_frames[1][1],
-            "kind": _PAIRS.index(pair.native_name),
+            "kind": _NATIVE_PAIRS.index(pair.native_name),
             "turn": float(pair.turn[0]),
             "advance": float(pair.advance[0]),
             "subspace": subspace,
             "rates": reduction.transform[:d],
             "closed": reduction.transform[d:],
-            "position": entry.indices.start,
-            "position_rate": entry.tangent.start,
+            "position": position_entry.indices.start,
+            "position_rate": position_entry.tangent.start,
             "effort": effort.start,
             "effort_1": layout.efforts[joint_frames[0][2]].start,
             "effort_2": layout.efforts[joint_frames[1][2]].start,
             "rotor": -1,
             "armature": 0.0,
         }
-        joint |= self._potential(entry.port.rpartition(".")[0], box)
-        joint |= self._friction(box, rates, heat_at, d)
-        if rates in layout.states:
-            rotor = self._unique_box(rates, "quadratic", box)
+        joint |= self._potential(position_entry.port.rpartition(".")[0], box)
+        joint |= self._friction(box, rate_junction, heat_at, d)
+        if rate_junction in layout.states:
+            rotor_box = self._unique_box(rate_junction, "quadratic", box)
             joint |= {
-                "rotor": layout.states[rates].tangent.start,
-                "armature": 1.0 / float(self._descriptions[rotor]["matrix"][0, 0]),
+                "rotor": layout.states[rate_junction].tangent.start,
+                "armature": 1.0 / float(self._descriptions[rotor_box]["matrix"][0, 0]),
             }
         return joint
 
     def _potential(self, box: str, joint: str) -> dict[str, Any]:
         description = self._descriptions[box]
         self._remaining.discard(box)
-        stiffness, rest = np.zeros(3), np.zeros(3)
+        stiffness, rest_position = np.zeros(3), np.zeros(3)
         if description["kind"] == "joint_spring":
             d = description["stiffness"].size
-            stiffness[:d], rest[:d] = description["stiffness"], description["rest"]
+            stiffness[:d], rest_position[:d] = description["stiffness"], description["rest"]
         elif description["kind"] != "no_potential":
             raise NotCovered(f"the potential of box '{joint}' is one of kind {description['kind']}")
-        return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest}
+        return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest_position}
 
     def _friction(self, box: str, p_r: str, heat_at: Mapping[str, int], d: int) -> dict[str, Any]:
         tensor = np.zeros((3, 3))
@@ -226,14 +226,14 @@ class _MechanismReader:
             "reference": self._theta_0,
             "heat": -1,
         }
-        boxes = [
+        friction_boxes = [
             other
             for other in self._boxes_at[p_r]
             if self._descriptions[other]["kind"] == "joint_friction"
         ]
-        if len(boxes) > 1:
+        if len(friction_boxes) > 1:
             raise NotCovered(f"box '{box}' has several frictions")
-        for friction in boxes:
+        for friction in friction_boxes:
             description = self._descriptions[friction]
             self._remaining.discard(friction)
             if "tensor" in description:

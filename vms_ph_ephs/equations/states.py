@@ -87,7 +87,7 @@ class States:
     def difference(self, x: Array, y: Array) -> Array:
         """Return the step that leads from x to y, (stored,); the inverse of :meth:`step`."""
         n = self.layout.vector_size
-        u = np.empty(self.layout.stored)
+        u = np.empty(self.layout.stored_size)
         u[:n] = y[:n] - x[:n]
         for entry in self.groups:
             first, second = (z[entry.indices].reshape(entry.space.shape) for z in (x, y))
@@ -137,12 +137,12 @@ class Storages:
             derivative of their efforts.
     """
 
-    def __init__(self, states: States, theta_0: float, constrained: Index) -> None:
+    def __init__(self, states: States, theta_0: float, constrained_efforts: Index) -> None:
         layout = states.layout
         self.states, self.layout, self.theta_0 = states, layout, theta_0
         n = layout.quadratic_size
         self.Q = np.zeros((n, n))
-        self.constant_hessian = np.zeros((layout.stored, layout.stored))
+        self.constant_hessian = np.zeros((layout.stored_size, layout.stored_size))
         self.quadratic: list[tuple[str, Storage, slice]] = []
         self.nonlinear: list[tuple[str, Storage, slice]] = []
         for box, component in layout.components.items():
@@ -159,7 +159,7 @@ class Storages:
             else:
                 self.nonlinear.append((box, component, indices))
         self.constant_hessian[:n, :n] = self.Q
-        constrained_set = set(constrained.tolist())
+        constrained_set = set(constrained_efforts.tolist())
         self._constrained_nonlinear = [
             (box, s, indices)
             for box, s, indices in self.nonlinear
@@ -171,13 +171,13 @@ class Storages:
                     f"a constraint acts on the storage '{box}', whose energy is not quadratic; "
                     "give the storage its hessian"
                 )
-        self._thermal = [
+        self._thermal_storages = [
             (box, s)
             for box, s, _ in self.nonlinear
             if s.is_entropy.any() and not isinstance(s, Environment)
         ]
         # Quadratic energies are never negative; those that functions of users give may be.
-        self._bounded = [
+        self._bounded_storages = [
             (box, s) for box, s, _ in self.nonlinear if s.lower_bound is not None and _is_custom(s)
         ]
         self.entropy_entries = [
@@ -197,7 +197,7 @@ class Storages:
             SimulationError: an effort that is not finite.
         """
         self.states.set_state(x)
-        e = np.empty(self.layout.stored)
+        e = np.empty(self.layout.stored_size)
         n = self.layout.quadratic_size
         e[:n] = self.Q @ x[:n]
         for box, storage, indices in self.nonlinear:
@@ -243,13 +243,13 @@ class Storages:
             TemperatureError: an absolute temperature at or below zero, naming the port.
             LawError: an energy below the lower bound that its storage declares, naming the box.
         """
-        if self._bounded:
+        if self._bounded_storages:
             self.states.set_state(x)
-            for box, storage in self._bounded:
+            for box, storage in self._bounded_storages:
                 storage.check_bound(box, *self.states.views[box])
-        if self._thermal:
+        if self._thermal_storages:
             self.states.set_state(x)
-            for box, storage in self._thermal:
+            for box, storage in self._thermal_storages:
                 self.exergy_gradient(box, storage, storage.differential(*self.states.views[box]))
 
     @property
@@ -308,34 +308,34 @@ class Processes:
         theta_0: temperature of the environment, K.
 
     Attributes:
-        imposed: flows into irreversible components that are given during a step, by box; those of
-            the others follow from their efforts.
+        imposed_flows: flows into irreversible components that are given during a step, by box;
+            those of the others follow from their efforts.
         skew: (total,total) of all constant brackets together.
-        varying_free: free efforts on which other flows depend.
+        varying_efforts: free efforts on which other flows depend.
         indices: of the ports of every component among all efforts.
     """
 
     def __init__(self, states: States, theta_0: float) -> None:
         layout = states.layout
-        self._states, self._theta_0, self._total = states, theta_0, layout.total
-        self.imposed: Mapping[str, Array | ConstantForce] = {}
-        skew = np.zeros((layout.total, layout.total))
+        self._states, self._theta_0, self._total = states, theta_0, layout.total_size
+        self.imposed_flows: Mapping[str, Array | ConstantForce] = {}
+        skew = np.zeros((layout.total_size, layout.total_size))
         self._brackets: list[tuple[str, Reversible, Index, bool]] = []
-        self._dissipating: list[tuple[str, Irreversible, Index, bool]] = []
+        self._irreversible_processes: list[tuple[str, Irreversible, Index, bool]] = []
         self.indices = {box: self._port_indices(box, c) for box, c in layout.components.items()}
         for box, component in layout.components.items():
             index = self.indices[box]
             has_repeats = len(set(index.tolist())) < index.size
             if isinstance(component, Irreversible):
-                self._dissipating.append((box, component, index, has_repeats))
-            elif isinstance(component, Reversible) and not component.constant_skew:
+                self._irreversible_processes.append((box, component, index, has_repeats))
+            elif isinstance(component, Reversible) and not component.has_constant_skew:
                 self._brackets.append((box, component, index, has_repeats))
             elif isinstance(component, Reversible):
                 np.add.at(skew, (index[:, None], index[None, :]), component.skew())
         self.skew = skew
-        indices = [index for *_, index, _ in (*self._brackets, *self._dissipating)]
+        indices = [index for *_, index, _ in (*self._brackets, *self._irreversible_processes)]
         varying = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
-        self.varying_free = varying[varying >= layout.stored]
+        self.varying_efforts = varying[varying >= layout.stored_size]
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
         self._skew_rows, self._skew_columns = np.nonzero(skew)
         self._skew_values = skew[self._skew_rows, self._skew_columns]
@@ -343,11 +343,11 @@ class Processes:
     @contextmanager
     def imposing(self, flows: Mapping[str, Array | ConstantForce]) -> Iterator[None]:
         """Impose flows into components, by box, in place of their laws."""
-        previous, self.imposed = self.imposed, {**self.imposed, **flows}
+        previous, self.imposed_flows = self.imposed_flows, {**self.imposed_flows, **flows}
         try:
             yield
         finally:
-            self.imposed = previous
+            self.imposed_flows = previous
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,).
@@ -367,9 +367,9 @@ class Processes:
             if not reversible.is_lawful:
                 reversible.check_bracket(box, e[index], flow)
             _add_flow(phi, index, flow, has_repeats)
-        for box, process, index, has_repeats in self._dissipating:
-            if box in self.imposed:
-                imposed = self.imposed[box]
+        for box, process, index, has_repeats in self._irreversible_processes:
+            if box in self.imposed_flows:
+                imposed = self.imposed_flows[box]
                 flow_of_box = (
                     imposed.flows(views[box]) if isinstance(imposed, ConstantForce) else imposed
                 )
@@ -386,7 +386,7 @@ class Processes:
         """Return the velocities along the rows of the forces that are held, by box."""
         return {
             box: imposed.velocities(self._states.views[box], efforts[self.indices[box][:-1]])
-            for box, imposed in self.imposed.items()
+            for box, imposed in self.imposed_flows.items()
             if isinstance(imposed, ConstantForce)
         }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
 
 _ZERO_CELSIUS, _HOUR = 273.15, 3600.0
-_SCALARS = ("ambient_temperature", "softening", "idle")
+_SCALAR_KEYS = ("ambient_temperature", "softening", "idle")
 _SIZING_KEYS = (
     "largest_rate",
     "speed_margin",
@@ -39,7 +39,7 @@ _SECTIONS = ("battery", "motors", "rotors", "joints")
 
 def _keys_of(section_class: type, excluded: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the entries of a section from the fields of what it describes."""
-    names = (item.name for item in fields(section_class) if item.name not in excluded)
+    names = (field.name for field in fields(section_class) if field.name not in excluded)
     return tuple(
         re.sub("^(winding|housing)_capacity$", r"\1_heat_capacity", name) for name in names
     )
@@ -87,32 +87,32 @@ def load(
 
 
 def _merged(defaults: Any, specific: Any, label: str) -> dict[str, Any]:
-    for options, owner in ((defaults, "defaults"), (specific, label)):
-        _check_keys(options, owner, (*_SCALARS, *_SECTIONS))
-    merged = {**defaults, **{name: specific[name] for name in _SCALARS if name in specific}}
+    for settings, owner in ((defaults, "defaults"), (specific, label)):
+        _check_keys(settings, owner, (*_SCALAR_KEYS, *_SECTIONS))
+    merged = {**defaults, **{name: specific[name] for name in _SCALAR_KEYS if name in specific}}
     for section in _SECTIONS:
-        sections = [options.get(section) or {} for options in (defaults, specific)]
+        sections = [settings.get(section) or {} for settings in (defaults, specific)]
         for entries in sections:
             _check_keys(entries, section, _accepted_keys(section, entries))
         merged[section] = {**sections[0], **sections[1]}
     return merged
 
 
-def _accepted_keys(section: str, part: Any) -> tuple[str, ...]:
+def _accepted_keys(section: str, section_settings: Any) -> tuple[str, ...]:
     if section == "joints":
-        return tuple(part) if isinstance(part, Mapping) else ()
+        return tuple(section_settings) if isinstance(section_settings, Mapping) else ()
     return {"battery": _BATTERY_KEYS, "motors": _SIZING_KEYS, "rotors": _ROTOR_KEYS}[section]
 
 
 def _drives(
     model: "VMSModel", settings: Mapping[str, Any], allocation: "Allocation | None"
 ) -> Drives:
-    scalars = {name: _number(settings[name], name) for name in _SCALARS if name in settings}
+    scalars = {name: _number(settings[name], name) for name in _SCALAR_KEYS if name in settings}
     theta_0 = _ZERO_CELSIUS + scalars.pop("ambient_temperature", 25.0)
-    numbers = _numbers(settings["battery"], "battery")
-    if "capacity" in numbers:
-        numbers["charge"] = _HOUR * numbers.pop("capacity")
-    battery = Battery(**numbers)
+    battery_parameters = _numbers(settings["battery"], "battery")
+    if "capacity" in battery_parameters:
+        battery_parameters["charge"] = _HOUR * battery_parameters.pop("capacity")
+    battery = Battery(**battery_parameters)
     rotors = _rotors(settings["rotors"], allocation)
     motors = _motors(model, settings, battery.empty)
     return Drives(motors, battery, rotors, theta_0=theta_0, **scalars)
@@ -141,49 +141,49 @@ def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> A
 
 
 def _sized_motor(
-    rule: Mapping[str, float], effort: float, rate: float, joint: str, voltage: float
+    sizing: Mapping[str, float], max_effort: float, max_rate: float, joint: str, voltage: float
 ) -> dict[str, float]:
-    missing = [name for name in _SIZING_KEYS if name not in rule]
+    missing = [name for name in _SIZING_KEYS if name not in sizing]
     if missing:
         raise ModelError(f"motors lacks {', '.join(missing)}, which the joint '{joint}' needs")
-    if not (0.0 < effort < np.inf and rate > 0.0):
+    if not (0.0 < max_effort < np.inf and max_rate > 0.0):
         raise ModelError(
             f"the joint '{joint}' has no largest effort and rate in its description (given: "
-            f"{effort:g} and {rate:g}), from which its motor would follow; add <limit effort=... "
-            f"velocity=.../>, or give {', '.join(_JOINT_KEYS)} under joints: {joint}"
+            f"{max_effort:g} and {max_rate:g}), from which its motor would follow; add <limit "
+            f"effort=... velocity=.../>, or give {', '.join(_JOINT_KEYS)} under joints: {joint}"
         )
-    rate = min(rate, rule["largest_rate"])
-    torque_constant = voltage / (rule["speed_margin"] * rate)
-    loss = rule["loss_share"] * effort * rate
-    to_housing, to_air = loss / rule["winding_rise"], loss / rule["housing_rise"]
+    max_rate = min(max_rate, sizing["largest_rate"])
+    torque_constant = voltage / (sizing["speed_margin"] * max_rate)
+    loss_power = sizing["loss_share"] * max_effort * max_rate
+    h_winding, h_housing = loss_power / sizing["winding_rise"], loss_power / sizing["housing_rise"]
     return {
         "torque_constant": torque_constant,
-        "resistance": loss * (torque_constant / effort) ** 2,
-        "temperature_coefficient": rule["temperature_coefficient"],
-        "largest_current": rule["current_margin"] * effort / torque_constant,
-        "winding_heat_capacity": rule["winding_time"] * to_housing,
-        "winding_conductance": to_housing,
-        "housing_heat_capacity": rule["housing_time"] * to_air,
-        "housing_conductance": to_air,
+        "resistance": loss_power * (torque_constant / max_effort) ** 2,
+        "temperature_coefficient": sizing["temperature_coefficient"],
+        "largest_current": sizing["current_margin"] * max_effort / torque_constant,
+        "winding_heat_capacity": sizing["winding_time"] * h_winding,
+        "winding_conductance": h_winding,
+        "housing_heat_capacity": sizing["housing_time"] * h_housing,
+        "housing_conductance": h_housing,
     }
 
 
 def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
     if allocation is None or not section:
         return None
-    numbers = _numbers(section, "rotors")
-    missing = [name for name in _ROTOR_KEYS if name not in numbers]
+    parameters = _numbers(section, "rotors")
+    missing = [name for name in _ROTOR_KEYS if name not in parameters]
     if missing:
         raise ModelError(f"rotors lacks {', '.join(missing)}")
     matrix = allocation.matrix
-    axes, count = matrix[:3], matrix.shape[1]
+    axes, rotor_count = matrix[:3], matrix.shape[1]
     if len(matrix) != 6:
         raise ModelError("rotors are those of a floating base; this base is planar")
     # The reaction torque about the axis: the rest of the moment is perpendicular to it.
-    ratio = np.abs(np.einsum("ij,ij->j", axes, matrix[3:]))
-    numbers["temperature_coefficient"] = 0.0039
-    columns = {_field(name): np.full(count, value) for name, value in numbers.items()}
-    return Rotors(matrix=matrix, drag_ratio=ratio, **columns)
+    drag_ratio = np.abs(np.einsum("ij,ij->j", axes, matrix[3:]))
+    parameters["temperature_coefficient"] = 0.0039
+    columns = {_field(name): np.full(rotor_count, value) for name, value in parameters.items()}
+    return Rotors(matrix=matrix, drag_ratio=drag_ratio, **columns)
 
 
 def _field(name: str) -> str:

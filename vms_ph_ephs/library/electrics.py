@@ -201,10 +201,10 @@ class Battery(StorageLaw):
         self.full, self.voltage = float(full), frozen(v)
         self._step = self.full / (v.size - 1)
         self._slopes = np.diff(v) / self._step
-        areas = 0.5 * (v[:-1] + v[1:]) * self._step
-        self._energies = np.concatenate([[0.0], np.cumsum(areas)])
-        bound = -0.5 * v[0] ** 2 / self._slopes[0]
-        super().__init__({"q": power(charge)}, lower_bound=bound)
+        step_energies = 0.5 * (v[:-1] + v[1:]) * self._step
+        self._energies = np.concatenate([[0.0], np.cumsum(step_energies)])
+        lower_bound = -0.5 * v[0] ** 2 / self._slopes[0]
+        super().__init__({"q": power(charge)}, lower_bound=lower_bound)
 
     def _interval(self, q: Array) -> tuple[int, float]:
         k = int(np.clip(np.floor(q[0] / self._step), 0, self._slopes.size - 1))
@@ -216,10 +216,10 @@ class Battery(StorageLaw):
 
     def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the open-circuit voltage."""
-        q, v, count = states[0][0], self.voltage, self.voltage.shape[0] - 1
-        step = self.full / count
-        segments = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(count)]
-        conditions = [(k + 1) * step - q for k in range(count - 1)]
+        q, v, step_count = states[0][0], self.voltage, self.voltage.shape[0] - 1
+        step = self.full / step_count
+        segments = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(step_count)]
+        conditions = [(k + 1) * step - q for k in range(step_count - 1)]
         return [ops.choose(list(zip(conditions, segments, strict=False)), segments[-1])]
 
     def hessian(self, *states: Array) -> Array:

@@ -174,10 +174,10 @@ class Strut(Reversible):
         return np.array([float(velocity @ (e[d : 2 * d] - e[:d])) / length])
 
 
-def _direction(line: Array) -> tuple[Array, float]:
+def _direction(separation: Array) -> tuple[Array, float]:
     """Return the unit vector of a line and its length, which is kept from zero."""
-    length = max(float(np.sqrt(line @ line)), 1e-12)
-    return line / length, length
+    length = max(float(np.sqrt(separation @ separation)), 1e-12)
+    return separation / length, length
 
 
 @kind("point_weight", "weight of a point mass")

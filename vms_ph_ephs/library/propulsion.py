@@ -95,19 +95,19 @@ def gear(
             f"know; give a stiffness beside the efficiency {efficiency:g}, or viscous and dry "
             "friction instead"
         )
-    ends = {"p_in": power(shaft_in), "p_out": power(shaft_out)}
+    end_ports = {"p_in": power(shaft_in), "p_out": power(shaft_out)}
     boxes: dict[str, System | Component] = {}
     junctions: dict[str, tuple[str, ...]] = {
         "p_in": ("mesh.p_in", "p_in"),
         "p_out": ("mesh.p_out", "p_out"),
     }
-    heat: tuple[str, ...] = ()
+    heat_ports: tuple[str, ...] = ()
     if stiffness is None:
-        boxes["mesh"] = Reversible(ends, constraint=[[1.0, -ratio]])
+        boxes["mesh"] = Reversible(end_ports, constraint=[[1.0, -ratio]])
     else:
         # The twist of the shaft grows at u_in / ratio - u_out.
         boxes["mesh"] = Reversible(
-            {**ends, "p": power(momentum)}, constraint=[[1.0 / ratio, -1.0, -1.0]]
+            {**end_ports, "p": power(momentum)}, constraint=[[1.0 / ratio, -1.0, -1.0]]
         )
         boxes["shaft"] = Quadratic({"q": power(displacement)}, stiffness)
         boxes["pkc"] = Reversible(
@@ -118,14 +118,14 @@ def gear(
             boxes["teeth"] = MeshFriction(1.0 - efficiency, stiffness, slip, shaft_out)
             junctions["q"] += ("teeth.q",)
             junctions["p_out"] += ("teeth.p",)
-            heat += ("teeth.s",)
+            heat_ports += ("teeth.s",)
     if viscous or dry:
         boxes["bearing"] = Damper(viscous, dry, slip, shaft_out)
         junctions["p_out"] += ("bearing.p",)
-        heat += ("bearing.s",)
-    if heat:
-        junctions["s"] = (*heat, "s")
-    return compose(boxes, junctions, ["p_in", "p_out"] + ["s"] * bool(heat))
+        heat_ports += ("bearing.s",)
+    if heat_ports:
+        junctions["s"] = (*heat_ports, "s")
+    return compose(boxes, junctions, ["p_in", "p_out"] + ["s"] * bool(heat_ports))
 
 
 ThrustFactor = Annotated[float, NumberSpec("N s^2/rad^2", "k of the thrust k w |w|", least=0.0)]

@@ -52,12 +52,12 @@ class Gravity(StorageLaw):
         self, weight: Annotated[Any, NumberSpec("N")], space: LieGroup = SE3_SPACE
     ) -> None:
         self.weight = frozen(np.array(weight, dtype=np.float64))
-        self.space, self._body_fixed = space, space.name == "SE(3)"
+        self.space, self._is_body_fixed = space, space.name == "SE(3)"
         super().__init__({"q": power(pose_of(space))})
 
     def to_parameters(self) -> Mapping[str, Any] | None:
         """Return the weight, for a pose in SE(3)."""
-        return super().to_parameters() if self._body_fixed else None
+        return super().to_parameters() if self._is_body_fixed else None
 
     def _energy_at(self, q: Array) -> float:
         return float(self.weight @ q[:3, 3])
@@ -65,14 +65,14 @@ class Gravity(StorageLaw):
     def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return the weight in the frame of the pose, without a moment."""
         w, q = [self.weight[i] for i in range(3)], states[0]
-        if self._body_fixed:
+        if self._is_body_fixed:
             w = [q[0, i] * w[0] + q[1, i] * w[1] + q[2, i] * w[2] for i in range(3)]
         return [*w, 0.0, 0.0, 0.0]
 
     def discrete(self, before: States, middle: States, after: States, u: Array) -> Array:
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
         f = np.array(self.gradient(NUMERIC, before[0]))
-        if self._body_fixed:
+        if self._is_body_fixed:
             w = u[3:]
             f[:3] = (f[:3] + 0.5 * np.cross(f[:3], w)) / (1.0 + 0.25 * float(w @ w))
         return f
@@ -127,7 +127,7 @@ class Coupling(Reversible):
         ports = {pose: power(quantity), velocity: power(momentum_of(quantity.space))}
         zero, unit = np.zeros((d, d)), np.eye(d)
         super().__init__(ports, skew=np.block([[zero, -unit], [unit, zero]]))
-        self.integrates = (pose, velocity)
+        self.integral_ports = (pose, velocity)
 
 
 @kind("rigid_body", "with gravity; port p")

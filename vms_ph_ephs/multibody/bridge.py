@@ -42,22 +42,22 @@ class Coordinates:
     """
 
     def __init__(self, equations: Equations, model: "VMSModel", box: str | None = None) -> None:
-        self._equations, self._model, self._full = equations, model, model.tree.pinocchio
-        self._prefix, self.body_names = _prefix(equations, model, box), body_names(self._full)
-        full, layout = self._full, equations.layout
+        self._equations, self._model, self._pin_model = equations, model, model.tree.pinocchio
+        self._prefix, self.body_names = _prefix(equations, model, box), body_names(self._pin_model)
+        pin_model, layout = self._pin_model, equations.layout
         self.port = ""
         self.lever: Array | None = None
         self._entries: dict[int, StateEntry] = {}
-        rate_indices, indices = np.zeros(full.nv, dtype=np.intp), np.arange(layout.total)
-        for i in range(1, full.njoints):
-            joint, name = full.joints[i], self._prefix + joint_name(full.names[i])
+        rate_indices, indices = np.zeros(pin_model.nv, dtype=np.intp), np.arange(layout.total_size)
+        for i in range(1, pin_model.njoints):
+            joint, name = pin_model.joints[i], self._prefix + joint_name(pin_model.names[i])
             if joint.nv == 6:
-                self.port, self.lever = self.body_names[i], np.array(full.inertias[i].lever)
+                self.port, self.lever = self.body_names[i], np.array(pin_model.inertias[i].lever)
                 self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
                 velocities = {s.junction: effort for s, effort in equations.couplings}
                 effort = velocities[self._entries[i].junction]
             else:
-                self.port = joint_name(full.names[i]) if joint.nv == 3 else self.port
+                self.port = joint_name(pin_model.names[i]) if joint.nv == 3 else self.port
                 self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]
                 effort = layout.efforts[layout.junctions[f"{name}.hc.p_r"]]
             rate_indices[joint.idx_v : joint.idx_v + joint.nv] = indices[effort]
@@ -67,38 +67,38 @@ class Coordinates:
 
     def state(self, q: Array, v: Array, others: Any = None) -> Array:
         """Return the state vector at a configuration (nq,) and velocity (nv,); others by name."""
-        full, tree = self._full, self._model.tree
+        pin_model, tree = self._pin_model, self._model.tree
         q, v = tree.full_configuration(q), tree.full_velocity(v)
         positions: dict[str, Array] = {}
         velocities: dict[str, Array] = {}
         poses, twists = {}, {}
-        for i in range(1, full.njoints):
-            joint = full.joints[i]
+        for i in range(1, pin_model.njoints):
+            joint = pin_model.joints[i]
             coordinates = q[joint.idx_q : joint.idx_q + joint.nq]
             rate = v[joint.idx_v : joint.idx_v + joint.nv]
             if joint.nv == 6:
-                name, lever = self._prefix + self.body_names[i], full.inertias[i].lever
-                shift = pose_of(np.eye(3), lever)
-                poses[name] = np.array(pin.XYZQUATToSE3(coordinates).homogeneous) @ shift
+                name, lever = self._prefix + self.body_names[i], pin_model.inertias[i].lever
+                lever_pose = pose_of(np.eye(3), lever)
+                poses[name] = np.array(pin.XYZQUATToSE3(coordinates).homogeneous) @ lever_pose
                 twists[name] = np.concatenate([rate[:3] + np.cross(rate[3:], lever), rate[3:]])
                 continue
-            name = self._prefix + joint_name(full.names[i])
-            velocities[name], positions[name] = rate, _element(coordinates, joint.nv)
+            name = self._prefix + joint_name(pin_model.names[i])
+            velocities[name], positions[name] = rate, _pair_element(coordinates, joint.nv)
         return consistent_state(
             self._equations, positions, velocities, poses=poses, twists=twists, others=others
         )
 
     def motion(self, x: Array) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,) at a state vector."""
-        full = self._full
-        q, v = pin.neutral(full), self._equations.tangent(x, None)[1][self._rate_indices]
+        pin_model = self._pin_model
+        q, v = pin.neutral(pin_model), self._equations.tangent(x, None)[1][self._rate_indices]
         for i, entry in self._entries.items():
-            joint, element = full.joints[i], x[entry.indices]
-            indices, first = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
+            joint, element = pin_model.joints[i], x[entry.indices]
+            indices, start = slice(joint.idx_q, joint.idx_q + joint.nq), joint.idx_v
             if self.lever is not None and joint.nv == 6:
                 pose = element.reshape(4, 4) @ pose_of(np.eye(3), -self.lever)
                 q[indices] = pin.SE3ToXYZQUAT(pin.SE3(pose))
-                v[first : first + 3] -= np.cross(v[first + 3 : first + 6], self.lever)
+                v[start : start + 3] -= np.cross(v[start + 3 : start + 6], self.lever)
             elif joint.nv == 3:
                 q[indices] = element[[2, 5, 0, 3]]  # of the (3,3) of SE(2): x, y, cos, sin
             else:
@@ -177,7 +177,7 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     return prefixes[0]
 
 
-def _element(q: Array, freedoms: int) -> Array:
+def _pair_element(q: Array, freedoms: int) -> Array:
     if freedoms == 3:
         return np.array([[q[2], -q[3], q[0]], [q[3], q[2], q[1]], [0.0, 0.0, 1.0]])
     if q.size == 2:

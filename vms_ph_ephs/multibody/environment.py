@@ -180,7 +180,7 @@ class Weights(StorageLaw):
             f = [sum(q[j, i] * self.forces[k, j] for j in range(3)) for i in range(3)]
             x, y, z = (self.points[k, i] for i in range(3))
             moment = (y * f[2] - z * f[1], z * f[0] - x * f[2], x * f[1] - y * f[0])
-            total = [t - part for t, part in zip(total, (*f, *moment), strict=True)]
+            total = [sum_entry - term for sum_entry, term in zip(total, (*f, *moment), strict=True)]
         return total
 
 
@@ -201,13 +201,13 @@ class FluidDrag(Dissipation):
         linear: Annotated[Any, NumberSpec("N s/m, N m s")],
         quadratic: Annotated[Any, NumberSpec("N s^2/m^2, N m s^2")],
     ) -> None:
-        drags = [np.array(c, dtype=np.float64) for c in (linear, quadratic)]
-        if any(c.shape != (6,) or not (c >= 0.0).all() for c in drags):
+        coefficients = [np.array(c, dtype=np.float64) for c in (linear, quadratic)]
+        if any(c.shape != (6,) or not (c >= 0.0).all() for c in coefficients):
             raise StructureError(
                 "the drag of a body must be two lists of six numbers that are not negative; "
                 f"given: {linear}, {quadratic}"
             )
-        self.linear, self.quadratic = (frozen(c) for c in drags)
+        self.linear, self.quadratic = (frozen(c) for c in coefficients)
         super().__init__({"p": power(_BODY_P), "s": power(entropy)})
 
     def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:
@@ -243,11 +243,11 @@ def immersed_body(
     mass_matrix[3:, 3:] = np.asarray(inertia, dtype=np.float64)
     g = np.array(gravity, dtype=np.float64)
     forces, points = [mass * g], [np.zeros(3)]
-    for pose, link in immersions:
+    for pose, immersion in immersions:
         adjoint = adjoint_of_inverse(pose)
-        mass_matrix += adjoint.T @ link.added_mass @ adjoint
-        forces.append(-density * link.volume * g)
-        points.append(pose[:3, :3] @ link.centre_of_buoyancy + pose[:3, 3])
+        mass_matrix += adjoint.T @ immersion.added_mass @ adjoint
+        forces.append(-density * immersion.volume * g)
+        points.append(pose[:3, :3] @ immersion.centre_of_buoyancy + pose[:3, 3])
     inverse = np.linalg.inv(mass_matrix)
     boxes: dict[str, System | Component] = {
         "pe": Weights(forces, points),
@@ -259,11 +259,11 @@ def immersed_body(
         "q": ("pe.q", "pkc.q"),
         "p": ("ke.p", "pkc.p", "lp.p", "p"),
     }
-    for k, (pose, link) in enumerate(immersions):
-        if not (link.linear_drag.any() or link.quadratic_drag.any()):
+    for k, (pose, immersion) in enumerate(immersions):
+        if not (immersion.linear_drag.any() or immersion.quadratic_drag.any()):
             continue
         boxes[f"frame_{k}"] = Offset(pose, "p", "h")
-        boxes[f"drag_{k}"] = FluidDrag(link.linear_drag, link.quadratic_drag)
+        boxes[f"drag_{k}"] = FluidDrag(immersion.linear_drag, immersion.quadratic_drag)
         boxes["env"] = Environment(theta_0)
         junctions["p"] += (f"frame_{k}.p",)
         junctions[f"h_{k}"] = (f"frame_{k}.h", f"drag_{k}.p")

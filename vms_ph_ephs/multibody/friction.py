@@ -114,8 +114,8 @@ class Friction(Dissipation):
                     f"the friction of a {pair} must be a number, {d} numbers or a ({d}, {d}) "
                     f"tensor; given: shape {mu.shape}"
                 )
-            full = mu * np.eye(d) if mu.ndim < 2 else mu
-            self.tensor = semidefinite_matrix(full, f"the friction of a {pair}")
+            matrix = mu * np.eye(d) if mu.ndim < 2 else mu
+            self.tensor = semidefinite_matrix(matrix, f"the friction of a {pair}")
 
     @property
     def is_lawful(self) -> bool:
@@ -146,11 +146,11 @@ class Friction(Dissipation):
         """Return ``mu u``."""
         if isinstance(self.tensor, Coulomb):
             return [coulomb_force(ops, self, u[0], theta)]
-        axes = range(len(u))
+        indices = range(len(u))
         mu: Any = self.tensor
         if callable(mu):
             mu = np.reshape(mu(states[0], np.array(u), theta), (len(u), len(u)))
-        return [sum((mu[i, j] * u[j] for j in axes), start=0) for i in axes]
+        return [sum((mu[i, j] * u[j] for j in indices), start=0) for i in indices]
 
     def mu(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d)."""
@@ -214,8 +214,8 @@ class HeatCapacity(StorageLaw):
         The rounding of kilojoules of heat would exceed the difference over the step.
         """
         x = u / self.capacity
-        mean = np.expm1(x) / x if x[0] != 0.0 else np.ones(1)
-        return self.differential(*before) * mean
+        mean_factor = np.expm1(x) / x if x[0] != 0.0 else np.ones(1)
+        return self.differential(*before) * mean_factor
 
 
 @kind("conduction", "conducts heat")

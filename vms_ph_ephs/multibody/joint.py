@@ -67,13 +67,13 @@ class HolonomicConstraint(Reversible):
 
     def __init__(self, pair: LowerPair) -> None:
         self.pair = pair
-        body = momentum_of(SE3_SPACE)
+        body_momentum = momentum_of(SE3_SPACE)
         super().__init__(
             {
                 "q_r": state(relative_pose_of(pair)),
                 "p_r": power(momentum_of(pair)),
-                "p_j1": power(body),
-                "p_j2": power(body),
+                "p_j1": power(body_momentum),
+                "p_j2": power(body_momentum),
             },
             constraint=lambda q_r: self.law(NUMERIC, q_r),
             constraint_rate=lambda states, u_r, e: np.array(

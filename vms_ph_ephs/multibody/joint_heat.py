@@ -28,7 +28,7 @@ class JointHeat:
         heat: of every joint; its capacity must be given.
 
     Attributes:
-        heat: of friction since the start, J.
+        friction_heat: since the start, J.
 
     Raises:
         StructureError: there is no joint, or a joint has no heat capacity.
@@ -43,9 +43,9 @@ class JointHeat:
 
     def reset(self) -> None:
         """Return all joints to their initial temperature."""
-        start = self._cooling.theta_0 if self._cooling.theta is None else self._cooling.theta
-        self._theta = np.full(len(self.names), start)
-        self.heat = 0.0
+        theta = self._cooling.theta_0 if self._cooling.theta is None else self._cooling.theta
+        self._theta = np.full(len(self.names), theta)
+        self.friction_heat = 0.0
 
     def update(self, before: Array, after: Array, dt: float) -> Mapping[str, float]:
         """Advance by an interval and return the temperatures by joint, K.
@@ -61,10 +61,10 @@ class JointHeat:
         u_0 = vector(before, len(self.names), "rates")
         u_1 = vector(after, len(self.names), "rates")
         first, middle, last = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
-        power = (first + 4.0 * middle + last) / 6.0
+        mean_power = (first + 4.0 * middle + last) / 6.0
         h, c = self._cooling.conductance, self._capacity
         # (1 - exp(-h dt / c)) / h, which is dt / c without conduction.
         factor = -np.expm1(-h * dt / c) / h if h else dt / c
-        self._theta += factor * (power - h * (self._theta - self._cooling.theta_0))
-        self.heat += float(power.sum()) * dt
+        self._theta += factor * (mean_power - h * (self._theta - self._cooling.theta_0))
+        self.friction_heat += float(mean_power.sum()) * dt
         return dict(zip(self.names, self._theta.tolist(), strict=True))

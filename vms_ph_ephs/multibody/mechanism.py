@@ -178,22 +178,22 @@ def springs_of(root: ET.Element) -> dict[str, tuple[float, float]]:
     """
     springs: dict[str, tuple[float, float]] = {}
     for joint in root.findall("joint"):
-        tag = joint.find("dynamics")
-        if tag is None or tag.get("stiffness") is None:
+        dynamics_tag = joint.find("dynamics")
+        if dynamics_tag is None or dynamics_tag.get("stiffness") is None:
             continue
         name = str(joint.get("name"))
-        stiffness = _number(tag.get("stiffness"), f"the stiffness of joint '{name}'")
-        rest = _number(tag.get("rest", "0"), f"the rest of joint '{name}'")
+        stiffness = _parse_number(dynamics_tag.get("stiffness"), f"the stiffness of joint '{name}'")
+        rest_position = _parse_number(dynamics_tag.get("rest", "0"), f"the rest of joint '{name}'")
         if stiffness < 0.0:
             raise ModelError(
                 f"the stiffness of joint '{name}' must not be negative; given: {stiffness:g}"
             )
         if stiffness:
-            springs[name] = (stiffness, rest)
+            springs[name] = (stiffness, rest_position)
     return springs
 
 
-def _number(text: Any, label: str) -> float:
+def _parse_number(text: Any, label: str) -> float:
     try:
         value = float(str(text))
     except ValueError:

@@ -70,9 +70,9 @@ def consistent_state(
             if _motion_of(c.first, motions) or _motion_of(c.second, motions)
         ]
         if not placeable:
-            first = next(iter(remaining.values())).first.state
-            assert first is not None  # the ground is always known
-            motions[first.junction] = (np.eye(4), np.zeros(6))
+            root_state = next(iter(remaining.values())).first.state
+            assert root_state is not None  # the ground is always known
+            motions[root_state.junction] = (np.eye(4), np.zeros(6))
             continue
         for name in placeable:
             _place_joint(equations, name, remaining.pop(name), q, u, motions, values)
@@ -83,14 +83,14 @@ def consistent_state(
         values[junction] = pose
         _set_momentum(equations, velocity_indices[junction], twist, values)
     for box, closure in closures.values():
-        rotor = equations.layout.junctions[f"{box}.p_r"]
-        if rotor in equations.layout.states:
+        rotor_junction = equations.layout.junctions[f"{box}.p_r"]
+        if rotor_junction in equations.layout.states:
             start, end = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
             assert start is not None  # every joint has been placed
             assert end is not None
             pair = _pair(closure)
             rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
-            _set_momentum(equations, equations.layout.efforts[rotor], rates, values)
+            _set_momentum(equations, equations.layout.efforts[rotor_junction], rates, values)
     return with_dependent_states(equations, {**values, **(others or {})})
 
 
@@ -102,11 +102,11 @@ def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Ar
         values: by junction or ``"box.port"``.
     """
     x = equations.states.vector(values)
-    prescribed = {equations.layout.find(name).junction for name in values}
+    given_junctions = {equations.layout.find(name).junction for name in values}
     n = equations.layout.quadratic_size
     is_free = np.zeros(n, dtype=bool)
     for entry in equations.layout.states.values():
-        if entry.tangent.stop <= n and entry.junction not in prescribed:
+        if entry.tangent.stop <= n and entry.junction not in given_junctions:
             is_free[entry.tangent] = True
     if not (is_free.any() and equations.constraints.count):
         return x

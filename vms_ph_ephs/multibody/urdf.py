@@ -49,21 +49,21 @@ def joint_name(name: str) -> str:
 
 def pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
     """Return the pair of a joint, and the rotation from its z axis to the joint's axis."""
-    kind = model.joints[i].shortname()
-    name = kind.removeprefix("JointModel")
+    joint_type = model.joints[i].shortname()
+    name = joint_type.removeprefix("JointModel")
     if name == "Planar":
         return Planar(), np.eye(4)
     if name.startswith(("R", "P")) and name[-1] in _AXES:
         axis = np.array(_AXES[name[-1]])
     elif name.endswith("Unaligned"):
-        state = model.joints[i].createData()
-        model.joints[i].calc(state, pin.neutral(model)[model.idx_qs[i] :][: model.nqs[i]])
-        subspace = np.array(state.S).ravel()
+        joint_data = model.joints[i].createData()
+        model.joints[i].calc(joint_data, pin.neutral(model)[model.idx_qs[i] :][: model.nqs[i]])
+        subspace = np.array(joint_data.S).ravel()
         axis = subspace[:3] if name.startswith("P") else subspace[3:]
     else:
         raise ModelError(
-            f"the joint '{model.names[i]}' is a {kind}; revolute, continuous, prismatic and planar "
-            "joints and a floating base are covered"
+            f"the joint '{model.names[i]}' is a {joint_type}; revolute, continuous, prismatic and "
+            "planar joints and a floating base are covered"
         )
     return (Prismatic() if name.startswith("P") else Revolute()), _rotation_from_z(axis)
 
@@ -176,58 +176,58 @@ def from_pinocchio(
     """
     check_rotors(model)
     gravity = tuple(model.gravity.linear.tolist())
-    floating = base_of(model) == "floating"
-    links = body_names(model)
+    is_floating = base_of(model) == "floating"
+    link_names = body_names(model)
     bodies: dict[str, System] = {}
     joints: dict[str, Between] = {}
     table = joint_table(model, range(1, model.njoints))
-    frictional = {
+    frictional_joints = {
         joint_name(model.names[i])
         for i in range(1, model.njoints)
         if table.damping[i - 1] or table.friction[i - 1]
     }
-    _check_heat(heat, frictional)
-    joint_names = [joint_name(name) for name in model.names[1:]][1 if floating else 0 :]
+    _check_heat(heat, frictional_joints)
+    joint_names = [joint_name(name) for name in model.names[1:]][1 if is_floating else 0 :]
     stiffnesses = {joint_name(name): value for name, value in (springs or {}).items()}
     _check_names("a spring", stiffnesses, joint_names)
-    theta_0 = _environment(heat) if theta_0 is None else theta_0
-    immersed = _immersions(model, fluid)
+    theta_0 = _environment_temperature(heat) if theta_0 is None else theta_0
+    immersions = _immersions(model, fluid)
     feet_of: dict[int, dict[str, Foot]] = {}
     for frame, foot in (feet or {}).items():
-        carrier, pose = _frame_in_body(model, frame, "the foot")
-        feet_of.setdefault(carrier, {})[joint_name(frame)] = foot.in_frame(pose)
+        joint_index, pose = _frame_in_body(model, frame, "the foot")
+        feet_of.setdefault(joint_index, {})[joint_name(frame)] = foot.in_frame(pose)
     for i in range(1, model.njoints):
         body = model.inertias[i]
         if not body.mass > 0.0:
             raise ModelError(
-                f"the link '{links[i]}' moves but has no mass; give it one, or lock its joint"
+                f"the link '{link_names[i]}' moves but has no mass; give it one, or lock its joint"
             )
-        bodies[links[i]] = (
-            immersed_body(body.mass, body.inertia, gravity, immersed[i], fluid.density, theta_0)
-            if fluid is not None and i in immersed
+        bodies[link_names[i]] = (
+            immersed_body(body.mass, body.inertia, gravity, immersions[i], fluid.density, theta_0)
+            if fluid is not None and i in immersions
             else rigid_body(body.mass, body.inertia, gravity)
         )
         if i in feet_of:
-            bodies[links[i]] = with_feet(bodies[links[i]], feet_of[i], theta_0)
-        if i == 1 and floating:
+            bodies[link_names[i]] = with_feet(bodies[link_names[i]], feet_of[i], theta_0)
+        if i == 1 and is_floating:
             continue
         pair, rotation = pair_of(model, i)
         parent = model.parents[i]
-        o1 = _pose(model.jointPlacements[i]) @ rotation
+        offset_1 = _pose(model.jointPlacements[i]) @ rotation
         if parent:
-            o1 = pose_of(np.eye(3), -model.inertias[parent].lever) @ o1
-        o2 = pose_of(np.eye(3), -body.lever) @ rotation
+            offset_1 = pose_of(np.eye(3), -model.inertias[parent].lever) @ offset_1
+        offset_2 = pose_of(np.eye(3), -body.lever) @ rotation
         name = joint_name(model.names[i])
         joints[name] = Between(
-            links[parent] if parent else GROUND,
-            links[i],
+            link_names[parent] if parent else GROUND,
+            link_names[i],
             joint(
                 pair,
-                o1,
-                o2,
+                offset_1,
+                offset_2,
                 potential=_spring(name, pair, stiffnesses.get(name)),
                 friction=_friction(table.damping[i - 1], table.friction[i - 1], pair, softening),
-                heat=_heat_of(name, heat) if name in frictional else None,
+                heat=_heat_of(name, heat) if name in frictional_joints else None,
                 armature=float(model.armature[model.idx_vs[i]]),
                 driven=True,
             ),
@@ -236,7 +236,7 @@ def from_pinocchio(
         f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
         for name, m in (mimics or {}).items()
     }
-    open_names = [links[1]] if floating else []
+    open_names = [link_names[1]] if is_floating else []
     open_names += [name for name in map(joint_name, open_bodies) if name not in open_names]
     _check_names("a port", open_names, list(bodies), "moving links")
     return mechanism(
@@ -244,7 +244,7 @@ def from_pinocchio(
         joints,
         open_bodies=open_names,
         gears=gears,
-        tools={joint_name(name): _tool(model, name, links) for name in tools},
+        tools={joint_name(name): _tool(model, name, link_names) for name in tools},
     )
 
 
@@ -276,21 +276,21 @@ def _frame_in_body(model: Any, name: str, label: str) -> tuple[int, Array]:
     return frame.parentJoint, pose_of(np.eye(3), -lever) @ _pose(frame.placement)
 
 
-def _tool(model: Any, name: str, links: Mapping[int, str]) -> Tool:
-    joint, pose = _frame_in_body(model, name, "the tool")
-    return Tool(links[joint], pose)
+def _tool(model: Any, name: str, link_names: Mapping[int, str]) -> Tool:
+    joint_index, pose = _frame_in_body(model, name, "the tool")
+    return Tool(link_names[joint_index], pose)
 
 
 def _immersions(model: Any, fluid: Fluid | None) -> dict[int, list[tuple[Array, Any]]]:
     """Return the immersed links of every moving body."""
     immersions: dict[int, list[tuple[Array, Any]]] = {}
     for link in () if fluid is None else fluid.bodies:
-        joint, pose = _frame_in_body(model, link.link, "the immersed link")
-        immersions.setdefault(joint, []).append((pose, link))
+        joint_index, pose = _frame_in_body(model, link.link, "the immersed link")
+        immersions.setdefault(joint_index, []).append((pose, link))
     return immersions
 
 
-def _environment(heat: Heat | Mapping[str, Heat] | None) -> float:
+def _environment_temperature(heat: Heat | Mapping[str, Heat] | None) -> float:
     """Return the temperature of the environment, which all heat has in common."""
     if isinstance(heat, Mapping):
         return next((settings.theta_0 for settings in heat.values()), Heat().theta_0)
@@ -315,11 +315,11 @@ def _heat_of(name: str, heat: Heat | Mapping[str, Heat] | None) -> Heat | None:
 
 def _check_heat(heat: Heat | Mapping[str, Heat] | None, frictional: set[str]) -> None:
     """Check that heat is given for joints that have friction, which makes it."""
-    unheated = sorted(set(heat) - frictional) if isinstance(heat, Mapping) else []
-    if unheated or (heat is not None and not frictional):
+    frictionless = sorted(set(heat) - frictional) if isinstance(heat, Mapping) else []
+    if frictionless or (heat is not None and not frictional):
         raise ModelError(
             "heat is given "
-            + (f"for {', '.join(unheated)}, " if unheated else "")
+            + (f"for {', '.join(frictionless)}, " if frictionless else "")
             + "but joints without friction make none; those with friction are: "
             + f"{', '.join(sorted(frictional)) or 'none'}; add <dynamics damping=... friction=.../>"
         )

@@ -18,7 +18,7 @@ _MAX_ROWS = 6  # lines of the list
 _ZERO_CELSIUS = 273.15
 
 # From the temperature of the environment to one that windings bear, K.
-_COLD, _HOT = 298.15, 398.15
+_COLDEST, _HOTTEST = 298.15, 398.15
 
 
 class ExergyFlow:
@@ -30,7 +30,7 @@ class ExergyFlow:
     def between(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
         stored = dict(zip(message.stores, message.stored, strict=False))
-        supply = -stored.pop("battery", 0.0)
+        supplied_exergy = -stored.pop("battery", 0.0)
         stores = {name: stored.pop(name, 0.0) for name in ("kinetic", "potential")}
         stores["heat"] = sum(stored.values())
         losses: dict[str, float] = {}
@@ -38,7 +38,7 @@ class ExergyFlow:
             process = cause(name)
             process = "conduction" if "_to_" in process else process
             losses[process] = losses.get(process, 0.0) + energy
-        energies = {"supply": supply, "pushes": message.supplied, **stores, **losses}
+        energies = {"supply": supplied_exergy, "pushes": message.supplied, **stores, **losses}
         energies["unaccounted"] = message.residual
         instant = (message.resets, from_stamp(message.header.stamp))
         previous, self._previous = self._previous, (instant, energies)
@@ -59,7 +59,7 @@ class ExergyFlow:
 
 def exergy_list(message: Exergy) -> str:
     """Return as HTML the battery, and what destroys most exergy with its temperature."""
-    destroyed = sum(message.destroyed)
+    destroyed_exergy = sum(message.destroyed)
     destroyers = sorted(
         zip(message.destroyers, message.destroyed, message.power, strict=False),
         key=lambda destroyer: -destroyer[1],
@@ -67,7 +67,7 @@ def exergy_list(message: Exergy) -> str:
     temperatures = dict(zip(message.bodies, message.temperatures, strict=False))
     rows = []
     for name, energy, power in destroyers[:_MAX_ROWS]:
-        share = energy / destroyers[0][1] if destroyers[0][1] > 0.0 else 0.0
+        bar_share = energy / destroyers[0][1] if destroyers[0][1] > 0.0 else 0.0
         body = _body_of(name, temperatures)
         theta = temperatures.get(body)
         temperature = ""
@@ -80,19 +80,19 @@ def exergy_list(message: Exergy) -> str:
         rows.append(
             f'<tr><td style="{_NAME}" title="{escape(name)}">{escape(name)}</td>'
             f'<td style="width:60px"><div style="height:9px;background:{GREY};'
-            f'width:{100.0 * share:.0f}%"></div></td>'
+            f'width:{100.0 * bar_share:.0f}%"></div></td>'
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{temperature}</td></tr>"
         )
     rest = sum(energy for _, energy, _ in destroyers[_MAX_ROWS:])
     others = f"{len(destroyers) - _MAX_ROWS} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
-    battery = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
-    external = message.supplied - battery
-    stored = external - destroyed + message.residual
+    battery_exergy = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
+    supplied_exergy = message.supplied - battery_exergy
+    stored_exergy = supplied_exergy - destroyed_exergy + message.residual
     return (
         f'<div style="{_TEXT}"><b>exergy</b> since the start: '
-        f"{quantity(external, 'J')} given = {quantity(stored, 'J')} stored + "
-        f"{quantity(destroyed, 'J')} destroyed; "
+        f"{quantity(supplied_exergy, 'J')} given = {quantity(stored_exergy, 'J')} stored + "
+        f"{quantity(destroyed_exergy, 'J')} destroyed; "
         f"<b>{quantity(message.residual, 'J')} unaccounted</b>"
         f'<table style="width:100%;border-spacing:4px 0"><tr style="opacity:.7">'
         "<td align=right>destroyed by</td><td></td><td align=right>now</td>"
@@ -114,7 +114,7 @@ def _body_of(destroyer: str, temperatures: dict[str, float]) -> str:
 
 def colour_of(theta: float) -> tuple[float, float, float]:
     """Return the colour (red, green, blue, up to 1) of a temperature, K."""
-    fraction = min(max((theta - _COLD) / (_HOT - _COLD), 0.0), 1.0)
+    fraction = min(max((theta - _COLDEST) / (_HOTTEST - _COLDEST), 0.0), 1.0)
     if fraction < 0.5:
         return (2.0 * fraction * 0.98, 0.35 + 2.0 * fraction * 0.5, 0.9 - 2.0 * fraction * 0.75)
     return (0.98 - (fraction - 0.5) * 0.2, 0.85 - (fraction - 0.5) * 1.5, 0.15)

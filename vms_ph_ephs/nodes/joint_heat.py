@@ -38,9 +38,9 @@ class JointHeatNode(ReportingNode):
     def __init__(self) -> None:
         super().__init__("joint_heat")
         robot = RobotParameters(self)
-        self._capacity: float = declare(self, "heat_capacity")
+        self._heat_capacity: float = declare(self, "heat_capacity")
         self._conductance: float = declare(self, "conductance")
-        self._ambient: float = declare(self, "ambient_temperature")
+        self._ambient_temperature: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
         self._period = round(NANOSECONDS / rate)
         robot.when_known(self._begin)
@@ -48,17 +48,17 @@ class JointHeatNode(ReportingNode):
     def _begin(self, model: VMSModel) -> None:
         self._model = model
         self._health.declare_robot(model)
-        theta_0 = self._ambient + _ZERO_CELSIUS
-        heat = Heat(self._capacity, self._conductance, theta_0)
-        self._heat = JointHeat(model.joint_names, Friction.of(model), heat)
-        links = body_names(model.pinocchio)
+        theta_0 = self._ambient_temperature + _ZERO_CELSIUS
+        cooling = Heat(self._heat_capacity, self._conductance, theta_0)
+        self._joint_heat = JointHeat(model.joint_names, Friction.of(model), cooling)
+        link_names = body_names(model.pinocchio)
         pin_model = model.pinocchio
-        self._frames = {name: links[pin_model.getJointId(name)] for name in model.joint_names}
+        self._frames = {name: link_names[pin_model.getJointId(name)] for name in model.joint_names}
         self._temperature_publishers = {
-            name: self.create_publisher(Temperature, f"vms_ph/temperature/{part}", 10)
-            for name, part in topic_parts(model.joint_names).items()
+            name: self.create_publisher(Temperature, f"vms_ph/temperature/{topic_part}", 10)
+            for name, topic_part in topic_parts(model.joint_names).items()
         }
-        self._last: tuple[int, np.ndarray] | None = None
+        self._last_sample: tuple[int, np.ndarray] | None = None
         self._published_stamp = 0
         self._states = MeasuredStates(
             self,
@@ -71,10 +71,10 @@ class JointHeatNode(ReportingNode):
 
     def _on_state(self, state: JoinedState) -> None:
         stamp, rates = state.stamp, state.v[self._model.b :]
-        previous, self._last = self._last, (stamp, rates)
+        previous, self._last_sample = self._last_sample, (stamp, rates)
         if previous is None or stamp <= previous[0]:
             if previous is not None and stamp < previous[0]:
-                self._heat.reset()
+                self._joint_heat.reset()
                 self._published_stamp = 0
             return
         dt = (stamp - previous[0]) / NANOSECONDS
@@ -84,7 +84,7 @@ class JointHeatNode(ReportingNode):
             )
             return
         self._health.tick()
-        temperatures = self._heat.update(previous[1], rates, dt)
+        temperatures = self._joint_heat.update(previous[1], rates, dt)
         if stamp - self._published_stamp >= self._period and not self._health.disagreement:
             self._published_stamp = stamp
             self._publish(to_stamp(stamp), temperatures)
@@ -99,7 +99,7 @@ class JointHeatNode(ReportingNode):
         self._health.report(
             OK,
             f"warmest: {warmest}, {temperatures[warmest] - _ZERO_CELSIUS:.2f} °C",
-            {"friction heat (J)": f"{self._heat.heat:.3g}"},
+            {"friction heat (J)": f"{self._joint_heat.friction_heat:.3g}"},
         )
 
 

@@ -54,15 +54,15 @@ def parse_number(value: Any, unit: str, label: str) -> float:
     Raises:
         PatternError: it is no finite number, or has a unit that is not accepted.
     """
-    converted = _si_value(value, unit)
-    if converted is None or not isfinite(converted):
+    si_value = _si_value(value, unit)
+    if si_value is None or not isfinite(si_value):
         units = unit.split(" or ") if unit else []
         units += [multiple for base_unit in list(units) for multiple in _FACTORS.get(base_unit, {})]
         units += ["degC"] if unit == "K" else []
         units += ["rpm/V"] if unit == "N m/A" else []
         accepted = f", perhaps with one of the units {', '.join(units)}" if units else ""
         raise PatternError(f"{label} must be a finite number{accepted}; given: {value!r}")
-    return converted
+    return si_value
 
 
 def _si_value(value: Any, unit: str) -> float | None:
@@ -89,8 +89,8 @@ def _si_value(value: Any, unit: str) -> float | None:
     return None
 
 
-_SCALARS = {q.name: q for q in (displacement, momentum, entropy, charge, flux, signal)}
-_MAKERS: Mapping[str, Callable[[Space], Quantity]] = {
+_SCALAR_QUANTITIES = {q.name: q for q in (displacement, momentum, entropy, charge, flux, signal)}
+_QUANTITY_MAKERS: Mapping[str, Callable[[Space], Quantity]] = {
     "momentum": momentum_of,
     "pose": pose_of,
     "relative_pose": relative_pose_of,
@@ -147,13 +147,14 @@ def parse_quantity(text: Any) -> Quantity:
         PatternError: there is none.
     """
     words = str(text).split()
-    if len(words) == 1 and words[0] in _SCALARS:
-        return _SCALARS[words[0]]
-    if len(words) > 1 and words[0] in _MAKERS:
-        return _MAKERS[words[0]](_parse_space(" ".join(words[1:]), text))
+    if len(words) == 1 and words[0] in _SCALAR_QUANTITIES:
+        return _SCALAR_QUANTITIES[words[0]]
+    if len(words) > 1 and words[0] in _QUANTITY_MAKERS:
+        return _QUANTITY_MAKERS[words[0]](_parse_space(" ".join(words[1:]), text))
     raise PatternError(
-        f"a quantity must be one of {', '.join(_SCALARS)}, or one of {', '.join(_MAKERS)} with a "
-        f"space, as 'momentum SE(3)' or 'relative_pose revolute'; given: {text!r}"
+        f"a quantity must be one of {', '.join(_SCALAR_QUANTITIES)}, or one of "
+        f"{', '.join(_QUANTITY_MAKERS)} with a space, as 'momentum SE(3)' or "
+        f"'relative_pose revolute'; given: {text!r}"
     )
 
 
@@ -163,12 +164,12 @@ def quantity_name(quantity: Quantity) -> str:
     Raises:
         PatternError: it has none.
     """
-    for name, scalar in _SCALARS.items():
+    for name, scalar in _SCALAR_QUANTITIES.items():
         if quantity == scalar:
             return name
     space = quantity.space
     primal_space = getattr(space, "primal", None)
-    if quantity.name in _MAKERS:
+    if quantity.name in _QUANTITY_MAKERS:
         base = primal_space if quantity.name == "momentum" and primal_space is not None else space
         return f"{quantity.name} {space_name(base)}"
     raise PatternError(f"the quantity {quantity} has no name in files")

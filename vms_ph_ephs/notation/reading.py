@@ -94,12 +94,12 @@ class _Builder:
             for name, box in boxes.items()
         }
         junctions = _mapping(data["junctions"], f"the junctions of {label}", "names with ports")
-        wires = {
+        paths_by_junction = {
             str(name): _port_list(paths, f"junction '{name}' of {label}")
             for name, paths in junctions.items()
         }
         try:
-            return compose(fillings, wires, _outer(data.get("outer", []), label))
+            return compose(fillings, paths_by_junction, _outer(data.get("outer", []), label))
         except PatternError as error:
             raise PatternError(f"in {label}: {error}") from None
 
@@ -107,16 +107,16 @@ class _Builder:
         data = _mapping(data, f"box '{path}'", "a kind and its parameters, or a system")
         if "kind" not in data:
             return self.build(data, path)
-        name = data["kind"]
+        kind = data["kind"]
         parameters = {str(key): value for key, value in data.items() if key != "kind"}
         try:
-            if isinstance(name, str) and name in self._makers:
-                return self._makers[name](parameters)
-            if not isinstance(name, str) or name not in KINDS:
+            if isinstance(kind, str) and kind in self._makers:
+                return self._makers[kind](parameters)
+            if not isinstance(kind, str) or kind not in KINDS:
                 raise PatternError(
-                    f"there is no kind {name!r}; the kinds are {', '.join((*KINDS, *self._makers))}"
+                    f"there is no kind {kind!r}; the kinds are {', '.join((*KINDS, *self._makers))}"
                 )
-            return _make_box(KINDS[name], parameters)
+            return _make_box(KINDS[kind], parameters)
         except (ModelError, ValueError) as error:
             # Numpy raises a ValueError for ragged lists.
             raise PatternError(f"in box '{path}': {error}") from None
@@ -139,7 +139,7 @@ def _make_box(kind: Kind, parameters: Mapping[str, Any]) -> System | Component:
             continue
         value_type, unit = (
             value_type_of(parameter),
-            parameter.number.unit if parameter.number else "",
+            parameter.spec.unit if parameter.spec else "",
         )
         arguments[name] = (
             parse_number(value, unit, label)

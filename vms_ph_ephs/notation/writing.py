@@ -24,10 +24,10 @@ def describe(system: System) -> dict[str, Any]:
     Raises:
         StructureError: a component is given by user-defined functions, which data cannot hold.
     """
-    return fold(system, _data)
+    return fold(system, _system_data)
 
 
-def _data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _system_data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     boxes = {}
     for box, filling in system.fillings.items():
         if box in inner:
@@ -60,10 +60,10 @@ def component_data(box: str, component: Component) -> dict[str, Any]:
             f"box '{box}' is given by functions, which a file cannot hold; use one of the kinds of "
             "`vms-ph ephs parts`"
         )
-    return {key: _written(value) for key, value in description.items()}
+    return {key: _plain_value(value) for key, value in description.items()}
 
 
-def _written(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Quantity):

@@ -26,13 +26,13 @@ class HeatStep(NamedTuple):
 
     Attributes:
         theta: (m,) temperatures after it, K.
-        mean: (m,) energy over entropy that each capacity took, K.
+        mean_theta: (m,) energy over entropy that each capacity took, K.
         heat: (k,) that flowed along each conductor, J.
         destroyed: (k,) exergy that this destroyed, J; never negative.
     """
 
     theta: Array
-    mean: Array
+    mean_theta: Array
     heat: Array
     destroyed: Array
 
@@ -80,24 +80,24 @@ class ThermalNetwork:
         m, c = theta.size, self._capacities
         means = np.empty(m + 1)
         means[m] = self._theta_0
-        end = self._propagator @ np.concatenate([theta, means[m:], heat])
-        means[:m] = 0.5 * (theta + end)
+        end_theta = self._propagator @ np.concatenate([theta, means[m:], heat])
+        means[:m] = 0.5 * (theta + end_theta)
         for _ in range(2):
-            flows = self._heat_per_kelvin @ means
-            change = (heat - self._incidence_t @ flows) / c
+            heats = self._heat_per_kelvin @ means
+            change = (heat - self._incidence_t @ heats) / c
             means[:m] = _mean_temperature(theta, change)
         inverse = 1.0 / means
-        destroyed = self._theta_0 * flows * (inverse[self._second] - inverse[self._first])
-        return HeatStep(theta + change, means[:m], flows, destroyed)
+        destroyed = self._theta_0 * heats * (inverse[self._second] - inverse[self._first])
+        return HeatStep(theta + change, means[:m], heats, destroyed)
 
 
 def _mean_temperature(theta: Array, change: Array) -> Array:
     """Return energy over entropy of a capacity whose temperature changes, K."""
     x = change / theta
-    small = np.abs(x) < 1e-5
+    is_small = np.abs(x) < 1e-5
     # x / log(1 + x), whose series is exact to rounding where the quotient loses digits.
-    safe = np.where(small, 1.0, x)
-    ratio = np.where(small, 1.0 + x * (0.5 - x / 12.0), safe / np.log1p(safe))
+    nonzero_x = np.where(is_small, 1.0, x)
+    ratio = np.where(is_small, 1.0 + x * (0.5 - x / 12.0), nonzero_x / np.log1p(nonzero_x))
     return np.asarray(theta * ratio)
 
 
@@ -133,8 +133,8 @@ class Motors:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for item in fields(self):
-            object.__setattr__(self, item.name, _positive(self, item.name, "of every motor"))
+        for field in fields(self):
+            object.__setattr__(self, field.name, _positive(self, field.name, "of every motor"))
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,9 @@ class Rotors:
     def __post_init__(self) -> None:
         """Check the numbers."""
         object.__setattr__(self, "matrix", frozen(np.array(self.matrix, dtype=np.float64)))
-        for item in fields(self):
-            if item.name != "matrix":
-                object.__setattr__(self, item.name, _positive(self, item.name, "of every rotor"))
+        for field in fields(self):
+            if field.name != "matrix":
+                object.__setattr__(self, field.name, _positive(self, field.name, "of every rotor"))
         if (self.figure_of_merit > 1.0).any():
             raise ModelError(
                 f"the figure of merit of a rotor is at most 1; given: {self.figure_of_merit}"
@@ -215,8 +215,8 @@ class Battery:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for item in fields(self):
-            _positive(self, item.name, "of the battery")
+        for field in fields(self):
+            _positive(self, field.name, "of the battery")
         if not (self.empty < self.full and self.level <= 1.0):
             raise ModelError(
                 "a battery has a higher voltage when it is full, and a level of at most 1; given: "

@@ -114,29 +114,29 @@ class EphsEngine(Engine):
         before, after, model = self._state, step.state, self._form.model
         displacement = model.difference(before.q, after.q)[model.b :]
         work = after.work - before.work
-        frictional, housings = mechanism.frictional, powertrain.housing_temperatures.copy()
+        joints, theta = mechanism.frictional_joints, powertrain.housing_temperatures.copy()
         capacities = drives.motors.housing_capacity
-        if frictional.size:
-            housings[frictional] = mechanism.temperatures(after.inner.x)
-            powertrain.destroyed["friction"][frictional] += after.destroyed - before.destroyed
+        if joints.size:
+            theta[joints] = mechanism.temperatures(after.inner.x)
+            powertrain.destroyed["friction"][joints] += after.destroyed - before.destroyed
         if model.fluid is not None:
-            powertrain.destroyed["fluid_drag"] += after.drag - before.drag
+            powertrain.destroyed["fluid_drag"] += after.drag_heat - before.drag_heat
         for name, torque in (("friction", friction), ("joint_stops", stops)):
             if torque is None:
                 continue
             work = work - torque * displacement
             heat = self._friction_debt - torque * displacement
             self._friction_debt = np.minimum(heat, 0.0)
-            heated = housings + np.maximum(heat, 0.0) / capacities
-            powertrain.destroyed[name] += drives.theta_0 * capacities * np.log(heated / housings)
-            housings = heated
-        powertrain.housing_temperatures = housings
+            new_theta = theta + np.maximum(heat, 0.0) / capacities
+            powertrain.destroyed[name] += drives.theta_0 * capacities * np.log(new_theta / theta)
+            theta = new_theta
+        powertrain.housing_temperatures = theta
         base_work = step.supplied.get("wrench_base", 0.0) if model.b else 0.0
         try:
-            housings = powertrain.step(applied.torque, work, applied.wrench_base, base_work)
+            theta = powertrain.step(applied.torque, work, applied.wrench_base, base_work)
         except StateError as error:
             raise IntegrationError(str(error)) from error
-        self._state = self._with_housings(after, housings)
+        self._state = self._with_housings(after, theta)
 
     def limit(self, ports: Ports, v: Array) -> Ports:
         """Return the efforts, reduced to what battery and drives allow."""
@@ -145,10 +145,10 @@ class EphsEngine(Engine):
         powertrain, b = self.powertrain, self._form.model.b
         rates, twist = v[b:], v[:b]
         limits = powertrain.limits(rates, ports.wrench_base)
-        allowed = np.clip(ports.torque, limits.lower, limits.upper)
+        allowed_torque = np.clip(ports.torque, limits.lower, limits.upper)
         wrench = limits.wrench_share * ports.wrench_base
-        power_share = powertrain.power_share(allowed, rates, wrench, twist)
-        return replace(ports, torque=power_share * allowed, wrench_base=power_share * wrench)
+        power_share = powertrain.power_share(allowed_torque, rates, wrench, twist)
+        return replace(ports, torque=power_share * allowed_torque, wrench_base=power_share * wrench)
 
     def present_friction(self, friction: Friction) -> Friction:
         """Return the friction of the joints at the temperatures of their housings."""
@@ -181,10 +181,10 @@ class EphsEngine(Engine):
             "warmest": f"{warmest}, {temperatures[warmest] - 273.15:.1f} °C",
         }
 
-    def _with_housings(self, motion: MechanismState, housings: Array) -> MechanismState:
+    def _with_housings(self, solver_state: MechanismState, theta: Array) -> MechanismState:
         assert self._mechanism is not None
-        frictional = self._mechanism.frictional
-        if not frictional.size:
-            return motion
-        x = self._mechanism.with_temperatures(motion.inner.x, housings[frictional])
-        return motion._replace(inner=motion.inner._replace(x=x))
+        joints = self._mechanism.frictional_joints
+        if not joints.size:
+            return solver_state
+        x = self._mechanism.with_temperatures(solver_state.inner.x, theta[joints])
+        return solver_state._replace(inner=solver_state.inner._replace(x=x))

@@ -39,7 +39,7 @@ class Mechanism:
     Attributes:
         system: the bodies and joints.
         equations: of them.
-        frictional: (k,) joints with friction, among the n.
+        frictional_joints: (k,) joints with friction, among the n.
 
     Raises:
         ModelError: bodies and joints cannot represent the robot.
@@ -55,14 +55,14 @@ class Mechanism:
         native: bool | None = None,
     ) -> None:
         self._model, self._theta_0 = model, theta_0
-        full = model.tree.pinocchio
-        self._full = full
+        full_model = model.tree.pinocchio
+        self._full_model = full_model
         if not friction:
-            full = full.copy()
-            full.damping[:] = 0.0
+            full_model = full_model.copy()
+            full_model.damping[:] = 0.0
             for name in ("friction", "upperDryFrictionLimit", "lowerDryFrictionLimit"):
-                if hasattr(full, name):
-                    getattr(full, name)[:] = 0.0
+                if hasattr(full_model, name):
+                    getattr(full_model, name)[:] = 0.0
         heat_by_joint = {
             name: Heat(float(capacity), theta_0=theta_0)
             for name, capacity, viscous, dry in zip(
@@ -74,18 +74,18 @@ class Mechanism:
             )
             if friction and (viscous or dry)
         }
-        self._names = body_names(self._full)
+        self._names = body_names(self._full_model)
         frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
         parents = {model.tree.pinocchio.frames[i].parentJoint for i in frames}
         # A floating base is open already.
-        carriers = {i for i in parents if i and not (i == 1 and model.base == "floating")}
+        open_joints = {i for i in parents if i and not (i == 1 and model.base == "floating")}
         try:
             system = from_pinocchio(
-                full,
+                full_model,
                 model.tree.mimics,
                 heat=heat_by_joint or None,
                 softening=softening,
-                open_bodies=sorted(self._names[i] for i in carriers),
+                open_bodies=sorted(self._names[i] for i in open_joints),
                 fluid=model.fluid,
                 theta_0=theta_0,
             )
@@ -96,15 +96,15 @@ class Mechanism:
             ) from None
         self.system = system
         self.equations = assemble(system, theta_0, native=native)
-        self.frictional = np.array(
+        self.frictional_joints = np.array(
             [k for k, name in enumerate(model.joint_names) if joint_name(name) in heat_by_joint],
             dtype=np.intp,
         )
         self._coordinates = Coordinates(self.equations, model)
         self.state, self.motion = self._coordinates.state, self._coordinates.motion
         self._joint_names = [joint_name(name) for name in model.joint_names]
-        self._find_heats(list(heat_by_joint))
-        self._find_drags()
+        self._find_housing_indices(list(heat_by_joint))
+        self._find_drag_indices()
         self._find_frames()
 
     def flows(self, ports: Ports) -> dict[str, Array]:
@@ -127,26 +127,26 @@ class Mechanism:
         return flows
 
     def works(
-        self, supplied: Mapping[str, float], ports: Ports, twists: Array
+        self, supplied: Mapping[str, float], ports: Ports, effort_integral: Array
     ) -> tuple[Array, dict[str, float]]:
         """Return the works by the ports of the robot from those by the ports of the system, J.
 
-        Several wrenches on one body share its work in proportion to their powers at ``twists``.
+        Several wrenches on one body share its work in proportion to their powers.
 
         Args:
             supplied: through the outer ports of the system.
             ports: efforts during the step.
-            twists: (total,) mean efforts of the step.
+            effort_integral: (total,) integral of the efforts over the step.
 
         Returns:
             (n,) work at each joint, and the works of wrenches by port.
         """
-        torque = np.array([supplied[name] for name in self._joint_names])
+        joint_work = np.array([supplied[name] for name in self._joint_names])
         wrench_flows: list[tuple[str, str, dict[str, Array]]] = []
-        base = ports.wrench_base
+        base_wrench = ports.wrench_base
         port = self._coordinates.port
-        if base is not None and port:
-            wrench_flows.append(("wrench_base", port, self.flows(Ports(wrench_base=base))))
+        if base_wrench is not None and port:
+            wrench_flows.append(("wrench_base", port, self.flows(Ports(wrench_base=base_wrench))))
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrench_only = Ports(wrench_end_effector=ports.wrench_end_effector)
@@ -157,51 +157,51 @@ class Mechanism:
             wrench_flows += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
         for body in {body for _, body, _ in wrench_flows}:
-            acting = [(name, flows[body]) for name, owner, flows in wrench_flows if owner == body]
+            loads = [(name, flows[body]) for name, owner, flows in wrench_flows if owner == body]
             indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
-            powers = np.array([float(twists[indices] @ flow) for _, flow in acting])
-            error = (supplied[body] - powers.sum()) / len(acting)
-            works |= {name: float(p + error) for (name, _), p in zip(acting, powers, strict=True)}
-        return torque, works
+            powers = np.array([float(effort_integral[indices] @ flow) for _, flow in loads])
+            error = (supplied[body] - powers.sum()) / len(loads)
+            works |= {name: float(p + error) for (name, _), p in zip(loads, powers, strict=True)}
+        return joint_work, works
 
     def temperatures(self, x: Array) -> Array:
         """Return the temperatures of the housings of joints with friction, (k,), K."""
-        return np.asarray(self._theta_0 * np.exp(x[self._heat_indices] / self._capacities))
+        return np.asarray(self._theta_0 * np.exp(x[self._housing_indices] / self._capacities))
 
     def friction_heat(self, before: Array, after: Array) -> tuple[Array, Array]:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
-        entropy = after[self._heat_indices] - before[self._heat_indices]
+        entropy = after[self._housing_indices] - before[self._housing_indices]
         # Without differences of the energies, which are a billion times those of a step.
         growth = np.expm1(entropy / self._capacities)
         heat = self._capacities * self.temperatures(before) * growth
         return heat, self._theta_0 * entropy
 
-    def drag(self, before: Array, after: Array) -> float:
+    def drag_heat(self, before: Array, after: Array) -> float:
         """Return the heat of drag in the fluid between two state vectors, J."""
         return self._theta_0 * float((after[self._drag_indices] - before[self._drag_indices]).sum())
 
     def with_temperatures(self, x: Array, theta: Array) -> Array:
         """Return a state vector with other temperatures of these housings, (k,), K."""
         x = x.copy()
-        x[self._heat_indices] = self._capacities * np.log(theta / self._theta_0)
+        x[self._housing_indices] = self._capacities * np.log(theta / self._theta_0)
         return x
 
-    def _find_heats(self, names: list[str]) -> None:
+    def _find_housing_indices(self, names: list[str]) -> None:
         layout = self.equations.layout
         entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._heat_indices = np.array([h.indices.start for h in entries], dtype=np.intp)
+        self._housing_indices = np.array([h.indices.start for h in entries], dtype=np.intp)
         components = [layout.components[f"{name}.th"] for name in names]
         self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
-    def _find_drags(self) -> None:
+    def _find_drag_indices(self) -> None:
         layout = self.equations.layout
-        drags = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
-        starts = (layout.states[layout.junctions[f"{box}.s"]].indices.start for box in drags)
-        self._drag_indices = np.array(sorted(set(starts)), dtype=np.intp)
+        boxes = (box for box, c in layout.components.items() if isinstance(c, FluidDrag))
+        indices = (layout.states[layout.junctions[f"{box}.s"]].indices.start for box in boxes)
+        self._drag_indices = np.array(sorted(set(indices)), dtype=np.intp)
 
     def _find_frames(self) -> None:
         """Find the body of every frame with a wrench, its rotation, and its arm from the centre."""
-        tree, full = self._model.tree, self._full
+        tree, full = self._model.tree, self._full_model
         self._frames: dict[str, tuple[str | None, Array, Array]] = {}
         for name in (self._model.end_effector, *self._model.tools):
             frame = tree.pinocchio.frames[tree.frame_id(name)]
@@ -224,18 +224,18 @@ class MechanismState(NamedTuple):
         inner: of the scheme.
         q: (nq,) configuration; v: (nv,) velocity.
         work: (n,) of the joint torques since the beginning, J.
-        friction: (k,) heat of friction in the joints that have it, J, since then.
+        friction_heat: (k,) heat of friction in the joints that have it, J, since then.
         destroyed: (k,) exergy that this heat destroyed, J.
-        drag: heat of drag in a fluid since then, J.
+        drag_heat: heat of drag in a fluid since then, J.
     """
 
     inner: SolverState
     q: Array
     v: Array
     work: Array
-    friction: Array
+    friction_heat: Array
     destroyed: Array
-    drag: float
+    drag_heat: float
 
 
 class MechanismStepper(Stepper):
@@ -260,7 +260,7 @@ class MechanismStepper(Stepper):
         """Return the solver state at a state of the robot, with everything at theta_0."""
         v = self._form.velocity(state)
         inner = self._inner.begin(self._mechanism.state(state.q, v), t)
-        zeros = np.zeros(self._mechanism.frictional.size)
+        zeros = np.zeros(self._mechanism.frictional_joints.size)
         q, v = self._mechanism.motion(inner.x)
         return MechanismState(inner, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
 
@@ -290,30 +290,30 @@ class MechanismStepper(Stepper):
         inner: SolverState = result.solver_state
         try:
             q, v = mechanism.motion(inner.x)
-            twists = np.zeros(0)
+            effort_integral = np.zeros(0)
             if (
                 ports.wrench_base is not None
                 or ports.wrench_end_effector is not None
                 or (ports.wrench_tools)
             ):
-                ends = (equations.tangent(x, None)[1] for x in (before.inner.x, inner.x))
-                twists = 0.5 * dt * np.sum(list(ends), axis=0)
+                end_efforts = (equations.tangent(x, None)[1] for x in (before.inner.x, inner.x))
+                effort_integral = 0.5 * dt * np.sum(list(end_efforts), axis=0)
         except SimulationError as error:
             raise StepFailure(str(error)) from error
-        work, wrenches = mechanism.works(result.supplied, ports, twists)
+        work, wrench_works = mechanism.works(result.supplied, ports, effort_integral)
         heat, destroyed = mechanism.friction_heat(before.inner.x, inner.x)
-        drag = mechanism.drag(before.inner.x, inner.x)
+        drag = mechanism.drag_heat(before.inner.x, inner.x)
         after = MechanismState(
             inner,
             q,
             v,
             before.work + work,
-            before.friction + heat,
+            before.friction_heat + heat,
             before.destroyed + destroyed,
-            before.drag + drag,
+            before.drag_heat + drag,
         )
-        dissipated = float(heat.sum()) + drag
-        return StepResult(after, {"torque": float(work.sum()), **wrenches}, dissipated)
+        dissipated_energy = float(heat.sum()) + drag
+        return StepResult(after, {"torque": float(work.sum()), **wrench_works}, dissipated_energy)
 
     def observe(self, solver_state: MechanismState) -> Observation:
         """Return the state of the robot and its mechanical energy."""

@@ -62,7 +62,7 @@ class Powertrain:
         self._n, self._m = n, m
         battery_capacity = np.array([battery.heat_capacity])
         capacities = [motors.winding_capacity, motors.housing_capacity, battery_capacity]
-        paths = [
+        conductors = [
             *(Conductor(k, n + k, h) for k, h in enumerate(motors.winding_conductance)),
             *(Conductor(n + k, None, h) for k, h in enumerate(motors.housing_conductance)),
             Conductor(2 * n, None, battery.conductance),
@@ -71,10 +71,10 @@ class Powertrain:
         if rotors is not None:
             capacities.append(rotors.winding_capacity)
             conductances = enumerate(rotors.winding_conductance)
-            paths += [Conductor(2 * n + 1 + k, None, h) for k, h in conductances]
+            conductors += [Conductor(2 * n + 1 + k, None, h) for k, h in conductances]
             self._thrusts_per_wrench = np.linalg.pinv(rotors.matrix)
         self._capacities: Array = np.concatenate(capacities)
-        self._network = ThermalNetwork(self._capacities, paths, drives.theta_0, dt)
+        self._network = ThermalNetwork(self._capacities, conductors, drives.theta_0, dt)
         self.reset()
 
     def reset(self) -> None:
@@ -135,19 +135,19 @@ class Powertrain:
         rounding of megajoules would hide the balance.
         """
         theta_0, n, battery = self._drives.theta_0, self._n, self._drives.battery
-        growth = (self.theta - theta_0) / theta_0
-        exergy = self._capacities * theta_0 * (growth - np.log1p(growth))
+        relative_rise = (self.theta - theta_0) / theta_0
+        exergy = self._capacities * theta_0 * (relative_rise - np.log1p(relative_rise))
         # The voltage falls linearly, so that its mean is the one at the middle.
         mean_voltage = battery.voltage(self._initial_charge - 0.5 * self._used_charge)
-        energies = {
+        exergies = {
             "battery": -mean_voltage * self._used_charge,
             "heat_windings": float(exergy[:n].sum()),
             "heat_housings": float(exergy[n : 2 * n].sum()),
             "heat_battery": float(exergy[2 * n]),
         }
         if self._m:
-            energies["heat_rotors"] = float(exergy[2 * n + 1 :].sum())
-        return energies
+            exergies["heat_rotors"] = float(exergy[2 * n + 1 :].sum())
+        return exergies
 
     def limits(self, rates: Array, wrench_base: Array) -> Limits:
         """Return the torques that voltage and drives allow at joint rates (n,).
@@ -165,9 +165,9 @@ class Powertrain:
         wrench_share, rotors = 1.0, self._drives.rotors
         if rotors is not None and wrench_base.size:
             r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
-            allowed = rotors.largest_thrust(voltage, r)
+            max_thrusts = rotors.largest_thrust(voltage, r)
             thrusts = np.maximum(np.abs(self._thrusts_per_wrench @ wrench_base), 1e-12)
-            wrench_share = float(min(1.0, np.min(allowed / thrusts)))
+            wrench_share = float(min(1.0, np.min(max_thrusts / thrusts)))
         return Limits(lower, upper, wrench_share)
 
     def step(self, torque: Array, work: Array, base_wrench: Array, base_work: float) -> Array:
@@ -188,20 +188,20 @@ class Powertrain:
         current = torque / motors.torque_constant
         heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * current * current
         air_energy = self._heat_rotors(base_wrench, heat) if self._m and base_wrench.size else 0.0
-        idle = dt * drives.idle if self.charge > 0.0 else 0.0
-        energy = float(work.sum()) + base_work + float(heat.sum()) + air_energy + idle
+        idle_energy = dt * drives.idle if self.charge > 0.0 else 0.0
+        energy = float(work.sum()) + base_work + float(heat.sum()) + air_energy + idle_energy
         heat[2 * n] = self._discharge(energy)
         heat_step = self._network.step(self.theta, heat)
-        destroyed_in = theta_0 * heat / heat_step.mean
+        source_destruction = theta_0 * heat / heat_step.mean_theta
         destroyed = self.destroyed
-        destroyed["winding"] += destroyed_in[:n]
+        destroyed["winding"] += source_destruction[:n]
         destroyed["winding_to_housing"] += heat_step.destroyed[:n]
         destroyed["housing_to_air"] += heat_step.destroyed[n : 2 * n]
-        destroyed["battery"] += destroyed_in[2 * n]
+        destroyed["battery"] += source_destruction[2 * n]
         destroyed["battery_to_air"] += heat_step.destroyed[2 * n]
-        destroyed["electronics"] += idle
+        destroyed["electronics"] += idle_energy
         if self._m:
-            destroyed["rotor_winding"] += destroyed_in[2 * n + 1 :]
+            destroyed["rotor_winding"] += source_destruction[2 * n + 1 :]
             destroyed["rotor_to_air"] += heat_step.destroyed[2 * n + 1 :]
         self.theta = heat_step.theta
         return self.housing_temperatures
@@ -217,10 +217,10 @@ class Powertrain:
         start = 2 * self._n + 1
         r = resistances(rotors, self.theta[start:], self._drives.theta_0)
         heat[start:] = dt * r * current * current
-        energy = dt * torque * speed
-        self.destroyed["rotor_wake"] += rotors.figure_of_merit * energy
-        self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * energy
-        return float(energy.sum())
+        air_energy = dt * torque * speed
+        self.destroyed["rotor_wake"] += rotors.figure_of_merit * air_energy
+        self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air_energy
+        return float(air_energy.sum())
 
     def _discharge(self, energy: float) -> float:
         """Take an energy out of the battery, J, and return the heat of its resistance, J."""
@@ -247,8 +247,8 @@ class Powertrain:
     def power_share(self, torque: Array, rates: Array, base_wrench: Array, twist: Array) -> float:
         """Return the share of efforts at which the battery's power suffices, in [0, 1]."""
         drives, n, battery = self._drives, self._n, self._drives.battery
-        v = battery.voltage(self.charge)
-        max_power = _MAX_POWER_SHARE * v**2 / (4.0 * battery.resistance) - drives.idle
+        open_voltage = battery.voltage(self.charge)
+        max_power = _MAX_POWER_SHARE * open_voltage**2 / (4.0 * battery.resistance) - drives.idle
         current = torque / drives.motors.torque_constant
         r = resistances(drives.motors, self.theta[:n], drives.theta_0)
         power = float(torque @ rates + r @ (current * current)) + float(base_wrench @ twist)
@@ -261,16 +261,16 @@ class Powertrain:
 
 def by_part(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
     """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
-    energies: dict[str, float] = {}
+    exergies: dict[str, float] = {}
     for cause, values in destroyed.items():
         if cause in _JOINT_CAUSES:
-            energies |= {f"{name}/{cause}": float(v) for name, v in zip(names, values, strict=True)}
+            exergies |= {f"{name}/{cause}": float(v) for name, v in zip(names, values, strict=True)}
         elif cause.startswith("rotor_"):
-            label = cause.removeprefix("rotor_")
-            energies |= {f"rotor_{k}/{label}": float(v) for k, v in enumerate(values)}
+            process = cause.removeprefix("rotor_")
+            exergies |= {f"rotor_{k}/{process}": float(v) for k, v in enumerate(values)}
         else:
-            energies[cause] = float(values[0])
-    return energies
+            exergies[cause] = float(values[0])
+    return exergies
 
 
 _JOINT_CAUSES = ("winding", "winding_to_housing", "housing_to_air", "friction", "joint_stops")

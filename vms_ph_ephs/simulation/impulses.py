@@ -26,8 +26,8 @@ class BoundedProcess(NamedTuple):
 
     box: str
     component: SetValued
-    velocities: Index
-    heat: StateEntry
+    velocity_indices: Index
+    heat_state: StateEntry
 
 
 class ActiveRows(NamedTuple):
@@ -72,18 +72,18 @@ def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebou
     Raises:
         SimulationError: they are not found.
     """
-    problem = _Problem(active, velocity - rebound + active.mobility @ start, dt)
-    total = start.copy()
-    if not total.size:
-        return total
+    problem = _ImpulseProblem(active, velocity - rebound + active.mobility @ start, dt)
+    impulse = start.copy()
+    if not impulse.size:
+        return impulse
     for sweep in range(_MAX_SWEEPS):
-        change = problem.sweep(total)
+        change = problem.sweep(impulse)
         if change <= _TOLERANCE:
-            return total
+            return impulse
         if sweep in _EXACT_SWEEPS:
-            direct = problem.solve_directly(total)
-            if direct is not None:
-                return direct
+            exact_impulse = problem.solve_directly(impulse)
+            if exact_impulse is not None:
+                return exact_impulse
     if not change <= _MAX_CHANGE:
         boxes = ", ".join(dict.fromkeys(f"'{process.box}'" for process in active.processes))
         raise SimulationError(
@@ -91,10 +91,10 @@ def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebou
             f"to {np.abs(velocity).max():.3g} m/s still change by {change:.2g} after {_MAX_SWEEPS} "
             "sweeps; a shorter step, less friction or masses nearer to each other may help"
         )
-    return total
+    return impulse
 
 
-class _Problem:
+class _ImpulseProblem:
     """Impulses P with the velocities ``u = u_0 - W P``.
 
     Args:
@@ -118,66 +118,66 @@ class _Problem:
         blocks = (active.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._cone_norms = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]
 
-    def sweep(self, total: Array) -> float:
+    def sweep(self, impulse: Array) -> float:
         """Improve the impulses, (k,), in place; return the largest change of a velocity.
 
         It is relative to the largest velocity where that is above 1 m/s.
         """
-        u = self._u_0 - self._mobility @ total
-        largest = 0.0
+        u = self._u_0 - self._mobility @ impulse
+        largest_change = 0.0
         for k in self._normals:
-            unbounded = total[k] + u[k] / self._diagonal[k]
-            change = min(max(unbounded, self._lower[k]), self._upper[k]) - total[k]
+            unbounded = impulse[k] + u[k] / self._diagonal[k]
+            change = min(max(unbounded, self._lower[k]), self._upper[k]) - impulse[k]
             if change:
                 u -= self._mobility[:, k] * change
-                total[k] += change
-                largest = max(largest, abs(change) * self._diagonal[k])
+                impulse[k] += change
+                largest_change = max(largest_change, abs(change) * self._diagonal[k])
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             projected = self._project_on_cone(
-                total[indices] + u[indices] / mobility, self._cone_radius(n, indices, total)
+                impulse[indices] + u[indices] / mobility, self._cone_radius(n, indices, impulse)
             )
-            change = projected - total[indices]
+            change = projected - impulse[indices]
             if change.any():
                 u -= self._mobility[:, indices] @ change
-                total[indices] = projected
-                largest = max(largest, float(np.abs(change).max()) * mobility)
-        return largest / (1.0 + float(np.abs(u).max()))
+                impulse[indices] = projected
+                largest_change = max(largest_change, float(np.abs(change).max()) * mobility)
+        return largest_change / (1.0 + float(np.abs(u).max()))
 
-    def solve_directly(self, total: Array) -> Array | None:
+    def solve_directly(self, impulse: Array) -> Array | None:
         """Return the impulses of what presses, sticks and slides as these do, if there are any."""
-        k = total.size
+        k = impulse.size
         # P = fixed + basis z, with u = 0 along the free rows.
-        free = np.zeros(k, dtype=bool)
-        free[self._normals] = (total > self._lower)[self._normals] & (total < self._upper)[
+        is_free = np.zeros(k, dtype=bool)
+        is_free[self._normals] = (impulse > self._lower)[self._normals] & (impulse < self._upper)[
             self._normals
         ]
-        fixed = np.where(free, 0.0, total)
+        fixed = np.where(is_free, 0.0, impulse)
         basis = np.eye(k)
         for n, indices in self._cones:
-            limit = self._cone_radius(n, indices, total)
-            length = float(np.sqrt(total[indices] @ total[indices]))
-            if length < limit * (1.0 - 1e-9):
-                free[indices], fixed[indices] = True, 0.0
+            radius = self._cone_radius(n, indices, impulse)
+            length = float(np.sqrt(impulse[indices] @ impulse[indices]))
+            if length < radius * (1.0 - 1e-9):
+                is_free[indices], fixed[indices] = True, 0.0
             elif length > 0.0:
                 fixed[indices] = 0.0
-                basis[indices, n] = -self._friction[indices[0]] * total[indices] / length
-        basis = basis[:, free]
-        weighted = self._mobility[free]
-        right_side = self._u_0[free] - weighted @ fixed
-        solution = fixed + basis @ np.linalg.lstsq(weighted @ basis, right_side, rcond=1e-12)[0]
+                basis[indices, n] = -self._friction[indices[0]] * impulse[indices] / length
+        basis = basis[:, is_free]
+        rows = self._mobility[is_free]
+        right_side = self._u_0[is_free] - rows @ fixed
+        solution = fixed + basis @ np.linalg.lstsq(rows @ basis, right_side, rcond=1e-12)[0]
         u = self._u_0 - self._mobility @ solution
         # The rounding of u is that of the terms that cancel in it.
         scale = 1.0 + float((np.abs(self._u_0) + np.abs(self._mobility) @ np.abs(solution)).max())
-        if np.abs(u[free]).max(initial=0.0) > _EXACT_TOLERANCE * scale:
+        if np.abs(u[is_free]).max(initial=0.0) > _EXACT_TOLERANCE * scale:
             return None
-        slack = _EXACT_TOLERANCE * scale / self._diagonal
+        tolerance = _EXACT_TOLERANCE * scale / self._diagonal
         normals = self._normals
-        bounded = np.clip(solution[normals], self._lower[normals], self._upper[normals])
+        clipped = np.clip(solution[normals], self._lower[normals], self._upper[normals])
         updated = solution[normals] + u[normals] / self._diagonal[normals]
         updated = np.clip(updated, self._lower[normals], self._upper[normals])
-        if (np.abs(updated - bounded) > slack[normals]).any():
+        if (np.abs(updated - clipped) > tolerance[normals]).any():
             return None
-        if (np.abs(solution[normals] - bounded) > slack[normals]).any():
+        if (np.abs(solution[normals] - clipped) > tolerance[normals]).any():
             return None
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             projected = self._project_on_cone(
@@ -185,13 +185,13 @@ class _Problem:
             )
             if np.abs(projected - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
                 return None
-        solution[normals] = bounded
+        solution[normals] = clipped
         return solution
 
-    def _cone_radius(self, n: int, indices: Index, total: Array) -> float:
-        return float(self._friction[indices[0]]) * max(-float(total[n]), 0.0)
+    def _cone_radius(self, n: int, indices: Index, impulse: Array) -> float:
+        return float(self._friction[indices[0]]) * max(-float(impulse[n]), 0.0)
 
     @staticmethod
-    def _project_on_cone(force: Array, limit: float) -> Array:
+    def _project_on_cone(force: Array, radius: float) -> Array:
         length = float(np.sqrt(force @ force))
-        return force * (limit / length) if length > limit else force
+        return force * (radius / length) if length > radius else force

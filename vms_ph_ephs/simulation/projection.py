@@ -114,10 +114,10 @@ class Projection:
         s = self._metric(x)[1]
         if not s.size:
             return 0
-        values = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
-        gaps = (values[:-1] < _DEPENDENT) & (values[1:] > _GAP * values[:-1])
-        dependent = int(np.max(np.flatnonzero(gaps), initial=-1)) + 1
-        return s.shape[0] - max(dependent, int((values < _ZERO).sum()))
+        eigenvalues = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
+        gaps = (eigenvalues[:-1] < _DEPENDENT) & (eigenvalues[1:] > _GAP * eigenvalues[:-1])
+        dependent_count = int(np.max(np.flatnonzero(gaps), initial=-1)) + 1
+        return s.shape[0] - max(dependent_count, int((eigenvalues < _ZERO).sum()))
 
     def check_rank(self, x: Array, previous: float, metric: Array | None = None) -> float:
         """Raise an error for a state at which constraints have become dependent.
@@ -142,8 +142,8 @@ class Projection:
             return 0.0
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
-        values = np.linalg.eigvalsh(_unit_diagonal(s))
-        return self._check_sigma(values, rank, previous, x)
+        eigenvalues = np.linalg.eigvalsh(_unit_diagonal(s))
+        return self._check_sigma(eigenvalues, rank, previous, x)
 
     def check_eigenvalues(self, values: Array, previous: float, x: Array) -> float:
         """Do the same with the eigenvalues that the core found for the joints that close loops.
@@ -156,16 +156,16 @@ class Projection:
         rank = self._equations.rank
         if rank is None or not values.size:
             return 0.0
-        dependent = self._equations.constraints.count - rank
-        return self._check_sigma(values, values.size - dependent, previous, x)
+        dependent_count = self._equations.constraints.count - rank
+        return self._check_sigma(values, values.size - dependent_count, previous, x)
 
-    def _check_sigma(self, values: Array, rank: int, previous: float, x: Array) -> float:
-        dependent = values.size - rank
-        sigma = float(np.sqrt(max(values[dependent], 0.0))) if rank else 1.0
-        decrease = previous - sigma
+    def _check_sigma(self, eigenvalues: Array, rank: int, previous_sigma: float, x: Array) -> float:
+        dependent_count = eigenvalues.size - rank
+        sigma = float(np.sqrt(max(eigenvalues[dependent_count], 0.0))) if rank else 1.0
+        decrease = previous_sigma - sigma
         if sigma * sigma <= _ZERO or sigma < 2.0 * decrease:
             raise self._equations.singular_error(self._metric(x)[1])
-        if dependent and values[dependent - 1] > 1e-2 * sigma * sigma:
+        if dependent_count and eigenvalues[dependent_count - 1] > 1e-2 * sigma * sigma:
             raise SingularConstraint(
                 "the motion began at a singular configuration: more constraints are independent "
                 "now than then; begin elsewhere"
@@ -217,10 +217,10 @@ class Projection:
     def _displaced(self, x: Array, r: Array, delta: Array) -> Array:
         """Move all poses along the velocities of a displacement delta for unit time."""
         equations, c = self._equations, self._equations.constraints
-        stored = np.zeros(equations.layout.stored)
-        stored[: self._n] = delta
-        w = -(c.solving_rows @ (c.variable_rows(equations.states.views) @ stored + r))
-        efforts = np.concatenate([stored, c.T @ stored + c.to_free @ w])
+        stored_efforts = np.zeros(equations.layout.stored_size)
+        stored_efforts[: self._n] = delta
+        w = -(c.solving_rows @ (c.variable_rows(equations.states.views) @ stored_efforts + r))
+        efforts = np.concatenate([stored_efforts, c.T @ stored_efforts + c.to_free @ w])
         y = x.copy()
         for entry, effort in self._pose_entries:
             pose = x[entry.indices].reshape(entry.space.shape)

@@ -70,42 +70,42 @@ class BoundedForces:
 
     def step(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
         """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
-        total: Step | None = None
+        combined_step: Step | None = None
         remaining, impacts = dt, 0
         while remaining > 0.0:
             step, duration, is_impact = self._step_to_contact(
                 smooth, x, inputs, t, remaining, impacts
             )
             impacts += is_impact
-            total = step if total is None else total.followed_by(step)
+            combined_step = step if combined_step is None else combined_step.followed_by(step)
             x, t, remaining = step.x, t + duration, remaining - duration
-        assert total is not None  # a step has a duration
-        return total
+        assert combined_step is not None  # a step has a duration
+        return combined_step
 
     def _step_to_contact(
         self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
     ) -> tuple[Step, float, bool]:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
-        closed = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
-        open_ = [p for p in self.processes if p.box not in closed]
-        active = self._active_rows(x, closed)
+        closed_boxes = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
+        open_contacts = [p for p in self.processes if p.box not in closed_boxes]
+        active = self._active_rows(x, closed_boxes)
         force, step = self._solve_forces(
             active, self._predict_forces(active, x, inputs, t, dt), smooth, x, t, dt
         )
-        bounces = impacts < _MAX_IMPACTS
-        if impacts >= _MAX_CUTS or self._smallest_gap(open_, step.x) >= -_CONTACT_GAP:
-            return self._apply_impulses(active, force, step, dt, bounces), dt, False
+        can_bounce = impacts < _MAX_IMPACTS
+        if impacts >= _MAX_CUTS or self._smallest_gap(open_contacts, step.x) >= -_CONTACT_GAP:
+            return self._apply_impulses(active, force, step, dt, can_bounce), dt, False
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
             fraction = 0.5 * (low + high)
             step = self._move_with_forces(active, force, smooth, x, t, fraction * dt)
-            depth = self._smallest_gap(open_, step.x)
-            low, high = (low, fraction) if depth < -_CONTACT_GAP else (fraction, high)
-            if abs(depth) <= _CONTACT_GAP:
+            gap = self._smallest_gap(open_contacts, step.x)
+            low, high = (low, fraction) if gap < -_CONTACT_GAP else (fraction, high)
+            if abs(gap) <= _CONTACT_GAP:
                 break
         duration = fraction * dt
         force, step = self._solve_forces(active, force, smooth, x, t, duration)
-        return self._apply_impulses(active, force, step, duration, bounces), duration, True
+        return self._apply_impulses(active, force, step, duration, can_bounce), duration, True
 
     def _solve_forces(
         self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
@@ -114,21 +114,21 @@ class BoundedForces:
 
         Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
         """
-        sticking = self._sticking(active)
+        at_rest = self._rows_at_rest(active)
         gaps = self._gaps(active, x)
         for _ in range(_MAX_CORRECTIONS if dt > _SHORTEST_STEP else 0):
             step = self._move_with_forces(active, force, smooth, x, t, dt)
-            predicted = np.where(sticking, (2.0 / dt) * self._paths(active, step), 0.0)
-            if not sticking.all():
-                sliding = np.where(sticking, 0.0, self._velocity(active, step.x))
-                predicted = predicted + sliding
+            velocity = np.where(at_rest, (2.0 / dt) * self._path_lengths(active, step), 0.0)
+            if not at_rest.all():
+                sliding = np.where(at_rest, 0.0, self._velocity(active, step.x))
+                velocity = velocity + sliding
             is_normal = np.isfinite(gaps)
-            predicted[is_normal] = (2.0 / dt) * (self._gaps(active, step.x) - gaps)[is_normal]
+            velocity[is_normal] = (2.0 / dt) * (self._gaps(active, step.x) - gaps)[is_normal]
             zeros = np.zeros(force.size)
-            next_force = impulses(active, predicted, dt, force * dt, zeros) / dt
-            change = np.abs(next_force - force) * np.diagonal(active.mobility) * dt
-            if np.max(change, initial=0.0) <= _FORCE_TOLERANCE * (
-                1.0 + np.abs(predicted).max(initial=0.0)
+            next_force = impulses(active, velocity, dt, force * dt, zeros) / dt
+            velocity_change = np.abs(next_force - force) * np.diagonal(active.mobility) * dt
+            if np.max(velocity_change, initial=0.0) <= _FORCE_TOLERANCE * (
+                1.0 + np.abs(velocity).max(initial=0.0)
             ):
                 break
             force = next_force
@@ -163,13 +163,13 @@ class BoundedForces:
         return processes_by_box
 
     @staticmethod
-    def _sticking(active: ActiveRows) -> Any:
+    def _rows_at_rest(active: ActiveRows) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
-        sticking = np.abs(active.velocity) <= _REST_SPEED
+        at_rest = np.abs(active.velocity) <= _REST_SPEED
         for n in np.unique(active.normal[active.normal >= 0]):
             indices = active.normal == n
-            sticking[indices] = sticking[indices].all()
-        return sticking
+            at_rest[indices] = at_rest[indices].all()
+        return at_rest
 
     def _gaps(self, active: ActiveRows, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""
@@ -179,12 +179,12 @@ class BoundedForces:
                 gaps[indices[0]] = self._gap(process, x)
         return gaps
 
-    def _paths(self, active: ActiveRows, step: Step) -> Array:
+    def _path_lengths(self, active: ActiveRows, step: Step) -> Array:
         """Return the paths along the rows in a step, (k,)."""
-        distances = np.zeros(len(active.processes))
+        lengths = np.zeros(len(active.processes))
         for box, (_, indices) in self._rows_by_box(active).items():
-            distances[indices] = step.supply.row_integrals[box]
-        return distances
+            lengths[indices] = step.supply.row_integrals[box]
+        return lengths
 
     def _velocity(self, active: ActiveRows, x: Array) -> Array:
         """Return the velocities along the rows at another state, (k,)."""
@@ -194,13 +194,13 @@ class BoundedForces:
         velocities = np.zeros(len(active.processes))
         for box, (process, indices) in self._rows_by_box(active).items():
             rows = process.component.directions(equations.states.views[box])
-            columns = equations.constraints.velocity_rows(process.velocities, a)
+            columns = equations.constraints.velocity_rows(process.velocity_indices, a)
             velocities[indices] = rows @ (columns @ e)
         return velocities
 
     def _has_energy_gain(self, active: ActiveRows, force: Array, step: Step) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
-        works = force * self._paths(active, step)
+        works = force * self._path_lengths(active, step)
         rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
         is_normal = np.isinf(active.lower)
         return (works < -rounding) & ~is_normal
@@ -215,12 +215,12 @@ class BoundedForces:
         flow = equations.flow_vector(flows_at(inputs, t, x))
         with equations.processes.imposing(self._zero_forces):
             rate = equations.tangent(x, flow)[0]
-        predicted = active.velocity + dt * (active.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
-        zeros = np.zeros(predicted.size)
-        return impulses(active, predicted, dt, zeros, zeros) / dt
+        velocity = active.velocity + dt * (active.rows[:, :n] @ (equations.storages.Q @ rate[:n]))
+        zeros = np.zeros(velocity.size)
+        return impulses(active, velocity, dt, zeros, zeros) / dt
 
     def _apply_impulses(
-        self, before: ActiveRows, force: Array, step: Step, dt: float, bounces: bool
+        self, before: ActiveRows, force: Array, step: Step, dt: float, can_bounce: bool
     ) -> Step:
         """Return a step with the impulses at its end, and the heat of all forces.
 
@@ -228,16 +228,16 @@ class BoundedForces:
         follows, whose impulses are its own.
         """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
-        dissipated = force * self._paths(before, step)
-        for p, work in zip(before.processes, dissipated, strict=True):
+        step_works = force * self._path_lengths(before, step)
+        for p, work in zip(before.processes, step_works, strict=True):
             heats[p.box] += max(float(work), 0.0)
-        dissipated_energy = float(dissipated.sum())
-        closed = {p.box for p in self.processes if self._gap(p, step.x) <= _CONTACT_GAP}
-        active_boxes = closed & {p.box for p in before.processes}
+        dissipated_energy = float(step_works.sum())
+        closed_boxes = {p.box for p in self.processes if self._gap(p, step.x) <= _CONTACT_GAP}
+        active_boxes = closed_boxes & {p.box for p in before.processes}
         x, increment = step.x.copy(), step.increment.copy()
-        stages = [(active_boxes, dt)] if active_boxes else []
-        stages += [(closed, 0.0)] if closed - active_boxes else []
-        for boxes, duration in stages:
+        impact_stages = [(active_boxes, dt)] if active_boxes else []
+        impact_stages += [(closed_boxes, 0.0)] if closed_boxes - active_boxes else []
+        for boxes, duration in impact_stages:
             active = self._active_rows(x, boxes)
             if duration:
                 impulse, rebound = (
@@ -246,22 +246,22 @@ class BoundedForces:
                 )
             else:
                 impulse = 0.0 * active.velocity
-                rebound = active.restitution * np.maximum(-active.velocity, 0.0) * bounces
-            change, works = _impact(active, duration, impulse, rebound)
+                rebound = active.restitution * np.maximum(-active.velocity, 0.0) * can_bounce
+            impulse_change, works = _impact(active, duration, impulse, rebound)
             if works.sum() < 0.0 and rebound.any():
-                change, works = _impact(active, duration, impulse, 0.0 * rebound)
+                impulse_change, works = _impact(active, duration, impulse, 0.0 * rebound)
             n = self._equations.layout.quadratic_size
-            momentum_change = -(active.momentum_response @ change)
+            momentum_change = -(active.momentum_response @ impulse_change)
             x[:n] += momentum_change
             increment[:n] += momentum_change
             dissipated_energy += float(works.sum())
             for p, work in zip(active.processes, works, strict=True):
                 heats[p.box] += max(float(work), 0.0)
-        positive = sum(heats.values())
+        heat_sum = sum(heats.values())
         for p in self.processes:
-            heat = heats[p.box] * dissipated_energy / positive if positive > 0.0 else 0.0
+            heat = heats[p.box] * dissipated_energy / heat_sum if heat_sum > 0.0 else 0.0
             if heat > 0.0:
-                increment[p.heat.tangent] += self._friction.add_heat(x, p.heat, heat)
+                increment[p.heat_state.tangent] += self._friction.add_heat(x, p.heat_state, heat)
         return step._replace(x=x, increment=increment)
 
     def _gap(self, p: BoundedProcess, x: Array) -> float:
@@ -274,7 +274,7 @@ class BoundedForces:
     def _smallest_gap(self, processes: list[BoundedProcess], x: Array) -> float:
         return min((self._gap(p, x) for p in processes), default=0.0)
 
-    def _active_rows(self, x: Array, closed: set[str]) -> ActiveRows:
+    def _active_rows(self, x: Array, closed_boxes: set[str]) -> ActiveRows:
         equations = self._equations
         e = equations.storages.efforts(x)
         a = equations.constraints.variable_rows(equations.states.views)
@@ -284,7 +284,7 @@ class BoundedForces:
         rows: list[Array] = []
         normal: list[int] = []
         for p in self.processes:
-            if p.box not in closed:
+            if p.box not in closed_boxes:
                 continue
             states = equations.states.views[p.box]
             component = p.component
@@ -292,7 +292,7 @@ class BoundedForces:
             bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue
-            columns = equations.constraints.velocity_rows(p.velocities, a)
+            columns = equations.constraints.velocity_rows(p.velocity_indices, a)
             normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
             bounds_list.append(bounds)
             for row in bounds.rows:
@@ -321,9 +321,9 @@ class BoundedForces:
 
 def _impact(active: ActiveRows, dt: float, impulse: Array, rebound: Array) -> tuple[Array, Array]:
     """Return the impulses beyond those given, and their works, J, (k,) each."""
-    change = impulses(active, active.velocity, dt, impulse, rebound) - impulse
-    after = active.velocity - active.mobility @ change
-    return change, 0.5 * change * (active.velocity + after)
+    impulse_change = impulses(active, active.velocity, dt, impulse, rebound) - impulse
+    after = active.velocity - active.mobility @ impulse_change
+    return impulse_change, 0.5 * impulse_change * (active.velocity + after)
 
 
 def _match_impulses(before: ActiveRows, impulses: Array, after: ActiveRows) -> Array:

@@ -35,10 +35,10 @@ _MAX_STATE = 1e100
 
 class _Scheme(NamedTuple):
     order: int
-    step: Callable[[Equations], StepScheme]
-    projects: bool
-    begins_on_constraints: bool
-    max_ratio: float
+    make_step: Callable[[Equations], StepScheme]
+    has_projection: bool
+    starts_on_constraints: bool
+    max_friction_ratio: float
 
 
 # Explicit stages are stable up to 2.8 times the time constant of friction, and at twice it as
@@ -105,12 +105,12 @@ class EphsStepper(Stepper):
             raise OptionError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
         self.equations, self.projection = equations, Projection(equations)
         self._scheme, self._tolerance = SCHEMES[scheme], tolerance
-        self._step = self._scheme.step(equations)
-        self._friction = StiffFriction(equations, self._scheme.max_ratio)
+        self._step = self._scheme.make_step(equations)
+        self._friction = StiffFriction(equations, self._scheme.max_friction_ratio)
         self._bounded_forces = BoundedForces(equations, self._friction)
         self.name, self.order = scheme, self._scheme.order
-        self._is_entropy = equations.is_entropy[: equations.layout.stored]
-        self._core = CoreStep(equations, tolerance) if self._scheme.projects else None
+        self._is_entropy = equations.is_entropy[: equations.layout.stored_size]
+        self._core = CoreStep(equations, tolerance) if self._scheme.has_projection else None
 
     def begin(self, state: Array, t: float) -> SolverState:
         """Return the solver state at a state vector.
@@ -120,7 +120,7 @@ class EphsStepper(Stepper):
             InconsistentState: it violates the constraints.
         """
         equations, x = self.equations, np.asarray(state)
-        if x.shape != (equations.layout.size,) or x.dtype.kind not in "fiu" or not _finite(x):
+        if x.shape != (equations.layout.size,) or x.dtype.kind not in "fiu" or not _is_finite(x):
             raise SimulationError(
                 f"the state must be ({equations.layout.size},) finite numbers, as "
                 f"equations.states.vector gives; given: shape {x.shape}"
@@ -128,9 +128,9 @@ class EphsStepper(Stepper):
         x = x.astype(np.float64)
         self.projection.check(x, self._tolerance)
         equations.rank = self.projection.find_rank(x)
-        if self._scheme.begins_on_constraints:
+        if self._scheme.starts_on_constraints:
             x = self.projection.iterate(x)
-        return SolverState(x, np.zeros(equations.layout.stored))
+        return SolverState(x, np.zeros(equations.layout.stored_size))
 
     def _advance(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
@@ -174,14 +174,14 @@ class EphsStepper(Stepper):
             acceleration = (v_end - stiff.velocity) / dt + stiff.mobility @ force
             if np.abs(v_end - previous).max() <= _TOLERANCE * (1.0 + np.abs(v_end).max()):
                 break
-        heat = friction.heat(stiff, force, step.supply)
-        if heat is None:
-            half = 0.5 * dt
-            middle, first = self._smooth_step(before, inputs, t, half)
-            after, second = self._smooth_step(middle, inputs, t + half, half)
+        state_heats = friction.heat(stiff, force, step.supply)
+        if state_heats is None:
+            half_dt = 0.5 * dt
+            middle, first = self._smooth_step(before, inputs, t, half_dt)
+            after, second = self._smooth_step(middle, inputs, t + half_dt, half_dt)
             return after, first.followed_by(second)
         x, increment = after.x.copy(), step.increment.copy()
-        for state, energy in heat:
+        for state, energy in state_heats:
             increment[state.tangent] += friction.add_heat(x, state, energy)
         return after._replace(x=x, velocity=increment / dt), step._replace(x=x, increment=increment)
 
@@ -190,15 +190,15 @@ class EphsStepper(Stepper):
     ) -> tuple[SolverState, Step]:
         core_step = None if self._core is None else self._core.step(solver_state.x, inputs, t, dt)
         if core_step is not None:
-            step, values = core_step
-            sigma = self.projection.check_eigenvalues(values, solver_state.sigma, step.x)
+            step, eigenvalues = core_step
+            sigma = self.projection.check_eigenvalues(eigenvalues, solver_state.sigma, step.x)
             supplied = solver_state.supplied + step.supply.energy
             return SolverState(step.x, step.increment / dt, sigma, supplied), step
         step = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = step.x, None
-        if not _finite(x):
+        if not _is_finite(x):
             raise SimulationError("the motion has no finite continuation; use a shorter step")
-        if self._scheme.projects:
+        if self._scheme.has_projection:
             x, opening, metric = self.projection.project(x)
             # A Newton step squares the violation; the remainder must be within the tolerance.
             if not opening * opening <= self._tolerance:
@@ -209,7 +209,7 @@ class EphsStepper(Stepper):
             # Velocities are projected at the previous poses, which gives an error of that order.
             if opening > self._tolerance:
                 x, _, metric = self.projection.project(x)
-            if not _finite(x):
+            if not _is_finite(x):
                 raise SimulationError("the motion has no finite continuation; use a shorter step")
         sigma = self.projection.check_rank(x, solver_state.sigma, metric)
         self.equations.storages.check_state(x)
@@ -232,7 +232,7 @@ class EphsStepper(Stepper):
         supply = step.supply
         entropy_produced = float(self._is_entropy @ step.increment) - supply.entropy
         return StepResult(
-            after, supply.supplied, self.equations.theta_0 * entropy_produced, step.iterations
+            after, supply.port_exergy, self.equations.theta_0 * entropy_produced, step.iterations
         )
 
     def observe(self, solver_state: SolverState) -> Observation:
@@ -260,6 +260,6 @@ def _(system: Equations, scheme: str) -> EphsStepper:
     return EphsStepper(system, scheme)
 
 
-def _finite(x: Array) -> bool:
+def _is_finite(x: Array) -> bool:
     """Return whether a state is finite, and small enough for its energy to be."""
     return bool((np.abs(x) < _MAX_STATE).all())

@@ -32,20 +32,20 @@ class Supply:
     """The supply through the outer ports of a system, integrated with the weights of a scheme.
 
     Attributes:
-        supplied: exergy supplied through every outer power port, J.
+        port_exergy: supplied through every outer power port, J.
         entropy: supplied through all of them together, J/K.
         effort_integral: (total,) of all efforts over the step; of velocities it is the path.
         row_integrals: the same along the rows of forces that are held, by box.
     """
 
-    __slots__ = ("_equations", "effort_integral", "entropy", "row_integrals", "supplied")
+    __slots__ = ("_equations", "effort_integral", "entropy", "port_exergy", "row_integrals")
 
     def __init__(self, equations: Equations) -> None:
         outer = equations.system.pattern.outer
         self._equations = equations
-        self.supplied = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
+        self.port_exergy = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
         self.entropy = 0.0
-        self.effort_integral = np.zeros(equations.layout.total)
+        self.effort_integral = np.zeros(equations.layout.total_size)
         self.row_integrals: dict[str, Array] = {}
 
     def add(self, flows: Flows, efforts: Array, duration: float) -> None:
@@ -55,7 +55,7 @@ class Supply:
         """
         layout = self._equations.layout
         self.effort_integral += duration * efforts
-        if self._equations.processes.imposed:
+        if self._equations.processes.imposed_flows:
             for box, velocity in self._equations.processes.row_velocities(efforts).items():
                 self.row_integrals[box] = self.row_integrals.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
@@ -63,13 +63,13 @@ class Supply:
             transfer = duration * np.broadcast_to(
                 np.asarray(value, dtype=np.float64), indices.stop - indices.start
             )
-            self.supplied[name] += float(efforts[indices] @ transfer)
+            self.port_exergy[name] += float(efforts[indices] @ transfer)
             self.entropy += float(self._equations.is_entropy[indices] @ transfer)
 
     def append(self, later: "Supply") -> None:
         """Add the supply of a step that follows."""
-        for name, value in later.supplied.items():
-            self.supplied[name] += value
+        for name, value in later.port_exergy.items():
+            self.port_exergy[name] += value
         self.entropy += later.entropy
         self.effort_integral += later.effort_integral
         for box, length in later.row_integrals.items():
@@ -78,7 +78,7 @@ class Supply:
     @property
     def energy(self) -> float:
         """Energy supplied, J: the exergy, and ``theta_0`` times the entropy."""
-        return sum(self.supplied.values()) + self._equations.theta_0 * self.entropy
+        return sum(self.port_exergy.values()) + self._equations.theta_0 * self.entropy
 
 
 # An iteration whose change exceeds the state by this factor has diverged.
@@ -129,7 +129,7 @@ class MuntheKaas:
     def __call__(self, t: float, x: Array, dt: float, inputs: Inputs | None, guess: Array) -> Step:
         """Return the step of length dt."""
         states, supply = self._equations.states, Supply(self._equations)
-        rates: list[Array] = [np.zeros(self._equations.layout.stored)]
+        rates: list[Array] = [np.zeros(self._equations.layout.stored_size)]
         for fraction, divisor in ((0.0, 6.0), (0.5, 3.0), (0.5, 3.0), (1.0, 6.0)):
             stage_increment = (fraction * dt) * rates[-1]
             y = states.step(x, stage_increment)
@@ -168,7 +168,7 @@ class DiscreteGradient:
         states, n = equations.states, equations.layout.quadratic_size
         u, last, iterations = guess, np.inf, 0
         before = self._storage_states(x)
-        limit = _DIVERGENCE_FACTOR * (1.0 + float(np.abs(x).max()))
+        divergence_limit = _DIVERGENCE_FACTOR * (1.0 + float(np.abs(x).max()))
         for _ in range(100):
             iterations += 1
             middle = states.step(x, 0.5 * u)
@@ -183,11 +183,11 @@ class DiscreteGradient:
             # Iterate until rounding dominates: the balance is as exact as the solution.
             if change == 0.0 or (change >= 0.5 * last and change < 1e-12 * (1.0 + np.abs(u).max())):
                 break
-            if not change < limit:
-                raise _diverging(dt, change)
+            if not change < divergence_limit:
+                raise _divergence_error(dt, change)
             last = change
         else:
-            raise _diverging(dt, change)
+            raise _divergence_error(dt, change)
         supply = Supply(equations)
         supply.add(flows, efforts, dt)
         y = states.step(x, u)
@@ -208,7 +208,7 @@ class DiscreteGradient:
         """Return the discrete differentials of all exergies over the step u."""
         storages, states = self._equations.storages, self._equations.states
         n = self._equations.layout.quadratic_size
-        efforts = np.empty(self._equations.layout.stored)
+        efforts = np.empty(self._equations.layout.stored_size)
         efforts[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
         after, halfway = self._storage_states(states.step(x, u)), self._storage_states(middle)
         for box, storage, indices in storages.nonlinear:
@@ -220,7 +220,7 @@ class DiscreteGradient:
         return efforts
 
 
-def _diverging(dt: float, change: float) -> SimulationError:
+def _divergence_error(dt: float, change: float) -> SimulationError:
     return SimulationError(
         f"the implicit step of {dt:g} s does not converge (last change {change:.3g}); use a "
         "shorter one"
@@ -258,9 +258,9 @@ class CoreStep:
             return None
         supply = Supply(equations)
         if flow is not None:
-            for name in supply.supplied:
+            for name in supply.port_exergy:
                 indices = equations.layout.efforts[equations.layout.outer[name]]
-                supply.supplied[name] = float(exergy[indices].sum())
+                supply.port_exergy[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
         return Step(after, increment, supply), cast(Array, core.loop_values)
 
@@ -269,7 +269,7 @@ class CoreStep:
         equations = self._equations
         if not callable(inputs):
             return equations.flow_vector(inputs)
-        zeros = np.zeros(equations.layout.total)
+        zeros = np.zeros(equations.layout.total_size)
 
         def flows(t: float, x: Array) -> Array:
             flow = equations.flow_vector(flows_at(inputs, t, x))

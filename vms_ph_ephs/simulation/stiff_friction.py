@@ -44,10 +44,10 @@ class HeldProcess(NamedTuple):
 
     box: str
     component: Irreversible
-    ports: Index
+    indices: Index
     mechanical: Index
     entropy_index: int
-    entropy: StateEntry
+    heat_state: StateEntry
 
 
 class StiffProcesses(NamedTuple):
@@ -73,11 +73,11 @@ class StiffFriction:
 
     Args:
         equations: of the system.
-        limit: ratio of the step to the time in which friction acts, above which it is held.
+        max_ratio: ratio of the step to the time in which friction acts, above which it is held.
     """
 
-    def __init__(self, equations: Equations, limit: float) -> None:
-        self._equations, self._limit = equations, limit
+    def __init__(self, equations: Equations, max_ratio: float) -> None:
+        self._equations, self._max_ratio = equations, max_ratio
         self._processes: list[HeldProcess] = []
         constraints, layout = equations.constraints, equations.layout
         if constraints.undetermined_basis.shape[1] or constraints.multiplier_basis.shape[1]:
@@ -96,8 +96,8 @@ class StiffFriction:
                     s = component.slices[ports[0]].start
                     self._processes.append(HeldProcess(box, component, index, mechanical, s, state))
         self._slices = _slices([p.mechanical.size for p in self._processes])
-        parts = [p.ports[p.mechanical] for p in self._processes]
-        self._index = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+        indices_list = [p.indices[p.mechanical] for p in self._processes]
+        self._velocity_indices = np.concatenate([np.zeros(0, dtype=np.intp), *indices_list])
 
     def find_stiff(self, x: Array, dt: float) -> StiffProcesses | None:
         """Return the friction that is too fast for a step of ``dt`` s from a state, or None."""
@@ -105,51 +105,51 @@ class StiffFriction:
             return None
         equations = self._equations
         core = equations.core
-        if core is not None and dt * core.friction_rate(x) <= self._limit:
+        if core is not None and dt * core.friction_rate(x) <= self._max_ratio:
             return None
         e = equations.storages.efforts(x)
         a = equations.constraints.variable_rows(equations.states.views)
-        columns = equations.constraints.velocity_rows(self._index, a)
+        columns = equations.constraints.velocity_rows(self._velocity_indices, a)
         velocities = columns @ e
         slices = self._slices
-        slopes = [
+        tensors = [
             self._friction_tensor(p, e, velocities[indices])
             for p, indices in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.quadratic_size
-        to_velocities = columns[:, :n] @ equations.storages.Q
-        unconstrained = to_velocities @ columns[:, :n].T
+        velocity_per_impulse = columns[:, :n] @ equations.storages.Q
+        free_mobility = velocity_per_impulse @ columns[:, :n].T
         # Constraints only add inertia, so that without them the ratio is an upper bound.
-        if dt * _trace(unconstrained, slices, slopes) <= self._limit:
+        if dt * _stopping_rate(free_mobility, slices, tensors) <= self._max_ratio:
             return None
-        mobility = to_velocities @ equations.impulse_response(columns, a)[0]
+        mobility = velocity_per_impulse @ equations.impulse_response(columns, a)[0]
         # What is left has at most the limit, the sum of the ratios being that of the rates.
-        limit = self._limit / len(slices)
+        single_limit = self._max_ratio / len(slices)
         stiff_processes = [
             k
-            for k, (indices, d) in enumerate(zip(slices, slopes, strict=True))
-            if dt * _trace(mobility, [indices], [d]) > limit
+            for k, (indices, d) in enumerate(zip(slices, tensors, strict=True))
+            if dt * _stopping_rate(mobility, [indices], [d]) > single_limit
         ]
         if not stiff_processes:
             return None
         rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in stiff_processes])
-        chosen = [self._processes[k] for k in stiff_processes]
-        with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in chosen}):
+        held = [self._processes[k] for k in stiff_processes]
+        with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in held}):
             rate = equations.tangent(x, None)[0]
         return StiffProcesses(
-            chosen,
-            _slices([p.mechanical.size for p in chosen]),
+            held,
+            _slices([p.mechanical.size for p in held]),
             velocities[rows],
             mobility[np.ix_(rows, rows)],
-            to_velocities[rows] @ rate[:n],
+            velocity_per_impulse[rows] @ rate[:n],
         )
 
     def velocity(self, stiff: StiffProcesses, x: Array) -> Array:
         """Return the velocities at the ports of the held components at a state, (k,)."""
         e = self._equations.storages.efforts(x)
         a = self._equations.constraints.variable_rows(self._equations.states.views)
-        chosen = np.concatenate([p.ports[p.mechanical] for p in stiff.processes])
-        return self._equations.constraints.velocity_rows(chosen, a) @ e
+        indices = np.concatenate([p.indices[p.mechanical] for p in stiff.processes])
+        return self._equations.constraints.velocity_rows(indices, a) @ e
 
     def mean_force(self, stiff: StiffProcesses, x: Array, dt: float, acceleration: Array) -> Array:
         """Return the mean force of friction over a step in which other forces are held, (k,).
@@ -162,15 +162,15 @@ class StiffFriction:
         efforts = equations.storages.efforts(x)
         for halvings in range(_MAX_HALVINGS):
             substeps = 2**halvings
-            u, total = stiff.velocity, np.zeros(stiff.velocity.size)
+            u, mean_force = stiff.velocity, np.zeros(stiff.velocity.size)
             for _ in range(substeps):
-                mean = self._radau(stiff, efforts, u, dt / substeps, acceleration)
-                if mean is None:
+                radau_result = self._radau(stiff, efforts, u, dt / substeps, acceleration)
+                if radau_result is None:
                     break
-                force, u = mean
-                total += force / substeps
+                force, u = radau_result
+                mean_force += force / substeps
             else:
-                return total
+                return mean_force
         raise SimulationError(
             f"the force of friction in '{stiff.processes[0].box}' cannot be found over a step of "
             f"{dt:g} s; use a shorter one"
@@ -194,17 +194,17 @@ class StiffFriction:
         """
         works = np.array(
             [
-                force[indices] @ supply.effort_integral[p.ports[p.mechanical]]
+                force[indices] @ supply.effort_integral[p.indices[p.mechanical]]
                 for p, indices in zip(stiff.processes, stiff.slices, strict=True)
             ]
         )
         heats = np.maximum(works, 0.0)
-        total, positive = float(works.sum()), float(heats.sum())
-        if total < (1.0 - _REVERSAL_SHARE) * positive:
+        total_heat, positive_heat = float(works.sum()), float(heats.sum())
+        if total_heat < (1.0 - _REVERSAL_SHARE) * positive_heat:
             return None
-        if positive > 0.0:
-            heats *= total / positive
-        return [(p.entropy, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
+        if positive_heat > 0.0:
+            heats *= total_heat / positive_heat
+        return [(p.heat_state, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
 
     def add_heat(self, x: Array, entry: StateEntry, heat: float) -> float:
         """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
@@ -240,10 +240,10 @@ class StiffFriction:
         x[entry.indices] += change
         return change
 
-    def _friction_tensor(self, p: HeldProcess, stored: Array, velocity: Array) -> Array:
+    def _friction_tensor(self, p: HeldProcess, stored_efforts: Array, velocity: Array) -> Array:
         """Return the force per velocity, the larger of that at rest and that at present, (d,d)."""
         e, e_0 = np.zeros(p.component.width), np.zeros(p.component.width)
-        e[p.entropy_index] = e_0[p.entropy_index] = stored[p.entropy.tangent.start]
+        e[p.entropy_index] = e_0[p.entropy_index] = stored_efforts[p.heat_state.tangent.start]
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.views[p.box]
@@ -259,8 +259,8 @@ class StiffFriction:
         k = u.size
         # Sliding joints begin at their deceleration, stopping ones at rest: from there Newton's
         # method does not overshoot the steep part of dry friction.
-        slowed = u - dt * np.diagonal(stiff.mobility) * self._force(stiff, efforts, u)
-        stages = np.tile(np.where(slowed * u > 0.0, slowed, 0.0), (2, 1))
+        slowed_velocity = u - dt * np.diagonal(stiff.mobility) * self._force(stiff, efforts, u)
+        stages = np.tile(np.where(slowed_velocity * u > 0.0, slowed_velocity, 0.0), (2, 1))
 
         def residual(stages: Array) -> tuple[Array, Array]:
             forces = np.array([self._force(stiff, efforts, s) for s in stages])
@@ -269,24 +269,24 @@ class StiffFriction:
 
         r, forces = residual(stages)
         for _ in range(_MAX_ITERATIONS):
-            slope = np.eye(2 * k)
+            jacobian = np.eye(2 * k)
             for j in range(2):
                 product = dt * stiff.mobility @ self._force_slope(stiff, efforts, stages[j])
                 for i in range(2):
-                    slope[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * product
+                    jacobian[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * product
             try:
-                change = np.linalg.solve(slope, r.ravel()).reshape(2, k)
+                change = np.linalg.solve(jacobian, r.ravel()).reshape(2, k)
             except np.linalg.LinAlgError:
                 return None
-            size, damping = float(np.linalg.norm(r)), 1.0
-            while damping > 1e-4:
-                r, forces = residual(stages - damping * change)
-                if np.linalg.norm(r) <= (1.0 - 1e-3 * damping) * size:
+            residual_norm, step_factor = float(np.linalg.norm(r)), 1.0
+            while step_factor > 1e-4:
+                r, forces = residual(stages - step_factor * change)
+                if np.linalg.norm(r) <= (1.0 - 1e-3 * step_factor) * residual_norm:
                     break
-                damping *= 0.5
-            stages = stages - damping * change
+                step_factor *= 0.5
+            stages = stages - step_factor * change
             scale = 1.0 + float(np.abs(stages).max())
-            if float(np.abs(damping * change).max()) <= _TOLERANCE * scale:
+            if float(np.abs(step_factor * change).max()) <= _TOLERANCE * scale:
                 return _B @ forces, stages[1]
         return None
 
@@ -309,7 +309,7 @@ class StiffFriction:
     def _flow(self, p: HeldProcess, efforts: Array, u: Array) -> Array:
         e = np.empty(p.component.width)
         e[p.mechanical] = u
-        e[p.entropy_index] = efforts[p.entropy.tangent.start]
+        e[p.entropy_index] = efforts[p.heat_state.tangent.start]
         theta_0 = self._equations.theta_0
         return p.component.flows(self._equations.states.views[p.box], e, theta_0)[p.mechanical]
 
@@ -318,11 +318,11 @@ def _slices(sizes: list[int]) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
-def _trace(mobility: Array, slices: list[slice], slopes: list[Array]) -> float:
+def _stopping_rate(mobility: Array, slices: list[slice], tensors: list[Array]) -> float:
     """Return the sum of the rates at which friction of the given slopes stops motions, 1/s."""
     return float(
         sum(
             np.sum(mobility[indices, indices] * d.T)
-            for indices, d in zip(slices, slopes, strict=True)
+            for indices, d in zip(slices, tensors, strict=True)
         )
     )

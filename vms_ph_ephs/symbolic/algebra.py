@@ -21,8 +21,8 @@ class Expressions(ABC):
 
     def hstack(self, blocks: Sequence[Any]) -> Any:
         """Return matrices side by side."""
-        height = range(blocks[0].shape[0])
-        return self.matrix([[b[i, j] for b in blocks for j in range(b.shape[1])] for i in height])
+        rows = range(blocks[0].shape[0])
+        return self.matrix([[b[i, j] for b in blocks for j in range(b.shape[1])] for i in rows])
 
     def product(self, matrix: Any, entries: Sequence[Any]) -> list[Any]:
         """Return the entries of a matrix times a column."""
@@ -33,8 +33,8 @@ class Expressions(ABC):
 
     def constant(self, array: Array) -> Any:
         """Return a matrix of numbers; a vector is a column."""
-        full = np.atleast_2d(array.T).T
-        return self.matrix(full.tolist(), full.shape[1])
+        matrix = np.atleast_2d(array.T).T
+        return self.matrix(matrix.tolist(), matrix.shape[1])
 
     def column(self, entries: Sequence[Any]) -> Any:
         """Return a column."""
@@ -130,12 +130,12 @@ class CasadiAlgebra(Expressions):
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix whose zeros are structural."""
         width = len(rows[0]) if rows else width
-        out = self._casadi.SX(len(rows), width)
+        matrix = self._casadi.SX(len(rows), width)
         for i, row in enumerate(rows):
             for j, entry in enumerate(row):
                 if not (isinstance(entry, float | int) and entry == 0):
-                    out[i, j] = entry
-        return out
+                    matrix[i, j] = entry
+        return matrix
 
     def function(self, name: str, x: Any) -> Any:
         """Return the function of an expression."""
@@ -143,10 +143,10 @@ class CasadiAlgebra(Expressions):
 
     def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
         """Return nested conditions."""
-        out = otherwise
+        expression = otherwise
         for bound, value in reversed(conditions):
-            out = self._casadi.if_else(bound > 0, value, out)
-        return out
+            expression = self._casadi.if_else(bound > 0, value, expression)
+        return expression
 
     def solve_symmetric(self, a: Any, b: Any) -> Any:
         """Return the solution by a factorisation that keeps zeros."""

@@ -114,7 +114,7 @@ class SymbolicEquations:
             for name, port in equations.system.pattern.outer.items()
             if port.kind == "power"
         }
-        self._reads = {
+        self._read_states = {
             box: [self._state(layout.junctions[f"{box}.{port}"]) for port in component.reads]
             for box, component in layout.components.items()
         }
@@ -128,11 +128,11 @@ class SymbolicEquations:
             free = free - a.constant(c.to_free @ c.solving_rows) @ (self._a @ e)
         if c.undetermined_basis.shape[1]:
             free = free + a.constant(c.undetermined_basis) @ self.unknowns
-        self.efforts = a.column([e[i, 0] for i in range(layout.stored)] + [
-            free[i, 0] for i in range(layout.total - layout.stored)
+        self.efforts = a.column([e[i, 0] for i in range(layout.stored_size)] + [
+            free[i, 0] for i in range(layout.total_size - layout.stored_size)
         ])  # fmt: skip
         phi = self._flows()
-        n = layout.stored
+        n = layout.stored_size
         self.balance = a.constant(c.undetermined_basis.T) @ phi[n:, :]
         free_flows = a.constant(c.T.T) @ phi[n:, :]
         if c.to_free.shape[1]:
@@ -167,14 +167,14 @@ class SymbolicEquations:
                 b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
             rates = rates - self._g.T @ a.solve_symmetric(gd @ self._g.T, b)
         if c.undetermined_basis.shape[1]:
-            slope = a.jacobian(self.balance, self.unknowns)
-            if a.depends(slope, self.unknowns):
+            jacobian = a.jacobian(self.balance, self.unknowns)
+            if a.depends(jacobian, self.unknowns):
                 raise StructureError(
                     "an effort is determined by a balance of flows that is not linear in it, so "
                     "that it has no closed form; give the junction a storage, or use rates and "
                     "balance"
                 )
-            solution = a.solve(slope, -a.at_zero(self.balance, self.unknowns))
+            solution = a.solve(jacobian, -a.at_zero(self.balance, self.unknowns))
             rates = self._substituted(rates, solution)
         return rates
 
@@ -182,7 +182,7 @@ class SymbolicEquations:
         """Return a function of numbers: ``f(x, inputs) -> (stored,)``, as the assembled rates."""
         names = list(self.inputs)
         columns = [self.x, *(self.inputs[name] for name in names)]
-        inner = self.algebra.numeric(columns, self.explicit())
+        numeric_function = self.algebra.numeric(columns, self.explicit())
         widths = [self.inputs[name].shape[0] for name in names]
 
         def call(x: Array, inputs: Mapping[str, Array] | None = None) -> Array:
@@ -191,7 +191,7 @@ class SymbolicEquations:
                 np.asarray(input_values.get(name, np.zeros(d)), dtype=np.float64)
                 for name, d in zip(names, widths, strict=True)
             ]
-            return np.asarray(inner(x, *values)).ravel()
+            return np.asarray(numeric_function(x, *values)).ravel()
 
         return call
 
@@ -214,9 +214,9 @@ class SymbolicEquations:
                 f"box '{box}' is given by functions, which have no expressions; use a declared "
                 "part, such as those of ephs.library"
             )
-        part: Any = copy(component)
+        symbolic_component: Any = copy(component)
         values = {key: value for key, value in description.items() if key not in ("kind", "ports")}
-        if isinstance(component, Reversible) and component.constant_skew:
+        if isinstance(component, Reversible) and component.has_constant_skew:
             values["skew"] = component.skew()
         for key, value in values.items():
             expression = symbols.pop(f"{box}.{key}", None)
@@ -226,9 +226,9 @@ class SymbolicEquations:
                 elif value.size == 1 and not hasattr(expression, "shape"):
                     expression = self.algebra.matrix([[expression]])
             if expression is not None:
-                setattr(part, key, expression)
+                setattr(symbolic_component, key, expression)
         self._parameter_names.setdefault(box, list(values))
-        return part
+        return symbolic_component
 
     def _state(self, junction: str) -> Any:
         entry = self.equations.layout.states[junction]
@@ -241,13 +241,13 @@ class SymbolicEquations:
 
     def _stored_efforts(self) -> Any:
         layout, a = self.equations.layout, self.algebra
-        entries: list[Any] = [0] * layout.stored
+        entries: list[Any] = [0] * layout.stored_size
         for box, component in layout.components.items():
             if not isinstance(component, Storage):
                 continue
             if not isinstance(component, StorageLaw):
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
-            d = self._components[box].gradient(a, *self._reads[box])
+            d = self._components[box].gradient(a, *self._read_states[box])
             for port, indices in component.slices.items():
                 position = layout.efforts[layout.junctions[f"{box}.{port}"]]
                 for k, i in enumerate(range(position.start, position.stop)):
@@ -267,7 +267,7 @@ class SymbolicEquations:
         c, a = self.equations.constraints, self.algebra
         rows: list[list[Any]] = c.A0.tolist()
         for block in c.blocks:
-            joint_rows = self._joint(block.box).law(a, self._reads[block.box][0])
+            joint_rows = self._joint(block.box).law(a, self._read_states[block.box][0])
             for c_columns, matrix, columns in block.terms:
                 product = joint_rows[:, c_columns.start : c_columns.stop] @ a.constant(matrix)
                 for i in range(block.component.rows):
@@ -290,17 +290,17 @@ class SymbolicEquations:
         g = a.constant(c.remaining_rows) @ self._a
         if not c.fixed_rows.shape[0]:
             return g
-        stored = self.equations.layout.stored
+        stored = self.equations.layout.stored_size
         rows = [[g[i, j] for j in range(stored)] for i in range(c.remaining_rows.shape[0])]
         return a.matrix([*rows, *c.fixed_rows.tolist()])
 
     def _flows(self) -> Any:
         layout, a = self.equations.layout, self.algebra
-        total: list[Any] = [0] * layout.total
+        flows: list[Any] = [0] * layout.total_size
         for name, flow in self.inputs.items():
             indices = layout.efforts[layout.outer[name]]
             for k, i in enumerate(range(indices.start, indices.stop)):
-                total[i] = total[i] - flow[k, 0]
+                flows[i] = flows[i] - flow[k, 0]
         for box, component in layout.components.items():
             if isinstance(component, Storage):
                 continue
@@ -308,11 +308,11 @@ class SymbolicEquations:
             e = a.column([self.efforts[i, 0] for i in index])
             flow = self._flow(box, component, e)
             for k, i in enumerate(index):
-                total[i] = total[i] + flow[k, 0]
-        return a.column(total)
+                flows[i] = flows[i] + flow[k, 0]
+        return a.column(flows)
 
     def _flow(self, box: str, component: Component, e: Any) -> Any:
-        part, reads, a = self._components[box], self._reads[box], self.algebra
+        part, reads, a = self._components[box], self._read_states[box], self.algebra
         if isinstance(component, ProcessLaw):
             return a.column(part.law(a, reads, e, self._theta_0()))
         if isinstance(component, BracketLaw):
@@ -335,7 +335,7 @@ class SymbolicEquations:
             index = self.equations.processes.indices[block.box].tolist()
             e = a.column([self.efforts[i, 0] for i in index])
             joint = self._joint(block.box)
-            rows[block.rows] = joint.rate_law(a, self._reads[block.box][0], u, e)
+            rows[block.rows] = joint.rate_law(a, self._read_states[block.box][0], u, e)
         return a.column(rows)
 
     def _check_rank(self) -> None:
