@@ -166,10 +166,10 @@ class RobotModel(WithHints):
         v = np.zeros(self.nv)
         lower, upper = self.joints.lower, self.joints.upper
         default_range = np.where(self.joints.prismatic, 1.0, np.pi)
-        low = np.where(np.isfinite(lower), lower, -default_range)
-        high = np.where(np.isfinite(upper), upper, default_range)
+        lower_bounds = np.where(np.isfinite(lower), lower, -default_range)
+        upper_bounds = np.where(np.isfinite(upper), upper, default_range)
         # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
-        v[self.b :] = rng.uniform(low, np.maximum(low, high) + 0.0)
+        v[self.b :] = rng.uniform(lower_bounds, np.maximum(lower_bounds, upper_bounds) + 0.0)
         q = self.integrate(self.neutral_configuration(), v)
         if self.base == "planar":
             angle = rng.uniform(-np.pi, np.pi)

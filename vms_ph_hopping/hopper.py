@@ -20,7 +20,7 @@ from .radau import CollocationStep, RadauStepper
 _SEARCH_FRACTIONS = (0.2, 0.45, 0.7, 0.85, 1.0)
 # A phase change is located until the foot is within this distance of the surface, m.
 _ROOT_TOLERANCE = 1e-13
-SKIN = 1e-8
+LIFTOFF_HEIGHT = 1e-8
 """Height of the foot above the floor at which it counts as lifted off, m.
 
 The law and the tangential force of the floor differ above and below zero: where both drive the foot
@@ -82,8 +82,8 @@ class Hopper:
         phase: Phase | None = None,
         tolerance: float = 1e-7,
         largest_step: float = 2e-2,
-        skin: float = SKIN,
-        balance: bool = True,
+        liftoff_height: float = LIFTOFF_HEIGHT,
+        with_energies: bool = True,
         stages: int = 5,
     ) -> None:
         """Start at a state, at time zero.
@@ -96,8 +96,8 @@ class Hopper:
                 at an event, where the foot is at height zero.
             tolerance: of the error of a step, relative to a state of the order of one.
             largest_step: s.
-            skin: height at which the foot counts as lifted off, m; see :data:`SKIN`.
-            balance: whether the energies are integrated; otherwise they stay zero.
+            liftoff_height: height at which the foot counts as lifted off, m; see :data:`SKIN`.
+            with_energies: whether the energies are integrated; otherwise they stay zero.
             stages: of the scheme, an odd number; fewer cost less where efforts are held for samples
                 that are shorter than the steps of the scheme.
 
@@ -114,7 +114,7 @@ class Hopper:
         zeros = np.zeros(len(system.channels))
         self._stepper = RadauStepper(
             lambda x: system.rate(self.phase, x),
-            (lambda x: system.powers(self.phase, x)) if balance else (lambda x: zeros),
+            (lambda x: system.powers(self.phase, x)) if with_energies else (lambda x: zeros),
             y,
             scale=np.concatenate([np.full(nv, 0.1), np.ones(nv), [0.01]]),
             tolerance=tolerance,
@@ -122,7 +122,7 @@ class Hopper:
             largest_step=largest_step,
             stages=stages,
         )
-        self._skin, self._balance, self.energies = skin, balance, zeros
+        self._skin, self._has_energies, self.energies = liftoff_height, with_energies, zeros
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._flight_margin,
@@ -160,14 +160,14 @@ class Hopper:
 
     def _end_at_event(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
         """End a step at the first phase change within it."""
-        margins, start = self._margins[self.phase], 0.0
+        margins, last = self._margins[self.phase], 0.0
         for fraction in _SEARCH_FRACTIONS:
             kind = margins(step.state(fraction))[1]
             if kind is not None:
-                root = self._margin_root(lambda p: margins(step.state(p))[0], start, fraction)
+                root = self._margin_root(lambda p: margins(step.state(p))[0], last, fraction)
                 # Another kind of phase change may occur before the crossing.
                 return self._refine(step, root, margins(step.state(root))[1] or kind)
-            start = fraction
+            last = fraction
         return step, None
 
     def _refine(
@@ -186,7 +186,7 @@ class Hopper:
             if attempt is None:
                 break
             refined = attempt
-            error = margins(refined.after)[0]
+            error = margins(refined.end_state)[0]
             if abs(error) < _ROOT_TOLERANCE or slope >= 0.0:
                 break
             # Never before the start, which a grazing start would otherwise give.
@@ -243,7 +243,7 @@ class Hopper:
         self.events.append(
             ContactEvent(stepper.time, kind, frozen(y.copy()), frozen(self.energies.copy()))
         )
-        if kind is EventKind.LIFT_OFF and self._balance:
+        if kind is EventKind.LIFT_OFF and self._has_energies:
             # The energy still stored tangentially in the floor is lost when its hold is released.
             stored = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
             self.energies = self.energies.copy()
@@ -259,5 +259,5 @@ class Hopper:
             if kind is EventKind.SLIP and self.phase is Phase.PRESSED:
                 # Located too early by a rounding error.
                 self.phase = self.system.sliding_phase(y)
-        stiff = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
-        stepper.restart(y, _FIRST_STEP_STIFF if stiff else _FIRST_STEP)
+        is_stiff = kind in (EventKind.TOUCH_DOWN, EventKind.PRESSING)
+        stepper.restart(y, _FIRST_STEP_STIFF if is_stiff else _FIRST_STEP)

@@ -31,7 +31,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
     law, system, q, v = prepare(hopping_task)
-    start, failure = clock.process_time(), ""
+    start_processor_time, failure = clock.process_time(), ""
     try:
         run = hop(
             system,
@@ -44,7 +44,7 @@ def run_hops(task: str | HoppingTask, *, seconds: float = 0.0) -> dict[str, Any]
     except VmsPhError as error:
         robot = hopping_task.robot
         raise VmsPhError(f"the motion of '{robot}' cannot be integrated: {error}") from None
-    processor_time, end_time = clock.process_time() - start, float(run.times[-1])
+    processor_time, end_time = clock.process_time() - start_processor_time, float(run.times[-1])
     if run.stopped:
         failure = f"the leg has fallen at {end_time:.3g} s"
     ended_flights = flights(run)

@@ -32,14 +32,14 @@ class FloorForce:
         deflection_rate: of the tangential deflection of the floor, m/s; equal to the speed of a
             sticking foot.
         stored: energy in the floor's springs, J.
-        dissipated: power dissipated by the floor, W; never negative.
+        dissipated_power: power dissipated by the floor, W; never negative.
     """
 
     tangential: float
     normal: float
     deflection_rate: float
     stored: float
-    dissipated: float
+    dissipated_power: float
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class Floor:
         """
         if phase is Phase.FLIGHT:
             return FloorForce(0.0, 0.0, 0.0, 0.0, 0.0)
-        pressed = phase is not Phase.RELIEVED
-        normal = self.pressure(height, rate) if pressed else 0.0
+        is_pressed = phase is not Phase.RELIEVED
+        normal = self.pressure(height, rate) if is_pressed else 0.0
         k, d = self.stiffness[0], self.damping[0]
         if phase is Phase.PRESSED or self.friction is None:
             tangential, deflection_rate = -k * deflection - d * v_x, v_x
@@ -127,13 +127,13 @@ class Floor:
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
         # The power supplied at the foot less that stored in the springs. A floor without pressure
         # relaxes and dissipates its stored energy.
-        dissipated = -tangential * v_x - k * deflection * deflection_rate
-        dissipated += self.damping[1] * rate**2 if pressed else -self.stiffness[1] * height * rate
-        return FloorForce(tangential, normal, deflection_rate, stored, dissipated)
+        power = -tangential * v_x - k * deflection * deflection_rate
+        power += self.damping[1] * rate**2 if is_pressed else -self.stiffness[1] * height * rate
+        return FloorForce(tangential, normal, deflection_rate, stored, power)
 
 
 # Rows of a spatial Jacobian that are motion in the plane.
-_PLANE = [0, 1, 5]
+_PLANE_ROWS = [0, 1, 5]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +197,10 @@ class LegState:
     @property
     def angular_momentum(self) -> float:
         """Angular momentum about the centre of mass, N m s."""
-        base = self.M[:3] @ self.v
+        base_momentum = self.M[:3] @ self.v
         R = np.array([[self.q[2], -self.q[3]], [self.q[3], self.q[2]]])
-        arm = R.T @ (self.centre - self.q[:2])
-        return float(base[2] - arm[0] * base[1] + arm[1] * base[0])
+        lever = R.T @ (self.centre - self.q[:2])
+        return float(base_momentum[2] - lever[0] * base_momentum[1] + lever[1] * base_momentum[0])
 
 
 class Leg:
@@ -270,15 +270,15 @@ class Leg:
         m, data = self._pinocchio_model, self._data
         pin.computeAllTerms(m, data, q, v)
         foot = pin.updateFramePlacement(m, data, self._foot_id).translation[:2].copy()
-        j_foot = pin.getFrameJacobian(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED)[_PLANE]
+        j_foot = pin.getFrameJacobian(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED)[_PLANE_ROWS]
         px, py = foot.tolist()
         cx, cy, _ = data.com[0].tolist()
         ox, oy = px - cx, py - cy
         r = (ox * ox + oy * oy) ** 0.5
         inverse_radius = 1.0 / r if r > 0.0 else inf  # a foot at the centre of mass has no rates
         ux, uy = ox * inverse_radius, oy * inverse_radius
-        polar = np.array([[ux, uy], [-uy * inverse_radius, ux * inverse_radius]])
-        j_polar = polar.dot(j_foot[:2] - data.Jcom[:2])
+        polar_map = np.array([[ux, uy], [-uy * inverse_radius, ux * inverse_radius]])
+        j_polar = polar_map.dot(j_foot[:2] - data.Jcom[:2])
         length_rate, angle_rate = j_polar.dot(v).tolist()
         return LegState(
             q=q,

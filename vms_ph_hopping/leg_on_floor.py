@@ -168,7 +168,7 @@ class LegOnFloor:
                 efforts.force[:3] @ leg.v[:3],
                 efforts.force[3:] @ leg.v[3:],
                 reaction.tangential * leg.foot_rate[0] + reaction.normal * leg.foot_rate[1],
-                reaction.dissipated,
+                reaction.dissipated_power,
                 0.0 if self.push is None else self.push.at(leg) @ (leg.J_foot @ leg.v),
                 *efforts.powers,
             ]

@@ -51,20 +51,20 @@ class RadauTableau:
         if stages % 2 == 0:
             raise ValueError(f"the number of stages must be odd; given: {stages}")
         # Zeros of P_s - P_{s-1}, shifted from (-1, 1) to (0, 1).
-        series = np.zeros(stages + 1)
-        series[stages], series[stages - 1] = 1.0, -1.0
-        self.c = frozen(np.sort(0.5 * (1.0 + legendre.legroots(series).real)))
+        legendre_series = np.zeros(stages + 1)
+        legendre_series[stages], legendre_series[stages - 1] = 1.0, -1.0
+        self.c = frozen(np.sort(0.5 * (1.0 + legendre.legroots(legendre_series).real)))
         # In shifted Legendre polynomials, since powers of c would lose four digits with seven
         # stages.
-        values = legendre.legvander(2.0 * self.c - 1.0, stages - 1)
-        self._to_coefficients = np.linalg.inv(values)
+        polynomials = legendre.legvander(2.0 * self.c - 1.0, stages - 1)
+        self._to_coefficients = np.linalg.inv(polynomials)
         self.A = frozen(_integrals(self.c, stages) @ self._to_coefficients)
         self.A_inverse = frozen(np.linalg.inv(self.A))
         eigenvalues = np.linalg.eigvals(self.A)
         self.gamma = float(eigenvalues[np.argmin(np.abs(eigenvalues.imag))].real)
         at_start = (-1.0) ** np.arange(stages)
         moments = _integrals(1.0, stages) - self.gamma * at_start
-        self.embedded = frozen(np.linalg.solve(values.T, moments) - self.A[-1])
+        self.embedded = frozen(np.linalg.solve(polynomials.T, moments) - self.A[-1])
 
         # A step is looked at in the same few places over and over.
         self.weights_up_to = lru_cache(maxsize=64)(self._weights_up_to)
@@ -102,18 +102,18 @@ class CollocationStep:
 
     Attributes:
         start, end: the times, s.
-        before: (N,) the state at the start.
+        start_state: (N,) the state at the start.
         rates: (s,N) rates of the state at the nodes.
-        nodes: (s,N) the states there.
+        node_states: (s,N) the states there.
         power: the powers integrated along with the state, in the phase of the step, W.
         tableau: of the scheme.
     """
 
     start: float
     end: float
-    before: Array
+    start_state: Array
     rates: Array
-    nodes: Array
+    node_states: Array
     power: Rate
     tableau: RadauTableau
 
@@ -125,12 +125,12 @@ class CollocationStep:
     @cached_property
     def powers(self) -> Array:
         """The powers at the nodes, (s,P), W; computed on first use, as few steps are kept."""
-        return np.array([self.power(y) for y in self.nodes])
+        return np.array([self.power(y) for y in self.node_states])
 
     @cached_property
-    def after(self) -> Array:
+    def end_state(self) -> Array:
         """The state at the end, (N,)."""
-        return self.before + self.length * (self.tableau.A[-1] @ self.rates)
+        return self.start_state + self.length * (self.tableau.A[-1] @ self.rates)
 
     @cached_property
     def energies(self) -> Array:
@@ -139,7 +139,7 @@ class CollocationStep:
 
     def state(self, fraction: float) -> Array:
         """Return the state at a fraction of the step, by the collocation polynomial, (N,)."""
-        return self.before + self.length * (self.tableau.weights_up_to(fraction) @ self.rates)
+        return self.start_state + self.length * (self.tableau.weights_up_to(fraction) @ self.rates)
 
     def energies_until(self, fraction: float) -> Array:
         """Return the powers integrated up to a fraction of the step, (P,), J."""
@@ -187,7 +187,7 @@ class RadauStepper:
         self.state, self.time = state.copy(), time
         self.tableau = _tableau(stages)
         self._scale, self._tolerance = scale, tolerance
-        self._step_size, self._largest = first_step, largest_step
+        self._step_size, self._largest_step = first_step, largest_step
         self._jacobian: Array | None = None
         self._jacobian_is_fresh = False
         self._factors: tuple[float, Array, Array] | None = None
@@ -208,7 +208,7 @@ class RadauStepper:
             StiffStepError: the step size would have to be below rounding.
         """
         while True:
-            desired_step = min(self._step_size, self._largest)
+            desired_step = min(self._step_size, self._largest_step)
             if desired_step <= 1e-14 * max(1.0, abs(self.time)):
                 raise StiffStepError(
                     f"the motion at t = {self.time:.9g} s needs steps below "
@@ -243,7 +243,7 @@ class RadauStepper:
 
     def accept(self, step: CollocationStep) -> None:
         """Move to the end of a step."""
-        self.state, self.time, self._last_step = step.after, step.end, step
+        self.state, self.time, self._last_step = step.end_state, step.end, step
         self._jacobian_is_fresh = False
 
     def _solve(self, h: float) -> Array | None:
@@ -292,7 +292,7 @@ class RadauStepper:
             return np.zeros((self.tableau.stages, len(self.state)))
         fractions = (1.0 + self.tableau.c * (h / last.length)).tolist()
         weights = np.array([self.tableau.weights_up_to(fraction) for fraction in fractions])
-        return (last.before - self.state) + last.length * (weights @ last.rates)
+        return (last.start_state - self.state) + last.length * (weights @ last.rates)
 
     def _factorised(self, h: float) -> tuple[Array, Array]:
         if self._jacobian is None:
@@ -302,9 +302,9 @@ class RadauStepper:
             stages, size = self.tableau.stages, len(self.state)
             # The Kronecker product of A and the Jacobian.
             blocks = self.tableau.A[:, None, :, None] * (h * self._jacobian)[:, None]
-            newton = np.eye(stages * size) - blocks.reshape(stages * size, -1)
-            error = np.eye(size) - h * self.tableau.gamma * self._jacobian
-            self._factors = (h, np.linalg.inv(newton), np.linalg.inv(error))
+            newton_matrix = np.eye(stages * size) - blocks.reshape(stages * size, -1)
+            error_matrix = np.eye(size) - h * self.tableau.gamma * self._jacobian
+            self._factors = (h, np.linalg.inv(newton_matrix), np.linalg.inv(error_matrix))
         return self._factors[1], self._factors[2]
 
     def _differenced_jacobian(self) -> Array:
@@ -321,13 +321,13 @@ class RadauStepper:
     def _error_estimate(self, step: CollocationStep) -> float:
         h = step.length
         _, inverse = self._factorised(h)
-        inner = h * (self.tableau.embedded @ step.rates)
-        error = inverse @ (inner + h * self.tableau.gamma * self.rate(step.before))
+        increment = h * (self.tableau.embedded @ step.rates)
+        error = inverse @ (increment + h * self.tableau.gamma * self.rate(step.start_state))
         error_norm = self._relative_error(error)
         if error_norm >= 1.0:
             # In the stiff directions the estimate is far too large unless it is filtered twice.
-            rate = self.rate(step.before + error)
-            error_norm = self._relative_error(inverse @ (inner + h * self.tableau.gamma * rate))
+            rate = self.rate(step.start_state + error)
+            error_norm = self._relative_error(inverse @ (increment + h * self.tableau.gamma * rate))
         return error_norm
 
     def _relative_error(self, error: Array) -> float:
@@ -335,8 +335,8 @@ class RadauStepper:
 
     def _norm(self, change: Array) -> float:
         """Return the root mean square of changes (..., N) relative to the scale."""
-        relative = (change / self._scale).ravel()
-        return sqrt(float(relative.dot(relative)) / relative.size)
+        scaled_changes = (change / self._scale).ravel()
+        return sqrt(float(scaled_changes.dot(scaled_changes)) / scaled_changes.size)
 
     def _reduce_step(self, h: float) -> None:
         self._step_size = h

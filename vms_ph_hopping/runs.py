@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.arrays import frozen
 
-from .hopper import SKIN, ContactEvent, EventKind, Hopper
+from .hopper import LIFTOFF_HEIGHT, ContactEvent, EventKind, Hopper
 from .leg import LegState, Phase
 from .leg_on_floor import LegOnFloor
 
@@ -55,12 +55,12 @@ class HoppingRun:
     def touch_downs(self, separation: float = 0.05) -> list[ContactEvent]:
         """Return the touch-downs that follow the previous one by more than ``separation``, s."""
         events: list[ContactEvent] = []
-        last = -np.inf
+        last_time = -np.inf
         for event in self.events:
             if event.kind is EventKind.TOUCH_DOWN:
-                if event.time - last > separation:
+                if event.time - last_time > separation:
                     events.append(event)
-                last = event.time
+                last_time = event.time
         return events
 
     def floor_stored(self, i: int) -> float:
@@ -80,8 +80,8 @@ def hop(
     largest_step: float = 2e-2,
     stop: Callable[[LegState], bool] | None = None,
     phase: Phase | None = None,
-    skin: float = SKIN,
-    balance: bool = True,
+    liftoff_height: float = LIFTOFF_HEIGHT,
+    with_energies: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> HoppingRun:
     """Integrate the motion of a leg from a state and return the run; see :class:`Hopper`.
@@ -96,8 +96,8 @@ def hop(
         largest_step: s.
         stop: ends the run at the first accepted step where it holds.
         phase: to start in; see :class:`Hopper`.
-        skin: height at which the foot counts as lifted off, m.
-        balance: whether the energies are integrated; otherwise they stay zero.
+        liftoff_height: height at which the foot counts as lifted off, m.
+        with_energies: whether the energies are integrated; otherwise they stay zero.
         progress: receives the time reached after each accepted step, s.
 
     Raises:
@@ -111,14 +111,14 @@ def hop(
         phase=phase,
         tolerance=tolerance,
         largest_step=largest_step,
-        skin=skin,
-        balance=balance,
+        liftoff_height=liftoff_height,
+        with_energies=with_energies,
     )
     times, states = [0.0], [hopper.state]
     phases, energies = [int(hopper.phase)], [hopper.energies]
-    count, stopped = 0, False
+    step_count, stopped = 0, False
     for step in hopper.steps_until(duration):
-        count += 1
+        step_count += 1
         while len(times) * sample <= step.end + 1e-12:
             time = len(times) * sample
             fraction = min(1.0, (time - step.start) / step.length)
@@ -139,5 +139,5 @@ def hop(
         frozen(np.array(energies)),
         tuple(hopper.events),
         stopped,
-        count,
+        step_count,
     )

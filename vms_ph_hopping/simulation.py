@@ -17,7 +17,7 @@ from .hopper import Hopper
 from .leg import Floor, Leg, LegState, Phase
 from .leg_on_floor import LegEfforts, LegLaw, LegOnFloor, Push
 
-_PLANE = [0, 1, 5]
+_PLANE_ROWS = [0, 1, 5]
 
 
 class HoppingSimulation:
@@ -68,7 +68,7 @@ class HoppingSimulation:
 
     def reset(self) -> None:
         """Return to the start, with all port energies at zero."""
-        self._external = Ports()
+        self._external_ports = Ports()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
         self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
         self._steps, self.failure = 0, ""
@@ -94,9 +94,9 @@ class HoppingSimulation:
         """
         if self.failure:
             return
-        continuous = self._continuous_law is not None
+        is_continuous = self._continuous_law is not None
         # Held efforts are computed again at every control step.
-        for count in [steps] if continuous or self._control is None else [1] * steps:
+        for count in [steps] if is_continuous or self._control is None else [1] * steps:
             self._steps += count
             try:
                 # The integrator checks that the motion is finite.
@@ -112,18 +112,18 @@ class HoppingSimulation:
             return
         in_world = isinstance(external, WorldFramePorts)
         ports = external.ports if isinstance(external, WorldFramePorts) else external
-        self._external = ports
+        self._external_ports = ports
         wrench, push = ports.wrench_end_effector, None
-        if wrench is not None and wrench[_PLANE].any():
-            push = Push(wrench[_PLANE], not in_world)
+        if wrench is not None and wrench[_PLANE_ROWS].any():
+            push = Push(wrench[_PLANE_ROWS], not in_world)
         self._system.push = push
 
     def sample(self) -> Sample:
         """Return the present motion, efforts and port energies."""
         leg, y = self._system.leg_state(self._hopper.state), self._hopper.state
         force = self._efforts(leg, self._hopper.phase is not Phase.FLIGHT).force
-        floor = self._system.floor_force(self._hopper.phase, leg, y)
-        foot_force = np.array([floor.tangential, floor.normal, 0.0])
+        floor_force = self._system.floor_force(self._hopper.phase, leg, y)
+        foot_force = np.array([floor_force.tangential, floor_force.normal, 0.0])
         if self._system.push is not None:
             foot_force = foot_force + self._system.push.at(leg)
         wrench = np.zeros(6)
@@ -154,7 +154,7 @@ class HoppingSimulation:
             efforts = LegEfforts(self._generalised_force(self._step_command), (), 0.0)
         else:
             efforts = self._continuous_law.efforts(leg, stance)
-        force = efforts.force + self._generalised_force(self._external)
+        force = efforts.force + self._generalised_force(self._external_ports)
         return replace(efforts, force=force, powers=())
 
     def _generalised_force(self, efforts: Actuation | None) -> Array:

@@ -41,8 +41,8 @@ def test_the_floor_never_gives_more_than_it_was_given(
         for s in (1, -1)
     )
     stored_rate = (ahead.stored - back.stored) / (2 * h)
-    assert incoming == pytest.approx(stored_rate + found.dissipated, abs=1e-5)
-    assert found.dissipated >= -1e-12 * abs(incoming)
+    assert incoming == pytest.approx(stored_rate + found.dissipated_power, abs=1e-5)
+    assert found.dissipated_power >= -1e-12 * abs(incoming)
 
 
 @given(small, speeds, small, speeds, st.sampled_from([0.0, 0.3, 1.0]))

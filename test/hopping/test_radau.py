@@ -118,7 +118,7 @@ def test_the_state_within_a_step_follows_the_motion() -> None:
         # A polynomial of degree five over 0.3 rad.
         assert step.state(part)[0] == pytest.approx(np.cos(0.3 * part), abs=1e-7)
         assert step.energies_until(part)[0] == pytest.approx(np.sin(0.3 * part), abs=1e-7)
-    assert step.after[0] == pytest.approx(np.cos(0.3), abs=1e-11)
+    assert step.end_state[0] == pytest.approx(np.cos(0.3), abs=1e-11)
 
 
 def test_a_motion_that_cannot_go_on_is_an_error_with_its_reason() -> None:

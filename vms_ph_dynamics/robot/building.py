@@ -181,8 +181,8 @@ def build(
         mjcf, home = mjcf_attributes(description), description.findall("mjcf/home/joint")
         positions = {str(joint.get("name")): float(joint.get("position", "")) for joint in home}
         poses = [element.get("base", "").split() for element in description.findall("mjcf/home")]
-        moves = any(joint.get("type") != "fixed" for joint in description.findall("joint"))
-        if base == "auto" and (mjcf.get("base") == "floating" or not moves):
+        can_move = any(joint.get("type") != "fixed" for joint in description.findall("joint"))
+        if base == "auto" and (mjcf.get("base") == "floating" or not can_move):
             base = "floating"  # the free joint of an MJCF, or a single body
         root, text = make_root_joint(base), dynamics_text(description)
         model = pin.buildModelFromXML(text) if root is None else pin.buildModelFromXML(text, root)
@@ -202,9 +202,9 @@ def build(
         gravity = [float(word) for word in words] or GRAVITY
     model.gravity.linear = vector(gravity, 3, "gravity")
     add_armature(model, description)
-    locked = _locked_positions(locked_joints)
-    mimics, locked = resolve_mimics(read_mimics(description), locked)
-    model = _lock_joints(model, locked)
+    locked_positions = _locked_positions(locked_joints)
+    mimics, locked_positions = resolve_mimics(read_mimics(description), locked_positions)
+    model = _lock_joints(model, locked_positions)
     home_base = [float(word) for pose in poses for word in pose]
     return BuiltRobot(model, mimics, links_of_urdf(description, model), positions, home_base)
 

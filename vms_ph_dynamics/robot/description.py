@@ -194,23 +194,23 @@ def parse_description(xml: str) -> ET.Element:
     if len(xml) > LARGEST_TEXT:
         raise ModelError(f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted")
     builder, parser, error = ET.TreeBuilder(), expat.ParserCreate(), ""
-    depth = deepest = links = 0
+    depth = deepest = link_count = 0
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, deepest, links
+    def start_element(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, deepest, link_count
         depth += 1
         deepest = max(deepest, depth)
-        links += tag == "link" and depth == 2
+        link_count += tag == "link" and depth == 2
         if depth <= LARGEST_DEPTH:
             builder.start(tag.rpartition(":")[2], attributes)
 
-    def end(tag: str) -> None:
+    def end_element(tag: str) -> None:
         nonlocal depth
         if depth <= LARGEST_DEPTH:
             builder.end(tag.rpartition(":")[2])
         depth -= 1
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartElementHandler, parser.EndElementHandler = start_element, end_element
     parser.CharacterDataHandler = builder.data
     try:
         parser.Parse(_BEFORE_DECLARATION.sub("", xml), True)  # where XML allows nothing
@@ -218,8 +218,8 @@ def parse_description(xml: str) -> ET.Element:
         error = f"not well-formed XML: {failure}"
     if deepest > LARGEST_DEPTH:
         error = f"its elements are nested {deepest} deep; at most {LARGEST_DEPTH} are accepted"
-    elif links > MOST_LINKS:
-        error = f"it has {links} links; at most {MOST_LINKS} are accepted"
+    elif link_count > MOST_LINKS:
+        error = f"it has {link_count} links; at most {MOST_LINKS} are accepted"
     if error:
         raise ModelError(error)
     return builder.close()
@@ -241,8 +241,8 @@ def dynamics_text(root: ET.Element) -> str:
         ET.SubElement(copy, "link", {"name": mount})
     leaders = {mimic.get("joint") for mimic in copy.iterfind("joint/mimic")}
     for joint in copy.findall("joint"):
-        mimics = joint.get("name") in leaders or joint.find("mimic") is not None
-        if joint.get("type") == "continuous" and mimics:  # their angles count turns
+        is_coupled = joint.get("name") in leaders or joint.find("mimic") is not None
+        if joint.get("type") == "continuous" and is_coupled:  # their angles count turns
             joint.set("type", "revolute")
             for limit in joint.findall("limit") or [ET.SubElement(joint, "limit")]:
                 limit.attrib |= {"lower": "-1e100", "upper": "1e100"}

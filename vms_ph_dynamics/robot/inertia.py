@@ -133,8 +133,8 @@ def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
     if excess <= _ROUNDING * largest:
         return None
     # A moment that is negative by arithmetic alone is a zero.
-    negative = moments[0] < -_ROUNDING * largest
-    return BodyDefect("negative moment" if negative else "triangle", excess)
+    is_negative = moments[0] < -_ROUNDING * largest
+    return BodyDefect("negative moment" if is_negative else "triangle", excess)
 
 
 def is_rounding(defect: BodyDefect, mass: float, rotational: Array) -> bool:
@@ -245,7 +245,7 @@ def check_rotors(model: Any) -> None:
     reflected = np.asarray(model.rotorInertia) * np.asarray(model.rotorGearRatio) ** 2
     for i in range(1, model.njoints):
         rows = slice(model.idx_vs[i], model.idx_vs[i] + model.nvs[i])
-        inertias, rotor, name = armature[rows], reflected[rows], model.names[i]
+        inertias, rotors, name = armature[rows], reflected[rows], model.names[i]
         if not (np.isfinite(inertias).all() and (inertias >= 0.0).all()):
             raise ModelError(
                 f"the armature of joint '{name}' must be finite and not negative; given: "
@@ -257,7 +257,7 @@ def check_rotors(model: Any) -> None:
                 "only: set these entries to zero and give the base link the inertia itself"
             )
         # Pinocchio's own sum of the two may differ by rounding.
-        if not (rotor <= inertias * (1.0 + 1e-9)).all() or (model.rotorInertia[rows] < 0.0).any():
+        if not (rotors <= inertias * (1.0 + 1e-9)).all() or (model.rotorInertia[rows] < 0.0).any():
             raise ModelError(
                 f"joint '{name}' has the rotorInertia {model.rotorInertia[rows].tolist()} and the "
                 f"rotorGearRatio {model.rotorGearRatio[rows].tolist()}, but the armature "

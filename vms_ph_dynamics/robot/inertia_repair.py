@@ -40,21 +40,21 @@ uniform bodies or from drawings, are hardly more accurate."""
 class RepairGrading:
     """Grades defects by what their repair changes in the mass matrix of the repaired robot."""
 
-    def __init__(self, model: Any, projection: Array | None, added: set[int]) -> None:
+    def __init__(self, model: Any, projection: Array | None, added_joints: set[int]) -> None:
         """Construct for a repaired model.
 
         Args:
             model: a ``pinocchio.Model``.
             projection: (nv_full,nv) where joints mimic others.
-            added: joints that were given an inertia, since they moved none.
+            added_joints: joints that were given an inertia, since they moved none.
         """
-        self._model, self._added = model, added
+        self._model, self._added = model, added_joints
         self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
         self._projection = projection
         # The motions of joints that had no inertia count for none but themselves.
         joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-        rows = np.array([joint in added for joint in joint_of_row])
-        columns = rows if projection is None else np.abs(projection[rows]).sum(axis=0) > 0.0
+        is_added = np.array([joint in added_joints for joint in joint_of_row])
+        columns = is_added if projection is None else np.abs(projection[is_added]).sum(axis=0) > 0.0
         self._had_inertia = ~columns
         data = model.createData()
         for q in sampled_configurations(model):
@@ -76,15 +76,15 @@ class RepairGrading:
             pin.computeJointJacobians(model, data, q)
             J = pin.getJointJacobian(model, data, joint, pin.LOCAL).reshape(6, model.nv)
             J = J if self._projection is None else J @ self._projection
-            change = J.T @ difference @ J
+            mass_change = J.T @ difference @ J
             if exclude_added:
                 rows = np.ix_(self._had_inertia, self._had_inertia)
-                change, mass = change[rows], (factor @ factor.T)[rows]
-                if not change.size:
+                mass_change, mass = mass_change[rows], (factor @ factor.T)[rows]
+                if not mass_change.size:
                     continue
                 factor = np.linalg.cholesky(mass)
-            relative = np.linalg.solve(factor, np.linalg.solve(factor, change).T)
-            largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative)).max()))
+            relative_change = np.linalg.solve(factor, np.linalg.solve(factor, mass_change).T)
+            largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative_change)).max()))
         return largest if self._samples else np.inf
 
     def of_link(
@@ -111,21 +111,21 @@ class RepairGrading:
             defect.kind, link.link, joint, grade, defect.excess, change, original, repaired, remedy
         )
 
-    def of_joint(self, links: Sequence[LinkInertia], joint: int, added: Any) -> InertiaDefect:
+    def of_joint(self, links: Sequence[LinkInertia], joint: int, inertia: Any) -> InertiaDefect:
         """Return the record of a joint that moves no inertia."""
         model = self._model
-        change = self.change(joint, added.matrix(), exclude_added=True)
-        isolated = not any(
+        change = self.change(joint, inertia.matrix(), exclude_added=True)
+        is_isolated = not any(
             is_ancestor(model, joint, other) or is_ancestor(model, other, joint)
             for other in self._added - {joint}
         )
         has_other_masses = any(
             model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
         )
-        is_negligible = isolated and has_other_masses and change <= NEGLIGIBLE
+        is_negligible = is_isolated and has_other_masses and change <= NEGLIGIBLE
         links_of_joint = [link for link in links if link.joint == joint]
         original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
-        mass, moment = added.mass, added.inertia[0, 0]
+        mass, moment = inertia.mass, inertia.inertia[0, 0]
         remedy = (
             f"a thousandth of the inertia of the body that carries it, {mass:.3g} kg and "
             f"{moment:.3g} kg m^2, makes it move and changes the mass matrix of the other joints "
@@ -272,20 +272,20 @@ def _with_additions(
 
     Each is a part of the inertia of the body that carries the joint.
     """
-    trial, added = model, {}
-    while massless := [
-        joint for joint in joints_without_inertia(trial, projection) if joint not in added
+    trial, added_inertias = model, {}
+    while massless_joints := [
+        joint for joint in joints_without_inertia(trial, projection) if joint not in added_inertias
     ]:
-        joint = massless[0]
+        joint = massless_joints[0]
         body = _carrying_inertia(model, joint)
         # The inertia of the link that stands may be that of no body.
         radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
         radius = min(max(radius_squared, _MIN_RADIUS**2) ** 0.5, _reach(model, links))
         mass = _ADDED_RATIO * body.mass
-        added[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
+        added_inertias[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
-        trial.inertias[joint] += added[joint]
-    return trial, added
+        trial.inertias[joint] += added_inertias[joint]
+    return trial, added_inertias
 
 
 def _carrying_inertia(model: Any, joint: int) -> Any:

@@ -33,7 +33,7 @@ _NOT_ARM_JOINTS = ("JointModelPlanar",)
 
 
 @dataclass(frozen=True)
-class Rotation:
+class RotationEntries:
     """Entries of a configuration that form a quaternion or a (cos, sin) pair of length one."""
 
     joint: str
@@ -41,8 +41,8 @@ class Rotation:
 
     def length(self, q: Array) -> float:
         """Return the length of these entries of ``q``."""
-        part = q[self.entries]
-        return float(part @ part) ** 0.5
+        rotation = q[self.entries]
+        return float(rotation @ rotation) ** 0.5
 
     def __str__(self) -> str:
         size = self.entries.stop - self.entries.start
@@ -50,7 +50,7 @@ class Rotation:
         return f"the {kind} q[{self.entries.start}:{self.entries.stop}] of '{self.joint}'"
 
 
-def rotations_of(model: Any, excluded: Container[str] = ()) -> tuple[Rotation, ...]:
+def rotations_of(model: Any, excluded: Container[str] = ()) -> tuple[RotationEntries, ...]:
     """Return the entries of a configuration that must have length one.
 
     Args:
@@ -66,7 +66,7 @@ def rotations_of(model: Any, excluded: Container[str] = ()) -> tuple[Rotation, .
         if joint.nq > joint.nv:
             # Positions come first, the rotation last.
             size = 4 if joint.nv == 6 else 2
-            rotations.append(Rotation(model.names[i], slice(end - size, end)))
+            rotations.append(RotationEntries(model.names[i], slice(end - size, end)))
     return tuple(rotations)
 
 
@@ -90,10 +90,10 @@ def check_joints(model: Any) -> None:
     base = base_of(model)
     first_joint = 1 if base == "fixed" else 2
     for i in range(first_joint, model.njoints):
-        kind, name = model.joints[i].shortname(), model.names[i]
-        if not kind.startswith(_ARM_JOINTS) or kind in _NOT_ARM_JOINTS:
+        joint_class, name = model.joints[i].shortname(), model.names[i]
+        if not joint_class.startswith(_ARM_JOINTS) or joint_class in _NOT_ARM_JOINTS:
             raise ModelError(
-                f"joint '{name}' is of type {kind.removeprefix('JointModel')}; accepted are "
+                f"joint '{name}' is of type {joint_class.removeprefix('JointModel')}; accepted are "
                 "revolute, continuous, prismatic and helical joints, and one floating or planar "
                 "joint as the base. Split it into single joints, or lock it"
             )
@@ -195,22 +195,22 @@ def _with_followers(values: Array, rows: list[int], projection: Array | None, po
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:
-    values = _selected(limits, rows)
+    numbers = _selected(limits, rows)
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
-    return frozen(np.where((values > 0) & (values < _NO_LIMIT), values, np.inf))
+    return frozen(np.where((numbers > 0) & (numbers < _NO_LIMIT), numbers, np.inf))
 
 
 def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:
-    low, high = np.full(len(joints), -np.inf), np.full(len(joints), np.inf)
+    lower, upper = np.full(len(joints), -np.inf), np.full(len(joints), np.inf)
     for k, i in enumerate(joints):
         joint = model.joints[i]
         if joint.nq == 1:
-            low[k] = model.lowerPositionLimit[joint.idx_q]
-            high[k] = model.upperPositionLimit[joint.idx_q]
-    low[low <= -_NO_LIMIT], high[high >= _NO_LIMIT] = -np.inf, np.inf
-    unlimited = low >= high
-    low[unlimited], high[unlimited] = -np.inf, np.inf
-    return frozen(low), frozen(high)
+            lower[k] = model.lowerPositionLimit[joint.idx_q]
+            upper[k] = model.upperPositionLimit[joint.idx_q]
+    lower[lower <= -_NO_LIMIT], upper[upper >= _NO_LIMIT] = -np.inf, np.inf
+    is_unlimited = lower >= upper
+    lower[is_unlimited], upper[is_unlimited] = -np.inf, np.inf
+    return frozen(lower), frozen(upper)
 
 
 PORTS = ("torque", "wrench_base", "wrench_end_effector")

@@ -121,8 +121,8 @@ class KinematicTree:
         self._is_vector_space = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()
         # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
-        self._upper = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
-        self._strictly_upper = np.triu(self._upper, 1)
+        self._upper_mask = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
+        self._strict_mask = np.triu(self._upper_mask, 1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own model in C++."""
@@ -235,8 +235,8 @@ class KinematicTree:
 
     def symmetric(self, crba: Array) -> Array:
         """Return the full symmetric matrix of the upper triangle that crba fills."""
-        upper = crba * self._upper
-        return upper + (upper * self._strictly_upper).T
+        upper = crba * self._upper_mask
+        return upper + (upper * self._strict_mask).T
 
     def projected(self, matrix: Array) -> Array:
         """Return ``P^T matrix P`` for a matrix of full velocities; unchanged without mimics."""
@@ -247,8 +247,8 @@ class KinematicTree:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
         p = self.projection
         # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
-        full = jacobian.reshape(len(jacobian), self.pinocchio.nv)
-        return full.copy() if p is None else full @ p
+        full_columns = jacobian.reshape(len(jacobian), self.pinocchio.nv)
+        return full_columns.copy() if p is None else full_columns @ p
 
     def neutral(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
@@ -258,23 +258,23 @@ class KinematicTree:
         """Return the configuration reached from ``q`` by the constant velocity ``dv``, (nq,)."""
         if self._is_vector_space:
             return np.add(q, dv)
-        full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
-        return self.independent(full)
+        q_full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
+        return self.independent(q_full)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""
         if self._is_vector_space:
             return np.subtract(q1, q0)
-        full = pin.difference(
+        dv_full = pin.difference(
             self.pinocchio, self.full_configuration(q0), self.full_configuration(q1)
         )
         if self.base == "planar":
             # Pinocchio's logarithm loses half the digits for rotations just above 1e-4 rad.
-            full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
+            dv_full[:3] = _SE2.log(_SE2.inverse(_planar_pose(q0)) @ _planar_pose(q1))
         if self.projection is None:
-            return np.array(full)
+            return np.array(dv_full)
         # The rows of P that belong to independent joints are unit vectors.
-        return np.linalg.lstsq(self.projection, full, rcond=None)[0]
+        return np.linalg.lstsq(self.projection, dv_full, rcond=None)[0]
 
     def base_pose(self, q: Array) -> Array:
         """Return the pose of the base in the inertial frame, (4,4); the unit of a fixed base."""

@@ -105,7 +105,7 @@ class Projection:
         self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
         if not self.joints:
             raise ModelError(f"every joint of the robot '{model.name}' mimics another one")
-        self._nq, self._mimics = model.nq, dict(mimics)
+        self._nq_full, self._mimics = model.nq, dict(mimics)
         self._slices: list[tuple[slice, slice]] = []
         self._followers: list[tuple[int, int, float, float]] = []
         columns, nq = [], 0
@@ -124,12 +124,12 @@ class Projection:
 
     def configuration(self, q: Array) -> Array:
         """Return the full configuration of an independent one, or of each of several (...,nq)."""
-        full = np.empty((*q.shape[:-1], self._nq))
-        for target, source in self._slices:
-            full[..., target] = q[..., source]
+        q_full = np.empty((*q.shape[:-1], self._nq_full))
+        for full_slice, own_slice in self._slices:
+            q_full[..., full_slice] = q[..., own_slice]
         for follower, leader, multiplier, offset in self._followers:
-            full[..., follower] = multiplier * full[..., leader] + offset
-        return full
+            q_full[..., follower] = multiplier * q_full[..., leader] + offset
+        return q_full
 
     def within_followers(self, model: Any, joints: JointTable) -> JointTable:
         """Return the joints with limits that keep those that mimic them within theirs.
@@ -154,9 +154,9 @@ class Projection:
                 )
         return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(velocity))
 
-    def independent(self, full: Array) -> Array:
+    def independent(self, q_full: Array) -> Array:
         """Return the independent part of a full configuration."""
-        return np.concatenate([full[target] for target, _ in self._slices])
+        return np.concatenate([q_full[full_slice] for full_slice, _ in self._slices])
 
     def _add_mimic(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
         joints = []

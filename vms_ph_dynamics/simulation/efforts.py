@@ -53,14 +53,14 @@ class WorldFramePorts:
         model, ports = self.model, self.ports
         d = model.evaluate(x.q, np.zeros(model.nv))
         tools = dict(ports.wrench_tools or {})
-        hand_wrench = ports.wrench_end_effector
+        tool_wrench = ports.wrench_end_effector
         for name in self.frames:
             rotation = d.placement(name)[:3, :3]
-            if name == model.end_effector and hand_wrench is not None:
-                hand_wrench = (hand_wrench.reshape(2, 3) @ rotation).ravel()
+            if name == model.end_effector and tool_wrench is not None:
+                tool_wrench = (tool_wrench.reshape(2, 3) @ rotation).ravel()
             elif name in tools:
                 tools[name] = (tools[name].reshape(2, 3) @ rotation).ravel()
-        return replace(ports, wrench_end_effector=hand_wrench, wrench_tools=tools or None)
+        return replace(ports, wrench_end_effector=tool_wrench, wrench_tools=tools or None)
 
 
 def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> Efforts:

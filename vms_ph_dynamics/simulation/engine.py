@@ -232,11 +232,11 @@ class FormEngine(Engine):
         if self._loop is None:
             self._loop = self.stepper.closed_loop()
         law = getattr(control, "in_cpp", None)
-        compiled = None if law is None else law()
-        if compiled is None:
+        native_law = None if law is None else law()
+        if native_law is None:
             run = partial(self._loop.run_function, control)
         else:
-            run = partial(self._loop.run, compiled[0], *compiled[1])
+            run = partial(self._loop.run, native_law[0], *native_law[1])
         steps = self.stepper.run_loop(run, self.state, external, command, span)
         if steps.result.steps:
             self.state = steps.result.solver_state

@@ -96,8 +96,8 @@ class HeldMechanism:
     def stored(self) -> Mapping[str, float]:
         """Stored energy, J, by where."""
         state, m = self._grip, self.mechanism
-        in_grip = 0.5 * m.grip_stiffness * float(state.stretch @ state.stretch)
-        return {"mechanism": m.energy(state.angle, state.rate), "grip": in_grip}
+        grip_energy = 0.5 * m.grip_stiffness * float(state.stretch @ state.stretch)
+        return {"mechanism": m.energy(state.angle, state.rate), "grip": grip_energy}
 
     @property
     def residual(self) -> float:
@@ -142,10 +142,10 @@ class HeldMechanism:
         force, displacement = grip.force, guess + self._error
         for _ in range(_MAX_ITERATIONS):
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
-            angle, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
+            rotation, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
             step = predict(self._with_force(efforts, force))
             displacement = self._end_effector_position(step.q) - position
-            handle_step = m.displacement(grip.angle + angle) - m.displacement(grip.angle)
+            handle_step = m.displacement(grip.angle + rotation) - m.displacement(grip.angle)
             stretch_change = handle_step + ground_step - displacement
             error = force - k * (grip.stretch + 0.5 * stretch_change) - c / dt * stretch_change
             is_converged = np.abs(error).max() <= _FORCE_TOLERANCE * (1.0 + np.abs(force).max())
@@ -156,18 +156,18 @@ class HeldMechanism:
                 f"robot and mechanism do not agree on the force of the grip, to "
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
-        rate = angle / dt
+        mean_rate = rotation / dt
         self._next_error = displacement - mobility @ (force - grip.force) - guess
         self._next = _GripState(
-            grip.angle + angle,
-            2.0 * rate - grip.rate,
+            grip.angle + rotation,
+            2.0 * mean_rate - grip.rate,
             grip.origin + ground_step,
             grip.stretch + stretch_change,
             force,
             velocity,
         )
         self._step_energies = (
-            m.friction_moment(rate) * angle,
+            m.friction_moment(mean_rate) * rotation,
             c / dt * float(stretch_change @ stretch_change),
             step.supplied["wrench_end_effector"],
             float(force @ ground_step),

@@ -50,10 +50,10 @@ def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -
     model = form.model
     if not (model.joints.damping + model.joints.friction).any():
         return False
-    slope = np.zeros(model.nv)
-    slope[model.b :] = friction.slope(np.zeros(model.n))
+    damping = np.zeros(model.nv)
+    damping[model.b :] = friction.slope(np.zeros(model.n))
     inertia = model.evaluate(q, np.zeros(model.nv)).M
-    return float(eigvals(solve(inertia, np.diag(slope))).real.max()) * dt > _STIFFNESS_LIMIT
+    return float(eigvals(solve(inertia, np.diag(damping))).real.max()) * dt > _STIFFNESS_LIMIT
 
 
 class HeldFriction:
@@ -97,15 +97,15 @@ class HeldFriction:
         momentum = inertia @ velocity
         # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
         # friction above the true one, decreases the same convex function, and cannot overshoot.
-        speed = free_velocity[model.b :]
+        joint_rates = free_velocity[model.b :]
         for _ in range(_MAX_ITERATIONS):
-            slope = self._friction.secant(speed)
-            damped = inertia + (joint_basis.T * (dt * slope)) @ joint_basis
-            new_speed = joint_basis @ solve(damped, momentum)
-            change, speed = np.abs(new_speed - speed).max(), new_speed
+            secant = self._friction.secant(joint_rates)
+            damped_inertia = inertia + (joint_basis.T * (dt * secant)) @ joint_basis
+            new_rates = joint_basis @ solve(damped_inertia, momentum)
+            change, joint_rates = np.abs(new_rates - joint_rates).max(), new_rates
             if change < _TOLERANCE:
                 break
-        return -slope * speed
+        return -secant * joint_rates
 
 
 class JointStops:
@@ -138,11 +138,11 @@ class JointStops:
             (above - np.maximum(braking_distance, 0.0) < 0.0).any()
         )
 
-    def torque(self, before: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
+    def torque(self, start: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
         """Return the torques of the stops for a step, (n,), N m or N.
 
         Args:
-            before: q (nq,) and v (nv,) at its start.
+            start: q (nq,) and v (nv,) at its start.
             free: q and v at its end without stops.
             dt: the step, s.
         """
@@ -150,9 +150,9 @@ class JointStops:
         inertia, basis, _ = independent_motion(self._form, free[0], zero_velocity)
         joint_basis = basis[model.b :]
         mobility = joint_basis @ np.linalg.inv(inertia) @ joint_basis.T
-        (below, above), half = self._distances(before[0]), 0.5 * before[1][model.b :]
-        lower = np.minimum(0.0, -below / dt - half)
-        upper = np.maximum(0.0, above / dt - half)
+        (below, above), half_rates = self._distances(start[0]), 0.5 * start[1][model.b :]
+        lower = np.minimum(0.0, -below / dt - half_rates)
+        upper = np.maximum(0.0, above / dt - half_rates)
         return stop_impulses(mobility, free[1][model.b :], lower, upper) / dt
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
@@ -168,7 +168,7 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
     unless its rate is at a bound, and then directed away from it, by projected Gauss-Seidel sweeps.
 
     Args:
-        mobility: (n,n) change of the rates per impulse.
+        mobility: (n,n) largest_change of the rates per impulse.
         free_rates: (n,) rates without impulses.
         lower: (n,) lowest rates, minus infinity for none.
         upper: (n,) highest rates, infinity for none.
@@ -179,7 +179,7 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
     impulse, rates = np.zeros(len(free_rates)), free_rates.copy()
     limited_joints = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     for _ in range(_MAX_SWEEPS):
-        change = 0.0
+        largest_change = 0.0
         for i in limited_joints:
             rate_without = rates[i] - mobility[i, i] * impulse[i]
             solution = (min(max(rate_without, lower[i]), upper[i]) - rate_without) / mobility[i, i]
@@ -187,10 +187,10 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
             if increment != 0.0:
                 impulse[i] = solution
                 rates += mobility[:, i] * increment
-                change = max(change, abs(mobility[i, i] * increment))
-        if change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):
+                largest_change = max(largest_change, abs(mobility[i, i] * increment))
+        if largest_change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):
             return impulse
     raise IntegrationError(
-        f"impulses of the joint stops still change a rate by {change:.2g} rad/s or m/s after "
-        f"{_MAX_SWEEPS} sweeps; a shorter step or less different inertias may help"
+        f"impulses of the joint stops still change a rate by {largest_change:.2g} rad/s or m/s "
+        f"after {_MAX_SWEEPS} sweeps; a shorter step or less different inertias may help"
     )

@@ -97,9 +97,9 @@ class Mechanism:
         It is the discrete gradient of :meth:`displacement`: a force held meanwhile does the work
         ``force . mean_lever angle_change``.
         """
-        half = 0.5 * angle_change
-        factor = sin(half) / half if abs(half) > 1e-8 else 1.0
-        return factor * self.lever(angle + half)
+        half_change = 0.5 * angle_change
+        factor = sin(half_change) / half_change if abs(half_change) > 1e-8 else 1.0
+        return factor * self.lever(angle + half_change)
 
     def energy(self, angle: float, rate: float) -> float:
         """Return kinetic energy and that of the closer, J."""
@@ -128,7 +128,7 @@ class Mechanism:
             StateError: there is no finite solution.
         """
 
-        def residual(x: float) -> tuple[float, Array]:
+        def moment_balance(x: float) -> tuple[float, Array]:
             lever = self.mean_lever(angle, x)
             force = push + stiffness @ (x * lever)
             moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.friction_moment(x / dt)
@@ -136,7 +136,7 @@ class Mechanism:
             return moment, force
 
         x = dt * rate
-        moment_error, force = residual(x)
+        moment_error, force = moment_balance(x)
         for _ in range(_MAX_ITERATIONS):
             scaled = x / (dt * self.slip)
             slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LIMIT else 0.0
@@ -144,7 +144,7 @@ class Mechanism:
             slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
             change = -moment_error / slope
             for _ in range(_MAX_HALVINGS):
-                new_error, new_force = residual(x + change)
+                new_error, new_force = moment_balance(x + change)
                 if abs(new_error) <= abs(moment_error):
                     break
                 change *= 0.5

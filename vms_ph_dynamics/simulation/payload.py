@@ -125,8 +125,8 @@ class Payload:
             d: the robot as it takes it.
             handle: (3,) its place in the inertial frame, m.
         """
-        tool = d.placement(d.model.end_effector)
-        rotation, offset = tool[:3, :3], tool[:3, 3] - handle
+        tool_pose = d.placement(d.model.end_effector)
+        rotation, offset = tool_pose[:3, :3], tool_pose[:3, 3] - handle
         inertia = rotation.T @ np.diag(self.moments) @ rotation
         body = Body(self.mass, (self.centre - offset) @ rotation, inertia)
         velocity = self.velocity + np.cross(self.spin, offset)
@@ -183,8 +183,8 @@ def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
         tree.pinocchio, data, d.q_origin, d.v_full, tree.full_velocity(acceleration)
     )
     twist = pin.getFrameVelocity(tree.pinocchio, data, frame, pin.LOCAL)
-    rate = pin.getFrameAcceleration(tree.pinocchio, data, frame, pin.LOCAL)
+    frame_acceleration = pin.getFrameAcceleration(tree.pinocchio, data, frame, pin.LOCAL)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
     inertia = body.pinocchio_inertia()
     weight = inertia * pin.Motion(gravity, np.zeros(3))
-    return np.array((weight - inertia * rate - twist.cross(inertia * twist)).vector)
+    return np.array((weight - inertia * frame_acceleration - twist.cross(inertia * twist)).vector)

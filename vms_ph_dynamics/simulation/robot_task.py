@@ -145,13 +145,13 @@ class RobotTask:
 
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
-        turns = [t for t in self.targets if t.mechanism is not None]
+        mechanism_targets = [t for t in self.targets if t.mechanism is not None]
         bounded = {name: g.of for name, g in self.goals.items() if g.of in _OF_MECHANISMS}
-        needs = [f"the target at {t.at:g} s turns a mechanism" for t in turns]
+        needs = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
         needs += [f"the goal '{name}' is of a {error}" for name, error in bounded.items()]
         if needs and self.mechanism is None:
             raise ModelError(f"{needs[0]}; the task lacks 'mechanism'")
-        for target in turns:
+        for target in mechanism_targets:
             if target.end_effector is not None:
                 raise ModelError(
                     f"the target at {target.at:g} s gives both end_effector and mechanism; one of "

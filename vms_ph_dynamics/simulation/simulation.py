@@ -206,8 +206,8 @@ class Simulation:
             self.mechanism.reset(self.form, self.q, self.v)
         self._update_control()
         self._store_efforts()
-        self._mechanical_start = self._mechanical_energy()
-        self._stored_start = sum(self._stored_energies().values())
+        self._start_energy = self._mechanical_energy()
+        self._start_stored = sum(self._stored_energies().values())
 
     @property
     def time(self) -> float:
@@ -241,10 +241,10 @@ class Simulation:
         """
         if self._stops is not None:
             # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
-            longest = max(1, int(STOP_HORIZON / self.dt))
-            while steps > longest and not self.failure:
-                self._advance(longest, None)
-                steps -= longest
+            most_steps = max(1, int(STOP_HORIZON / self.dt))
+            while steps > most_steps and not self.failure:
+                self._advance(most_steps, None)
+                steps -= most_steps
         self._advance(steps, external)
 
     def _advance(self, steps: int, external: Efforts | None) -> None:
@@ -265,10 +265,10 @@ class Simulation:
         model = self.form.model
         torque = np.minimum(np.abs(self.sample().torque), model.joints.effort)
         mobility = np.diag(np.linalg.inv(model.evaluate(self.q, self.v).M))[model.b :]
-        change = np.where(model.armature, 0.0, torque * mobility * self.dt)
-        if not model.n or not change.max() > _MAX_SPEED_CHANGE:
+        speed_change = np.where(model.armature, 0.0, torque * mobility * self.dt)
+        if not model.n or not speed_change.max() > _MAX_SPEED_CHANGE:
             return ""
-        k = int(np.argmax(change))
+        k = int(np.argmax(speed_change))
         return (
             f"; '{model.joint_names[k]}' moves {1.0 / mobility[k]:.2g} kg m^2 and no rotor: state "
             'armature="..." of its motor in <dynamics>'
@@ -382,7 +382,7 @@ class Simulation:
 
     def unaccounted(self) -> float:
         """Return the error of the energy balance of the robot's motion since the last reset, J."""
-        stored = self._mechanical_energy() - self._mechanical_start
+        stored = self._mechanical_energy() - self._start_energy
         return stored - sum(self._port_energy.values()) + self._dissipated
 
     def exergy_map(self) -> ExergyMap:
@@ -400,7 +400,7 @@ class Simulation:
         if self.actuation is not None:
             supplied.pop("wrench_base", None)
             destroyed |= self.actuation.losses()
-        residual = sum(stored.values()) - self._stored_start - sum(supplied.values())
+        residual = sum(stored.values()) - self._start_stored - sum(supplied.values())
         residual += sum(destroyed.values())
         return ExergyMap(self.time, stored, destroyed, supplied, residual, *self.engine.electric())
 
@@ -460,8 +460,8 @@ class Simulation:
         if self.actuation is not None:
             assert applied.wrench_base is not None  # the actuators' base has one
             actuated = self.actuation.allocate(applied.wrench_base, self.twist)
-            spins = self.actuation.has_momentum
-            wrench = actuated.wrench_at(0.0, self.twist) if spins else actuated.wrench
+            has_momentum = self.actuation.has_momentum
+            wrench = actuated.wrench_at(0.0, self.twist) if has_momentum else actuated.wrench
             applied = replace(applied, wrench_base=wrench)
         self._applied = applied
 
@@ -473,7 +473,7 @@ class Simulation:
     def _step_efforts(self) -> Efforts:
         """Return the efforts of a step, without held friction and joint stops."""
         external, applied, friction = self._external, self._applied, self._friction
-        b, actuation, start = self.form.model.b, self.actuation, self.time
+        b, actuation, start_time = self.form.model.b, self.actuation, self.time
 
         def all_ports(ports: Ports, base: Array | None) -> Ports:
             wrench, tools = ports.wrench_end_effector, ports.wrench_tools
@@ -493,7 +493,7 @@ class Simulation:
 
         def with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
-            base = actuator_efforts.wrench_at(t - start, self.form.velocity(x)[:6])
+            base = actuator_efforts.wrench_at(t - start_time, self.form.velocity(x)[:6])
             return all_ports(efforts_at(external, t, x), base)
 
         return with_spins

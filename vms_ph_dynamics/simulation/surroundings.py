@@ -104,9 +104,9 @@ class Wind:
     def force(self, time: float, velocity: Array) -> Array:
         """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
         speed = float(np.linalg.norm(self.velocity))
-        factor = 1.0 + self.gust / max(speed, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
-        relative = factor * self.velocity - velocity
-        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(relative) * relative)
+        gust_factor = 1.0 + self.gust / max(speed, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
+        v = gust_factor * self.velocity - velocity
+        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(v) * v)
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ class FrameTask(Task):
         super().__init__(model)
         self.frame = model.end_effector if frame is None else frame
         self.frame_id = model.frame_id(self.frame)
-        index = np.arange(model.tree.pinocchio.nv)
+        joints = np.arange(model.tree.pinocchio.nv)
         # by_k[j,k]: joint j is moved by joint k; the joints of a base move all others.
-        self._is_moved_by = (index[None, :] <= index[:, None]) | (index[None, :] < model.b)
+        self._is_moved_by = (joints[None, :] <= joints[:, None]) | (joints[None, :] < model.b)
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""
@@ -68,17 +68,17 @@ class FrameTask(Task):
         scrambled.)
         """
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
-        full = pin.computeFrameJacobian(
+        jacobian = pin.computeFrameJacobian(
             d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, pin.LOCAL_WORLD_ALIGNED
         ).reshape(6, d.tree.pinocchio.nv)
-        axis_cross = (_CROSS @ full[3:]).transpose(2, 0, 1)
+        axis_cross = (_CROSS @ jacobian[3:]).transpose(2, 0, 1)
         blocks = []
         if self.rows.start == 0:
             # rotated[a,j,k] = (w_k x l_j)_a, for all pairs at once.
-            rotated = (axis_cross @ full[:3]).transpose(1, 2, 0)
+            rotated = (axis_cross @ jacobian[:3]).transpose(1, 2, 0)
             blocks.append(np.where(self._is_moved_by, rotated, rotated.transpose(0, 2, 1)))
         if self.rows.stop == 6:
-            blocks.append((axis_cross @ full[3:]).transpose(1, 2, 0) * self._is_moved_by)
+            blocks.append((axis_cross @ jacobian[3:]).transpose(1, 2, 0) * self._is_moved_by)
         gradient = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         p = d.tree.projection
         return gradient if p is None else np.einsum("ajk,jp,kq->apq", gradient, p, p)
@@ -187,15 +187,15 @@ class DistanceTask(Task):
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (1,nv)."""
         u, _ = self._direction(d)
-        return (u @ self._relative(lambda point: point.jacobian(d)))[None, :]
+        return (u @ self._difference(lambda point: point.jacobian(d)))[None, :]
 
     def jacobian_rate(self, d: Evaluation) -> Array:
         """Return the derivative of ``J`` along ``d.v``, (1,nv)."""
         u, distance = self._direction(d)
-        jacobian = self._relative(lambda point: point.jacobian(d))
+        jacobian = self._difference(lambda point: point.jacobian(d))
         velocity = jacobian @ d.v
         u_rate = (velocity - u * (u @ velocity)) / distance
-        rate = self._relative(lambda point: point.jacobian_rate(d))
+        rate = self._difference(lambda point: point.jacobian_rate(d))
         return (u_rate @ jacobian + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
@@ -208,7 +208,7 @@ class DistanceTask(Task):
         distance = float(np.linalg.norm(separation))
         return (np.zeros(3), inf) if distance < _MIN_DISTANCE else (separation / distance, distance)
 
-    def _relative(self, quantity: Callable[[PositionTask], Array]) -> Array:
+    def _difference(self, quantity: Callable[[PositionTask], Array]) -> Array:
         """Return what a function has of the first point more than of the second."""
         first, second = self.points
         return quantity(first) if second is None else quantity(first) - quantity(second)
@@ -239,7 +239,7 @@ class CentreOfMassTask(Task):
         The linear rows of the centroidal momentum matrix are ``m J``.
         """
         tree = d.tree
-        full = pin.computeCentroidalMapTimeVariation(
+        momentum_map_rate = pin.computeCentroidalMapTimeVariation(
             tree.pinocchio, tree.data(), d.q_origin, d.v_full
         )
-        return tree.projected_columns(full[:3] / tree.total_mass)
+        return tree.projected_columns(momentum_map_rate[:3] / tree.total_mass)

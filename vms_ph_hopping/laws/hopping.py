@@ -136,12 +136,12 @@ class HoppingController(Controller):
         if not (state.is_usable(self.model) and is_usable_step(dt)):
             return self.safe_output(state.q)
         leg = self.leg.at(state.q, state.v)
-        stance = bool(leg.foot[1] < 0.0)
+        is_stance = bool(leg.foot[1] < 0.0)
         gains = self._ramp.follow(self.gains, dt)
-        efforts = self._efforts(leg, stance, gains, horizon(dt, gains.delay, state.age))
+        efforts = self._efforts(leg, is_stance, gains, horizon(dt, gains.delay, state.age))
         limit = self.model.joints.effort
         torque = np.clip(efforts.force[3:], -limit, limit)
-        clipped = float((torque - efforts.force[3:]) @ state.v[3:])
+        clipped_power = float((torque - efforts.force[3:]) @ state.v[3:])
         powers = dict(zip(CHANNELS, efforts.powers, strict=True))
         energy = ControlEnergy(
             closed_loop_energy=leg.energy + efforts.stored,
@@ -150,15 +150,15 @@ class HoppingController(Controller):
             kinetic_shape=leg.kinetic - leg.kinetic_base,
             damping_task=powers["radial_damping"] + powers["polar_damping"],
             reference_power=powers["regulator"],
-            clipped_power=clipped,
+            clipped_power=clipped_power,
         )
-        saturated = bool((torque != efforts.force[3:]).any())
+        is_saturated = bool((torque != efforts.force[3:]).any())
         return Command(
             efforts.force[:3],
             torque,
             energy,
-            Status.SATURATED if saturated else Status.OK,
-            "a joint is at its limit" if saturated else "",
+            Status.SATURATED if is_saturated else Status.OK,
+            "a joint is at its limit" if is_saturated else "",
             task_error=abs(leg.length - gains.length),
         )
 
@@ -172,17 +172,17 @@ class HoppingController(Controller):
         )
 
     def _efforts(
-        self, leg: LegState, stance: bool, gains: "HoppingController.Gains", h: float = 0.0
+        self, leg: LegState, is_stance: bool, gains: "HoppingController.Gains", h: float = 0.0
     ) -> LegEfforts:
         offset, speed = leg.length - gains.length, leg.length_rate
         stored = 0.5 * gains.radial_stiffness * offset * offset
         spring = -gains.radial_stiffness * offset
-        damping = gains.stance_damping if stance else gains.flight_damping
-        damping *= speed / (1.0 + h * damping * _mobility(leg, leg.J_length, h))
+        coefficient = gains.stance_damping if is_stance else gains.flight_damping
+        damping = coefficient * (speed / (1.0 + h * coefficient * _mobility(leg, leg.J_length, h)))
         regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
         force = (spring - damping + regulator) * leg.J_length
         polar = polar_damping = polar_rate = 0.0
-        if stance and self.kind != "I":
+        if is_stance and self.kind != "I":
             if self.kind == "II":
                 error, polar_rate, row = leg.angle - gains.angle, leg.angle_rate, leg.J_angle
             else:
@@ -218,14 +218,14 @@ class HoppingController(Controller):
         """
         model = self.model
         low, high = float(model.joints.lower[0]), float(model.joints.upper[0])
-        zero, q = np.zeros(model.nv), model.neutral_configuration()
+        zero_velocity, q = np.zeros(model.nv), model.neutral_configuration()
 
         def connection(positions: Array) -> Array:
-            values = []
+            slopes = []
             for position in positions:
                 q[4] = position
-                values.append(self._connection(self.leg.at(q, zero)))
-            return np.array(values)
+                slopes.append(self._connection(self.leg.at(q, zero_velocity)))
+            return np.array(slopes)
 
         # The connection is analytic: this degree leaves 1e-14 over a whole turn of a knee.
         fit = Chebyshev.interpolate(connection, 80, domain=[low, high])

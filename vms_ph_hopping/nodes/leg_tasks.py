@@ -113,10 +113,10 @@ class LegScore:
         forward, upward, _ = momentum.spatial[:3] / self._model.total_mass
         height = float(momentum.centre_of_mass[1])
         apex = height + 0.5 * float(upward) ** 2 / gravity
-        values = {"apex": apex, "speed": float(forward)}
+        quantities = {"apex": apex, "speed": float(forward)}
         for name, goal in self._task.goals.items():
             if self._flight_start >= goal.after:
-                error = abs(values[goal.of] - goal.at)
+                error = abs(quantities[goal.of] - goal.at)
                 self._max_errors[name] = max(self._max_errors.get(name, 0.0), error)
 
     def goals(self) -> dict[str, dict[str, Any]]:

@@ -44,7 +44,7 @@ class FreeRobot:
         """Set configuration (nq,), velocity (nv,) and step, s."""
         self._mujoco.mj_resetData(self.model, self._data)
         self.model.opt.timestep = dt
-        self._coordinates.put(self._data, q, v)
+        self._coordinates.set_motion(self._data, q, v)
 
     def advance(self, count: int) -> None:
         """Perform a number of steps without returning to Python in between."""

@@ -26,19 +26,19 @@ class Coordinates:
         compiled: where its coordinates are.
     """
 
-    def __init__(self, robot: VMSModel, compiled: MujocoRobot) -> None:
-        self._robot, self._compiled = robot, compiled
-        self._mount = pin.SE3(np.array(robot.tree.mount))
-        names, model = robot.joint_names, robot.tree.pinocchio
-        joints = [model.joints[model.getJointId(name)] for name in names]
-        self._continuous = np.array([joint.nq == 2 for joint in joints], dtype=bool)
+    def __init__(self, model: VMSModel, compiled: MujocoRobot) -> None:
+        self._model, self._compiled = model, compiled
+        self._mount = pin.SE3(np.array(model.tree.mount))
+        names, pinocchio = model.joint_names, model.tree.pinocchio
+        joints = [pinocchio.joints[pinocchio.getJointId(name)] for name in names]
+        self._is_continuous = np.array([joint.nq == 2 for joint in joints], dtype=bool)
         sizes = np.array([joint.nq for joint in joints], dtype=int)
-        first = robot.nq - int(sizes.sum())
-        self._addresses = first + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+        first_entry = model.nq - int(sizes.sum())
+        self._addresses = first_entry + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
 
-    def put(self, data: Any, q: Array, v: Array) -> None:
+    def set_motion(self, data: Any, q: Array, v: Array) -> None:
         """Set the robot's configuration (nq,) and velocity (nv,)."""
-        robot, compiled = self._robot, self._compiled
+        robot, compiled = self._model, self._compiled
         if robot.base == "planar":
             data.qpos[:3] = [q[0], q[1], np.arctan2(q[3], q[2])]
             data.qvel[:2] = _plane_rotation(q[2], q[3]) @ v[:2]
@@ -51,17 +51,17 @@ class Coordinates:
             data.qvel[3:6] = v[3:6]
         data.qpos[compiled.joints_q] = robot.joint_positions(q)
         data.qvel[compiled.joints_v] = v[robot.b :]
-        full = robot.tree.full_configuration(q)
-        rates = robot.tree.full_velocity(v)
+        q_full = robot.tree.full_configuration(q)
+        v_full = robot.tree.full_velocity(v)
         model = robot.tree.pinocchio
         for name in robot.tree.mimics:
             joint, mujoco_joint = model.joints[model.getJointId(name)], compiled.model.joint(name)
-            data.qpos[mujoco_joint.qposadr[0]] = full[joint.idx_q]
-            data.qvel[mujoco_joint.dofadr[0]] = rates[joint.idx_v]
+            data.qpos[mujoco_joint.qposadr[0]] = q_full[joint.idx_q]
+            data.qvel[mujoco_joint.dofadr[0]] = v_full[joint.idx_v]
 
     def motion(self, data: Any) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
-        robot, compiled = self._robot, self._compiled
+        robot, compiled = self._model, self._compiled
         q, v = np.empty(robot.nq), np.empty(robot.nv)
         if robot.base == "planar":
             x, y, angle = data.qpos[:3]
@@ -73,16 +73,16 @@ class Coordinates:
             q[:7] = pin.SE3ToXYZQUAT(self._mount.actInv(pose))
             v[:3] = data.qvel[:3] @ pose.rotation
             v[3:6] = data.qvel[3:6]
-        angles, continuous = data.qpos[compiled.joints_q], self._continuous
-        q[self._addresses[~continuous]] = angles[~continuous]
-        q[self._addresses[continuous]] = np.cos(angles[continuous])
-        q[self._addresses[continuous] + 1] = np.sin(angles[continuous])
+        angles, is_continuous = data.qpos[compiled.joints_q], self._is_continuous
+        q[self._addresses[~is_continuous]] = angles[~is_continuous]
+        q[self._addresses[is_continuous]] = np.cos(angles[is_continuous])
+        q[self._addresses[is_continuous] + 1] = np.sin(angles[is_continuous])
         v[robot.b :] = data.qvel[compiled.joints_v]
         return q, v
 
     def force(self, data: Any, torque: Array, wrench_base: Array) -> Array:
         """Return torques (n,) and a base wrench (b,) in base axes as a force of MuJoCo."""
-        robot, force = self._robot, np.zeros(self._compiled.model.nv)
+        robot, force = self._model, np.zeros(self._compiled.model.nv)
         force[self._compiled.joints_v] = torque
         if robot.base == "planar":
             c, s = np.cos(data.qpos[2]), np.sin(data.qpos[2])

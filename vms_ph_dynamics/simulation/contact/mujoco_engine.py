@@ -27,7 +27,7 @@ CONTACT = "contact"
 JOINT_STOPS = "joint_stops"
 MIMICS = "mimic_joints"
 
-_PORTS = {
+_CONSTRAINT_PORTS = {
     "mjCNSTR_EQUALITY": MIMICS,
     "mjCNSTR_LIMIT_JOINT": JOINT_STOPS,
     "mjCNSTR_CONTACT_FRICTIONLESS": CONTACT,
@@ -109,7 +109,7 @@ class MujocoEngine(Engine):
 
     def start(self, q: Array, v: Array, t: float) -> None:
         """Set the motion of the robot."""
-        self._coordinates.put(self._data, q, v)
+        self._coordinates.set_motion(self._data, q, v)
         self._mujoco.mj_step1(self._robot.model, self._data)
         self._motion, self._is_predicted = self._coordinates.motion(self._data), False
 
@@ -217,12 +217,12 @@ class MujocoEngine(Engine):
         dissipated = h * float((m.dof_damping * robot_mask * data.qvel) @ mean_velocity)
         if data.nefc == 0:
             return dissipated
-        speed = np.zeros(data.nefc)
-        self._mujoco.mj_mulJacVec(m, data, speed, mean_velocity)
-        work, kinds = h * data.efc_force * speed, data.efc_type
-        for kind in np.unique(kinds):
-            energy = float(work[kinds == kind].sum())
-            port = _PORTS.get(self._mujoco.mjtConstraint(int(kind)).name)
+        constraint_speeds = np.zeros(data.nefc)
+        self._mujoco.mj_mulJacVec(m, data, constraint_speeds, mean_velocity)
+        work, constraint_types = h * data.efc_force * constraint_speeds, data.efc_type
+        for constraint_type in np.unique(constraint_types):
+            energy = float(work[constraint_types == constraint_type].sum())
+            port = _CONSTRAINT_PORTS.get(self._mujoco.mjtConstraint(int(constraint_type)).name)
             if port is None:
                 dissipated -= energy  # dry friction
             else:
@@ -298,7 +298,7 @@ def mjcf_text(
         )
     assembled = build(robot, scene, dt, Friction.of(robot), True, shapes)
     spec, data = assembled.spec, mujoco.MjData(assembled.model)
-    Coordinates(robot, assembled).put(data, home, home[: robot.nv] * 0.0)
+    Coordinates(robot, assembled).set_motion(data, home, home[: robot.nv] * 0.0)
     for name in robot.joint_names:
         motor = spec.add_actuator(name=name, target=name)
         motor.trntype = mujoco.mjtTrn.mjTRN_JOINT

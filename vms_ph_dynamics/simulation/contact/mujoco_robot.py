@@ -114,8 +114,8 @@ def build(
     for part in shapes:
         _add_shape(mujoco, spec, bodies[part.joint], part.shape, scene.surface, _ROBOT)
     for shape in scene.tool:
-        placed = replace(shape, pose=tool.placement.homogeneous @ shape.pose)
-        _add_shape(mujoco, spec, bodies[tool.parentJoint], placed, scene.surface, _ROBOT)
+        placed_shape = replace(shape, pose=tool.placement.homogeneous @ shape.pose)
+        _add_shape(mujoco, spec, bodies[tool.parentJoint], placed_shape, scene.surface, _ROBOT)
     for body in scene.bodies:
         _add_body(mujoco, spec, body, scene)
     if friction is not None:
@@ -143,9 +143,9 @@ def _set_friction(joint: Any, viscous: float, coulomb: float, dt: float) -> None
 
 def _compiled_robot(spec: Any, model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     joints = [model.joint(name) for name in robot.joint_names]
-    free = {b.name: model.joint(_joint(b.name)) for b in scene.bodies if b.is_free}
+    free_joints = {b.name: model.joint(_free_joint_name(b.name)) for b in scene.bodies if b.is_free}
     robot_mask = np.ones(model.nv, dtype=bool)
-    for joint in free.values():
+    for joint in free_joints.values():
         robot_mask[joint.dofadr[0] : joint.dofadr[0] + 6] = False
     return MujocoRobot(
         spec,
@@ -154,7 +154,7 @@ def _compiled_robot(spec: Any, model: Any, robot: VMSModel, scene: Scene) -> Muj
         np.array([joint.qposadr[0] for joint in joints], dtype=int),
         np.array([joint.dofadr[0] for joint in joints], dtype=int),
         robot_mask,
-        {name: int(joint.qposadr[0]) for name, joint in free.items()},
+        {name: int(joint.qposadr[0]) for name, joint in free_joints.items()},
     )
 
 
@@ -164,7 +164,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
     joint_types, bodies = mujoco.mjtJoint, [spec.worldbody]
     for i in range(1, m.njoints):
         pose, name = m.jointPlacements[i].homogeneous, m.names[i]
-        body = bodies[m.parents[i]].add_body(name=name, **_pose(mujoco, pose))
+        body = bodies[m.parents[i]].add_body(name=name, **_pose_args(mujoco, pose))
         _set_inertia(body, m.inertias[i])
         bodies.append(body)
         if i == 1 and tree.base == "floating":
@@ -220,9 +220,9 @@ def _add_mimic(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
 
 
 def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
-    scene_body = spec.worldbody.add_body(name=f"scene/{body.name}", **_pose(mujoco, body.pose))
+    scene_body = spec.worldbody.add_body(name=f"scene/{body.name}", **_pose_args(mujoco, body.pose))
     if body.is_free:
-        scene_body.add_joint(name=_joint(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
+        scene_body.add_joint(name=_free_joint_name(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
     for shape in body.shapes:
         geom = _add_shape(mujoco, spec, scene_body, shape, scene.surface, _SCENE)
         if body.is_free:
@@ -242,7 +242,7 @@ def _add_shape(
         "mesh": [0.0, 0.0, 0.0],
     }[shape.kind]
     kind = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.kind.upper()}")
-    geom = body.add_geom(type=kind, size=size, **_pose(mujoco, shape.pose))
+    geom = body.add_geom(type=kind, size=size, **_pose_args(mujoco, shape.pose))
     if shape.kind == "mesh":
         name = f"mesh {len(spec.meshes)}"
         spec.add_mesh(name=name, uservert=np.asarray(shape.vertices).ravel())
@@ -256,11 +256,11 @@ def _add_shape(
     return geom
 
 
-def _pose(mujoco: Any, matrix: Array) -> dict[str, Array]:
+def _pose_args(mujoco: Any, matrix: Array) -> dict[str, Array]:
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(matrix[:3, :3]).ravel())
     return {"pos": np.array(matrix[:3, 3]), "quat": quaternion}
 
 
-def _joint(name: str) -> str:
+def _free_joint_name(name: str) -> str:
     return f"scene/{name}/free"

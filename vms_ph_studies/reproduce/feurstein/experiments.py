@@ -13,7 +13,7 @@ import numpy as np
 from vms_ph_dynamics import VMSModel, VmsPhError
 from vms_ph_hopping import Floor, HoppingRun, Leg, LegOnFloor, LegState, hop
 from vms_ph_hopping.flights import FALLEN_HEIGHT
-from vms_ph_hopping.hopper import SKIN
+from vms_ph_hopping.hopper import LIFTOFF_HEIGHT
 from vms_ph_hopping.laws.hopping import KINDS, HoppingController
 from vms_ph_io import robots
 
@@ -78,7 +78,7 @@ class Experiment:
             "friction": Parameter(-1.0, "floor coefficient; negative: no cone, as in the source"),
             "duration": Parameter(self.duration, "s"),
             "tolerance": Parameter(1e-7, "of a step of the integrator"),
-            "skin": Parameter(SKIN, "height at which the foot has left the floor, m"),
+            "skin": Parameter(LIFTOFF_HEIGHT, "height at which the foot has left the floor, m"),
         }
 
 
@@ -165,7 +165,7 @@ class Trial:
             self.v,
             seconds,
             tolerance=self.tolerance,
-            skin=self.skin,
+            liftoff_height=self.skin,
             stop=lambda leg: bool(leg.centre[1] < FALLEN_HEIGHT),
             progress=None if progress is None else lambda time: progress(time / seconds),
         )

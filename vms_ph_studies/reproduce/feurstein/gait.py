@@ -76,10 +76,10 @@ def _flight_run(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
         y[nv : 2 * nv],
         duration,
         tolerance=1e-9,
-        skin=trial.skin,
+        liftoff_height=trial.skin,
         sample=duration,
         phase=Phase.FLIGHT,
-        balance=False,
+        with_energies=False,
     )
 
 
