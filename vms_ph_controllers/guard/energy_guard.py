@@ -155,8 +155,7 @@ class EnergyGuard(LawWrapper):
         except Exception as error:  # a law of a user may raise anything
             fault = f"the law raised {type(error).__name__}: {error}"
             self._failure_count += 1
-            if not self._first_failure:
-                self._first_failure = f"{type(error).__name__}: {error}"
+            self._first_failure = self._first_failure or f"{type(error).__name__}: {error}"
             command = Command(np.zeros(self.model.b), np.zeros(self.model.n))
             effort = np.full(self.model.nv, np.nan)
         guarded_effort, b = port_guard.update(state.q, state.v, effort, dt), self.model.b

@@ -73,22 +73,21 @@ class BaseWrench:
                     f"zero; given: {self._weights.tolist()}"
                 )
 
-    def nearest_wrench(self, desired_wrench: Array) -> Array:
+    def nearest_wrench(self, wrench: Array) -> Array:
         """Return the wrench (b,) that is nearest to a wanted one; that one itself if it is given.
 
         The weighted error is least, as where the actuators allocate a wrench beyond their limits.
         """
         allocation = self._allocation
         if self.is_ideal:
-            return desired_wrench
+            return wrench
         if allocation is None:
-            return self._zero if np.any(desired_wrench) else desired_wrench
+            return self._zero if np.any(wrench) else wrench
         nearest = nearest_inputs(
-            allocation.matrix, desired_wrench, allocation.lower, allocation.upper, self._weights
+            allocation.matrix, wrench, allocation.lower, allocation.upper, self._weights
         )
-        error = np.abs(nearest.missing_wrench).max()
-        if error <= _ROUNDING * (1.0 + np.abs(desired_wrench).max()):
-            return desired_wrench
+        if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
+            return wrench
         return allocation.matrix @ nearest.inputs
 
     def nearest_brake(self, desired_wrench: Array, M_b: Array) -> Array:

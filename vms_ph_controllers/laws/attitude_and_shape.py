@@ -25,7 +25,7 @@ class BaseDemand:
         force: (3,) in the axes of the base, N.
         rotation: (3,3) of the base.
         attitude: (3,3) wanted.
-        attitude_rate: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
+        desired_omega: (3,) angular velocity of the wanted attitude, in the axes of the base, rad/s.
         centre: (3,) centre of mass in the frame of the base, m.
         inertia: (3,3) about it, of the locked robot.
         energy: of the centre of mass: ``kinetic_base``, ``shaped_potential`` of its place and
@@ -37,7 +37,7 @@ class BaseDemand:
     force: Array
     rotation: Array
     attitude: Array
-    attitude_rate: Array
+    desired_omega: Array
     centre: Array
     inertia: Array
     energy: ControlEnergy
@@ -49,8 +49,8 @@ def centre_and_inertia(d: Evaluation) -> tuple[Array, Array]:
     # M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
     mass = float(d.M_b[0, 0])
     skew_c = d.M_b[3:, :3] / mass
-    centre = np.array([skew_c[2, 1], skew_c[0, 2], skew_c[1, 0]])
-    return centre, d.M_b[3:, 3:] + mass * (skew_c @ skew_c)
+    centre_of_mass = np.array([skew_c[2, 1], skew_c[0, 2], skew_c[1, 0]])
+    return centre_of_mass, d.M_b[3:, 3:] + mass * (skew_c @ skew_c)
 
 
 class AttitudeAndShape(VehicleController):
@@ -95,20 +95,20 @@ class AttitudeAndShape(VehicleController):
         self._follow(reference, dt)
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base_ref.pose[:3, 3]
         joint_error = self.model.joint_positions(d.q) - self._joint_ref.positions
-        self._correct(self._position_frequency(gains), position_error, None, joint_error, dt, h)
+        self._integrate(self._position_frequency(gains), position_error, None, joint_error, dt, h)
         joint_error = joint_error - self._integral.joints
         demand = self._base_demand(d, gains, h)
-        error = np.eye(4)
-        error[:3, :3] = demand.attitude.T @ demand.rotation
-        switched = self._potential.follow(error)
+        attitude_error = np.eye(4)
+        attitude_error[:3, :3] = demand.attitude.T @ demand.rotation
+        is_reversed = self._potential.follow(attitude_error)
         velocity_error = d.v.copy()
-        velocity_error[3:6] -= demand.attitude_rate
+        velocity_error[3:6] -= demand.desired_omega
         velocity_error[b:] -= self._joint_ref.rates
         k_attitude = gains.frequency_attitude**2 * self._mean_inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         limit_springs = self._limit_springs(d, gains)
         gradient = np.zeros(self.model.nv)
-        attitude_spring = self._potential.spring(error, 0.0, k_attitude)
+        attitude_spring = self._potential.spring(attitude_error, 0.0, k_attitude)
         gradient[3:6] = attitude_spring.force[3:]
         gradient[b:] = k_shape * joint_error + limit_springs.force
         stiffness = np.zeros(self.model.nv)
@@ -120,12 +120,12 @@ class AttitudeAndShape(VehicleController):
         damping = attitude_damping_rate * (J_locked.T @ demand.inertia @ J_locked)
         damping[b:, b:] += shape_damping_rate * d.M_hat_m
         impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, velocity_error, h)
-        spring = impedance.spring + impedance.predicted_spring
+        spring_force = impedance.spring + impedance.predicted_spring
         damping_moment = attitude_damping_rate * (demand.inertia @ (J_locked @ impedance.velocity))
         damping_shape = shape_damping_rate * (d.M_hat_m @ impedance.velocity[b:])
-        angular_momentum = demand.inertia @ demand.attitude_rate
-        moment = np.cross(d.v_hat[3:], angular_momentum) - spring[3:6] - damping_moment
-        shape_force = d.A[3:].T @ spring[3:6] - spring[b:] - damping_shape
+        angular_momentum = demand.inertia @ demand.desired_omega
+        moment = np.cross(d.v_hat[3:], angular_momentum) - spring_force[3:6] - damping_moment
+        shape_force = d.A[3:].T @ spring_force[3:6] - spring_force[b:] - damping_shape
 
         desired = np.empty(self.model.nv)
         desired[:3] = demand.force
@@ -141,7 +141,7 @@ class AttitudeAndShape(VehicleController):
         potential = demand.energy.shaped_potential + attitude_spring.energy
         potential += 0.5 * float(k_shape @ (joint_error * joint_error)) + limit_springs.energy
         displacement_power = float((k_shape * joint_error) @ self._integral.joint_rates)
-        clipped = float((output.effort - desired) @ velocity_error)
+        clipped_power = float((output.effort - desired) @ velocity_error)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + potential,
             shaped_potential=potential,
@@ -150,14 +150,14 @@ class AttitudeAndShape(VehicleController):
             damping_base=float(damping_moment @ e_hat) + demand.energy.damping_base,
             damping_shape=float(damping_shape @ velocity_error[b:]),
             reference_power=demand.energy.reference_power - displacement_power,
-            clipped_power=demand.energy.clipped_power + clipped,
+            clipped_power=demand.energy.clipped_power + clipped_power,
             tank_level=self._output.tank_level,
         )
         return self._command(
             output,
             energy,
             impedance.reason,
-            CORRECTION_REVERSED if switched else "",
+            CORRECTION_REVERSED if is_reversed else "",
             demand.reason,
             task_error=float(np.sqrt(position_error @ position_error)),
         )
@@ -172,7 +172,7 @@ class AttitudeAndShape(VehicleController):
 
 
 # Singular values below this share of the largest count as zero.
-_RANK_TOLERANCE = 1e-6
+_SINGULAR_SHARE = 1e-6
 
 
 class AttitudeControl(AttitudeAndShape):
@@ -223,17 +223,17 @@ class AttitudeControl(AttitudeAndShape):
                 f"AttitudeControl needs what turns '{model.name}'; give its allocation, as "
                 "actuators:=own does"
             )
-        singular = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
-        if len(singular) < 3 or singular[2] <= _RANK_TOLERANCE * singular[0]:
+        singular_values = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
+        if len(singular_values) < 3 or singular_values[2] <= _SINGULAR_SHARE * singular_values[0]:
             raise ModelError(f"the actuators of '{model.name}' cannot turn it about all axes")
         super().__init__(model, gains, allocation)
 
     def _base_demand(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseDemand:
         rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base_ref.pose[:3, :3]
         centre, inertia = centre_and_inertia(d)
-        attitude_rate = rotation.T @ attitude @ self._base_ref.twist[3:]
+        desired_omega = rotation.T @ attitude @ self._base_ref.twist[3:]
         energy = ControlEnergy()
-        return BaseDemand(np.zeros(3), rotation, attitude, attitude_rate, centre, inertia, energy)
+        return BaseDemand(np.zeros(3), rotation, attitude, desired_omega, centre, inertia, energy)
 
     def _bandwidth(self, gains: "AttitudeControl.Gains") -> float:
         return gains.frequency_attitude

@@ -29,12 +29,12 @@ _SE3 = SE3()
 _DAMPING_RATIO = 0.9
 
 # Share of the energy for the posture below which its spring fades, and the least energy, J.
-_RESERVE_SHARE, _LEAST_ENERGY = 0.1, 1e-3
+_RESERVE_SHARE, _MIN_RESERVE = 0.1, 1e-3
 
 # Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 _SLIP_SPEED = 0.05
 
-_AXES = ("x", "y", "z", "rx", "ry", "rz")
+_AXIS_NAMES = ("x", "y", "z", "rx", "ry", "rz")
 _NULL_SPACES = ("pose", "position")
 
 
@@ -149,15 +149,15 @@ class CartesianImpedance(StagedController):
         if null_space not in _NULL_SPACES:
             raise OptionError(f"null_space is 'pose' or 'position'; given: {null_space!r}")
         super().__init__(model, gains, allocation, base_actuated)
-        self._position_only = null_space == "position"
-        if self._position_only:
+        self._holds_position_only = null_space == "position"
+        if self._holds_position_only:
             self.options = ("null_space='position'",)
         self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
         self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
-        self._weights, self._ramped_weights = np.ones(model.n), np.ones(model.n)
+        self._null_weights, self._ramped_weights = np.ones(model.n), np.ones(model.n)
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -174,25 +174,25 @@ class CartesianImpedance(StagedController):
             model: an arm on a fixed base.
             gains: of that law; None for its defaults.
         """
-        source = TaskSpaceIDAPBC.Gains() if gains is None else gains
-        impedance = cls.Gains(
-            torque_rate=source.torque_rate,
-            power=source.power,
-            delay=source.delay,
+        source_gains = TaskSpaceIDAPBC.Gains() if gains is None else gains
+        impedance_gains = cls.Gains(
+            torque_rate=source_gains.torque_rate,
+            power=source_gains.power,
+            delay=source_gains.delay,
             limit_frequency=0.0,
             stiffness=0.0,
             stiffness_rotation=0.0,
-            damping=source.damping_task,
+            damping=source_gains.damping_task,
             damping_rotation=0.0,
-            damping_null=source.damping_null,
-            null_stiffness=source.stiffness,
+            damping_null=source_gains.damping_null,
+            null_stiffness=source_gains.stiffness,
         )
-        return cls(model, impedance, null_space="position")
+        return cls(model, impedance_gains, null_space="position")
 
     @property
     def null_weights(self) -> Array:
         """Shares (n,) of ``null_stiffness`` in which it holds each joint, in [0, 1]."""
-        return self._weights
+        return self._null_weights
 
     @null_weights.setter
     def null_weights(self, weights: Any) -> None:
@@ -207,7 +207,7 @@ class CartesianImpedance(StagedController):
                 f"null_weights are {self.model.n} numbers in [0, 1], one for each joint; "
                 f"given: {weights!r}"
             )
-        self._weights = shares
+        self._null_weights = shares
         if self.twin is not None:
             self._set_weights(self.twin)
 
@@ -221,7 +221,7 @@ class CartesianImpedance(StagedController):
 
     def _set_weights(self, twin: Any) -> bool:
         names = (f"null_weight.{joint}" for joint in self.model.joint_names)
-        return all(map(twin.set_gain, names, self._weights.tolist()))
+        return all(map(twin.set_gain, names, self._null_weights.tolist()))
 
     def _start_holding(self, d: Evaluation) -> None:
         model = self.model
@@ -230,11 +230,11 @@ class CartesianImpedance(StagedController):
         self._tool_potential.restart(np.eye(4))
         self._base_spring.restart(d)
         self._posture.restart(model.joint_positions(d.q))
-        self._last_force = np.array(d.g)
+        self._last_effort = np.array(d.g)
         self._base_power = 0.0
         for ramp in (self._hold_ramp, self._attitude_ramp, self._frame_ramp, self._axes_ramp):
             ramp.restart()
-        self._ramped_weights = self._weights
+        self._ramped_weights = self._null_weights
         self._last_compliance: Compliance | None = None
         self._null_level = self.gains.null_energy
         self._last_stiffness: Array | None = None
@@ -267,7 +267,7 @@ class CartesianImpedance(StagedController):
         if self._last_compliance is not None and not compliance.equals(self._last_compliance):
             added_energy = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
         self._last_compliance = compliance
-        offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
+        posture_offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
         effort, posture_force = pose_effort(
             d,
             tool,
@@ -275,34 +275,34 @@ class CartesianImpedance(StagedController):
                 springs,
                 gains.damping_null,
                 self._attitude_damping_rate(),
-                offset,
+                posture_offset,
                 posture_stiffness,
-                self._position_only,
+                self._holds_position_only,
             ),
             h,
         )
-        continuous, sampled, power = effort.continuous, effort.sampled, 0.0
+        continuous, sampled, ref_power = effort.continuous, effort.sampled, 0.0
         if push is not None:
             force = d.J_end_effector.T @ push.wrench
-            continuous, sampled, power = continuous + force, sampled + force, float(force @ d.v)
+            continuous, sampled, ref_power = continuous + force, sampled + force, float(force @ d.v)
         if gains.friction_compensation > 0.0:
-            friction = self._friction_force(d, h)
-            continuous, sampled = continuous + friction, sampled + friction
-            power += float(friction @ d.v)
+            friction_effort = self._friction_compensation(d, h)
+            continuous, sampled = continuous + friction_effort, sampled + friction_effort
+            ref_power += float(friction_effort @ d.v)
         if not is_finite(continuous):
             return self._output.reject_effort(d)
         output = self._output.apply(d, sampled, gains, dt)
-        self._last_force = output.effort
-        if self._position_only:  # the posture has a potential
+        self._last_effort = output.effort
+        if self._holds_position_only:  # the posture has a potential
             added_energy += posture_work
         else:
-            power += float(posture_force @ d.v)
+            ref_power += float(posture_force @ d.v)
             self._null_sample = (d.q, posture_force, effort.energy.damping_null)
 
-        power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
+        ref_power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
-            reference_power=power + effort.energy.reference_power,
+            reference_power=ref_power + effort.energy.reference_power,
             clipped_power=float((output.effort - continuous) @ d.v),
             tank_level=self._output.tank_level,
         )
@@ -321,8 +321,8 @@ class CartesianImpedance(StagedController):
         gains = self._ramp.gains
         stiffness = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
         damping = [gains.damping] * 3 + [gains.damping_rotation] * 3
-        stiffness_shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXES]
-        damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXES]
+        stiffness_shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXIS_NAMES]
+        damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXIS_NAMES]
         return Compliance(
             frame_share * np.array(stiffness) * stiffness_shares,
             frame_share * np.array(damping) * damping_shares,
@@ -346,35 +346,35 @@ class CartesianImpedance(StagedController):
         self._posture.advance(gains.posture_speed, gains.posture_speed / 0.05, dt)
         step = min(dt / RAMP_DURATION, 1.0)
         self._ramped_weights = self._ramped_weights + np.clip(
-            self._weights - self._ramped_weights, -step, step
+            self._null_weights - self._ramped_weights, -step, step
         )
         positions = self.model.joint_positions(d.q)
         offset, last_offset = positions - self._posture.positions, positions - self._last_posture
         stiffness = gains.null_stiffness * self._ramped_weights
-        stored = 0.5 * float(stiffness @ (offset * offset))
+        stored_energy = 0.5 * float(stiffness @ (offset * offset))
         last_stiffness = stiffness if self._last_stiffness is None else self._last_stiffness
-        posture_work = stored - 0.5 * float(last_stiffness @ (last_offset * last_offset))
-        level = self._null_level + (stored if self._last_stiffness is None else posture_work)
+        posture_work = stored_energy - 0.5 * float(last_stiffness @ (last_offset * last_offset))
+        level = self._null_level + (stored_energy if self._last_stiffness is None else posture_work)
         self._last_posture, self._last_stiffness = self._posture.positions, stiffness
-        if self._position_only:
+        if self._holds_position_only:
             return offset, stiffness, posture_work
         if self._null_sample is not None:
             q, force, damping_power = self._null_sample
             level -= float(force @ self.model.difference(q, d.q)) - max(damping_power, 0.0) * dt
-        self._null_level = min(level, gains.null_energy + stored)
-        reserve = _RESERVE_SHARE * max(gains.null_energy, _LEAST_ENERGY)
+        self._null_level = min(level, gains.null_energy + stored_energy)
+        reserve = _RESERVE_SHARE * max(gains.null_energy, _MIN_RESERVE)
         return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness, posture_work
 
-    def _friction_force(self, d: Evaluation, h: float) -> Array:
+    def _friction_compensation(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""
         joints, b = self.model.joints, self.model.b
         rates = d.v[b:]
         # Less and slower where a held effort would turn the motion round.
         max_damping = self._shape_inertia / (4.0 * h) if h > 0.0 else np.inf
-        slip = np.maximum(_SLIP_SPEED, joints.friction / max_damping)
-        friction = np.minimum(joints.damping, max_damping) * rates
-        friction += joints.friction * np.tanh(rates / slip)
-        return np.concatenate([np.zeros(b), self._ramp.gains.friction_compensation * friction])
+        slip_speed = np.maximum(_SLIP_SPEED, joints.friction / max_damping)
+        compensation = np.minimum(joints.damping, max_damping) * rates
+        compensation += joints.friction * np.tanh(rates / slip_speed)
+        return np.concatenate([np.zeros(b), self._ramp.gains.friction_compensation * compensation])
 
     def _tool_target(self, reference: Reference) -> Reference:
         """Return the reference of the end effector."""

@@ -31,8 +31,8 @@ def decoupled_effort(
     d: Evaluation,
     springs: SpringForce,
     motion: ReferenceMotion | None,
-    base_rate: float,
-    shape_rate: float,
+    base_damping_rate: float,
+    shape_damping_rate: float,
     h: float,
 ) -> LawEffort:
     """Return the effort at a state [A (59)].
@@ -41,21 +41,21 @@ def decoupled_effort(
         d: the state.
         springs: the potential.
         motion: of the reference; None where it rests.
-        base_rate: of the damping of the locked motion, 1/s.
-        shape_rate: of the damping of the shape, 1/s.
+        base_damping_rate: of the damping of the locked motion, 1/s.
+        shape_damping_rate: of the damping of the shape, 1/s.
         h: the horizon, s.
     """
     b = d.model.b
     e = d.v if motion is None else d.v - motion.velocity
     locked_error = e[:b] + d.A @ e[b:]
     damping = np.zeros_like(d.M)
-    damping[:b] = base_rate * d.M[:b]
+    damping[:b] = base_damping_rate * d.M[:b]
     damping[b:, :b] = damping[:b, b:].T
-    damping[b:, b:] = base_rate * (d.A.T @ d.M_bm) + shape_rate * d.M_hat_m
+    damping[b:, b:] = base_damping_rate * (d.A.T @ d.M_bm) + shape_damping_rate * d.M_hat_m
     impedance = SampledImpedance.at(d, damping, np.diag(springs.stiffness), springs.force, e, h)
     damped_velocity = impedance.velocity
-    damping_base = base_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
-    damping_shape = shape_rate * (d.M_hat_m @ damped_velocity[b:])
+    damping_base = base_damping_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
+    damping_shape = shape_damping_rate * (d.M_hat_m @ damped_velocity[b:])
     continuous = (
         d.g.copy() if motion is None else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
     )
@@ -138,11 +138,11 @@ class DecoupledVMSController(VehicleController):
                 f"'{model.name}' has a fixed one"
             )
         super().__init__(model, gains, allocation, base_actuated)
-        self._base_factor = 1.0 if self._output.base_is_actuated else 0.0
+        self._base_share = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints
-        turns = ~np.array(joints.prismatic, dtype=bool)
-        self._is_unlimited = turns & np.isinf(joints.lower) & np.isinf(joints.upper)
+        is_revolute = ~np.array(joints.prismatic, dtype=bool)
+        self._is_continuous = is_revolute & np.isinf(joints.lower) & np.isinf(joints.upper)
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
@@ -152,13 +152,13 @@ class DecoupledVMSController(VehicleController):
         gains = self._ramp.gains
         h = horizon(dt, gains.delay, age)
         self._follow(reference, dt)
-        offset = self._integrate(d, dt, h)
+        joint_error = self._integrated_error(d, dt, h)
         pose = self.model.base_pose(d.q)
-        error = _SE3.inverse(self._minimum()) @ pose
-        switched = self._potential.follow(error)
-        motion = self._reference_motion(error, d.v)
-        springs = self._springs(error, offset, self._limit_springs(d, gains, h))
-        rate_base = self._base_factor * 2.0 * gains.damping_ratio * gains.frequency_base
+        pose_error = _SE3.inverse(self._minimum_pose()) @ pose
+        is_reversed = self._potential.follow(pose_error)
+        motion = self._reference_motion(pose_error, d.v)
+        springs = self._springs(pose_error, joint_error, self._limit_springs(d, gains, h))
+        rate_base = self._base_share * 2.0 * gains.damping_ratio * gains.frequency_base
         rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
         effort = decoupled_effort(d, springs, motion, rate_base, rate_shape, h)
         if not is_finite(effort.continuous):
@@ -168,7 +168,7 @@ class DecoupledVMSController(VehicleController):
         velocity_error = d.v if motion is None else d.v - motion.velocity
         energy = replace(
             effort.energy,
-            reference_power=self._shift_power(pose, error, springs.force, offset),
+            reference_power=self._shift_power(pose, pose_error, springs.force, joint_error),
             clipped_power=float((output.effort - effort.continuous) @ velocity_error),
             tank_level=self._output.tank_level,
         )
@@ -176,48 +176,48 @@ class DecoupledVMSController(VehicleController):
             output,
             energy,
             effort.reason,
-            CORRECTION_REVERSED if switched else "",
+            CORRECTION_REVERSED if is_reversed else "",
             task_error=dist(pose[:3, 3].tolist(), self._base_ref.pose[:3, 3].tolist()),
         )
 
-    def _integrate(self, d: Evaluation, dt: float, h: float) -> Array:
+    def _integrated_error(self, d: Evaluation, dt: float, h: float) -> Array:
         """Advance the integral action; return the displacements of the joints from the minimum."""
         gains, integral = self._ramp.gains, self._integral
         offset = self.model.joint_positions(d.q) - self._joint_ref.positions
         turns = np.round(offset / (2.0 * np.pi))
-        offset = offset - np.where(self._is_unlimited, 2.0 * np.pi * turns, 0.0)
+        offset = offset - np.where(self._is_continuous, 2.0 * np.pi * turns, 0.0)
         if gains.integral == 0.0 and integral.is_zero:
             return offset
-        frequency = self._base_factor * gains.frequency_base
+        frequency = self._base_share * gains.frequency_base
         pose = self.model.base_pose(d.q)
         position_error = pose[:3, 3] - self._base_ref.pose[:3, 3]
         rotation_error = self._base_ref.pose[:3, :3].T @ pose[:3, :3]
-        self._correct(frequency, position_error, rotation_error, offset, dt, h)
+        self._integrate(frequency, position_error, rotation_error, offset, dt, h)
         return np.asarray(offset - integral.joints)
 
-    def _minimum(self) -> Array:
+    def _minimum_pose(self) -> Array:
         """Return the pose of the least energy."""
         pose = self._base_ref.pose.copy()
         pose[:3, :3] = pose[:3, :3] @ self._integral.rotation
         pose[:3, 3] += self._integral.position
         return pose
 
-    def _shift_power(self, pose: Array, error: Array, gradient: Array, offset: Array) -> float:
+    def _shift_power(self, pose: Array, pose_error: Array, gradient: Array, offset: Array) -> float:
         """Return the power by which the integral action moves the minimum, W."""
         integral = self._integral
         twist = np.concatenate(
-            [integral.position_rate @ pose[:3, :3], integral.angular_velocity @ error[:3, :3]]
+            [integral.position_rate @ pose[:3, :3], integral.angular_velocity @ pose_error[:3, :3]]
         )
         joint_force = self._ramp.gains.frequency_shape**2 * self._shape_inertia * offset
         base_power = gradient[: self.model.b] @ twist[self._components]
         return -float(base_power + joint_force @ integral.joint_rates)
 
-    def _springs(self, error: Array, offset: Array, limits: SpringForce) -> SpringForce:
+    def _springs(self, pose_error: Array, offset: Array, limits: SpringForce) -> SpringForce:
         gains = self._ramp.gains
-        k_position = self._base_factor * gains.frequency_base**2 * self._mass
-        k_rotation = self._base_factor * gains.frequency_base**2 * self._inertia
+        k_position = self._base_share * gains.frequency_base**2 * self._mass
+        k_rotation = self._base_share * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
-        base = self._potential.spring(error, k_position, k_rotation).select(self._components)
+        base = self._potential.spring(pose_error, k_position, k_rotation).select(self._components)
         joint_force = k_shape * offset
         energy = limits.energy + 0.5 * float(joint_force @ offset)
         return base.with_joints(
@@ -227,19 +227,19 @@ class DecoupledVMSController(VehicleController):
     def _bandwidth(self, gains: "DecoupledVMSController.Gains") -> float:
         return gains.frequency_base
 
-    def _reference_motion(self, error: Array, v: Array) -> ReferenceMotion | None:
+    def _reference_motion(self, pose_error: Array, v: Array) -> ReferenceMotion | None:
         """Return the motion of the reference in the frame of the base; None at rest."""
         if self._base_ref.is_resting and self._joint_ref.is_resting:
             return None
-        b, rows = self.model.b, self._components
-        from_reference = error.copy()  # in the axes of the reference, not of the minimum
-        from_reference[:3] = self._integral.rotation @ error[:3]
-        to_body = _SE3.Ad(_SE3.inverse(from_reference))
-        twist = to_body @ self._base_ref.twist
+        b, components = self.model.b, self._components
+        from_reference = pose_error.copy()  # in the axes of the reference, not of the minimum
+        from_reference[:3] = self._integral.rotation @ pose_error[:3]
+        body_adjoint = _SE3.Ad(_SE3.inverse(from_reference))
+        twist = body_adjoint @ self._base_ref.twist
         velocity, acceleration = np.zeros(self.model.nv), np.zeros(self.model.nv)
-        velocity[:b], velocity[b:] = twist[rows], self._joint_ref.rates
+        velocity[:b], velocity[b:] = twist[components], self._joint_ref.rates
         relative_twist = np.zeros(6)
-        relative_twist[rows] = v[:b] - velocity[:b]
-        base_accel = to_body @ self._base_ref.acceleration - _SE3.ad(relative_twist) @ twist
-        acceleration[:b], acceleration[b:] = base_accel[rows], self._joint_ref.accelerations
+        relative_twist[components] = v[:b] - velocity[:b]
+        base_accel = body_adjoint @ self._base_ref.acceleration - _SE3.ad(relative_twist) @ twist
+        acceleration[:b], acceleration[b:] = base_accel[components], self._joint_ref.accelerations
         return ReferenceMotion(velocity, acceleration)

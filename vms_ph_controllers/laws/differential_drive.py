@@ -12,7 +12,7 @@ from vms_ph_dynamics import Array, Friction, ModelError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
 from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
-from ..references.drive_reference import Bounds, DriveReference
+from ..references.drive_reference import DriveBounds, DriveReference
 from ..references.pose_reference import JointReference
 from ..safety.limits import LimitGains
 from .sampled_impedance import horizon
@@ -84,21 +84,21 @@ class DifferentialDrive(WheeledController):
         # Speed, turn and the joints that are no wheels, among the velocities.
         self.output_rows = np.array([0, 2, *(model.b + i for i in arm_joints)])
         self._arm_joints = np.array(arm_joints, dtype=int)
-        at_home = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
-        outputs = at_home.basis[self.output_rows]
-        sideways = np.abs(at_home.basis[1]).max()
+        neutral_terms = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
+        outputs = neutral_terms.basis[self.output_rows]
+        lateral_motion = np.abs(neutral_terms.basis[1]).max()
         if len(outputs) != form.dimension or np.linalg.matrix_rank(outputs, _TOL) < len(outputs):
             raise ModelError(
                 f"DifferentialDrive is for two wheels on one axle, which leave a base its speed "
                 f"and turn; the wheels of '{model.name}' leave {form.dimension} motions with "
                 f"{len(arm_joints)} other joints"
             )
-        if sideways > _TOL:
+        if lateral_motion > _TOL:
             raise ModelError(
                 f"the origin of the base of '{model.name}' is not on the axle of its wheels: it "
                 "moves sideways as the base turns"
             )
-        if np.linalg.matrix_rank(at_home.basis[model.b :], _TOL) < form.dimension:
+        if np.linalg.matrix_rank(neutral_terms.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.of(model)
         max_rates = model.joints.velocity
@@ -110,20 +110,20 @@ class DifferentialDrive(WheeledController):
         q = self.model.checked_configuration(state.q)
         self._base_ref.restart(*_place_and_heading(self.model.base_pose(q)))
         self._joint_ref.restart(self.model.joint_positions(q))
-        self._limits.restart()
+        self._torque_limits.restart()
 
     def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains = self.model, self.gains
         self._follow(reference, dt)
-        desired, desired_rate = self._desired_velocities(t)
-        rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
-        error = t.nu - desired
-        inertial = self.inertial_force(t, desired, desired_rate - rate * error)
+        desired_nu, desired_nu_rate = self._desired_velocities(t)
+        damping_rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
+        nu_error = t.nu - desired_nu
+        inertial = self.inertial_force(t, desired_nu, desired_nu_rate - damping_rate * nu_error)
         force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._friction_compensation(t)
-        stored = 0.5 * float(error @ t.mass @ error)
-        energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * rate * stored)
+        stored = 0.5 * float(nu_error @ t.mass @ nu_error)
+        energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * damping_rate * stored)
         distance = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base_ref.position))
-        return self._command(t, force, energy, error, distance)
+        return self._command(t, force, energy, nu_error, distance)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
@@ -134,38 +134,38 @@ class DifferentialDrive(WheeledController):
         joints = usable(reference.joints, (self.model.n,))
         if joints is not None:
             self._joint_ref.go_to(joints)
-        bounds = Bounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
+        bounds = DriveBounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
         self._base_ref.advance(bounds, dt)
         self._joint_ref.advance(np.minimum(gains.joint_speed, self._v_max), gains.rate_joints, dt)
 
     def _desired_velocities(self, t: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
-        gains, model, base, arm = self.gains, self.model, self._base_ref, self._arm_joints
+        gains, model, base_ref, arm = self.gains, self.model, self._base_ref, self._arm_joints
         max_error_rate = _ERROR_RATE_SHARE * gains.rate
         k, k_joints = min(gains.rate_base, max_error_rate), min(gains.rate_joints, max_error_rate)
         position, heading = _place_and_heading(model.base_pose(t.d.q))
         c, s = cos(heading), sin(heading)
-        x_error, y_error = base.position - position
+        x_error, y_error = base_ref.position - position
         x, y = c * x_error + s * y_error, c * y_error - s * x_error
-        a = base.heading - heading
+        a = base_ref.heading - heading
         u, w = t.d.v[0], t.d.v[2]
-        x_rate, y_rate = w * y - u + base.speed * cos(a), base.speed * sin(a) - w * x
-        a_rate = base.turn - w
+        x_rate, y_rate = w * y - u + base_ref.speed * cos(a), base_ref.speed * sin(a) - w * x
+        a_rate = base_ref.turn_rate - w
         joints, positions = self._joint_ref, model.joint_positions(t.d.q)
         joint_rates = joints.rates + k_joints * (joints.positions - positions)
         joint_accelerations = joints.accelerations + k_joints * (joints.rates - t.d.v[model.b :])
-        desired = [
-            base.speed * cos(a) + k * x,
-            base.turn + gains.lateral * base.speed * y + k * sin(a),
+        base_outputs = [
+            base_ref.speed * cos(a) + k * x,
+            base_ref.turn_rate + gains.lateral * base_ref.speed * y + k * sin(a),
         ]
-        desired_rates = [
-            base.acceleration * cos(a) - base.speed * sin(a) * a_rate + k * x_rate,
-            base.turn_acceleration
-            + gains.lateral * (base.acceleration * y + base.speed * y_rate)
+        base_output_rates = [
+            base_ref.acceleration * cos(a) - base_ref.speed * sin(a) * a_rate + k * x_rate,
+            base_ref.turn_acceleration
+            + gains.lateral * (base_ref.acceleration * y + base_ref.speed * y_rate)
             + k * cos(a) * a_rate,
         ]
-        outputs = np.concatenate([desired, joint_rates[arm]])
-        output_rates = np.concatenate([desired_rates, joint_accelerations[arm]])
+        outputs = np.concatenate([base_outputs, joint_rates[arm]])
+        output_rates = np.concatenate([base_output_rates, joint_accelerations[arm]])
         output_map, map_rate = t.basis[self.output_rows], t.basis_rate[self.output_rows]
         nu = np.linalg.solve(output_map, outputs)
         return nu, np.linalg.solve(output_map, output_rates - map_rate @ nu)
@@ -177,11 +177,10 @@ class DifferentialDrive(WheeledController):
     def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
         b, base = self.model.b, self._base_ref
-        outputs = np.concatenate([[base.speed, base.turn], self._joint_ref.rates[self._arm_joints]])
+        arm_rates = self._joint_ref.rates[self._arm_joints]
+        outputs = np.concatenate([[base.speed, base.turn_rate], arm_rates])
         rates = t.basis[b:] @ np.linalg.solve(t.basis[self.output_rows], outputs)
-        forces = np.zeros(self.model.nv)
-        forces[b:] = self.gains.friction * self._friction.force(rates)
-        return forces
+        return np.concatenate([np.zeros(b), self.gains.friction * self._friction.force(rates)])
 
 
 def _place_and_heading(pose: Array) -> tuple[Array, float]:

@@ -23,19 +23,19 @@ class GainRamp(Generic[G]):
 
     def restart(self, gains: G) -> None:
         """Take these gains, and the next ones, as they are."""
-        self.gains, self._started = gains, False
+        self.gains, self._has_started = gains, False
 
     def follow(self, target: G, dt: float) -> G:
         """Move towards the gains set, for a time step in s, and return those in force."""
-        if not self._started or target is self.gains or target == self.gains:
-            self.gains, self._started = target, True
+        if not self._has_started or target is self.gains or target == self.gains:
+            self.gains, self._has_started = target, True
             return target
-        share = _ramp_share(dt)
+        range_share = _ramp_share(dt)
         updated = {}
         for item in fields(target):
             value = getattr(target, item.name)
             if not item.metadata["at_once"]:
-                step = share * (item.metadata["high"] - item.metadata["low"])
+                step = range_share * (item.metadata["high"] - item.metadata["low"])
                 value = _approach(getattr(self.gains, item.name), value, step)
             updated[item.name] = value
         self.gains = replace(target, **updated)
@@ -50,13 +50,13 @@ class SwitchRamp:
 
     def restart(self) -> None:
         """Take the next position of the switch as it is."""
-        self.share, self._started = 0.0, False
+        self.share, self._has_started = 0.0, False
 
     def follow(self, is_on: bool, dt: float) -> float:
         """Move towards one or zero, for a time step in s, and return the share."""
         target = 1.0 if is_on else 0.0
-        step = _ramp_share(dt) if self._started else 1.0
-        self.share, self._started = _approach(self.share, target, step), True
+        step = _ramp_share(dt) if self._has_started else 1.0
+        self.share, self._has_started = _approach(self.share, target, step), True
         return self.share
 
 

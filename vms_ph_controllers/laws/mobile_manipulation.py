@@ -89,13 +89,13 @@ class MobileManipulation(CartesianImpedance):
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
         self._base_reference.restart(self.model.base_pose(d.q))
-        self._goal = self._base_reference.pose
+        self._base_goal = self._base_reference.pose
         self._tool_start = self._tool_ref.pose[:3, 3].copy()
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         pose = usable(reference.pose, (4, 4))
         if pose is not None:
-            self._goal = pose.copy()
+            self._base_goal = pose.copy()
         return super()._update(state, reference, dt)
 
     def _tool_target(self, reference: Reference) -> Reference:
@@ -105,13 +105,13 @@ class MobileManipulation(CartesianImpedance):
     def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential of the base about its reference, which moves."""
         gains = cast("MobileManipulation.Gains", self._ramp.gains)
-        shift = gains.base_share * (self._tool_ref.pose[:3, 3] - self._tool_start)
+        goal_shift = gains.base_share * (self._tool_ref.pose[:3, 3] - self._tool_start)
         if self.model.base == "planar":
-            shift[2] = 0.0
-        goal = self._goal.copy()
-        goal[:3, 3] += shift
-        is_new = np.abs(goal - self._base_reference.pose).max() > 1e-12
-        if is_new or not self._base_reference.is_resting:
+            goal_shift[2] = 0.0
+        goal = self._base_goal.copy()
+        goal[:3, 3] += goal_shift
+        is_goal_new = np.abs(goal - self._base_reference.pose).max() > 1e-12
+        if is_goal_new or not self._base_reference.is_resting:
             self._base_reference.go_to(goal)
         bandwidth = 2.0 * gains.frequency_base
         self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
@@ -120,7 +120,7 @@ class MobileManipulation(CartesianImpedance):
         if self._base_reference.is_resting:
             self._base_power = 0.0
             return spring
-        error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
-        twist = self._base_reference.twist_at(error)[self._base_spring.components]
+        pose_error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
+        twist = self._base_reference.twist_at(pose_error)[self._base_spring.components]
         self._base_power = -float(spring.force @ twist)
         return spring

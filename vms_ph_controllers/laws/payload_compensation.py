@@ -47,15 +47,15 @@ class PayloadCompensation(LawWrapper):
         """
         self._wrap(law)
         self.rate = rate
-        self._target, self._applied = np.zeros(4), np.zeros(4)
+        self._target_payload, self._payload = np.zeros(4), np.zeros(4)
         placements = self.model.tree.pinocchio.jointPlacements
-        length = sum(float(np.linalg.norm(joint.translation)) for joint in placements)
-        self._reach = max(_LEAST_REACH, length)
+        total_length = sum(float(np.linalg.norm(joint.translation)) for joint in placements)
+        self._reach = max(_LEAST_REACH, total_length)
 
     @property
     def mass(self) -> float:
         """Mass in force, kg."""
-        return float(self._applied[0])
+        return float(self._payload[0])
 
     def carry(self, payload: Payload | None) -> str:
         """Compensate a payload from now on, or none.
@@ -76,7 +76,7 @@ class PayloadCompensation(LawWrapper):
                 )
             if is_known:
                 target = np.concatenate([[mass], payload.moment])
-        self._target = target
+        self._target_payload = target
         return ""
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -92,26 +92,25 @@ class PayloadCompensation(LawWrapper):
             return self.law.safe_output(q)
         return self._with_payload_weight(q, lambda: self.law.safe_output(q))
 
-    def _with_payload_weight(self, q: Array, command: Callable[[], Command]) -> Command:
+    def _with_payload_weight(self, q: Array, law_command: Callable[[], Command]) -> Command:
         """Return a command of the law with the weight of the payload at a configuration (nq,)."""
-        load = self._load(q)
-        is_carried = self.law.carry_load(load)
-        return command() if is_carried else self._with_load(command(), load)
+        load = self._payload_effort(q)
+        return law_command() if self.law.carry_load(load) else self._with_load(law_command(), load)
 
     def _follow(self, dt: float) -> None:
-        difference = self._target - self._applied
+        difference = self._target_payload - self._payload
         # The first moment arrives with the mass.
         size = max(abs(float(difference[0])), float(np.linalg.norm(difference[1:])) / _LEVER, 1e-9)
-        self._applied = self._applied + min(1.0, self.rate * dt / size) * difference
+        self._payload = self._payload + min(1.0, self.rate * dt / size) * difference
 
-    def _load(self, q: Array) -> Array:
+    def _payload_effort(self, q: Array) -> Array:
         """Return the effort (nv,) that holds the payload at a configuration (nq,)."""
-        if not self._applied.any():
+        if not self._payload.any():
             return np.zeros(self.model.nv)
         model = self.model
         d = Evaluation(model, q, np.zeros(model.nv))
         gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
-        weight = np.concatenate([self._applied[0] * gravity, np.cross(self._applied[1:], gravity)])
+        weight = np.concatenate([self._payload[0] * gravity, np.cross(self._payload[1:], gravity)])
         return -d.J_end_effector.T @ weight
 
     def _with_load(self, command: Command, load: Array) -> Command:

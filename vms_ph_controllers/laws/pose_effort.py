@@ -137,30 +137,30 @@ class ToolImpedance:
             for k in (c.stiffness[:3], c.stiffness[3:])
         )
         springs = self.potential.spring_energies(error, k_position, k_rotation)
-        largest = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
-        linear, share = springs[0].within(c.force, largest[0])
-        angular, moment_share = springs[1].within(c.moment, largest[1])
+        largest_stiffness = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
+        position_spring, share = springs[0].limited(c.force, largest_stiffness[0])
+        rotation_spring, moment_share = springs[1].limited(c.moment, largest_stiffness[1])
         stiffness = np.zeros((6, 6))
         stiffness[:3, :3] = share * (rotation.T @ k_position @ rotation)
-        stiffness[3:, 3:] = moment_share * self.potential.stiffness(k_rotation)
-        power = 0.0
+        stiffness[3:, 3:] = moment_share * self.potential.hessian_bound(k_rotation)
+        axes_power = 0.0
         if not self.reference.is_resting and c.reference_share < 1.0:
-            rate, e = self.reference.twist[3:], error[:3, 3]
+            axes_rate, e = self.reference.twist[3:], error[:3, 3]
             matrix = self._inertial_part(c.stiffness[:3], c.reference_share)
-            power = share * float((matrix @ e) @ cross(rate, e))
+            axes_power = share * float((matrix @ e) @ cross(axes_rate, e))
             matrix = self._inertial_part(c.stiffness[3:], c.reference_share)
-            power += moment_share * self.potential.axes_power(matrix, rate)
-        gradient = np.concatenate([linear.gradient, angular.gradient])
-        return linear.energy + angular.energy, gradient, stiffness, power
+            axes_power += moment_share * self.potential.axes_power(matrix, axes_rate)
+        gradient = np.concatenate([position_spring.gradient, rotation_spring.gradient])
+        return position_spring.energy + rotation_spring.energy, gradient, stiffness, axes_power
 
     def damping_matrix(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
         c, rotation = self.compliance, self.error[:3, :3]
         damping = np.zeros((6, 6))
-        for part in (slice(0, 3), slice(3, 6)):
-            d = c.damping[part]
+        for rows in (slice(0, 3), slice(3, 6)):
+            d = c.damping[rows]
             matrix = c.reference_share * np.diag(d) + self._inertial_part(d, c.reference_share)
-            damping[part, part] = rotation.T @ matrix @ rotation
+            damping[rows, rows] = rotation.T @ matrix @ rotation
         return damping
 
     def _inertial_part(self, diagonal: Array, reference_share: float) -> Array:
@@ -180,7 +180,7 @@ class NullSpaceImpedance:
         springs: (nv,) of the base and at the limits of the joints.
         damping_null: rate of the damping of the null space, 1/s.
         attitude_damping_rate: of the base, 1/s.
-        offset: (n,) of the joints from their posture, rad or m.
+        posture_error: (n,) of the joints from their posture, rad or m.
         stiffness: (n,) about the posture, N m/rad or N/m.
         position_only: whether the null space is that of the position alone, damped by
             ``damping_null N^T N`` and held by springs that are not projected, as in source D.
@@ -189,7 +189,7 @@ class NullSpaceImpedance:
     springs: SpringForce
     damping_null: float
     attitude_damping_rate: float
-    offset: Array
+    posture_error: Array
     stiffness: Array
     position_only: bool
 
@@ -219,21 +219,21 @@ def pose_effort(
     inertia = _task_inertia(j @ M_inv_JT, sigma_min)
     eta = j @ d.v
     lead_force = h * (stiffness @ reference_twist)
-    holding_force, held_stiffness = null.springs.force, np.diag(null.springs.stiffness)
+    holding_force, holding_stiffness = null.springs.force, np.diag(null.springs.stiffness)
     potential += null.springs.energy
     posture_force = np.zeros(model.nv)
     if null.position_only:
-        posture_force[b:] = -null.stiffness * null.offset
-        held_stiffness[b:, b:] += np.diag(null.stiffness)
-        potential += 0.5 * float(null.stiffness @ (null.offset * null.offset))
+        posture_force[b:] = -null.stiffness * null.posture_error
+        holding_stiffness[b:, b:] += np.diag(null.stiffness)
+        potential += 0.5 * float(null.stiffness @ (null.posture_error * null.posture_error))
     elif null.stiffness.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. An arm on
         # a fixed base rests at the nearest posture. On a moving one both sides are projected: with
         # late states, a base that springs hold too would not be stable otherwise.
         projector = np.eye(model.nv) - M_inv_JT @ (inertia @ j)
-        offset = projector[b:, b:] @ null.offset if b else null.offset
-        posture_force = -projector[b:].T @ (null.stiffness * offset)
-        held_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
+        projected_error = projector[b:, b:] @ null.posture_error if b else null.posture_error
+        posture_force = -projector[b:].T @ (null.stiffness * projected_error)
+        holding_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
     null_damping = null.damping_null * (d.M - j.T @ inertia @ j)
     if null.position_only:
         null_map = split_motion(d, j[:3], SIGMA_MIN).null_map
@@ -243,14 +243,14 @@ def pose_effort(
     impedance = SampledImpedance.at(
         d,
         j.T @ damping @ j + null_damping,
-        j.T @ stiffness @ j + held_stiffness,
+        j.T @ stiffness @ j + holding_stiffness,
         j.T @ (spring - lead_force) + holding_force - posture_force,
         d.v,
         h,
         j.T @ (damping @ reference_twist),
     )
     task_force = damping @ (j @ impedance.velocity - reference_twist)
-    force = spring + task_force - lead_force
+    tool_force = spring + task_force - lead_force
     null_force = null_damping @ impedance.velocity + impedance.predicted_spring
     kinetic_task = 0.5 * float(eta @ inertia @ eta)
     energy = ControlEnergy(
@@ -260,10 +260,10 @@ def pose_effort(
         kinetic_null=d.kinetic_energy - kinetic_task,
         damping_task=float((eta - reference_twist) @ (task_force - lead_force)),
         damping_null=float(d.v @ null_force),
-        reference_power=turning_power - float(force @ reference_twist),
+        reference_power=turning_power - float(tool_force @ reference_twist),
     )
     effort = LawEffort(
-        d.g - j.T @ force - holding_force + posture_force - null_force,
+        d.g - j.T @ tool_force - holding_force + posture_force - null_force,
         d.g + brake(d, h) - impedance.spring - j.T @ task_force - null_force,
         energy,
         impedance.reason,

@@ -49,8 +49,8 @@ class TaskMotion:
         """Return the motion of a state for the pose of a frame."""
         j = d.jacobian(frame_id)
         M_inv_JT = np.linalg.solve(d.M, j.T)
-        values, vectors = np.linalg.eigh(j @ M_inv_JT)
-        inertia = (vectors / np.maximum(values, _LEAST_MOBILITY)) @ vectors.T
+        eigenvalues, eigenvectors = np.linalg.eigh(j @ M_inv_JT)
+        inertia = (eigenvectors / np.maximum(eigenvalues, _LEAST_MOBILITY)) @ eigenvectors.T
         projector = np.eye(len(d.v)) - M_inv_JT @ inertia @ j
         return cls(d, j, d.jacobian_rate(frame_id), inertia, projector, j @ d.v)
 
@@ -64,7 +64,7 @@ class TaskMotion:
         """Kinetic energy of the task, J."""
         return 0.5 * float(self.eta @ self.inertia @ self.eta)
 
-    def decoupling(self) -> tuple[Array, Array]:
+    def decoupling_forces(self) -> tuple[Array, Array]:
         """Return the forces that cancel the coupling, on the task (6,) and on all motions (nv,).
 
         Their powers are -X and X: together they move no energy in or out, and leave the task
@@ -72,8 +72,8 @@ class TaskMotion:
         """
         d, n = self.d, self.null_velocity
         u = d.v - n
-        bias = np.linalg.solve(d.M, d.C @ n)
-        task_force = -self.inertia @ (self.J_rate @ n - self.J @ bias)
+        coriolis_drift = np.linalg.solve(d.M, d.C @ n)
+        task_force = -self.inertia @ (self.J_rate @ n - self.J @ coriolis_drift)
         pi = self.inertia @ self.eta
         null_force = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
         return task_force, null_force
@@ -155,7 +155,7 @@ class PoseIDAPBC(StagedController):
         self._tool_ref.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
         self._base_spring.restart(d)
-        self._posture = d.q
+        self._posture_q = d.q
         self._hold_ramp.restart()
         self._coupling_ramp.restart()
 
@@ -164,11 +164,11 @@ class PoseIDAPBC(StagedController):
         h = horizon(dt, gains.delay, age)
         bandwidth = 2.0 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        error = _SE3.inverse(self._tool_ref.pose) @ d.placement(self._frame_id)
-        self._potential.follow(error)
+        pose_error = _SE3.inverse(self._tool_ref.pose) @ d.placement(self._frame_id)
+        self._potential.follow(pose_error)
         motion = TaskMotion.at(d, self._frame_id)
-        reference_twist = self._tool_ref.twist_at(error)
-        spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
+        reference_twist = self._tool_ref.twist_at(pose_error)
+        spring = self._potential.spring(pose_error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         null_damping = gains.damping_null * (motion.projector.T @ d.M @ motion.projector)
@@ -186,16 +186,16 @@ class PoseIDAPBC(StagedController):
         )
         task_force = damping @ (j @ impedance.velocity - reference_twist)
         null_force = null_damping @ impedance.velocity + impedance.predicted_spring
-        force = spring.force + task_force - lead_force
+        tool_force = spring.force + task_force - lead_force
         smallest_singular_value = float(np.linalg.svd(j, compute_uv=False)[-1])
-        gyroscopic, coupling_power = self._coupling_force(motion, smallest_singular_value, dt)
-        compensation = d.g + gyroscopic
-        continuous = compensation - (j.T @ force + held_springs.force + null_force)
+        coupling_force, coupling_power = self._coupling_force(motion, smallest_singular_value, dt)
+        compensation = d.g + coupling_force
+        continuous = compensation - (j.T @ tool_force + held_springs.force + null_force)
         if not np.isfinite(continuous.sum()):
             return self._output.reject_effort(d)
         impedance_force = impedance.spring + j.T @ task_force + null_force
-        braking = brake(d, h, gyroscopic if gyroscopic.any() else None)
-        output = self._output.apply(d, compensation + braking - impedance_force, gains, dt)
+        brake_force = brake(d, h, coupling_force if coupling_force.any() else None)
+        output = self._output.apply(d, compensation + brake_force - impedance_force, gains, dt)
 
         potential = spring.energy + held_springs.energy
         kinetic_task = motion.kinetic_task
@@ -207,9 +207,9 @@ class PoseIDAPBC(StagedController):
             kinetic_null=kinetic_null,
             damping_task=float((motion.eta - reference_twist) @ (task_force - lead_force)),
             damping_null=float(d.v @ null_force),
-            reference_power=-float(force @ reference_twist),
+            reference_power=-float(tool_force @ reference_twist),
             clipped_power=float((output.effort - continuous) @ d.v),
-            routing_power=float(gyroscopic @ d.v),
+            routing_power=float(coupling_force @ d.v),
             null_to_task=coupling_power,
             tank_level=self._output.tank_level,
         )
@@ -217,7 +217,7 @@ class PoseIDAPBC(StagedController):
             output,
             energy,
             impedance.reason,
-            task_error=float(np.linalg.norm(error[:3, 3])),
+            task_error=float(np.linalg.norm(pose_error[:3, 3])),
             smallest_singular_value=smallest_singular_value,
         )
         if output.reason or smallest_singular_value >= 2.0 * SIGMA_MIN or not gains.cancel_coupling:
@@ -229,7 +229,7 @@ class PoseIDAPBC(StagedController):
         self, motion: TaskMotion, smallest_singular_value: float, dt: float
     ) -> tuple[Array, float]:
         """Return the forces (nv,) quadratic in velocities, and the power of the coupling, W."""
-        task_force, null_force = motion.decoupling()
+        task_force, null_force = motion.decoupling_forces()
         coupling_power = -float(task_force @ motion.eta)
         share = min(max(smallest_singular_value / SIGMA_MIN - 1.0, 0.0), 1.0)
         share *= self._coupling_ramp.follow(self._ramp.gains.cancel_coupling, dt)
@@ -242,7 +242,7 @@ class PoseIDAPBC(StagedController):
         base = self._base_spring.at(model.base_pose(d.q), gains.frequency_base, share, share)
         limits = self._limit_springs(d, gains, h)
         k_q = gains.frequency_posture**2 * self._shape_inertia
-        offset = model.difference(self._posture, d.q)[model.b :]
-        force = k_q * offset
-        energy = limits.energy + 0.5 * float(force @ offset)
+        posture_error = model.difference(self._posture_q, d.q)[model.b :]
+        force = k_q * posture_error
+        energy = limits.energy + 0.5 * float(force @ posture_error)
         return base.with_joints(SpringForce(energy, limits.force + force, limits.stiffness + k_q))

@@ -93,8 +93,8 @@ class PushingImpedance(CartesianImpedance):
         super()._start_holding(d)
         self._balance.restart()
         self._observer.restart()
-        self._desired_force, self._force, self._correction = np.zeros(3), 0.0, 0.0
-        self._normal = np.array([1.0, 0.0, 0.0])
+        self._desired_force, self._force, self._force_offset = np.zeros(3), 0.0, 0.0
+        self._direction = np.array([1.0, 0.0, 0.0])
         self._last_push: tuple[Array, float, Array] | None = None
         self._observed_force = self._routable_power = 0.0
 
@@ -126,41 +126,41 @@ class PushingImpedance(CartesianImpedance):
     def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
         gains = cast("PushingImpedance.Gains", self._ramp.gains)
         placement = d.placement(self.model.end_effector)
-        self._account(d, placement, gains, dt)
+        self._settle_energy(d, placement, gains, dt)
         wrench = usable(reference.wrench, (6,))
         if wrench is not None:
             self._desired_force = np.array(wrench[:3])
         strength = float(np.linalg.norm(self._desired_force))
-        is_turned = (
-            strength > _SMALLEST_FORCE and self._desired_force @ self._normal < 0.999 * strength
+        has_new_direction = (
+            strength > _SMALLEST_FORCE and self._desired_force @ self._direction < 0.999 * strength
         )
         # Before the direction changes, the force goes down to zero.
-        target = 0.0 if is_turned else min(strength, gains.push_force)
+        target_force = 0.0 if has_new_direction else min(strength, gains.push_force)
         step = gains.push_rate * dt if dt > 0.0 else np.inf
-        self._force += min(max(target - self._force, -step), step)
+        self._force += min(max(target_force - self._force, -step), step)
         if self._force <= _SMALLEST_FORCE:
-            self._force, self._correction = 0.0, 0.0
+            self._force, self._force_offset = 0.0, 0.0
             if strength <= _SMALLEST_FORCE:
                 self._balance.restart()
                 self._observer.restart()
                 self._last_push = None
                 return None
-            self._normal = self._desired_force / strength
-        self._slide(d, placement)
+            self._direction = self._desired_force / strength
+        self._slide_reference(d, placement)
         force = self._force + self._force_correction(d, placement, gains, dt)
         capacity = max(gains.push_energy, 1e-12)
         authority = min(1.0, max(0.0, self._level) / (_RESERVE_SHARE * capacity))
         force *= authority
-        self._last_push = (placement[:3, 3].copy(), force, self._normal)
-        direction = self._normal @ placement[:3, :3]
-        row = direction @ d.J_end_effector[:3]
-        added_speed = h * force * float(row @ np.linalg.solve(d.M, row))
+        self._last_push = (placement[:3, 3].copy(), force, self._direction)
+        direction = self._direction @ placement[:3, :3]
+        push_jacobian = direction @ d.J_end_effector[:3]
+        added_speed = h * force * float(push_jacobian @ np.linalg.solve(d.M, push_jacobian))
         damping = force / max(gains.push_speed - added_speed, 0.5 * gains.push_speed)
         if authority < 1.0:
             damping = max(damping, gains.damping)
         return Push.along(direction, force, damping, authority)
 
-    def _account(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> None:
+    def _settle_energy(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> None:
         """Take what the held force has given from the tank, and route what damping took."""
         if self._tank is None:
             self._tank = EnergyTank(gains.push_energy, gains.push_energy)
@@ -170,19 +170,19 @@ class PushingImpedance(CartesianImpedance):
             self._tank.withdraw(force * float(normal @ (placement[:3, 3] - last_position)))
             self._tank.deposit(gains.push_routing * max(0.0, self._routable_power) * max(dt, 0.0))
         twist = d.J_end_effector @ d.v
-        lateral = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._normal * (
-            self._normal @ placement[:3, :3]
+        other_velocity = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._direction * (
+            self._direction @ placement[:3, :3]
         )
         # The smallest shares bound what the damping of any direction takes.
         g = gains
-        share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
+        damping_share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
         share_rotation = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
-        self._routable_power = share * g.damping * float(lateral @ lateral)
+        self._routable_power = damping_share * g.damping * float(other_velocity @ other_velocity)
         self._routable_power += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
 
-    def _slide(self, d: Evaluation, placement: Array) -> None:
+    def _slide_reference(self, d: Evaluation, placement: Array) -> None:
         """Let the reference pose follow along the direction of the push."""
-        normal, position = self._normal, placement[:3, 3]
+        normal, position = self._direction, placement[:3, 3]
         if self._is_relative and self.model.b:
             base = self.model.base_pose(d.q)
             normal = normal @ base[:3, :3]
@@ -191,17 +191,17 @@ class PushingImpedance(CartesianImpedance):
 
     def _force_correction(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""
-        impulse = self._balance.add(RobotState(d.q, d.v), self._last_force, dt)
+        impulse = self._balance.add(RobotState(d.q, d.v), self._last_effort, dt)
         if impulse is None:
-            return self._correction
-        observed = self._wrench_map.estimate(self._observer.add(impulse)).end_effector[:3]
-        self._observed_force = -float(self._normal @ (placement[:3, :3] @ observed))
+            return self._force_offset
+        observed_force = self._wrench_map.estimate(self._observer.add(impulse)).end_effector[:3]
+        self._observed_force = -float(self._direction @ (placement[:3, :3] @ observed_force))
         # What accelerates the end effector itself is no contact: then nothing is corrected.
         if gains.push_feedback > 0.0 and self._observed_force > _CORRECTION_SHARE * self._force:
-            error = gains.push_feedback * (self._force - self._observed_force)
-            self._correction += min(1.0, _CORRECTION_RATE * dt) * error
-            limit = _CORRECTION_SHARE * self._force
-            self._correction = min(max(self._correction, -limit), limit)
+            force_error = gains.push_feedback * (self._force - self._observed_force)
+            self._force_offset += min(1.0, _CORRECTION_RATE * dt) * force_error
+            correction_limit = _CORRECTION_SHARE * self._force
+            self._force_offset = min(max(self._force_offset, -correction_limit), correction_limit)
         else:
-            self._correction *= 1.0 - min(1.0, _OBSERVER_RATE * dt)
-        return self._correction
+            self._force_offset *= 1.0 - min(1.0, _OBSERVER_RATE * dt)
+        return self._force_offset

@@ -91,26 +91,26 @@ class ResolvedMotion(StagedController):
             gains = replace(gains, **{k: min(getattr(gains, k), 0.25 / age) for k in bandwidths})
         bandwidth = max(2.0 * gains.bandwidth, 1e-3)
         self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
-        rates, error, sigma_min = self._desired_rates(d, gains)
+        rates, tool_error, sigma_min = self._desired_rates(d, gains)
         acceleration = np.zeros(model.n)
         if self._last_rates is not None and dt > 0.0:
             acceleration = (rates - self._last_rates) / dt
         self._last_rates = rates
         h = horizon(dt, 0.0, age)
         bandwidth = gains.bandwidth_rates if h == 0.0 else min(gains.bandwidth_rates, 0.5 / h)
-        desired = d.g.copy()
-        desired[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
-        desired[6:] -= self._limit_springs(d, gains).force
-        if not np.isfinite(desired.sum()):
+        desired_effort = d.g.copy()
+        desired_effort[6:] += self._shape_force(d, acceleration + bandwidth * (rates - d.v[6:]))
+        desired_effort[6:] -= self._limit_springs(d, gains).force
+        if not np.isfinite(desired_effort.sum()):
             return self._output.reject_effort(d)
-        output = self._output.apply(d, desired, gains, dt)
+        output = self._output.apply(d, desired_effort, gains, dt)
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy,
-            reference_power=float((desired - d.g) @ d.v),
-            clipped_power=float((output.effort - desired) @ d.v),
+            reference_power=float((desired_effort - d.g) @ d.v),
+            clipped_power=float((output.effort - desired_effort) @ d.v),
             tank_level=self._output.tank_level,
         )
-        distance = float(np.linalg.norm(error[:3]))
+        distance = float(np.linalg.norm(tool_error[:3]))
         return self._command(output, energy, task_error=distance, smallest_singular_value=sigma_min)
 
     def _desired_rates(self, d: Evaluation, gains: Gains) -> tuple[Array, Array, float]:
@@ -122,31 +122,31 @@ class ResolvedMotion(StagedController):
         )
         R_goal = np.kron(np.eye(2), goal[:3, :3])
         spatial = d.jacobian(self.model.end_effector_id, "world")
-        generalised = spatial[:, 6:] - spatial[:, :6] @ d.A
+        generalised_jacobian = spatial[:, 6:] - spatial[:, :6] @ d.A
         twist = R_goal @ self._tool_ref.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
         if gains.hold_attitude:
             rotation_error = _SO3.log(self._held_attitude.T @ self.model.base_pose(d.q)[:3, :3])
-            reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error
-            tasks = [(d.A[3:], reaction), (generalised[:3], twist[:3])]
+            desired_reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error
+            tasks = [(d.A[3:], desired_reaction), (generalised_jacobian[:3], twist[:3])]
         else:
-            tasks = [(generalised, twist)]
+            tasks = [(generalised_jacobian, twist)]
         rates, projector, sigma_min = np.zeros(n), np.eye(n), np.inf
-        for jacobian, desired in tasks:
+        for jacobian, task_velocity in tasks:
             left, sigma, right = np.linalg.svd(jacobian @ projector, full_matrices=False)
-            bound = gains.least_singular_value * float(np.abs(jacobian).max())
+            singular_bound = gains.least_singular_value * float(np.abs(jacobian).max())
             # Damped below the bound and exact above it, continuous at it.
-            inverse = sigma / np.maximum(np.maximum(sigma, bound) ** 2, _TINY)
-            step = (right.T * inverse) @ (left.T @ (desired - jacobian @ rates))
-            rates = rates + step * self._rate_share(rates, step)
+            inverse = sigma / np.maximum(np.maximum(sigma, singular_bound) ** 2, _TINY)
+            rate_step = (right.T * inverse) @ (left.T @ (task_velocity - jacobian @ rates))
+            rates = rates + rate_step * self._rate_share(rates, rate_step)
             # What a damped direction leaves is free for the next task, without a jump.
             projector = projector - (right.T * (sigma * inverse)) @ right
             sigma_min = float(sigma[-1])
         return rates, error, sigma_min
 
-    def _rate_share(self, rates: Array, step: Array) -> float:
+    def _rate_share(self, rates: Array, rate_step: Array) -> float:
         """Return the share of a step of the rates that keeps each of them within its bound."""
-        margin = np.maximum(self._ramp.gains.joint_speed - np.sign(step) * rates, 0.0)
-        return float(np.min(margin / np.maximum(np.abs(step), _TINY), initial=1.0))
+        margin = np.maximum(self._ramp.gains.joint_speed - np.sign(rate_step) * rates, 0.0)
+        return float(np.min(margin / np.maximum(np.abs(rate_step), _TINY), initial=1.0))
 
     @staticmethod
     def _shape_force(d: Evaluation, acceleration: Array) -> Array:

@@ -102,9 +102,9 @@ class SampledImpedance:
             h: the horizon, s.
             drift: (nv,); None for none.
         """
-        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
+        cpp_algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
         arguments = (d.M, damping, stiffness, gradient, velocity, h, drift)
-        return cls.of(*arguments) if algebra is None else cls(*algebra.hold(*arguments))
+        return cls.of(*arguments) if cpp_algebra is None else cls(*cpp_algebra.hold(*arguments))
 
     @classmethod
     def of(
@@ -131,22 +131,22 @@ class SampledImpedance:
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
         spring, is_reduced, drift_force = gradient, False, 0.0 if drift is None else drift
-        bound = 0.5 / (h * h)
-        if not _is_positive_definite(bound * mass - stiffness):
-            factor = np.linalg.cholesky(mass)
-            half = np.linalg.solve(factor, stiffness)
-            values, vectors = np.linalg.eigh(np.linalg.solve(factor, half.T))
-            modes = factor @ vectors
-            share = bound / np.maximum(values, bound)
+        stable_ratio = 0.5 / (h * h)
+        if not _is_positive_definite(stable_ratio * mass - stiffness):
+            cholesky_factor = np.linalg.cholesky(mass)
+            scaled_stiffness = np.linalg.solve(cholesky_factor, stiffness)
+            values, vectors = np.linalg.eigh(np.linalg.solve(cholesky_factor, scaled_stiffness.T))
+            modes = cholesky_factor @ vectors
+            share = stable_ratio / np.maximum(values, stable_ratio)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
-            stiffness = (modes * np.clip(values, 0.0, bound)) @ modes.T
+            stiffness = (modes * np.clip(values, 0.0, stable_ratio)) @ modes.T
             is_reduced = bool(share.min() < 1.0)
         D_total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * drift_force)
         desired_power = float(velocity @ (damping @ velocity - drift_force))
         obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
-        slowed = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
-        reasons = (DAMPING_REDUCED if slowed else "", STIFFNESS_REDUCED if is_reduced else "")
+        reduced = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
+        reasons = (DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
         predicted_spring = h * (stiffness @ damped_velocity)
         return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
 
@@ -182,13 +182,13 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
         return np.zeros(len(d.v))
     if d.sampled_algebra is not None:
         return np.asarray(d.sampled_algebra.brake(d.q, d.v, h, gyroscopic))
-    reach = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
+    half_travel = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     twice_kinetic = 2.0 * d.kinetic_energy
-    if not (reach > 0.0 and isfinite(reach) and twice_kinetic > 0.0):
+    if not (half_travel > 0.0 and isfinite(half_travel) and twice_kinetic > 0.0):
         return np.zeros(len(d.v))
-    model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / reach)
-    predicted = model.integrate(d.q, step * d.v)
-    pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted))
+    model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / half_travel)
+    predicted_q = model.integrate(d.q, step * d.v)
+    pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted_q))
     if gyroscopic is not None:
         pumped_power += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
     return -min(_BRAKE_FACTOR * pumped_power / twice_kinetic, 1.0 / h) * d.momentum

@@ -51,7 +51,7 @@ class StagedController(TwinnedController):
         super().__init__(model, gains, allocation, base_actuated)
         self._output = OutputStage(model, allocation, base_actuated, actuation)
         self._joint_limits, self._ramp = JointLimitPotential(model), GainRamp(self.gains)
-        self._is_limited = False  # the effort of the last update
+        self._was_limited = False  # the effort of the last update
 
     @abstractmethod
     def _start_holding(self, d: Evaluation) -> None:
@@ -59,7 +59,7 @@ class StagedController(TwinnedController):
 
     def _restart_at(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
-        self._is_limited = False
+        self._was_limited = False
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._ramp.restart(self.gains)
         self._start_holding(d)
@@ -103,18 +103,18 @@ class StagedController(TwinnedController):
         positions = self.model.joint_positions(d.q)
         # Opposed springs that are reduced together are no potential, so each is stable by itself.
         stiffness = min(gains.limit_frequency**2, 0.5 / max(h * h, 1e-9)) * self._shape_inertia
-        predicted = positions + h * d.v[self.model.b :]
-        return self._joint_limits.springs(positions, predicted, stiffness, gains.limit_margin)
+        next_positions = positions + h * d.v[self.model.b :]
+        return self._joint_limits.springs(positions, next_positions, stiffness, gains.limit_margin)
 
     def _command(
         self, output: LimitedEfforts, energy: ControlEnergy, *reasons: str, **fields: float
     ) -> Command:
         """Return the command of what the output stage passes, with further reasons and fields."""
-        b, self._is_limited = self.model.b, bool(output.reason)
-        force = output.effort + self._output.load
+        b, self._was_limited = self.model.b, bool(output.reason)
+        effort = output.effort + self._output.load
         return Command(
-            force[:b],
-            force[b:],
+            effort[:b],
+            effort[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
             "; ".join(filter(None, (output.reason, *reasons))),

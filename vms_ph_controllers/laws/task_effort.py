@@ -66,16 +66,16 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
         n = z.T @ nu
         kinetic = 0.5 * float(nu @ (weighted @ d.v))
     else:
-        share = np.ones(len(right))
-        share[:m] = np.maximum(0.0, 1.0 - (sigma / singular_below) ** 2)
-        s = right.T @ (share[:, None] * right)
-        complement = right.T @ ((1.0 - share**2)[:, None] * right)
-        scale = float(np.trace(d.M)) / len(d.M)
-        null_map = s @ np.linalg.solve(s @ d.M @ s + scale * complement, s @ d.M)
+        null_shares = np.ones(len(right))
+        null_shares[:m] = np.maximum(0.0, 1.0 - (sigma / singular_below) ** 2)
+        s = right.T @ (null_shares[:, None] * right)
+        complement = right.T @ ((1.0 - null_shares**2)[:, None] * right)
+        mean_inertia = float(np.trace(d.M)) / len(d.M)
+        null_map = s @ np.linalg.solve(s @ d.M @ s + mean_inertia * complement, s @ d.M)
         nu = n = null_map @ d.v
         kinetic = 0.5 * float(d.momentum @ nu)
-    bounded = np.maximum(sigma, singular_below)
-    inverse = right[:m].T @ (left / bounded).T
+    bounded_sigma = np.maximum(sigma, singular_below)
+    inverse = right[:m].T @ (left / bounded_sigma).T
     return SplitMotion(
         jacobian, eta, null_map, nu, n, kinetic, sigma_min, sigma_min >= singular_below, inverse
     )
@@ -116,14 +116,14 @@ def task_effort(
         h: the horizon, s.
         singular_below: smallest singular value at which the Jacobian counts as regular.
     """
-    jacobian, rate = task.jacobian(d), task.jacobian_rate(d)
+    jacobian, jacobian_rate = task.jacobian(d), task.jacobian_rate(d)
     motion = split_motion(d, jacobian, singular_below)
-    n = motion.null_map  # D = J^T D_t J + N^T D_nu N
-    damping_matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (n.T @ n)
+    null_map = motion.null_map  # D = J^T D_t J + N^T D_nu N
+    damping_matrix = damping[0] * (jacobian.T @ jacobian) + damping[1] * (null_map.T @ null_map)
     impedance = SampledImpedance.at(d, damping_matrix, spring.stiffness, spring.force, d.v, h)
     task_force = damping[0] * (jacobian @ impedance.velocity)
-    null_force = damping[1] * (n @ impedance.velocity)
-    damping_force = jacobian.T @ task_force + n.T @ null_force + impedance.predicted_spring
+    null_force = damping[1] * (null_map @ impedance.velocity)
+    damping_force = jacobian.T @ task_force + null_map.T @ null_force + impedance.predicted_spring
     routing = np.zeros(len(d.v)) if routing_effort is None else routing_effort
     energy = ControlEnergy(
         closed_loop_energy=d.kinetic_energy + spring.energy,
@@ -133,7 +133,7 @@ def task_effort(
         damping_task=float(motion.eta @ task_force),
         damping_null=float(motion.nu @ null_force + d.v @ impedance.predicted_spring),
         routing_power=float(routing @ d.v),
-        null_to_task=exchange(d, motion, rate),
+        null_to_task=exchange(d, motion, jacobian_rate),
     )
     return LawEffort(
         d.g - spring.force - damping_force + routing,
@@ -177,11 +177,11 @@ class EnergyRouting:
         if self._form is None:
             return None
         terms = self._form.terms(d)
-        fade = min(1.0, terms.regular.smallest_singular_value / self._singular_below - 1.0)
-        if fade <= 0.0:
+        fade_share = min(1.0, terms.regular.smallest_singular_value / self._singular_below - 1.0)
+        if fade_share <= 0.0:
             return None
         if terms.alignment < _MIN_ALIGNMENT:
             self._form = self._form.anchored_at(d.q)
             terms = self._form.terms(d)
-        torque = -fade * (terms.J_bar.T @ terms.coupling.G_eta)
+        torque = -fade_share * (terms.J_bar.T @ terms.coupling.G_eta)
         return torque if np.isfinite(torque.sum()) else None

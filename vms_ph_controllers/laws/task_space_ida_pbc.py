@@ -120,7 +120,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._ramp = GainRamp(self.gains)
         self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
         self._cached: ShapedPotential | None = None
-        self._key = (0.0, 0.0, 0.0, 0.0)
+        self._cache_key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
     @property
@@ -150,8 +150,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._hold(state.q)
         self._tank_budget.reset(self._potential(self._governor.minimum))
 
-    def _hold(self, q_star: Array) -> None:
-        d = self._governor.restart(q_star)
+    def _hold(self, q: Array) -> None:
+        d = self._governor.restart(q)
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
         self._torque_limits.restart()
@@ -173,25 +173,25 @@ class TaskSpaceIDAPBC(TwinnedController):
         limit_springs = self._joint_limits.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
-        stored = budget.energy(d.q) + limit_springs.energy - d.potential_energy
-        budget.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
+        stored_energy = budget.energy(d.q) + limit_springs.energy - d.potential_energy
+        budget.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         added_energy = self._follow(reference, d, dt)
         routing, spring = self._routing_effort(d, dt), self._spring(d, limit_springs)
         damping = (gains.damping_task, gains.damping_null)
         effort = task_effort(d, self.task, spring, routing, damping, h, SIGMA_MIN)
-        limited = self._torque_limits.apply(
+        limited_torque = self._torque_limits.apply(
             effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
-        bound = model.joints.effort
-        self._safe_torque = np.minimum(np.maximum(d.g, -bound), bound)
-        safe = self._safe_torque
+        torque_bound = model.joints.effort
+        self._safe_torque = np.minimum(np.maximum(d.g, -torque_bound), torque_bound)
+        safe_torque = self._safe_torque
         grant = budget.grant(
             d,
-            limited.effort,
-            safe,
+            limited_torque.effort,
+            safe_torque,
             spring.energy,
             dt,
-            lambda: self._torque_limits.scale(safe, strongest_brake(d, dt)),
+            lambda: self._torque_limits.scale(safe_torque, strongest_brake(d, dt)),
         )
         torque = grant.force
         if grant.reason:
@@ -206,7 +206,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        limit_reason = "; ".join(filter(None, (grant.reason, limited.reason)))
+        limit_reason = "; ".join(filter(None, (grant.reason, limited_torque.reason)))
         status, reason = self._status(limit_reason, effort)
         goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
@@ -247,14 +247,14 @@ class TaskSpaceIDAPBC(TwinnedController):
         # The weight depends on the minimum, on these gains and on how far they are switched.
         joint_stiffness = (1.0 - share) * gains.stiffness
         key = (gains.task_stiffness, gains.null_stiffness, share, joint_stiffness)
-        if self._cached is None or self._cached.q_star is not minimum.q or self._key != key:
+        if self._cached is None or self._cached.q_star is not minimum.q or self._cache_key != key:
             stiffness = gains.task_stiffness * np.eye(3)
             at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
             weight = weight_of_task_stiffness(
                 self.task, at_minimum, stiffness, gains.null_stiffness
             )
             weight = share * weight + joint_stiffness * np.eye(self.model.n)
-            self._cached, self._key = (ShapedPotential(self.model, minimum.q, weight), key)
+            self._cached, self._cache_key = (ShapedPotential(self.model, minimum.q, weight), key)
         return self._cached
 
     @property
@@ -275,8 +275,8 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _routing_effort(self, d: Evaluation, dt: float) -> Array | None:
         share = self._coupling_ramp.follow(self.gains.cancel_coupling, dt)
-        routed = self._routing.torque(d) if share > 0.0 else None
-        return None if routed is None else share * routed
+        routing_torque = self._routing.torque(d) if share > 0.0 else None
+        return None if routing_torque is None else share * routing_torque
 
     def _status(self, limit_reason: str, effort: LawEffort) -> tuple[Status, str]:
         if limit_reason:

@@ -65,7 +65,7 @@ class TwinnedController(Controller):
         """
         super().__init__(model)
         self._allocation, self._base_actuated = allocation, base_actuated
-        self._started = False
+        self._has_started = False
         self._last_q = model.neutral_configuration()  # of the last usable state
         self.gains = self._checked_gains(gains)
 
@@ -146,10 +146,10 @@ class TwinnedController(Controller):
     def _set_gains(self, twin: Any) -> bool:
         """Set the present gains in C++; return whether it has them all."""
         gains = self._twin_gains = self._gains
-        accepted = [
+        is_accepted = [
             twin.set_gain(item.name, float(getattr(gains, item.name))) for item in fields(gains)
         ]
-        return all(accepted)
+        return all(is_accepted)
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""
@@ -169,7 +169,7 @@ class TwinnedController(Controller):
 
     def _start(self, state: RobotState, method: Literal["reset", "resume"]) -> None:
         self.model.evaluate(state.q, state.v)  # says what is wrong
-        self._started, self._last_q = True, np.array(state.q, dtype=float)
+        self._has_started, self._last_q = True, np.array(state.q, dtype=float)
         twin = self.synchronise()
         if twin is None:
             {"reset": self._reset, "resume": self._resume}[method](state)
@@ -182,7 +182,7 @@ class TwinnedController(Controller):
         A law that was not reset holds the pose of its first update.
         """
         if state.is_usable(self.model):
-            if not self._started:
+            if not self._has_started:
                 with suppress(StateError):
                     self.reset(state)
             self._last_q = np.array(state.q, dtype=float)
@@ -252,5 +252,5 @@ def core_allocation(module: Any, allocation: Allocation | None) -> Any:
 
 def command_of_cpp(command: Any) -> Command:
     """Return a command of C++ as a record in Python."""
-    wrench, torque, energies, status, *rest = command.parts
-    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *rest)
+    wrench, torque, energies, status, *tail = command.parts
+    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *tail)

@@ -50,14 +50,14 @@ class ThrustDirection:
         """
         direction = force / np.linalg.norm(force)
         nose = heading @ self._nose
-        front = nose - direction * float(direction @ nose)
-        if float(front @ front) < 1e-6:
+        forward = nose - direction * float(direction @ nose)
+        if float(forward @ forward) < 1e-6:
             nose = np.cross(heading @ self._frame[:, 1], direction)
-            front = nose - direction * float(direction @ nose)
-        front = front / np.linalg.norm(front)
-        return np.column_stack([front, np.cross(direction, front), direction]) @ self._frame.T
+            forward = nose - direction * float(direction @ nose)
+        forward = forward / np.linalg.norm(forward)
+        return np.column_stack([forward, np.cross(direction, forward), direction]) @ self._frame.T
 
-    def within(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
+    def clipped(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
         """Return a force, or one per mass, brought into a cone around the vertical.
 
         Args:
@@ -66,12 +66,12 @@ class ThrustDirection:
             weight: force, or one per mass, that holds the robot.
             tilt: largest angle from the vertical, rad.
         """
-        lift = float(force @ up)
-        lift = min(max(lift, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
+        vertical_force = float(force @ up)
+        vertical_force = min(max(vertical_force, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
         lateral = force - up * float(force @ up)
         length = float(np.sqrt(lateral @ lateral))
-        largest = lift * tan(tilt) if cos(tilt) > 0.0 else length
-        return np.asarray(lift * up + lateral * min(1.0, largest / max(length, 1e-12)))
+        largest = vertical_force * tan(tilt) if cos(tilt) > 0.0 else length
+        return np.asarray(vertical_force * up + lateral * min(1.0, largest / max(length, 1e-12)))
 
 
 def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]:
@@ -88,13 +88,13 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
             "one axis, DecoupledVMSController for all"
         )
     axis = left[:, 0]
-    shares = axis @ forces
-    if shares.sum() < 0.0:
-        axis, shares = -axis, -shares
+    axis_forces = axis @ forces
+    if axis_forces.sum() < 0.0:
+        axis, axis_forces = -axis, -axis_forces
     wrench_sigma = np.linalg.svd(allocation.matrix, compute_uv=False)
     if len(wrench_sigma) < 4 or wrench_sigma[3] <= _RANK_TOLERANCE * wrench_sigma[0]:
         raise ModelError(f"the rotors of '{name}' cannot turn it about all axes")
-    bounds = np.array([shares * allocation.lower, shares * allocation.upper])
+    bounds = np.array([axis_forces * allocation.lower, axis_forces * allocation.upper])
     return axis, float(bounds.min(axis=0).sum()), float(bounds.max(axis=0).sum())
 
 
@@ -168,10 +168,10 @@ class UnderactuatedFlight(AttitudeAndShape):
                 f"UnderactuatedFlight needs the rotors of '{model.name}'; give their allocation, "
                 "as actuators:=own does"
             )
-        self._axis, self._smallest_thrust, self._largest_thrust = single_axis(
+        self._thrust_axis, self._smallest_thrust, self._largest_thrust = single_axis(
             allocation, model.name
         )
-        self._direction = ThrustDirection(self._axis)
+        self._direction = ThrustDirection(self._thrust_axis)
         self._gravity = float(np.linalg.norm(model.tree.gravity))
         self._up = -model.tree.gravity / max(self._gravity, 1e-12)
         super().__init__(model, gains, allocation)
@@ -195,42 +195,42 @@ class UnderactuatedFlight(AttitudeAndShape):
         v_arm = v_arm + np.cross(omega, R_ref @ centre)
         feedforward = R_ref @ self._base_ref.acceleration[:3] + np.cross(omega, reference_velocity)
         stiffness = gains.frequency_position**2
-        rate = 2.0 * gains.damping_ratio * gains.frequency_position
+        damping_rate = 2.0 * gains.damping_ratio * gains.frequency_position
         # Damping of the velocity that it leaves.
-        rate = (rate + h * stiffness) / (1.0 + h * (rate + h * stiffness))
-        hover = self._gravity * self._up  # acceleration that holds the weight
+        damping_rate = (damping_rate + h * stiffness) / (1.0 + h * (damping_rate + h * stiffness))
+        hover_accel = self._gravity * self._up  # acceleration that holds the weight
 
         def desired_accel(position: Array, velocity: Array) -> Array:
-            accel = hover + feedforward - stiffness * position - rate * velocity
-            return self._direction.within(accel, self._up, self._gravity, gains.largest_tilt)
+            accel = hover_accel + feedforward - stiffness * position - damping_rate * velocity
+            return self._direction.clipped(accel, self._up, self._gravity, gains.largest_tilt)
 
         desired_force = mass * desired_accel(position_error, v_e)
         attitude = self._direction.attitude(desired_force, R_ref)
-        projection = float(desired_force @ (R @ self._axis))
-        thrust = min(max(projection, self._smallest_thrust), self._largest_thrust)
-        force = thrust * (R @ self._axis)
+        axis_force = float(desired_force @ (R @ self._thrust_axis))
+        thrust = min(max(axis_force, self._smallest_thrust), self._largest_thrust)
+        force = thrust * (R @ self._thrust_axis)
         displacement_rate = v_arm + self._integral.position_rate
-        accel = force / mass - hover - feedforward
+        accel = force / mass - hover_accel - feedforward
         step = 1e-3
         next_accel = desired_accel(position_error + step * (v_e - v_arm), v_e + step * accel)
         R_next = R_ref @ _SO3.exp(step * self._base_ref.twist[3:])
         next_attitude = self._direction.attitude(next_accel, R_next)
-        attitude_rate = R.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
+        desired_omega = R.T @ attitude @ _SO3.log(attitude.T @ next_attitude) / step
         return BaseDemand(
-            force=thrust * self._axis,
+            force=thrust * self._thrust_axis,
             rotation=R,
             attitude=attitude,
-            attitude_rate=attitude_rate,
+            desired_omega=desired_omega,
             centre=centre,
             inertia=inertia,
             energy=ControlEnergy(
                 kinetic_base=0.5 * mass * float(v_e @ v_e),
                 shaped_potential=0.5 * mass * stiffness * float(position_error @ position_error),
-                damping_base=mass * rate * float(v_e @ v_e),
+                damping_base=mass * damping_rate * float(v_e @ v_e),
                 clipped_power=float(v_e @ (force - desired_force)),
                 reference_power=-mass * stiffness * float(position_error @ displacement_rate),
             ),
-            reason="" if projection > self._smallest_thrust else "turning over: the least thrust",
+            reason="" if axis_force > self._smallest_thrust else "turning over: the least thrust",
         )
 
     def _level_attitude(self, rotation: Array) -> Array:

@@ -81,7 +81,7 @@ class VehicleController(StagedController):
         self._base_ref.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
         self._joint_ref.advance(gains.joint_speed, gains.frequency_shape, dt)
 
-    def _correct(self, frequency: float, *errors_and_steps: Any) -> None:
+    def _integrate(self, frequency: float, *errors_and_steps: Any) -> None:
         """Advance the integral action; it rests while the efforts are limited.
 
         Args:
@@ -89,11 +89,11 @@ class VehicleController(StagedController):
             errors_and_steps: further arguments of :meth:`IntegralAction.advance`.
         """
         gains = self._ramp.gains
-        if self._is_limited:
+        if self._was_limited:
             self._integral.pause()
             return
-        share = gains.integral * gains.damping_ratio
-        self._integral.advance(share, frequency, gains.frequency_shape, *errors_and_steps)
+        rate_share = gains.integral * gains.damping_ratio
+        self._integral.advance(rate_share, frequency, gains.frequency_shape, *errors_and_steps)
 
     def _level_attitude(self, rotation: Array) -> Array:
         """Return the attitude of reference for a wanted one, (3,3)."""

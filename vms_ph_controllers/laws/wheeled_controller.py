@@ -44,11 +44,11 @@ class WheeledController(TwinnedController):
         """
         super().__init__(form.model, gains)
         self.form = form
-        self._limits = TorqueLimits(form.model)
+        self._torque_limits = TorqueLimits(form.model)
 
     def _missing_options(self) -> tuple[str, ...]:
-        covered = len(_wheels(self.form)) == len(self.form.constraints)
-        return self.options if covered else (*self.options, "wheels or axles of this kind")
+        has_plain_wheels = len(_wheels(self.form)) == len(self.form.constraints)
+        return self.options if has_plain_wheels else (*self.options, "wheels or axles of this kind")
 
     def _make_twin(self, module: Any) -> Any:
         model = core_model(module, self.model)
@@ -78,7 +78,7 @@ class WheeledController(TwinnedController):
             return None
         b, gains, S_j = self.model.b, self.gains, t.basis[self.model.b :]
         torque = np.linalg.lstsq(S_j.T, force, rcond=None)[0]
-        limited = self._limits.apply(
+        limited = self._torque_limits.apply(
             torque, t.d.g[b:], t.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
         )
         return Command(
@@ -96,20 +96,20 @@ class WheeledController(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         if not (state.is_usable(self.model) and is_usable_step(dt)):
-            return self._hold(self.model.neutral_configuration(), STATE_UNUSABLE)
+            return self._holding_command(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:
             t = self.form.terms(state.q, state.v[self.form.independent])
             command = self._control(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as error:
-            return self._hold(state.q, str(error))
-        return self._hold(state.q, EFFORT_NOT_FINITE) if command is None else command
+            return self._holding_command(state.q, str(error))
+        return self._holding_command(state.q, EFFORT_NOT_FINITE) if command is None else command
 
     def _safe_output(self, q: Array) -> Command:
         """Compensate gravity by the joints."""
-        return self._hold(q, "holding against gravity")
+        return self._holding_command(q, "holding against gravity")
 
-    def _hold(self, q: Array, reason: str) -> Command:
+    def _holding_command(self, q: Array, reason: str) -> Command:
         torque = super()._safe_output(q).torque
         return Command(np.zeros(self.model.b), torque, status=Status.HOLDING, reason=reason)
 

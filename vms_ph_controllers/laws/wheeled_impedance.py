@@ -23,7 +23,7 @@ _SE3 = SE3()
 
 # Added to the eigenvalues of the task mobility: it bounds the task inertia at singularities.
 _REGULARISATION = 1e-6
-_TOL = 1e-9
+_TOLERANCE = 1e-9
 
 
 class WheeledImpedance(WheeledController):
@@ -77,7 +77,7 @@ class WheeledImpedance(WheeledController):
         self._potential, self._tool_ref = PosePotential(), PoseReference()
         neutral = model.neutral_configuration()
         basis = form.terms(neutral, np.zeros(form.dimension)).basis
-        if np.linalg.matrix_rank(basis[model.b :], _TOL) < form.dimension:
+        if np.linalg.matrix_rank(basis[model.b :], _TOLERANCE) < form.dimension:
             raise ModelError(
                 f"the joints of '{model.name}' do not move all motions that its wheels allow"
             )
@@ -87,8 +87,8 @@ class WheeledImpedance(WheeledController):
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._tool_ref.restart(d.placement(self.model.end_effector))
         self._potential.restart(np.eye(4))
-        self._limit_stiffness = np.diag(d.M_hat_m).copy()
-        self._limits.restart()
+        self._shape_inertia = np.diag(d.M_hat_m).copy()
+        self._torque_limits.restart()
 
     def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         model, gains, d = self.model, self.gains, t.d
@@ -100,26 +100,26 @@ class WheeledImpedance(WheeledController):
         return self._command(t, force, energy, t.nu, float(np.linalg.norm(error[:3, 3])), reason)
 
     def _impedance_force(
-        self, t: NonholonomicTerms, error: Array, h: float
+        self, t: NonholonomicTerms, pose_error: Array, h: float
     ) -> tuple[Array, ControlEnergy, str]:
         """Return the force on the independent velocities (m,), its energies, and why it is less."""
         model, gains, d = self.model, self.gains, t.d
         j = d.J_end_effector @ t.basis
-        spring = self._potential.spring(error, gains.stiffness, gains.stiffness_rotation)
+        spring = self._potential.spring(pose_error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
-        reference_twist = _SE3.Ad(_SE3.inverse(error)) @ self._tool_ref.twist
+        reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._tool_ref.twist
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         null_damping = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         positions = model.joint_positions(d.q)
-        k_limit = gains.limit_frequency**2 * self._limit_stiffness
+        k_limit = gains.limit_frequency**2 * self._shape_inertia
         limits = self._joint_limits.springs(positions, positions, k_limit, gains.limit_margin)
-        joints = t.basis[model.b :]
+        joint_basis = t.basis[model.b :]
         impedance = SampledImpedance.of(
             t.mass,
             j.T @ damping @ j + null_damping,
-            j.T @ stiffness @ j + joints.T @ (limits.stiffness[:, None] * joints),
-            j.T @ spring.force + joints.T @ limits.force,
+            j.T @ stiffness @ j + joint_basis.T @ (limits.stiffness[:, None] * joint_basis),
+            j.T @ spring.force + joint_basis.T @ limits.force,
             t.nu,
             h,
             j.T @ (damping @ reference_twist),

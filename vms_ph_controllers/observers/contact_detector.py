@@ -14,7 +14,7 @@ from vms_ph_dynamics import OptionError
 from .impulse_balance import ExternalImpulse, ExternalWork, ImpulseBalance, WorkBalance
 from .noise import chi_square_quantile
 
-_HOUR = 3600.0
+_SECONDS_PER_HOUR = 3600.0
 
 # Share of a threshold below which a statistic counts as quiet.
 _QUIET_SHARE = 0.25
@@ -91,7 +91,7 @@ class ContactDetector:
 
     def restart(self) -> None:
         """Begin without contact."""
-        self._in_contact, self._quiet_samples = False, 0
+        self._has_contact, self._quiet_samples = False, 0
         self._clear_windows()
 
     def _clear_windows(self) -> None:
@@ -108,19 +108,19 @@ class ContactDetector:
         momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)
         by_momentum, duration, joint = self._test_momentum(momentum_limit, joint_limit)
         by_energy, work, deviation = self._test_energy(energy_limit, momentum_limit)
-        largest = max(by_momentum, by_energy)
-        began = not self._in_contact and largest > 1.0
-        self._quiet_samples = 0 if largest > _QUIET_SHARE else self._quiet_samples + 1
-        self._in_contact = (self._in_contact or began) and self._quiet_samples < self._windows[-1]
+        largest_ratio = max(by_momentum, by_energy)
+        began = not self._has_contact and largest_ratio > 1.0
+        self._quiet_samples = 0 if largest_ratio > _QUIET_SHARE else self._quiet_samples + 1
+        self._has_contact = (self._has_contact or began) and self._quiet_samples < self._windows[-1]
         return ContactReport(
-            self._in_contact,
+            self._has_contact,
             began,
             by_momentum,
             by_energy,
             duration,
             work,
             deviation,
-            joint if largest > 1.0 else -1,
+            joint if largest_ratio > 1.0 else -1,
         )
 
     def _thresholds(self, dt: float) -> tuple[float, float, float]:
@@ -130,8 +130,8 @@ class ContactDetector:
         jitters needs no new quantiles.
         """
         if self._cached_limits is None or not 0.5 * self._limits_dt < dt < 2.0 * self._limits_dt:
-            tests = 2 * len(self._windows)
-            tail = min(0.5, self.false_alarms * 0.5 * dt / _HOUR / tests)
+            test_count = 2 * len(self._windows)
+            tail = min(0.5, self.false_alarms * 0.5 * dt / _SECONDS_PER_HOUR / test_count)
             nv, self._limits_dt = self._model.nv, dt
             momentum, energy = chi_square_quantile(tail, nv), chi_square_quantile(tail, 1)
             self._cached_limits = momentum, energy, chi_square_quantile(tail / nv, 1)
@@ -140,27 +140,27 @@ class ContactDetector:
     def _test_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
         """Return the largest statistic over its limit, the length of its window, and its joint."""
         b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
-        largest, duration, joint = 0.0, 0.0, -1
-        time, total, systematic = 0.0, np.zeros(nv), np.zeros(nv)
-        noise = last.after + _SMALLEST_VARIANCE * np.eye(nv)
+        largest_ratio, duration, joint = 0.0, 0.0, -1
+        window_time, total, systematic_sum = 0.0, np.zeros(nv), np.zeros(nv)
+        noise_covariance = last.end_noise + _SMALLEST_VARIANCE * np.eye(nv)
         for length, (sample, _) in enumerate(reversed(self._samples), 1):
-            time += sample.dt
+            window_time += sample.dt
             total = total + sample.value
-            systematic = systematic + sample.systematic
-            noise = noise + sample.effort_noise
+            systematic_sum = systematic_sum + sample.systematic
+            noise_covariance = noise_covariance + sample.effort_noise
             if length not in self._windows:
                 continue
-            covariance = noise + sample.before + np.diag(systematic**2)
-            statistic = float(total @ np.linalg.solve(covariance, total)) / limit
-            if statistic > largest:
-                largest, duration = statistic, time
+            covariance = noise_covariance + sample.start_noise + np.diag(systematic_sum**2)
+            ratio = float(total @ np.linalg.solve(covariance, total)) / limit
+            if ratio > largest_ratio:
+                largest_ratio, duration = ratio, window_time
                 joints = np.flatnonzero(total[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
                 joint = int(joints[-1]) if joints.size else -1
-        return largest, duration, joint
+        return largest_ratio, duration, joint
 
     def _test_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
-        largest, work, deviation = 0.0, 0.0, inf
+        largest_ratio, work, deviation = 0.0, 0.0, inf
         total = noise = systematic = 0.0
         last = self._samples[-1][1]
         for length, (_, sample) in enumerate(reversed(self._samples), 1):
@@ -171,8 +171,10 @@ class ContactDetector:
             systematic += sample.systematic
             if length not in self._windows:
                 continue
-            work, deviation = total, sqrt(last.after + sample.before + noise + systematic**2)
-            excess = max(0.0, abs(total) - 0.5 * momentum_limit * (last.squared + sample.squared))
+            work = total
+            deviation = sqrt(last.end_noise + sample.start_noise + noise + systematic**2)
+            second_order = 0.5 * momentum_limit * (last.quadratic_noise + sample.quadratic_noise)
+            excess = max(0.0, abs(total) - second_order)
             if deviation > 0.0:
-                largest = max(largest, (excess / deviation) ** 2 / limit)
-        return largest, work, deviation
+                largest_ratio = max(largest_ratio, (excess / deviation) ** 2 / limit)
+        return largest_ratio, work, deviation

@@ -77,11 +77,11 @@ class MomentumObserver(WithHints):
             self._last_gain = 0.0
         start_gain = decay * self._last_gain - gain
         self._force = decay * self._force + gain * impulse.value
-        self._noise = decay * decay * self._noise + start_gain * start_gain * impulse.before
+        self._noise = decay * decay * self._noise + start_gain * start_gain * impulse.start_noise
         self._last_gain = gain
         self._effort_noise = decay * decay * self._effort_noise + gain * gain * impulse.effort_noise
         self._systematic = decay * self._systematic + gain * impulse.systematic
-        self._latest = gain * gain * impulse.after
+        self._latest = gain * gain * impulse.end_noise
         covariance = self._noise + self._effort_noise + self._latest + np.diag(self._systematic**2)
         return ExternalForce(impulse.d, self._force, covariance)
 
@@ -142,26 +142,26 @@ class WrenchMap:
         """
         self._balance, model = balance, balance.model
         b = self._base_size = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
-        linear = LINEAR_SIZE[model.base] if b else 0
+        linear_size = LINEAR_SIZE[model.base] if b else 0
         prior = [force] * 3 + [moment] * 3
-        prior += [wind_force] * linear + [wind_moment] * (b - linear)
-        self._prior = np.diag(1.0 / np.square(np.maximum(prior, _SMALLEST_DEVIATION)))
+        prior += [wind_force] * linear_size + [wind_moment] * (b - linear_size)
+        self._prior_information = np.diag(1.0 / np.square(np.maximum(prior, _SMALLEST_DEVIATION)))
 
-    def estimate(self, observed: ExternalForce) -> WrenchEstimate:
+    def estimate(self, observed_force: ExternalForce) -> WrenchEstimate:
         """Return the wrenches of an observed force."""
         model: VMSModel = self._balance.model
-        d, b = observed.d, model.b
+        d, b = observed_force.d, model.b
         jacobian = d.J_end_effector
         if self._base_size:
             base_jacobian = np.eye(model.nv)[:b]
             jacobian = np.vstack([jacobian, base_jacobian])
         force_map = self._balance.force_map(d, jacobian)
         # A state without any noise leaves no covariance to invert.
-        floor = 1e-12 * (1.0 + np.trace(observed.covariance))
-        weight = np.linalg.inv(observed.covariance + floor * np.eye(model.nv))
-        covariance = np.linalg.inv(force_map.T @ weight @ force_map + self._prior)
+        variance_floor = 1e-12 * (1.0 + np.trace(observed_force.covariance))
+        information = np.linalg.inv(observed_force.covariance + variance_floor * np.eye(model.nv))
+        covariance = np.linalg.inv(force_map.T @ information @ force_map + self._prior_information)
         covariance = 0.5 * (covariance + covariance.T)
-        wrench = covariance @ (force_map.T @ (weight @ observed.value))
+        wrench = covariance @ (force_map.T @ (information @ observed_force.value))
         base_wrench, base_covariance = np.zeros(b), np.zeros((b, b))
         if self._base_size:
             base_wrench, base_covariance = wrench[6:], covariance[6:, 6:]

@@ -24,8 +24,8 @@ class ExternalImpulse:
         d: the state at the end of the sample.
         dt: its duration, s.
         value: (nv,) in N s and N m s, in the coordinates of the balance.
-        before, after: (nv,nv) covariances of the momenta at both ends by noise. The one at the
-            start is that at the end of the sample before, with the opposite sign.
+        start_noise, end_noise: (nv,nv) covariances of the momenta at both ends by noise. The one at
+            the start is that at the end of the sample before, with the opposite sign.
         effort_noise: (nv,nv) covariance of the impulse by noise of the efforts.
         systematic: (nv,) standard deviations of slow errors, which add up over samples.
         effort: (nv,) mean efforts over the sample, base wrench first.
@@ -36,8 +36,8 @@ class ExternalImpulse:
     d: Evaluation
     dt: float
     value: Array
-    before: Array
-    after: Array
+    start_noise: Array
+    end_noise: Array
     effort_noise: Array
     systematic: Array
     effort: Array
@@ -96,7 +96,7 @@ class ImpulseBalance:
             )
         self.model, self.noise = model, NoiseModel() if noise is None else noise
         self.coordinates = coordinates
-        self._decoupled = coordinates == "decoupled" and model.b > 0
+        self._is_decoupled = coordinates == "decoupled" and model.b > 0
         self._friction = friction
         self._velocity_variance = self.noise.of_velocity(model) ** 2
         self._effort_variance = self.noise.of_effort(model) ** 2
@@ -105,8 +105,8 @@ class ImpulseBalance:
 
     def restart(self) -> None:
         """Begin at the next state."""
-        self._last: _SampleEnd | None = None
-        self._last_change: Array | None = None
+        self._last_end: _SampleEnd | None = None
+        self._last_rate_change: Array | None = None
 
     def add(self, state: RobotState, effort: Array, dt: float) -> ExternalImpulse | None:
         """Return the external impulse since the last state; None at the first one.
@@ -124,18 +124,18 @@ class ImpulseBalance:
         if not is_usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
             self.restart()
             return None
-        last, end = self._last, self._sample_end(Evaluation(model, state.q, state.v))
-        self._last = end
+        last, end = self._last_end, self._sample_end(Evaluation(model, state.q, state.v))
+        self._last_end = end
         if last is None:
             return None
         transform = 0.5 * (last.transform + end.transform)
         change, mean_rate = end.rate - last.rate, 0.5 * (last.rate + end.rate)
         known_effort, effort_noise = effort, np.diag(self._effort_variance)
-        if self._decoupled:
+        if self._is_decoupled:
             known_effort, effort_noise = transform @ effort, transform @ effort_noise @ transform.T
-        is_first, last_change = self._last_change is None, self._last_change
+        is_first, last_change = self._last_rate_change is None, self._last_rate_change
         second_diff = np.zeros(model.nv) if last_change is None else np.abs(change - last_change)
-        self._last_change = change
+        self._last_rate_change = change
         friction = 0.5 * (last.friction + end.friction)
         effort_error = self._effort_error + self.noise.friction_error * np.abs(friction)
         if self.noise.model_error:
@@ -163,11 +163,11 @@ class ImpulseBalance:
             jacobian: (6,nv) of the frame, in its axes, linear first.
         """
         columns = jacobian.T
-        return self._transform(d) @ columns if self._decoupled else columns
+        return self._transform(d) @ columns if self._is_decoupled else columns
 
     def _transform(self, d: Evaluation) -> Array:
         transform = np.eye(self.model.nv)
-        if self._decoupled:
+        if self._is_decoupled:
             transform[self.model.b :, : self.model.b] = -d.A.T
         return transform
 
@@ -179,7 +179,7 @@ class ImpulseBalance:
         coriolis = d.C
         rate = coriolis.T @ d.v + Ports().force(d) + friction
         transform, inertia, momentum = self._transform(d), d.M, d.momentum
-        if self._decoupled:
+        if self._is_decoupled:
             inertia_rate = (coriolis + coriolis.T)[:, :b] @ d.v_hat
             rate[b:] += d.A.T @ (inertia_rate[:b] - rate[:b]) - inertia_rate[b:]
             inertia = transform @ inertia
@@ -194,19 +194,19 @@ class ExternalWork:
 
     Attributes:
         value: positive where the robot gained energy.
-        before, after: variances of the energies at both ends by noise.
+        start_noise, end_noise: variances of the energies at both ends by noise.
         effort_noise: variance of the work by noise of the efforts.
         systematic: standard deviation of slow errors, which add up over samples.
-        squared: largest eigenvalue of the covariance of the kinetic energy's second-order term
-            ``1/2 e^T M e`` with the noise e of the velocity; at rest it is all the noise there is.
+        quadratic_noise: largest eigenvalue of the covariance of the second-order term of the
+            kinetic energy, ``1/2 e^T M e`` with the noise e of the velocity; all noise at rest.
     """
 
     value: float
-    before: float
-    after: float
+    start_noise: float
+    end_noise: float
     effort_noise: float
     systematic: float
-    squared: float
+    quadratic_noise: float
 
 
 class WorkBalance:
@@ -227,11 +227,11 @@ class WorkBalance:
 
     def restart(self) -> None:
         """Begin at the next state."""
-        self._last: ExternalImpulse | None = None
+        self._last_impulse: ExternalImpulse | None = None
 
     def add(self, impulse: ExternalImpulse) -> ExternalWork | None:
         """Return the external work since the last sample; None at the first one."""
-        last, self._last = self._last, impulse
+        last, self._last_impulse = self._last_impulse, impulse
         if last is None:
             return None
         start, end = last.d, impulse.d
@@ -241,13 +241,13 @@ class WorkBalance:
         known_effort = impulse.effort + impulse.friction
         return ExternalWork(
             energy_change - float(known_effort @ displacement),
-            self._variance(last, known_effort),
-            self._variance(impulse, known_effort),
+            self._energy_variance(last, known_effort),
+            self._energy_variance(impulse, known_effort),
             float(self._effort_variance @ displacement**2),
             float(np.abs(displacement) @ impulse.systematic) / impulse.dt,
             float((np.diag(end.M) * self._velocity_variance).sum()),
         )
 
-    def _variance(self, end: ExternalImpulse, known_effort: np.ndarray) -> float:
+    def _energy_variance(self, end: ExternalImpulse, known_effort: np.ndarray) -> float:
         by_velocity = float(self._velocity_variance @ end.d.momentum**2)
         return by_velocity + float(self._position_variance @ (end.d.g - known_effort) ** 2)

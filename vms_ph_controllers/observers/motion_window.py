@@ -33,7 +33,7 @@ class TimeFrame:
         time: of its end, s.
         dt: its duration, s.
         q: (nq,) and v: (nv,) measured at its end.
-        value: (nv,) external impulse, in the standard coordinates.
+        impulse: (nv,) external impulse, in the standard coordinates.
         effort_noise: (nv,) variances of the impulse by noise of the efforts.
         systematic: (nv,) standard deviations of slow errors.
     """
@@ -42,7 +42,7 @@ class TimeFrame:
     dt: float
     q: Array
     v: Array
-    value: Array
+    impulse: Array
     effort_noise: Array
     systematic: Array
 
@@ -84,7 +84,7 @@ class MotionWindow:
         """Forget all frames."""
         self._frames: deque[TimeFrame] = deque()
         self._open_frame: TimeFrame | None = None
-        self._half_count = 0
+        self._half_width = 0
         self._time = 0.0
 
     def add(self, impulse: ExternalImpulse) -> SmoothedFrame | None:
@@ -99,38 +99,38 @@ class MotionWindow:
         else:
             frame.time, frame.q, frame.v = self._time, d.q, d.v
             frame.dt += impulse.dt
-            frame.value = frame.value + impulse.value
+            frame.impulse = frame.impulse + impulse.value
             frame.effort_noise = frame.effort_noise + effort_noise
             frame.systematic = frame.systematic + impulse.systematic
         self._open_frame = frame
         if frame.dt < _SHORTEST_FRAME:
             return None
         self._open_frame = None
-        if not self._half_count:
-            self._half_count = min(_MAX_COUNT, max(_MIN_COUNT, int(_HALF_TIME / frame.dt + 0.5)))
+        if not self._half_width:
+            self._half_width = min(_MAX_COUNT, max(_MIN_COUNT, int(_HALF_TIME / frame.dt + 0.5)))
         self._frames.append(frame)
-        if len(self._frames) <= 2 * self._half_count:
+        if len(self._frames) <= 2 * self._half_width:
             return None
-        smoothed = self._smoothed()
+        smoothed = self._smoothed_frame()
         self._frames.popleft()
         return smoothed
 
-    def _smoothed(self) -> SmoothedFrame:
+    def _smoothed_frame(self) -> SmoothedFrame:
         """Return the middle frame with the value of the quadratic at its end."""
-        half_count, frames = self._half_count, self._frames
-        middle = frames[half_count]
-        others = [frames[k] for k in range(2 * half_count + 1) if k != half_count]
-        span = 0.5 * (frames[-1].time - frames[0].time)
-        times = np.array([(frame.time - middle.time) / span for frame in others])
+        half_width, frames = self._half_width, self._frames
+        middle = frames[half_width]
+        other_frames = [frames[k] for k in range(2 * half_width + 1) if k != half_width]
+        half_span = 0.5 * (frames[-1].time - frames[0].time)
+        times = np.array([(frame.time - middle.time) / half_span for frame in other_frames])
         powers = np.array([np.ones(len(times)), times, times * times])
         coefficients = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
         weights = coefficients @ powers
-        velocity = weights @ np.array([frame.v for frame in others])
+        velocity = weights @ np.array([frame.v for frame in other_frames])
         variance_share = float(weights @ weights)
         threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(variance_share) * self._deviations, 1e-12)
-        size = (velocity / threshold) ** 2
-        velocity = velocity * (size * size / (1.0 + size * size))
-        error = middle.v - velocity
+        signal_ratio = (velocity / threshold) ** 2
+        velocity = velocity * (signal_ratio * signal_ratio / (1.0 + signal_ratio * signal_ratio))
+        smoothing_error = middle.v - velocity
         noise = _SIGNIFICANCE * np.sqrt(1.0 + variance_share) * self._deviations
-        fit_error = np.sign(error) * np.maximum(np.abs(error) - noise, 0.0)
-        return SmoothedFrame(middle, velocity, fit_error, 2 * half_count + 1, variance_share)
+        fit_error = np.sign(smoothing_error) * np.maximum(np.abs(smoothing_error) - noise, 0.0)
+        return SmoothedFrame(middle, velocity, fit_error, 2 * half_width + 1, variance_share)

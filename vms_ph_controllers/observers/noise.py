@@ -92,18 +92,18 @@ class NoiseModel:
 
     def of_velocity(self, model: VMSModel) -> Array:
         """Return the standard deviations of a velocity (nv,)."""
-        return _stacked(model, self.base_linear, self.base_angular, self.velocity)
+        return _per_velocity(model, self.base_linear, self.base_angular, self.velocity)
 
     def of_position(self, model: VMSModel) -> Array:
         """Return the standard deviations of a displacement (nv,); zero for the base."""
-        return _stacked(model, 0.0, 0.0, self.position)
+        return _per_velocity(model, 0.0, 0.0, self.position)
 
     def of_effort(self, model: VMSModel) -> Array:
         """Return the standard deviations of the efforts (nv,)."""
-        return _stacked(model, self.force, self.moment, self.torque)
+        return _per_velocity(model, self.force, self.moment, self.torque)
 
 
-def _stacked(model: VMSModel, linear: float, angular: float, joints: float) -> Array:
+def _per_velocity(model: VMSModel, linear: float, angular: float, joints: float) -> Array:
     size = LINEAR_SIZE[model.base]
     return np.concatenate(
         [np.full(size, linear), np.full(model.b - size, angular), np.full(model.n, joints)]

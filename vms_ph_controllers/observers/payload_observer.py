@@ -56,7 +56,7 @@ _LEAST_DEVIATION, _LEAST_NOISE = 1e-6, 1e-9
 _PRIOR_MASS, _PRIOR_REACH, _PRIOR_WIND = 10.0, 0.2, 0.5
 
 # Probability in one sample that noise alone passes for a change of the payload.
-_FALSE_CHANGE = 1e-10
+_FALSE_CHANGE_RATE = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class PayloadObserver:
         linear_size = LINEAR_SIZE[model.base]
         deviations[:linear_size], deviations[linear_size:b] = _PRIOR_WIND, 0.2 * _PRIOR_WIND
         self._prior_information = np.maximum(deviations, _LEAST_DEVIATION) ** -2.0
-        self._threshold = chi_square_quantile(_FALSE_CHANGE, nv)
+        self._change_threshold = chi_square_quantile(_FALSE_CHANGE_RATE, nv)
         self._window = MotionWindow(velocity_deviations)
         self.restart()
 
@@ -153,7 +153,7 @@ class PayloadObserver:
         """Begin at the next frame, with what is known."""
         self._window.restart()
         self._has_sum = False
-        self._last: _FrameEnd | None = None
+        self._last_end: _FrameEnd | None = None
 
     def _forget_payload(self) -> None:
         nv = self._model.nv
@@ -170,8 +170,8 @@ class PayloadObserver:
     def _observe(self, smoothed: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
         nv, frame = self._model.nv, smoothed.frame
-        last, end = self._last, self._frame_end(smoothed)
-        self._last = end
+        last, end = self._last_end, self._frame_end(smoothed)
+        self._last_end = end
         if last is None:
             return False
         if not self._has_sum:
@@ -180,7 +180,7 @@ class PayloadObserver:
             self._H = np.zeros((nv, nv + PARAMETERS))
             self._sum_covariance = last.noise.copy()
         dt = frame.dt
-        self._impulse_sum = self._impulse_sum + frame.value
+        self._impulse_sum = self._impulse_sum + frame.impulse
         self._H[:, :nv] += dt * np.eye(nv)
         self._H[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
         bias = np.maximum(frame.systematic - dt * self._torque_error, 0.0)
@@ -190,7 +190,7 @@ class PayloadObserver:
         innovation = self._impulse_sum - self._filtered_sum
         misfit = innovation - self._H @ self._theta
         predicted_spread = self._H @ self._theta_covariance @ self._H.T
-        if float(misfit @ np.linalg.solve(S + predicted_spread, misfit)) > self._threshold:
+        if float(misfit @ np.linalg.solve(S + predicted_spread, misfit)) > self._change_threshold:
             self._forget_payload()
             return True
         weighted = np.linalg.solve(S, np.column_stack([self._H, innovation, P]))
@@ -229,9 +229,9 @@ class PayloadObserver:
 
     def _payload(self, changed: bool) -> Payload:
         nv = self._model.nv
-        rows = slice(nv, nv + 4)
-        mean = self._theta[rows]
-        covariance = self._theta_covariance[rows, rows].copy()
+        payload_rows = slice(nv, nv + 4)
+        mean = self._theta[payload_rows]
+        covariance = self._theta_covariance[payload_rows, payload_rows].copy()
         return Payload(float(mean[0]), mean[1:].copy(), covariance, changed)
 
 

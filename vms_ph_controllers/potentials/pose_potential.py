@@ -35,21 +35,21 @@ class SpringEnergy:
     energy: float
     gradient: Array
 
-    def within(self, bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
-        """Return the spring that pulls with at most ``bound``, and its share of this one.
+    def limited(self, force_bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
+        """Return the spring that pulls with at most ``force_bound``, and its share of this one.
 
         The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = bound^2 / (2 stiffness)``, so
         that it remains a potential. Zero stands for no bound.
 
         Args:
-            bound: N or N m.
+            force_bound: N or N m.
             stiffness: the largest one, N/m or N m/rad.
         """
-        if bound <= 0.0 or 2.0 * stiffness * self.energy <= bound * bound:
+        if force_bound <= 0.0 or 2.0 * stiffness * self.energy <= force_bound * force_bound:
             return self, 1.0
-        knee = 0.5 * bound * bound / stiffness
-        share = sqrt(knee / self.energy)
-        return SpringEnergy(2.0 * share * self.energy - knee, share * self.gradient), share
+        knee_energy = 0.5 * force_bound * force_bound / stiffness
+        share = sqrt(knee_energy / self.energy)
+        return SpringEnergy(2.0 * share * self.energy - knee_energy, share * self.gradient), share
 
 
 class PosePotential:
@@ -57,11 +57,11 @@ class PosePotential:
 
     def __init__(self) -> None:
         self._quaternion = np.array([0.0, 0.0, 0.0, 1.0])
-        self._sign, self._started = 1.0, False
+        self._sign, self._has_error = 1.0, False
 
     def restart(self, error: Array | None = None) -> None:
         """Restart at a pose error (4,4), by default the next one, with the shorter rotation."""
-        self._started = error is not None
+        self._has_error = error is not None
         if error is None:
             return
         self._quaternion = _quaternion(error[:3, :3])
@@ -69,7 +69,7 @@ class PosePotential:
 
     def follow(self, error: Array) -> bool:
         """Set the pose error (4,4); return whether the sign was switched."""
-        if not self._started:
+        if not self._has_error:
             self.restart(error)
         quaternion = _quaternion(error[:3, :3])
         # Of the two quaternions of a rotation, the one that is continuous in time.
@@ -88,13 +88,13 @@ class PosePotential:
             k_rotation: N m/rad, for small angles.
         """
         e = error[:3, 3]
-        eta, vector = self._sign * float(self._quaternion[3]), self._quaternion[:3]
+        eta, vector_part = self._sign * float(self._quaternion[3]), self._quaternion[:3]
         # 1 - eta, without cancellation near the reference.
-        one_minus_eta = float(vector @ vector) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
+        one_minus_eta = float(vector_part @ vector_part) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
         energy = 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * one_minus_eta
         wrench = np.empty(6)
         wrench[:3] = k_position * (e @ error[:3, :3])
-        wrench[3:] = (2.0 * k_rotation * self._sign) * vector
+        wrench[3:] = (2.0 * k_rotation * self._sign) * vector_part
         return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
     def spring_energies(
@@ -114,17 +114,17 @@ class PosePotential:
         """
         e, vector = error[:3, 3], self._quaternion[:3]
         force = k_position @ e
-        eta, product = float(self._quaternion[3]), k_rotation @ vector
+        eta, stiff_vector = float(self._quaternion[3]), k_rotation @ vector
         divisor = 1.0 + self._sign * eta
-        product_sum = float(vector @ product)
-        moment = 4.0 / divisor * (eta * product + cross(product, vector))
-        moment += 2.0 * self._sign * product_sum / (divisor * divisor) * vector
+        quadratic_form = float(vector @ stiff_vector)
+        moment = 4.0 / divisor * (eta * stiff_vector + cross(stiff_vector, vector))
+        moment += 2.0 * self._sign * quadratic_form / (divisor * divisor) * vector
         return (
             SpringEnergy(0.5 * float(e @ force), force @ error[:3, :3]),
-            SpringEnergy(4.0 * product_sum / divisor, moment),
+            SpringEnergy(4.0 * quadratic_form / divisor, moment),
         )
 
-    def stiffness(self, k_rotation: Array) -> Array:
+    def hessian_bound(self, k_rotation: Array) -> Array:
         """Return an upper bound (3,3) of the Hessian of the second of :meth:`spring_energies`.
 
         It is in the axes of the body, N m/rad, which have turned by half of the rotation against
@@ -174,8 +174,8 @@ def base_inertia(d: Evaluation) -> tuple[float, float]:
     """
     if d.model.base == "fixed":
         return 0.0, 0.0
-    linear, diagonal = BASE_POSITION_SIZE[d.model.base], np.diag(d.M_b)
-    return float(diagonal[:linear].mean()), float(diagonal[linear:].mean())
+    linear_size, diagonal = BASE_POSITION_SIZE[d.model.base], np.diag(d.M_b)
+    return float(diagonal[:linear_size].mean()), float(diagonal[linear_size:].mean())
 
 
 class BaseSpring:
@@ -196,7 +196,7 @@ class BaseSpring:
         """Hold the base where it is in a state."""
         self._rest_pose = self._model.base_pose(d.q)
         self._potential.restart(np.eye(4))
-        self._inertia = base_inertia(d)
+        self._mass_and_inertia = base_inertia(d)
 
     def move(self, pose: Array) -> None:
         """Hold the base at another pose (4,4) from now on."""
@@ -216,6 +216,6 @@ class BaseSpring:
             return SpringForce(0.0, zero, zero)
         error = _SE3.inverse(self._rest_pose) @ pose
         self._potential.follow(error)
-        mass, inertia = self._inertia
+        mass, inertia = self._mass_and_inertia
         k = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)
         return self._potential.spring(error, *k).select(self.components)

@@ -45,23 +45,23 @@ class JointLimitPotential:
 
     def depth(self, positions: Array, margin: float) -> Array:
         """Return the depths d (n,) of joints within the margin; negative at the lower limits."""
-        above = np.maximum(positions - (self._upper - margin), 0.0)
-        below = np.maximum((self._lower + margin) - positions, 0.0)
-        return above - below
+        upper_depth = np.maximum(positions - (self._upper - margin), 0.0)
+        lower_depth = np.maximum((self._lower + margin) - positions, 0.0)
+        return upper_depth - lower_depth
 
     def springs(
-        self, positions: Array, predicted: Array, stiffness: float | Array, margin: float
+        self, positions: Array, predicted_positions: Array, stiffness: float | Array, margin: float
     ) -> SpringForce:
         """Return the springs at joint positions (n,).
 
         Args:
             positions: (n,) now.
-            predicted: (n,) up to which springs that begin to act count as stiffness.
+            predicted_positions: (n,) up to which springs that begin to act count as stiffness.
             stiffness: of all or (n,), N m/rad or N/m.
             margin: distance from a limit at which its spring begins, rad or m.
         """
         depth = self.depth(positions, margin)
-        is_active = (depth != 0.0) | (self.depth(predicted, margin) != 0.0)
+        is_active = (depth != 0.0) | (self.depth(predicted_positions, margin) != 0.0)
         force = stiffness * depth
         return SpringForce(0.5 * float(force @ depth), force, np.where(is_active, stiffness, 0.0))
 
@@ -121,8 +121,8 @@ def weight_of_task_stiffness(
         null_stiffness: K_nu is this multiple of the identity, N m/rad.
     """
     jacobian = task.jacobian(d)
-    z = np.linalg.svd(jacobian)[2][task.dimension :]
-    weighted = z @ d.M
-    n = np.linalg.solve(weighted @ z.T, weighted)
-    weight = jacobian.T @ task_stiffness @ jacobian + null_stiffness * (n.T @ n)
+    null_basis = np.linalg.svd(jacobian)[2][task.dimension :]
+    weighted = null_basis @ d.M
+    null_map = np.linalg.solve(weighted @ null_basis.T, weighted)
+    weight = jacobian.T @ task_stiffness @ jacobian + null_stiffness * (null_map.T @ null_map)
     return (weight + weight.T) / 2

@@ -18,11 +18,11 @@ _NEGLIGIBLE = 1e-9
 _MIN_BRAKING_TIME = 0.2
 
 
-class Bounds(NamedTuple):
+class DriveBounds(NamedTuple):
     """Largest forward speed, m/s, rate of turning, rad/s, and their rates of change."""
 
     speed: float
-    turn: float
+    turn_rate: float
     acceleration: float
     turn_acceleration: float
 
@@ -37,7 +37,7 @@ class DriveReference:
     Attributes:
         position: (2,) m.
         heading: rad, not limited to a turn.
-        speed, turn: forward, m/s, and about the vertical, rad/s.
+        speed, turn_rate: forward, m/s, and about the vertical, rad/s.
         acceleration, turn_acceleration: their rates.
     """
 
@@ -56,7 +56,7 @@ class DriveReference:
         self.position, self.heading = np.array(position, dtype=float), float(heading)
         self._goal = self._next_goal = None
         self._next_segments: list[str] = []
-        self._rest()
+        self._stop()
 
     @property
     def is_resting(self) -> bool:
@@ -68,11 +68,11 @@ class DriveReference:
 
         The target that it has is not taken again.
         """
-        last = self._goal if self._next_goal is None else self._next_goal
-        if last is None or last[1] != heading or (last[0] != position).any():
+        last_goal = self._goal if self._next_goal is None else self._next_goal
+        if last_goal is None or last_goal[1] != heading or (last_goal[0] != position).any():
             self._next_goal = np.array(position, dtype=float), float(heading)
 
-    def advance(self, bounds: Bounds, dt: float) -> None:
+    def advance(self, bounds: DriveBounds, dt: float) -> None:
         """Advance by one time step, s."""
         if self._next_goal is not None:
             if self._segment is None:
@@ -87,27 +87,27 @@ class DriveReference:
         self._time = min(self._time + dt, self._segment.duration)
         motion = self._segment.at(self._time)
         if self._is_turning:
-            self.heading, self.turn, self.turn_acceleration = motion
+            self.heading, self.turn_rate, self.turn_acceleration = motion
         else:
-            self.position = self._segment_start + motion[0] * self._forward()
+            self.position = self._segment_start + motion[0] * self._heading_vector()
             self.speed, self.acceleration = motion[1], motion[2]
         if self._time >= self._segment.duration:
-            self._rest()
+            self._stop()
 
-    def _brake_segment(self, bounds: Bounds) -> None:
+    def _brake_segment(self, bounds: DriveBounds) -> None:
         """Bring the present part to rest, and forget those after it."""
         assert self._segment is not None  # there is one to brake
         motion = self._segment.at(self._time)
-        accel = bounds.turn_acceleration if self._is_turning else bounds.acceleration
-        time = max(_PEAK_RATE * abs(motion[1]) / accel, _MIN_BRAKING_TIME)
+        largest_accel = bounds.turn_acceleration if self._is_turning else bounds.acceleration
+        time = max(_PEAK_RATE * abs(motion[1]) / largest_accel, _MIN_BRAKING_TIME)
         self._segment, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
         self._is_braking, self._next_segments = True, []
 
-    def _begin_segment(self, segment: str, bounds: Bounds) -> None:
+    def _begin_segment(self, segment: str, bounds: DriveBounds) -> None:
         """Begin a part, unless it has no length."""
         assert self._goal is not None  # there is a way to one
         path = self._goal[0] - self.position
-        start, rate, accel = self.heading, bounds.turn, bounds.turn_acceleration
+        start, rate, accel = self.heading, bounds.turn_rate, bounds.turn_acceleration
         if segment == "arrive":
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
         elif segment == "turn":
@@ -115,7 +115,7 @@ class DriveReference:
             is_distant = float(np.linalg.norm(path)) > _NEGLIGIBLE
             length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_distant else 0.0
         else:
-            length = float(path @ self._forward())
+            length = float(path @ self._heading_vector())
             start, rate, accel = 0.0, bounds.speed, bounds.acceleration
         if abs(length) <= _NEGLIGIBLE:
             return
@@ -123,13 +123,13 @@ class DriveReference:
         time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / accel))
         self._segment, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
-    def _forward(self) -> Array:
+    def _heading_vector(self) -> Array:
         return np.array([cos(self.heading), sin(self.heading)])
 
-    def _rest(self) -> None:
+    def _stop(self) -> None:
         self._segment = None
         self._time, self._is_turning, self._is_braking = 0.0, False, False
-        self.speed = self.turn = self.acceleration = self.turn_acceleration = 0.0
+        self.speed = self.turn_rate = self.acceleration = self.turn_acceleration = 0.0
 
 
 class _Quintic:
@@ -141,7 +141,7 @@ class _Quintic:
         p, v, a = start
         rest_distance = end - p - v * t - 0.5 * a * t * t
         final_rate, final_acceleration = -v - a * t, -a
-        self._c = (
+        self._coefficients = (
             (10.0 * rest_distance - 4.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**3,
             (-15.0 * rest_distance + 7.0 * final_rate * t - final_acceleration * t * t) / t**4,
             (6.0 * rest_distance - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
@@ -149,7 +149,7 @@ class _Quintic:
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Return place, rate and acceleration."""
-        (p, v, a), (c, d, e) = self._start, self._c
+        (p, v, a), (c, d, e) = self._start, self._coefficients
         return (
             p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
             v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),

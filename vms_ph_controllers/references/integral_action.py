@@ -15,7 +15,7 @@ _SO3 = SO3()
 _MAX_ACCEL, _MAX_ANGLE = 0.5 * 9.80665, 0.5
 
 # Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
-_LARGEST_RATE = 0.25
+_RATE_SHARE = 0.25
 
 
 class IntegralAction:
@@ -94,7 +94,7 @@ class IntegralAction:
             self.pause()
             return
         self.is_zero = False
-        max_share = dt * _LARGEST_RATE / h
+        max_share = dt * _RATE_SHARE / h
         rate, position = min(dt * share * omega_base, max_share), np.zeros(3)
         if omega_base > 0.0:
             position[:] = _clip(self.position - rate * position_error, _MAX_ACCEL / omega_base**2)
@@ -109,7 +109,7 @@ class IntegralAction:
         self.position, self.joints = position, np.asarray(joints)
 
 
-def _clip(vector: Array, largest: float) -> Array:
+def _clip(vector: Array, max_length: float) -> Array:
     """Return a vector, shortened to a length that it may have."""
     length = float(np.sqrt(vector @ vector))
-    return vector if length <= largest else vector * (largest / length)
+    return vector if length <= max_length else vector * (max_length / length)

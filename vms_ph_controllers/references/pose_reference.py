@@ -42,9 +42,9 @@ class JointReference:
         bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
         self.positions = self.positions + dt * self.rates
         self.rates = self.rates + dt * self.accelerations
-        desired = np.clip(0.5 * bandwidth * (self._target - self.positions), -speed, speed)
-        self.accelerations = bandwidth * (desired - self.rates)
-        if np.abs(self.rates).max() + np.abs(desired).max() < 1e-9:
+        desired_rates = np.clip(0.5 * bandwidth * (self._target - self.positions), -speed, speed)
+        self.accelerations = bandwidth * (desired_rates - self.rates)
+        if np.abs(self.rates).max() + np.abs(desired_rates).max() < 1e-9:
             self.restart(self._target)
 
 
@@ -129,23 +129,23 @@ class PoseReference:
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
         if twist is not None and not self._target_moves:
-            desired, self._target, self.is_resting = twist, None, False
+            desired_twist, self._target, self.is_resting = twist, None, False
         elif self._target is not None:
-            error = _SE3.inverse(self.pose) @ self._target
-            desired = 0.5 * bandwidth * _SE3.log(error)
+            target_error = _SE3.inverse(self.pose) @ self._target
+            desired_twist = 0.5 * bandwidth * _SE3.log(target_error)
             if twist is not None:
-                desired = desired + _SE3.Ad(error) @ twist
+                desired_twist = desired_twist + _SE3.Ad(target_error) @ twist
                 self._target = self._target @ _SE3.exp(dt * twist)
         else:
-            desired = np.zeros(6)
-        linear, angular = _length(*desired[:3].tolist()), _length(*desired[3:].tolist())
-        desired = desired * min(
+            desired_twist = np.zeros(6)
+        linear, angular = _norm(*desired_twist[:3].tolist()), _norm(*desired_twist[3:].tolist())
+        desired_twist = desired_twist * min(
             1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12)
         )
-        self.acceleration = bandwidth * (desired - self.twist)
-        if np.abs(self.twist).max() + np.abs(desired).max() < 1e-9:
+        self.acceleration = bandwidth * (desired_twist - self.twist)
+        if np.abs(self.twist).max() + np.abs(desired_twist).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
 
 
-def _length(x: float, y: float, z: float) -> float:
+def _norm(x: float, y: float, z: float) -> float:
     return sqrt(x * x + y * y + z * z)

@@ -51,9 +51,9 @@ class ReferenceGovernor:
 
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
-        self._limits = JointLimitPotential(model)
+        self._joint_limits = JointLimitPotential(model)
         velocity = model.joints.velocity
-        self._velocity = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, np.inf)
+        self._max_rates = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, np.inf)
         self.restart(model.neutral_configuration())
 
     def restart(self, q: Array) -> Evaluation:
@@ -123,16 +123,16 @@ class ReferenceGovernor:
         self.minimum = minimum
 
     def _next_positions(
-        self, jacobian: Array, lead: Array, before: Array, dt: float, margin: float
+        self, jacobian: Array, lead: Array, positions: Array, dt: float, margin: float
     ) -> Array:
         """Return joint positions (n,) one step closer; joints at a limit are left out."""
-        is_free = np.ones(len(before), dtype=bool)
-        posture_step = np.zeros(len(before))
+        is_free = np.ones(len(positions), dtype=bool)
+        posture_step = np.zeros(len(positions))
         if self.is_out_of_reach:
             # A stretched arm could fold the wrong way when it returns; the initial posture decides.
-            posture_step = dt * _POSTURE_RATE * (self._posture - before)
-        after = before
-        for _ in range(len(before)):
+            posture_step = dt * _POSTURE_RATE * (self._posture - positions)
+        next_positions = positions
+        for _ in range(len(positions)):
             free_jacobian = jacobian * is_free
             # The damping stops the minimum at a reference out of reach instead of throwing it.
             damped = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
@@ -140,21 +140,21 @@ class ReferenceGovernor:
                 damped, lead - free_jacobian @ posture_step
             )
             step = task_step + posture_step * is_free
-            step /= max(1.0, float(np.max(np.abs(step) / (dt * self._velocity))))
-            after = self._limits.clipped(before + step, before, margin)
-            is_stopped = is_free & (np.abs(after - before - step) > _NEGLIGIBLE)
+            step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
+            next_positions = self._joint_limits.clipped(positions + step, positions, margin)
+            is_stopped = is_free & (np.abs(next_positions - positions - step) > _NEGLIGIBLE)
             if not is_stopped.any():
                 break
             is_free &= ~is_stopped
-        return after
+        return next_positions
 
     def _requested_step(self, reference: Reference, dt: float) -> Array:
         self.is_rejected = False
-        position = self._usable(reference.position)
+        position = self._usable_target(reference.position)
         if position is not None:
             self.target = position
         step = np.zeros(3)
-        velocity = self._usable(reference.velocity)
+        velocity = self._usable_target(reference.velocity)
         if velocity is not None and position is None:
             step += dt * velocity
             self.target = None
@@ -162,7 +162,7 @@ class ReferenceGovernor:
             step += self.target - self.minimum.x
         return step
 
-    def _usable(self, value: Array | None) -> Array | None:
-        checked = usable(value, (3,))
-        self.is_rejected |= value is not None and checked is None
-        return checked
+    def _usable_target(self, value: Array | None) -> Array | None:
+        usable_value = usable(value, (3,))
+        self.is_rejected |= value is not None and usable_value is None
+        return usable_value

@@ -50,30 +50,30 @@ class BaseActuation:
             ModelError: the allocation is for another kind of base.
         """
         check_allocation(model, allocation)
-        self.actuated = actuated and model.b > 0
+        self.is_actuated = actuated and model.b > 0
         self._b, self._allocation = model.b, allocation
         if allocation is not None:
             # An input without room between its limits, such as a failed one, takes no part.
-            adjustable = allocation.lower < allocation.upper
-            self._inverse = adjustable[:, None] * np.linalg.pinv(allocation.matrix * adjustable)
-            self._fixed_thrusts = np.where(adjustable, 0.0, allocation.lower)
-            self._offset = allocation.matrix @ self._fixed_thrusts
+            is_free = allocation.lower < allocation.upper
+            self._inverse = is_free[:, None] * np.linalg.pinv(allocation.matrix * is_free)
+            self._fixed_thrusts = np.where(is_free, 0.0, allocation.lower)
+            self._fixed_wrench = allocation.matrix @ self._fixed_thrusts
             self._projection = allocation.matrix @ self._inverse
 
-    def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
+    def apply(self, desired_wrench: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
 
         Args:
-            desired: (b,) wrench of the law.
+            desired_wrench: (b,) wrench of the law.
             compensation: (b,) wrench that compensates gravity.
         """
-        if not self.actuated:
+        if not self.is_actuated:
             return LimitedEfforts(np.zeros(self._b), "")
         allocation = self._allocation
         if allocation is None:
-            return LimitedEfforts(desired, "")
-        thrusts = self._fixed_thrusts + self._inverse @ (desired - self._offset)
-        start = self._fixed_thrusts + self._inverse @ (compensation - self._offset)
+            return LimitedEfforts(desired_wrench, "")
+        thrusts = self._fixed_thrusts + self._inverse @ (desired_wrench - self._fixed_wrench)
+        start = self._fixed_thrusts + self._inverse @ (compensation - self._fixed_wrench)
         # A start at a bound is not outside by rounding.
         slack = _ROUNDING * np.abs(start).max(initial=0.0)
         reason, share = "", share_within(start, thrusts - start, allocation.lower, allocation.upper)
@@ -85,8 +85,8 @@ class BaseActuation:
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = f"base wrench at its limit: {share:.0%} of the desired wrench beyond gravity"
         wrench = allocation.matrix @ thrusts
-        desired = desired - self._offset
-        if not reason and np.abs(self._projection @ desired - desired).max() > 1e-9:
+        desired_wrench = desired_wrench - self._fixed_wrench
+        if not reason and np.abs(self._projection @ desired_wrench - desired_wrench).max() > 1e-9:
             reason = "the base has no actuator for a part of the wrench"
         return LimitedEfforts(wrench, reason)
 
@@ -94,9 +94,9 @@ class BaseActuation:
 def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float:
     """Return the share, at most 1, of a step from ``start`` that stays within bounds, (m,) each."""
     margin = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
-    size = np.abs(step)
-    has_step = size > 1e-12
-    return float(min(1.0, np.min(margin[has_step] / size[has_step], initial=1.0)))
+    step_size = np.abs(step)
+    has_step = step_size > 1e-12
+    return float(min(1.0, np.min(margin[has_step] / step_size[has_step], initial=1.0)))
 
 
 class PrioritisedActuation:
@@ -113,11 +113,11 @@ class PrioritisedActuation:
             allocation: of the actuators.
             weights: (b,) of the components of a wrench; :func:`.default_weights` when None.
         """
-        self.actuated, self._allocation = True, allocation
+        self.is_actuated, self._allocation = True, allocation
         self._weights = default_weights(allocation.matrix) if weights is None else weights
         # What no inputs can make is not missed.
-        weighted = self._weights[:, None] * allocation.matrix
-        self._projection = weighted @ np.linalg.pinv(weighted)
+        weighted_matrix = self._weights[:, None] * allocation.matrix
+        self._projection = weighted_matrix @ np.linalg.pinv(weighted_matrix)
 
     def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.

@@ -77,18 +77,18 @@ class EnergyTank:
 
     def refill(self, energy: float) -> float:
         """Grant more energy, J, as far as there is room; return how much was added."""
-        added = min(energy, max(0.0, self.capacity - self.level))
-        self.level += added
-        self.budget += added
-        return added
+        added_energy = min(energy, max(0.0, self.capacity - self.level))
+        self.level += added_energy
+        self.budget += added_energy
+        return added_energy
 
     def drain(self, energy: float) -> float:
         """Grant less energy, J, as far as there is some; return how much was taken."""
-        removed = min(energy, self.available)
-        self.level -= removed
-        self.budget -= removed
+        removed_energy = min(energy, self.available)
+        self.level -= removed_energy
+        self.budget -= removed_energy
         self.margin = min(self.margin, self.budget - self.spent)
-        return removed
+        return removed_energy
 
     @property
     def available(self) -> float:
@@ -110,7 +110,7 @@ class SampledTank:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._work, self._grant = SampleWork(model), SampleGrant(model)
+        self._sample_work, self._grant = SampleWork(model), SampleGrant(model)
         self.restart()
 
     def restart(self) -> None:
@@ -120,7 +120,7 @@ class SampledTank:
 
     def discard_sample(self) -> None:
         """Keep the level, and account for nothing that happened since the last update."""
-        self._work.restart()
+        self._sample_work.restart()
 
     @property
     def level(self) -> float:
@@ -128,7 +128,7 @@ class SampledTank:
         return 0.0 if self.tank is None else self.tank.level
 
     def begin_sample(
-        self, d: Evaluation, stored: float, capacity: float, initial: float, dt: float
+        self, d: Evaluation, stored: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered over the sample that ends now.
 
@@ -136,23 +136,23 @@ class SampledTank:
             d: the present state.
             stored: energy that the law has stored there, less that of gravity, J.
             capacity: of the tank, J; 0 for no tank.
-            initial: level after a reset, J.
+            initial_level: level after a reset, J.
             dt: time since the last update, s.
         """
         if capacity <= 0.0:
             self.restart()
             return
         if self.tank is None:
-            self.tank = EnergyTank(capacity, initial)
+            self.tank = EnergyTank(capacity, initial_level)
         self.tank.capacity = capacity
-        self.tank.deposit(self._work.recovered_energy(d, stored, dt))
+        self.tank.deposit(self._sample_work.recovered_energy(d, stored, dt))
 
     def grant(
         self,
         d: Evaluation,
         force: Array,
         compensation: Array,
-        stored: float,
+        stored_energy: float,
         dt: float,
         brake: Callable[[], Array],
     ) -> Grant:
@@ -162,13 +162,13 @@ class SampledTank:
             d: the present state.
             force: (nv,) wanted effort.
             compensation: (nv,) effort that compensates gravity.
-            stored: energy that the law may give besides that in the tank, J.
+            stored_energy: energy that the law may give besides that in the tank, J.
             dt: duration of the sample, s.
             brake: function that returns the strongest brake (nv,).
         """
         if self.tank is None:
             return Grant(force, 1.0, True)
-        grant = self._grant.grant(d, force, compensation, self.tank.level + stored, dt)
+        grant = self._grant.grant(d, force, compensation, self.tank.level + stored_energy, dt)
         if grant.is_covered:
             return grant
         return Grant(self._grant.brake(grant, compensation, brake()), grant.share, False)
@@ -176,11 +176,11 @@ class SampledTank:
     def end_sample(self, d: Evaluation, force: Array, stored: float) -> None:
         """Hold the efforts (nv,) from now on, with ``stored`` as for :meth:`begin_sample`."""
         if self.tank is not None:
-            self._work.hold(d, force, self._grant.displacement, stored)
+            self._sample_work.hold(d, force, self._grant.displacement, stored)
 
     def missed_updates(self, weight: Array) -> None:
         """Note that the compensation of gravity (nv,) acts instead of the held efforts."""
-        self._work.missed_updates(weight)
+        self._sample_work.missed_updates(weight)
 
 
 class TankBudget(SampledTank):
@@ -218,12 +218,12 @@ class TankBudget(SampledTank):
         return self.authority * self.potential.energy(q)
 
     def begin_sample(
-        self, d: Evaluation, stored: float, capacity: float, initial: float, dt: float
+        self, d: Evaluation, stored: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered; without a tank the whole potential is in force."""
         if capacity <= 0.0:
             self.authority, self.is_short = 1.0, False
-        super().begin_sample(d, stored, capacity, initial, dt)
+        super().begin_sample(d, stored, capacity, initial_level, dt)
 
     def change(self, q: Array, potential_for: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.
@@ -257,13 +257,13 @@ class TankBudget(SampledTank):
     def _is_covered(self, new: ShapedPotential, q: Array, before: float, available: float) -> bool:
         if np.array_equal(new.q_star, self.potential.q_star):
             return True
-        shifted = ShapedPotential(new.model, new.q_star, self.potential.weight)
-        return self.authority * shifted.energy(q) - before <= available + _ROUNDING
+        shifted_potential = ShapedPotential(new.model, new.q_star, self.potential.weight)
+        return self.authority * shifted_potential.energy(q) - before <= available + _ROUNDING
 
 
-def _authority(full: float, available: float) -> float:
-    """Return the share of a potential of ``full`` joules that the available energy covers."""
-    return 1.0 if full <= max(available, _ROUNDING) else max(0.0, available / full)
+def _authority(energy: float, available: float) -> float:
+    """Return the share of a potential of ``energy`` joules that the available energy covers."""
+    return 1.0 if energy <= max(available, _ROUNDING) else max(0.0, available / energy)
 
 
 def _is_same(a: ShapedPotential, b: ShapedPotential) -> bool:

@@ -67,14 +67,14 @@ class TorqueLimits:
             effort: (nv,) base wrench, then torques.
         """
         b, step = self._model.b, effort - compensation
-        size, margin = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
-        is_exceeded = size > margin
-        share = max(0.0, float(np.min(margin[is_exceeded] / size[is_exceeded], initial=1.0)))
+        size, torque_margin = np.abs(step[b:]), self._model.joints.effort - np.abs(compensation[b:])
+        is_exceeded = size > torque_margin
+        share = max(0.0, float(np.min(torque_margin[is_exceeded] / size[is_exceeded], initial=1.0)))
         return compensation + share * step
 
     def apply(
         self,
-        desired: Array,
+        desired_torque: Array,
         compensation: Array,
         joint_velocities: Array,
         torque_rate: float,
@@ -84,7 +84,7 @@ class TorqueLimits:
         """Return torques within the limits.
 
         Args:
-            desired: (n,) torques of the law.
+            desired_torque: (n,) torques of the law.
             compensation: (n,) torques that compensate gravity; only the difference to them is
                 scaled down to meet the power limit.
             joint_velocities: (n,) rad/s or m/s.
@@ -92,23 +92,23 @@ class TorqueLimits:
             power: largest power into the joints, W; 0 for none.
             dt: time since the last torques, s.
         """
-        torque, reason = desired, ""
-        desired_power = float(desired @ joint_velocities) if power > 0.0 else 0.0
+        torque, reason = desired_torque, ""
+        desired_power = float(desired_torque @ joint_velocities) if power > 0.0 else 0.0
         if 0.0 < power < desired_power:
             compensation_power = float(compensation @ joint_velocities)
             share = max(0.0, power - compensation_power) / max(
                 desired_power - compensation_power, 1e-12
             )
-            torque = compensation + min(1.0, share) * (desired - compensation)
+            torque = compensation + min(1.0, share) * (desired_torque - compensation)
             reason = f"power at its limit of {power:g} W"
         if self._last_torque is not None and torque_rate > 0.0:
-            change = np.clip(torque - self._last_torque, -torque_rate * dt, torque_rate * dt)
-            if np.abs(self._last_torque + change - torque).max() > 1e-12:
-                torque, reason = self._last_torque + change, "rate of torque at its limit"
+            torque_change = np.clip(torque - self._last_torque, -torque_rate * dt, torque_rate * dt)
+            if np.abs(self._last_torque + torque_change - torque).max() > 1e-12:
+                torque, reason = self._last_torque + torque_change, "rate of torque at its limit"
         bound = self._model.joints.effort
         if exceeds(torque, bound):
-            exceeding = np.flatnonzero(np.abs(torque) > bound)
-            names = ", ".join(self._model.joint_names[i] for i in exceeding)
+            exceeding_joints = np.flatnonzero(np.abs(torque) > bound)
+            names = ", ".join(self._model.joint_names[i] for i in exceeding_joints)
             torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names}"
         self._last_torque = torque
         return LimitedEfforts(torque, reason)

@@ -46,11 +46,11 @@ def base_limited_efforts(
     """
     b = d.model.b
     wrench = desired[:b]
-    applied = actuation.apply(wrench, holding[:b])
-    if applied.effort is wrench:
-        return LimitedEfforts(desired, applied.reason)
-    torque = desired[b:] + d.A.T @ (applied.effort - wrench)
-    return LimitedEfforts(np.concatenate([applied.effort, torque]), applied.reason)
+    applied_wrench = actuation.apply(wrench, holding[:b])
+    if applied_wrench.effort is wrench:
+        return LimitedEfforts(desired, applied_wrench.reason)
+    torque = desired[b:] + d.A.T @ (applied_wrench.effort - wrench)
+    return LimitedEfforts(np.concatenate([applied_wrench.effort, torque]), applied_wrench.reason)
 
 
 class OutputStage:
@@ -65,7 +65,7 @@ class OutputStage:
         load: further weight (nv,), such as of a payload, that is held within all limits.
     """
 
-    _last_safe: Command | None
+    _last_safe_command: Command | None
 
     def __init__(
         self,
@@ -90,22 +90,22 @@ class OutputStage:
         check_allocation(model, allocation)
         self._actuation = actuation or BaseActuation(model, allocation, base_actuated)
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
-        self.base_is_actuated = self._actuation.actuated
+        self.base_is_actuated = self._actuation.is_actuated
         self._zero_velocity: Array = np.zeros(model.nv)
         self.load: Array = self._zero_velocity
 
     def carry(self, load: Array) -> None:
         """Hold a further weight (nv,) from now on."""
-        self.load, self._last_safe = load, None
+        self.load, self._last_safe_command = load, None
 
     @property
     def safe_output(self) -> Command:
         """The safe output at the last state."""
-        if self._last_safe is None:
-            self._last_safe = self._gravity_compensation(
+        if self._last_safe_command is None:
+            self._last_safe_command = self._gravity_compensation(
                 Evaluation(self._model, self._last_q, self._zero_velocity)
             )
-        return self._last_safe
+        return self._last_safe_command
 
     @property
     def tank_level(self) -> float:
@@ -143,12 +143,12 @@ class OutputStage:
 
     def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
-        stored = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
-        self._tank.begin_sample(d, stored, gains.tank_capacity, gains.tank_initial, dt)
+        stored_energy = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
+        self._tank.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         self._store_state(d)
         load, weight = self.load, self._weight
-        base_limited = self._base_limited(d, desired + load)
-        b, force = self._model.b, base_limited.effort
+        wrench_limited = self._base_limited(d, desired + load)
+        b, force = self._model.b, wrench_limited.effort
         torque = force[b:]
         limited = self._limits.apply(
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
@@ -157,7 +157,7 @@ class OutputStage:
             force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
             return LimitedEfforts(
-                force - load, "; ".join(filter(None, (base_limited.reason, limited.reason)))
+                force - load, "; ".join(filter(None, (wrench_limited.reason, limited.reason)))
             )
         compensation = np.concatenate([self.safe_output.wrench_base, self.safe_output.torque])
         # The motion of the robot is predicted without the load and what holds it.
@@ -173,12 +173,12 @@ class OutputStage:
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
-        reasons = (grant.reason, base_limited.reason, limited.reason)
+        reasons = (grant.reason, wrench_limited.reason, limited.reason)
         return LimitedEfforts(force - load, "; ".join(filter(None, reasons)))
 
     def _store_state(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
-        self._last_q, self._weight, self._last_safe = np.array(d.q), d.g + self.load, None
+        self._last_q, self._weight, self._last_safe_command = np.array(d.q), d.g + self.load, None
 
     def _base_limited(self, d: Evaluation, desired: Array) -> LimitedEfforts:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
@@ -186,9 +186,9 @@ class OutputStage:
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
-        b, bound = self._model.b, self._model.joints.effort
+        b, torque_bound = self._model.b, self._model.joints.effort
         force = self._base_limited(d, d.g + self.load).effort
-        torque = np.minimum(np.maximum(force[b:], -bound), bound)
+        torque = np.minimum(np.maximum(force[b:], -torque_bound), torque_bound)
         return Command(force[:b], torque, status=Status.HOLDING, reason=STATE_UNUSABLE)
 
 
@@ -225,14 +225,14 @@ class SafeOutput:
         d, b = Evaluation(self._model, q, v), self._model.b
         effort_limits = self._model.joints.effort
         if compensation is None:
-            holding = base_limited_efforts(self._actuation, d, d.g, d.g).effort
+            holding_effort = base_limited_efforts(self._actuation, d, d.g, d.g).effort
         else:
-            holding = np.concatenate([compensation.wrench_base, compensation.torque])
-        holding_torque = np.clip(holding[b:], -effort_limits, effort_limits)
-        braking = -braking_rate(dt, age) * (d.M @ v)
-        braking[:b] += holding[:b]
+            holding_effort = np.concatenate([compensation.wrench_base, compensation.torque])
+        holding_torque = np.clip(holding_effort[b:], -effort_limits, effort_limits)
+        braking_effort = -braking_rate(dt, age) * (d.M @ v)
+        braking_effort[:b] += holding_effort[:b]
         # What the base does not apply must not act on the shape either.
-        force = base_limited_efforts(self._actuation, d, braking, holding).effort
+        force = base_limited_efforts(self._actuation, d, braking_effort, holding_effort).effort
         share = share_within(holding_torque, force[b:], -effort_limits, effort_limits)
         torque = np.clip(holding_torque + share * force[b:], -effort_limits, effort_limits)
         return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

@@ -16,7 +16,7 @@ _ROTATION_ERROR = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class _SampleStart:
     """The beginning of a sample.
 
     Attributes:
@@ -51,20 +51,20 @@ class SampleWork:
 
     def restart(self) -> None:
         """Restart; no effort is held."""
-        self._start: _Start | None = None
-        self._safe: Array | None = None
+        self._start: _SampleStart | None = None
+        self._safe_effort: Array | None = None
 
     def hold(self, d: Evaluation, force: Array, displacement: Array, stored: float) -> None:
         """Hold efforts (nv,) from a state on, where ``stored`` joules are stored.
 
         ``displacement`` (nv,) is what the efforts are predicted to cause in the sample.
         """
-        self._start = _Start(np.array(d.q), np.array(d.v), force, displacement, stored)
-        self._safe = None
+        self._start = _SampleStart(np.array(d.q), np.array(d.v), force, displacement, stored)
+        self._safe_effort = None
 
-    def missed_updates(self, safe: Array) -> None:
+    def missed_updates(self, safe_effort: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""
-        self._safe = safe
+        self._safe_effort = safe_effort
 
     def recovered_energy(self, d: Evaluation, stored: float, dt: float) -> float:
         """Return the decrease of the stored energy less the work of the held effort, J.
@@ -81,7 +81,7 @@ class SampleWork:
         """
         if self._start is None:
             return 0.0
-        start, safe = self._start, self._safe
+        start, safe = self._start, self._safe_effort
         displacement = self._model.difference(start.q, d.q)
         work = float(start.force @ displacement)
         if safe is not None:
@@ -93,30 +93,30 @@ class SampleWork:
             work += self._rotation_bound(start, d, dt)
         return start.stored - stored - work
 
-    def _rotation_bound(self, start: _Start, d: Evaluation, dt: float) -> float:
+    def _rotation_bound(self, start: _SampleStart, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""
         b = self._model.b
         force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
         bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
         linear = 3 if b == 6 else 2
         f, m = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
-        largest = np.maximum(np.abs(v_start), np.abs(v_end))
-        displacement = dt * float(np.linalg.norm(largest[:linear]))
-        angle = dt * float(np.linalg.norm(largest[linear:]))
-        bound = f * float(np.linalg.norm(bracket[:linear]))
-        bound += m * float(np.linalg.norm(bracket[linear:]))
-        bound += _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
-        return bound - float(force @ bracket)
+        largest_twist = np.maximum(np.abs(v_start), np.abs(v_end))
+        displacement = dt * float(np.linalg.norm(largest_twist[:linear]))
+        angle = dt * float(np.linalg.norm(largest_twist[linear:]))
+        work_bound = f * float(np.linalg.norm(bracket[:linear]))
+        work_bound += m * float(np.linalg.norm(bracket[linear:]))
+        work_bound += _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
+        return work_bound - float(force @ bracket)
 
 
 # Share of the difference between the schemes of second and of fourth order that is added to the
 # predicted energy. The error of the fourth-order one is smaller by the square of the step.
-_MARGIN = 0.1
+_ERROR_MARGIN = 0.1
 
 # Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 # number of steps; a faster motion is not predicted.
 _LONGEST_STEP = 0.2
-_LARGEST_COUNT = 16
+_MAX_STEPS = 16
 
 # A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
 _ROUNDING = 1e-15
@@ -182,13 +182,13 @@ class SamplePrediction:
         acceleration, power = self._rates(d.q, d.v, force, net_force)
         displacement = np.zeros_like(d.v)
         distance = float(dt * (np.abs(d.v + dt * acceleration).max() + np.abs(d.v).max()))
-        if not distance < _LONGEST_STEP * _LARGEST_COUNT:
+        if not distance < _LONGEST_STEP * _MAX_STEPS:
             return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
-        steps = max(1, int(np.ceil(distance / _LONGEST_STEP)))
-        h, q, v, a1, p1 = dt / steps, d.q, d.v, acceleration, power
+        step_count = max(1, int(np.ceil(distance / _LONGEST_STEP)))
+        h, q, v, a1, p1 = dt / step_count, d.q, d.v, acceleration, power
         integrate = self._model.integrate
         energy = peak = margin = 0.0
-        for _ in range(steps):
+        for _ in range(step_count):
             v2 = v + 0.5 * h * a1
             a2, p2 = self._rates(integrate(q, 0.5 * h * v), v2, force, net_force)
             v3 = v + 0.5 * h * a2
@@ -196,14 +196,14 @@ class SamplePrediction:
             v4 = v + h * a3
             a4, p4 = self._rates(integrate(q, h * v3), v4, force, net_force)
             energy_step = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4)
-            step = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
+            displacement_step = h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
             start_power = p1
-            q, v = integrate(q, step), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+            q, v = integrate(q, displacement_step), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
             a1, p1 = self._rates(q, v, force, net_force)
-            margin += _MARGIN * abs(energy_step - h * p2)
+            margin += _ERROR_MARGIN * abs(energy_step - h * p2)
             peak = max(peak, energy + _cubic_maximum(energy_step, h * start_power, h * p1) + margin)
             energy += energy_step
-            displacement = displacement + step
+            displacement = displacement + displacement_step
         deficit = max(energy + margin - self._budget, peak - max(self._budget, 0.0))
         if not np.isfinite(deficit):
             return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
@@ -224,20 +224,20 @@ class SamplePrediction:
 
 def _cubic_maximum(final: float, slope_0: float, slope_1: float) -> float:
     """Return the largest value in (0, 1] of the cubic from 0 to ``final`` with these slopes."""
-    square, cube = (3.0 * final - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * final)
-    root = square * square - 3.0 * cube * slope_0
-    if root > 0.0:
+    quadratic, cubic = (3.0 * final - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * final)
+    discriminant = quadratic * quadratic - 3.0 * cubic * slope_0
+    if discriminant > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
-        divisor = float(np.sqrt(root)) - square
+        divisor = float(np.sqrt(discriminant)) - quadratic
         x = slope_0 / divisor if divisor > 0.0 else -1.0
-        peak = x * (slope_0 + x * (square + x * cube)) if 0.0 < x < 1.0 else 0.0
+        peak = x * (slope_0 + x * (quadratic + x * cubic)) if 0.0 < x < 1.0 else 0.0
         if peak > _ROUNDING:
             return max(final, peak)
     return final
 
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
-_TRIALS = 5
+_TRIAL_COUNT = 5
 
 # What the first share of the strongest brake exceeds the estimate by: the margin of a prediction is
 # part of it. Smallest share that is tried.
@@ -247,7 +247,7 @@ _FIRST_EXCESS, _SMALLEST_SHARE = 1.05, 0.01
 ROUNDING = 1e-12
 
 # Largest ratio of a share to the one tried before it.
-_SHRINKING = 0.9
+_SHARE_RATIO = 0.9
 
 # Part of the momentum that the strongest brake takes out per sample: a third is stable with one
 # sample of delay too.
@@ -285,12 +285,12 @@ class SampleGrant:
     def __init__(self, model: VMSModel) -> None:
         self._prediction = SamplePrediction(model)
         zero, home = np.zeros(model.nv), model.neutral_configuration()
-        self._no_motion = self._outcome = Prediction(0.0, zero, zero, 0.0, home, zero)
+        self._no_motion = self._granted_prediction = Prediction(0.0, zero, zero, 0.0, home, zero)
 
     @property
     def displacement(self) -> Array:
         """Displacement that is predicted for the last grant, (nv,)."""
-        return self._outcome.displacement
+        return self._granted_prediction.displacement
 
     def grant(
         self, d: Evaluation, force: Array, compensation: Array, budget: float, dt: float
@@ -308,67 +308,67 @@ class SampleGrant:
             dt: duration of the sample, s; without one, in continuous time, no work is held.
         """
         if dt == 0.0:
-            self._outcome = self._no_motion
+            self._granted_prediction = self._no_motion
             return Grant(force, 1.0, True)
         prediction = self._prediction
         prediction.start_at(d, compensation - d.g, budget, dt)
         self._budget = budget
-        full = self._outcome = prediction.predict(force)
-        if full.deficit <= 0.0:
+        full_prediction = self._granted_prediction = prediction.predict(force)
+        if full_prediction.deficit <= 0.0:
             return Grant(force, 1.0, True)
-        f = force - compensation
-        holding = self._holding = self._outcome = prediction.predict(compensation)
-        share, largest = 0.0, _SHRINKING
-        b = dt * dt * float(f @ (full.acceleration - holding.acceleration))
-        a = dt * float(f @ (d.v + 0.5 * dt * holding.acceleration))
-        for _ in range(_TRIALS):
-            s = min(_largest_share(a, b, -holding.deficit), largest)
+        active_effort = force - compensation
+        holding = self._holding = self._granted_prediction = prediction.predict(compensation)
+        share, largest_share = 0.0, _SHARE_RATIO
+        b = dt * dt * float(active_effort @ (full_prediction.acceleration - holding.acceleration))
+        a = dt * float(active_effort @ (d.v + 0.5 * dt * holding.acceleration))
+        for _ in range(_TRIAL_COUNT):
+            s = min(_largest_share(a, b, -holding.deficit), largest_share)
             if not s > 0.0:
                 break
-            trial = prediction.predict(compensation + s * f)
-            if trial.deficit <= 0.0 or trial.deficit < self._outcome.deficit:
-                share, self._outcome = s, trial
+            trial = prediction.predict(compensation + s * active_effort)
+            if trial.deficit <= 0.0 or trial.deficit < self._granted_prediction.deficit:
+                share, self._granted_prediction = s, trial
             if trial.deficit <= 0.0:
                 break
             a = (trial.deficit - holding.deficit) / s - 0.5 * s * b
-            largest = _SHRINKING * s
-        granted_force = compensation + share * f if share > 0.0 else compensation
-        return Grant(granted_force, share, self._outcome.deficit <= 0.0)
+            largest_share = _SHARE_RATIO * s
+        granted_force = compensation + share * active_effort if share > 0.0 else compensation
+        return Grant(granted_force, share, self._granted_prediction.deficit <= 0.0)
 
-    def brake(self, grant: Grant, compensation: Array, strongest: Array) -> Array:
+    def brake(self, grant: Grant, compensation: Array, strongest_effort: Array) -> Array:
         """Return the least brake that meets the budget, where the grant does not.
 
         Args:
             grant: the grant.
             compensation: (nv,) as before.
-            strongest: (nv,) the strongest brake, see :func:`strongest_brake`.
+            strongest_effort: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
         predict, holding = self._prediction.predict, self._holding
-        braking = predict(strongest)
-        if braking.deficit > 0.0 and not braking.deficit < self._outcome.deficit:
+        braking = predict(strongest_effort)
+        if braking.deficit > 0.0 and not braking.deficit < self._granted_prediction.deficit:
             return grant.force
-        self._outcome = braking
+        self._granted_prediction = braking
         if braking.deficit > 0.0:
-            return strongest
+            return strongest_effort
         if holding.deficit <= ROUNDING:
-            self._outcome = holding
+            self._granted_prediction = holding
             return compensation
         if not (np.isfinite(holding.energy) and holding.energy > braking.energy):
-            return strongest
+            return strongest_effort
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
         share = _FIRST_EXCESS * (holding.energy - self._budget) / (holding.energy - braking.energy)
         share = max(share, _SMALLEST_SHARE)
-        for _ in range(_TRIALS):
+        for _ in range(_TRIAL_COUNT):
             if not share < 1.0:
                 break
-            force = compensation + share * (strongest - compensation)
+            force = compensation + share * (strongest_effort - compensation)
             trial = predict(force)
             if trial.deficit <= 0.0:
-                self._outcome = trial
+                self._granted_prediction = trial
                 return force
             share *= 2.0
-        return strongest
+        return strongest_effort
 
 
 def strongest_brake(d: Evaluation, dt: float) -> Array:

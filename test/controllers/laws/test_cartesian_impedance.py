@@ -377,7 +377,7 @@ def test_friction_is_compensated_less_and_slower_the_longer_an_effort_is_held() 
     for h, largest in ((0.0, np.full(7, np.inf)), (1e-3, inertia / 4e-3), (4.0, inertia / 16.0)):
         slip = np.maximum(0.05, joints.friction / largest)
         expected = np.minimum(joints.damping, largest) * d.v + joints.friction * np.tanh(d.v / slip)
-        np.testing.assert_allclose(law._friction_force(d, h), 0.5 * expected, rtol=1e-12)
+        np.testing.assert_allclose(law._friction_compensation(d, h), 0.5 * expected, rtol=1e-12)
 
 
 def test_the_reference_of_the_tool_follows_as_fast_as_its_spring_and_damper_do() -> None:

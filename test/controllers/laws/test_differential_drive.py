@@ -12,13 +12,13 @@ from dynamics.nonholonomic.carts import Axle, bicycle, differential_drive
 
 from vms_ph_controllers import DifferentialDrive, Reference, RobotState, Status, WheeledImpedance
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_controllers.references.drive_reference import Bounds, DriveReference
+from vms_ph_controllers.references.drive_reference import DriveBounds, DriveReference
 from vms_ph_dynamics import ModelError, OptionError, Ports
 from vms_ph_dynamics.groups import SO3
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation import Simulation
 
-BOUNDS = Bounds(0.4, 0.8, 0.5, 1.5)
+BOUNDS = DriveBounds(0.4, 0.8, 0.5, 1.5)
 
 
 def _pose(x: float, y: float, heading: float) -> "np.ndarray":
@@ -102,18 +102,18 @@ def test_a_reference_turns_drives_and_turns_without_jumps_and_takes_new_targets(
             base.go_to(np.array([0.5, 0.5]), 4.0)
         base.advance(BOUNDS, 0.01)
         speeds.append(base.speed)
-        turns.append(base.turn)
+        turns.append(base.turn_rate)
         places.append(np.array([*base.position, base.heading]))
-        assert base.speed * base.turn == 0.0
+        assert base.speed * base.turn_rate == 0.0
     assert base.is_resting
     np.testing.assert_allclose(base.position, [0.5, 0.5], atol=1e-12)
     assert np.cos(base.heading - 4.0) == pytest.approx(1.0)
     assert np.abs(speeds).max() <= BOUNDS.speed * (1.0 + 1e-9)
-    assert np.abs(turns).max() <= BOUNDS.turn * (1.0 + 1e-9)
+    assert np.abs(turns).max() <= BOUNDS.turn_rate * (1.0 + 1e-9)
     assert np.abs(np.diff(speeds)).max() <= 0.01 * BOUNDS.acceleration * 1.3
     assert np.abs(np.diff(turns)).max() <= 0.01 * BOUNDS.turn_acceleration * 1.3
     moved = np.array(places)
-    assert np.abs(np.diff(moved, axis=0)).max() < 0.01 * BOUNDS.turn * 1.01
+    assert np.abs(np.diff(moved, axis=0)).max() < 0.01 * BOUNDS.turn_rate * 1.01
     # It moves along its axis alone.
     across = [
         -np.sin(a[2]) * (b[0] - a[0]) + np.cos(a[2]) * (b[1] - a[1]) for a, b in pairwise(moved)

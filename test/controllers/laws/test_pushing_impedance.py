@@ -99,7 +99,7 @@ def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative
     law = PushingImpedance(model, PushingImpedance.Gains(relative_to_base=relative))
     law.reset(RobotState(q, v))
     d, base, normal = model.evaluate(q, v), model.base_pose(q), np.array([0.6, 0.0, -0.8])
-    law._normal = normal
+    law._direction = normal
 
     def place() -> np.ndarray:
         """Return the place of the reference in the inertial frame."""
@@ -108,7 +108,7 @@ def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative
 
     before, placement = place().copy(), d.placement(model.end_effector).copy()
     placement[:3, 3] += [0.03, -0.02, 0.01]
-    law._slide(d, placement)
+    law._slide_reference(d, placement)
     along = float(normal @ (placement[:3, 3] - before))
     np.testing.assert_allclose(place() - before, along * normal, atol=1e-12)
 
@@ -116,21 +116,21 @@ def test_the_reference_slides_along_the_push_however_the_base_is_turned(relative
 def test_only_damping_across_the_push_and_of_turning_pays_for_it(rng: np.random.Generator) -> None:
     model = robots.load("panda")
     law = PushingImpedance(model)
-    law._normal = np.array([0.6, 0.0, -0.8])
+    law._direction = np.array([0.6, 0.0, -0.8])
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=7))
     placement = d.placement(model.end_effector)
-    law._account(d, placement, law.gains, 1e-3)
+    law._settle_energy(d, placement, law.gains, 1e-3)
     twist = d.J_end_effector @ d.v
     velocity = placement[:3, :3] @ twist[:3]
-    across = float(velocity @ velocity) - float(velocity @ law._normal) ** 2
+    across = float(velocity @ velocity) - float(velocity @ law._direction) ** 2
     turning = float(twist[3:] @ twist[3:])
     expected = law.gains.damping * across + law.gains.damping_rotation * turning
     assert law._routable_power == pytest.approx(expected)
-    law._last_push = placement[:3, 3].copy(), 20.0, law._normal
+    law._last_push = placement[:3, 3].copy(), 20.0, law._direction
     law._tank.drain(0.5 * law._tank.level)
     for power in (expected, 0.0):
         before, law._routable_power = law._level, power
-        law._account(d, placement, law.gains, 1e-3)
+        law._settle_energy(d, placement, law.gains, 1e-3)
         assert law._level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
 
 

@@ -194,7 +194,7 @@ def test_the_variance_of_a_work_is_that_of_its_slopes_by_the_noise(source: str) 
         return found
 
     exact = work(-1, np.zeros(7))
-    for moment, stated in ((1, exact.before), (2, exact.after)):
+    for moment, stated in ((1, exact.start_noise), (2, exact.end_noise)):
         slopes = [
             (work(moment, e).value - work(moment, -e).value) / (2.0 * step)
             for e in step * np.eye(7)
@@ -214,6 +214,6 @@ def test_the_noise_of_a_robot_at_rest_bounds_the_energy_that_it_shows() -> None:
     # The mean of e^T M e: each velocity's noise has an energy of its own.
     deviation = noise.of_velocity(model)
     energies = [model.evaluate(q, v).kinetic_energy for v in np.diag(deviation)]
-    assert found.squared == pytest.approx(2.0 * sum(energies), rel=1e-12)
+    assert found.quadratic_noise == pytest.approx(2.0 * sum(energies), rel=1e-12)
     scaled = deviation[:, None] * model.evaluate(q, rest).M * deviation
-    assert np.linalg.eigvalsh(scaled)[-1] <= found.squared
+    assert np.linalg.eigvalsh(scaled)[-1] <= found.quadratic_noise

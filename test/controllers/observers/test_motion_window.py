@@ -60,7 +60,7 @@ def test_a_frame_has_the_impulse_of_all_of_its_samples() -> None:
     (seen,) = _seen(velocities, dt)
     middle = slice(10 * per_frame, 11 * per_frame)
     expected = sum(each.value for each in _impulses(velocities, dt)[middle])
-    np.testing.assert_allclose(seen.frame.value, expected, rtol=1e-12)
+    np.testing.assert_allclose(seen.frame.impulse, expected, rtol=1e-12)
     assert seen.frame.time == pytest.approx(11 * per_frame * dt)
 
 

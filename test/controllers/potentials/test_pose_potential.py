@@ -86,7 +86,7 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
     for most, stretch in ((0.0, 0.3), (40.0, 0.1), (40.0, 0.3)):
 
         def pulled(e: float, most: float = most) -> SpringEnergy:
-            return SpringEnergy(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).within(most, K)[0]
+            return SpringEnergy(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).limited(most, K)[0]
 
         force = pulled(stretch).gradient[0]
         slope = (pulled(stretch + 1e-6).energy - pulled(stretch - 1e-6).energy) / 2e-6
@@ -96,8 +96,8 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
 
 def test_a_spring_below_its_bound_is_itself() -> None:
     spring = SpringEnergy(0.5 * K * 0.1**2, np.array([0.1 * K, 0.0, 0.0]))
-    assert spring.within(0.1 * K + 1e-9, K) == (spring, 1.0)
-    bent, share = spring.within(0.05 * K, K)
+    assert spring.limited(0.1 * K + 1e-9, K) == (spring, 1.0)
+    bent, share = spring.limited(0.05 * K, K)
     assert share == pytest.approx(0.5)
     # Up to half the stretch it is the spring, then a constant force.
     assert bent.energy == pytest.approx(0.5 * K * 0.05**2 + 0.05 * K * 0.05)
@@ -115,7 +115,7 @@ def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
         error, potential = error_at(angle, axis), PosePotential()
         potential.restart(error_at(0.5, axis))
         potential.follow(error)
-        bound, h = potential.stiffness(k_turn), 1e-3
+        bound, h = potential.hessian_bound(k_turn), 1e-3
         for way in rng.normal(size=(20, 3)):
             stored = []
             for s in (-h, 0.0, h):
@@ -126,7 +126,7 @@ def test_the_stiffness_of_a_turn_bounds_the_curvature_up_to_the_switch(
             curvature = (stored[0] - 2.0 * stored[1] + stored[2]) / h**2
             assert curvature <= float(way @ bound @ way) + 1e-4 * K_TURN
     potential.restart(np.eye(4))
-    np.testing.assert_allclose(potential.stiffness(k_turn), k_turn, atol=1e-12)
+    np.testing.assert_allclose(potential.hessian_bound(k_turn), k_turn, atol=1e-12)
 
 
 def test_the_springs_of_place_and_attitude_of_a_base_act_alone_and_add_up() -> None:
