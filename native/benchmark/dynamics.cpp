@@ -49,7 +49,7 @@ struct Fixture {
   Dynamics dynamics;
   std::vector<VectorXd> q, v, force;
   std::vector<double> matrix, block, vector_term, rate, derivatives;
-  double sum = 0.0;
+  double energy_sum = 0.0;
 };
 
 }  // namespace
@@ -79,36 +79,35 @@ Contenders dynamics(const Model& model) {
         pinocchio::computeCoriolisMatrix(x.model.pinocchio(), x.data, q, v);
       });
   add("Pinocchio both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
-    x.sum += pinocchio::computeKineticEnergy(x.model.pinocchio(), x.data, q, v);
-    x.sum += pinocchio::computePotentialEnergy(x.model.pinocchio(), x.data);
+    x.energy_sum += pinocchio::computeKineticEnergy(x.model.pinocchio(), x.data, q, v);
+    x.energy_sum += pinocchio::computePotentialEnergy(x.model.pinocchio(), x.data);
   });
-  const auto add_rate = [&](const char* name, bool decoupled) {
-    add(name, [decoupled](Fixture& x, Vector q, Vector v, const VectorXd& force) {
+  const auto add_rate = [&](const char* name, bool is_decoupled) {
+    add(name, [is_decoupled](Fixture& x, Vector q, Vector v, const VectorXd& force) {
       Efforts efforts;
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
-      const auto rate_of = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
+      const auto rate_of = is_decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
       (x.dynamics.*rate_of)(v.data(), efforts, x.vector_term.data(), x.rate.data());
     });
   };
   add_rate("StandardForm rate", false);
   add_rate("DecoupledForm rate", true);
-  const auto add_derivatives = [&](const char* name, bool decoupled, bool parameters) {
+  const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters) {
     add(name, [=](Fixture& x, Vector q, Vector v, const VectorXd& force) {
       Efforts efforts;
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
       double* out = x.derivatives.data();
-      const int nv = x.model.nv(), square = nv * nv, parameter_size = 10 * nv * x.dynamics.bodies();
-      RateDerivatives parts{out, out + square, out + 2 * square, out + 3 * square,
-                            out + 4 * square};
-      if (parameters) {
-        parts.velocity_by_parameters = out + 5 * square;
-        parts.rate_by_parameters = out + 5 * square + parameter_size;
+      const int nv = x.model.nv(), size = nv * nv, parameter_size = 10 * nv * x.dynamics.bodies();
+      RateDerivatives outputs{out, out + size, out + 2 * size, out + 3 * size, out + 4 * size};
+      if (by_parameters) {
+        outputs.velocity_by_parameters = out + 5 * size;
+        outputs.rate_by_parameters = out + 5 * size + parameter_size;
       }
-      x.dynamics.rate_derivatives(decoupled, v.data(), efforts, parts);
+      x.dynamics.rate_derivatives(is_decoupled, v.data(), efforts, outputs);
     });
   };
   add_derivatives("StandardForm rate_derivatives", false, false);
@@ -128,12 +127,12 @@ Contenders dynamics(const Model& model) {
     d.locked_velocity(x.vector_term.data());
     d.shape_momentum(x.vector_term.data());
     d.jacobian(static_cast<int>(x.model.end_effector()), false, x.block.data());
-    x.sum += d.kinetic_energy() + d.potential_energy();
+    x.energy_sum += d.kinetic_energy() + d.potential_energy();
   });
   add("both energies", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
     x.dynamics.set_configuration(q.data());
     x.dynamics.set_velocity(v.data());
-    x.sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
+    x.energy_sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
   });
   return all;
 }

@@ -11,62 +11,62 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-const char* const kFailed = "failed_actuators";
+const char* const kParameterName = "failed_actuators";
 
 }  // namespace
 
-std::string ActuatorFailures::Names::read(const std::string& text, bool acts) {
+std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool applies) {
   std::string words = text;
   std::replace(words.begin(), words.end(), ',', ' ');
   std::istringstream stream(words);
-  std::vector<vms_ph::Health> states(names.size(), vms_ph::Health::good);
+  std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::good);
   for (std::string word; stream >> word;) {
-    const bool hidden = word.back() == '?';
-    if (hidden) word.pop_back();
+    const bool is_hidden = word.back() == '?';
+    if (is_hidden) word.pop_back();
     const auto inputs = inputs_of(word, names);
     if (inputs.empty()) {
       std::string list;
       for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-      return std::string(kFailed) + ": there is no actuator '" + word + "'; " +
+      return std::string(kParameterName) + ": there is no actuator '" + word + "'; " +
              (list.empty() ? "the base has none" : "there are " + list);
     }
     for (const auto i : inputs)
-      states[i] = hidden ? vms_ph::Health::hidden : vms_ph::Health::failed;
+      new_health[i] = is_hidden ? vms_ph::Health::hidden : vms_ph::Health::failed;
   }
-  if (!acts) return {};
-  std::copy(states.begin(), states.end(), health.begin());
-  changed.store(true, std::memory_order_release);
+  if (!applies) return {};
+  std::copy(new_health.begin(), new_health.end(), health.begin());
+  has_changed.store(true, std::memory_order_release);
   return {};
 }
 
 void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
   const auto use_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& use) {
     for (const auto& parameter : parameters) {
-      if (parameter.get_name() == kFailed) use(parameter.as_string());
+      if (parameter.get_name() == kParameterName) use(parameter.as_string());
     }
   };
   check_handle_ = node->add_on_set_parameters_callback(
-      [known_names = names_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
+      [inputs = inputs_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
         rcl_interfaces::msg::SetParametersResult result;
         use_text(parameters,
-                 [&](const std::string& text) { result.reason = known_names->read(text, false); });
+                 [&](const std::string& text) { result.reason = inputs->set_failed(text, false); });
         result.successful = result.reason.empty();
         return result;
       });
   apply_handle_ = node->add_post_set_parameters_callback(
-      [known_names = names_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
-        use_text(parameters, [&](const std::string& text) { known_names->read(text, true); });
+      [inputs = inputs_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
+        use_text(parameters, [&](const std::string& text) { inputs->set_failed(text, true); });
       });
   rcl_interfaces::msg::ParameterDescriptor descriptor;
   descriptor.description =
       "actuators of the base that have failed, by their names; with '?' the allocation does not "
       "know";
-  if (!node->has_parameter(kFailed)) node->declare_parameter(kFailed, "", descriptor);
+  if (!node->has_parameter(kParameterName)) node->declare_parameter(kParameterName, "", descriptor);
 }
 
 void ActuatorFailures::apply(vms_ph::Plant& plant) noexcept {
-  if (!names_->changed.exchange(false, std::memory_order_acquire)) return;
-  for (std::size_t i = 0; i < names_->health.size(); ++i) plant.set_health(i, names_->health[i]);
+  if (!inputs_->has_changed.exchange(false, std::memory_order_acquire)) return;
+  for (std::size_t i = 0; i < inputs_->health.size(); ++i) plant.set_health(i, inputs_->health[i]);
 }
 
 }  // namespace vms_ph_ros2_control

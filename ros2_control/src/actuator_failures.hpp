@@ -22,7 +22,7 @@ namespace vms_ph_ros2_control {
 class ActuatorFailures {
  public:
   explicit ActuatorFailures(std::vector<std::string> names)
-      : names_(std::make_shared<Names>(std::move(names))) {}
+      : inputs_(std::make_shared<Inputs>(std::move(names))) {}
 
   /// Declare the parameter.
   void declare(const rclcpp::Node::SharedPtr& node);
@@ -31,20 +31,20 @@ class ActuatorFailures {
   void apply(vms_ph::Plant& plant) noexcept;
 
  private:
-  struct Names {
-    explicit Names(std::vector<std::string> input_names)
+  struct Inputs {
+    explicit Inputs(std::vector<std::string> input_names)
         : names(std::move(input_names)), health(names.size()) {
       for (auto& input : health) input = vms_ph::Health::good;
     }
-    /// Read the names; why not, or nothing. Without `acts` they are only checked.
-    std::string read(const std::string& text, bool acts);
+    /// Read the names; why not, or nothing. Without `applies` they are only checked.
+    std::string set_failed(const std::string& text, bool applies);
 
     const std::vector<std::string> names;
     std::vector<std::atomic<vms_ph::Health>> health;
-    std::atomic<bool> changed{false};
+    std::atomic<bool> has_changed{false};
   };
 
-  std::shared_ptr<Names> names_;  ///< shared with the callbacks, which may outlive this object
+  std::shared_ptr<Inputs> inputs_;  ///< shared with the callbacks, which may outlive this object
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_handle_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_handle_;
 };

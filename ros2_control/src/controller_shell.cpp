@@ -41,8 +41,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
         *model_,
         std::make_unique<vms_ph::PayloadCompensation>(*model_, std::move(law), p.payload.rate),
         bounds_of(p), base_allocation(setup), p.base_actuated);
-    gains_ = std::make_unique<GainParameters>(get_node(), *law_);
-    payload_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
+    gain_parameters_ = std::make_unique<GainParameters>(get_node(), *law_);
+    payload_parameters_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
@@ -57,8 +57,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   last_log_.clear();
   log_state_->shell = this;
   log_timer_ = get_node()->create_wall_timer(std::chrono::seconds(1), [log_state = log_state_] {
-    const std::unique_lock<std::mutex> try_lock(log_state->mutex, std::try_to_lock);
-    if (try_lock && log_state->shell != nullptr) log_state->shell->print_log();
+    const std::unique_lock<std::mutex> log_lock(log_state->mutex, std::try_to_lock);
+    if (log_lock && log_state->shell != nullptr) log_state->shell->print_log();
   });
   return CallbackReturn::SUCCESS;
 }
@@ -90,8 +90,8 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   const auto& state = reader_->read(state_interfaces_);
   references_->clear();
   telemetry_->reset();
-  gains_->apply(*law_);
-  payload_->apply(*law_);
+  gain_parameters_->apply(*law_);
+  payload_parameters_->apply(*law_);
   stamp_monitor_.restart();
   if (!law_->reset(state)) {
     const std::string text = log_text(*inner_law_);
@@ -121,8 +121,8 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
   telemetry_.reset();
   references_.reset();
   reader_.reset();
-  payload_.reset();
-  gains_.reset();
+  payload_parameters_.reset();
+  gain_parameters_.reset();
   law_.reset();
   model_.reset();
   return CallbackReturn::SUCCESS;
@@ -146,8 +146,8 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
     references_->read_topics(period.seconds());
     references_->read_interfaces();
   }
-  gains_->apply(*law_);
-  payload_->apply(*law_);
+  gain_parameters_->apply(*law_);
+  payload_parameters_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
   const double elapsed = period.seconds();

@@ -73,8 +73,8 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<vms_ph::Supervisor> law_;  ///< plausible states and references only
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<ReferencePorts> references_;
-  std::unique_ptr<GainParameters> gains_;
-  std::unique_ptr<PayloadParameters> payload_;
+  std::unique_ptr<GainParameters> gain_parameters_;
+  std::unique_ptr<PayloadParameters> payload_parameters_;
   const vms_ph::Controller* inner_law_ = nullptr;  ///< by make(); inside of law_
   std::unique_ptr<Telemetry> telemetry_;
   StampMonitor stamp_monitor_;

@@ -39,7 +39,7 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup_of(p, get_robot_description())));
       evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
-      split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
+      energy_split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
@@ -47,14 +47,14 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
     sampling_ = std::make_unique<Sampling>(p.publish_rate);
     zero_velocity_ = Eigen::VectorXd::Zero(model_->nv());
-    energy_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
-    joints_.joint_names = model_->joint_names();
+    energy_message_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
+    joint_message_.joint_names = model_->joint_names();
     control_msgs::msg::InterfaceValue terms;
     terms.interface_names = {"gravity", "inertia"};
     terms.values.resize(terms.interface_names.size());
-    joints_.interface_values.assign(joints_.joint_names.size(), terms);
-    energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_);
-    joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joints_);
+    joint_message_.interface_values.assign(joint_message_.joint_names.size(), terms);
+    energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_message_);
+    joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joint_message_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -82,7 +82,7 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     const auto stamp = reader_->stamp_or(time);
     if (!stamp || !sampling_->is_due(*stamp) || !state.q.allFinite()) return return_type::OK;
     evaluation_->set(state.q, zero_velocity_);
-    energy_.header.stamp = joints_.header.stamp = *stamp;
+    energy_message_.header.stamp = joint_message_.header.stamp = *stamp;
     publish_energy(state);
     publish_joints();
     return return_type::OK;
@@ -90,31 +90,31 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
 
  private:
   void publish_energy(const vms_ph::RobotState& state) noexcept {
-    vms_ph::Energies energies = split_->compute(state);  // NaN without velocities
+    vms_ph::Energies energies = energy_split_->compute(state);  // NaN without velocities
     energies.potential = evaluation_->potential_energy();
-    fill(energy_, energies);
-    energy_publisher_->try_publish(energy_);
+    fill(energy_message_, energies);
+    energy_publisher_->try_publish(energy_message_);
   }
 
   void publish_joints() noexcept {
     const Eigen::Index b = model_->b();
-    for (std::size_t i = 0; i < joints_.interface_values.size(); ++i) {
+    for (std::size_t i = 0; i < joint_message_.interface_values.size(); ++i) {
       const Eigen::Index row = b + static_cast<Eigen::Index>(i);
-      joints_.interface_values[i].values[0] = evaluation_->g()[row];
-      joints_.interface_values[i].values[1] = evaluation_->M()(row, row);
+      joint_message_.interface_values[i].values[0] = evaluation_->g()[row];
+      joint_message_.interface_values[i].values[1] = evaluation_->M()(row, row);
     }
-    joint_publisher_->try_publish(joints_);
+    joint_publisher_->try_publish(joint_message_);
   }
 
   std::shared_ptr<dynamics_broadcaster::ParamListener> listener_;
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::Evaluation> evaluation_;
-  std::unique_ptr<vms_ph::EnergySplit> split_;
+  std::unique_ptr<vms_ph::EnergySplit> energy_split_;
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
   Eigen::VectorXd zero_velocity_;
-  vms_ph::msg::Energy energy_;
-  control_msgs::msg::DynamicJointState joints_;
+  vms_ph::msg::Energy energy_message_;
+  control_msgs::msg::DynamicJointState joint_message_;
   SizedPublisher<vms_ph::msg::Energy> energy_publisher_;
   SizedPublisher<control_msgs::msg::DynamicJointState> joint_publisher_;
 };

@@ -41,8 +41,8 @@ struct BudgetInbox {
   std::atomic<double> level{0.0};   ///< as the control loop saw it last, J
 
   void add(double amount) noexcept {
-    double before = energy.load(std::memory_order_relaxed);
-    while (!energy.compare_exchange_weak(before, before + amount, std::memory_order_release)) {
+    double expected = energy.load(std::memory_order_relaxed);
+    while (!energy.compare_exchange_weak(expected, expected + amount, std::memory_order_release)) {
     }
   }
 };
@@ -85,7 +85,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
     }
-    timeout_ = p.command_timeout;
+    command_timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kPositionsOnly);
     stamp_monitor_ = StampMonitor(p.state_timeout);
     auto ports = model_->joint_names();
@@ -132,8 +132,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
-    topic_.reset();
-    service_.reset();
+    budget_subscription_.reset();
+    budget_service_.reset();
     certificate_.reset();
     settings_.reset();
     guard_.reset();
@@ -150,8 +150,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual const char* not_seen() const = 0;
   virtual bool engage(const vms_ph::RobotState& state) = 0;
   // Update the guard with a state, of which something may be wrong, and write what it gives.
-  virtual void step(const vms_ph::RobotState& state, const char* problem, double dt,
-                    const rclcpp::Time& time) noexcept = 0;
+  virtual void guard(const vms_ph::RobotState& state, const char* problem, double dt,
+                     const rclcpp::Time& time) noexcept = 0;
 
   // The commands that are guarded; those of joints first.
   virtual std::vector<std::string> command_names() const {
@@ -187,15 +187,15 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   return_type update_and_write_commands(const rclcpp::Time& time,
                                         const rclcpp::Duration& period) override {
     apply_settings();
-    const double change = budget_->energy.exchange(0.0, std::memory_order_acquire);
-    if (change > 0.0) guard_->refill(change);
-    if (change < 0.0) guard_->drain(-change);
+    const double budget_change = budget_->energy.exchange(0.0, std::memory_order_acquire);
+    if (budget_change > 0.0) guard_->refill(budget_change);
+    if (budget_change < 0.0) guard_->drain(-budget_change);
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
     const double elapsed = period.seconds();
     const double dt = vms_ph::is_usable_step(elapsed) ? elapsed : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
-    step(state, stamp ? stamp_monitor_.problem(*stamp, dt) : "", dt, time);
+    guard(state, stamp ? stamp_monitor_.problem(*stamp, dt) : "", dt, time);
     return return_type::OK;
   }
 
@@ -213,7 +213,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StateReader> reader_;
   std::vector<TimedCommand> commands_;
-  double timeout_ = 0.25;
+  double command_timeout_ = 0.25;
 
  private:
   void apply_settings() noexcept {
@@ -225,20 +225,20 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   void subscribe() {
     using ChangeBudget = vms_ph::srv::ChangeBudget;
     budget_ = std::make_shared<BudgetInbox>();
-    topic_ = get_node()->create_subscription<std_msgs::msg::Float64>(
+    budget_subscription_ = get_node()->create_subscription<std_msgs::msg::Float64>(
         "~/budget", 10,
-        [to = budget_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
+        [inbox = budget_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
           if (std::isfinite(m.data)) {
-            to->add(m.data);
+            inbox->add(m.data);
           } else {
             RCLCPP_WARN(logger, "ignored: a change of the budget must be finite, J");
           }
         });
     const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
-    service_ = get_node()->create_service<ChangeBudget>(
-        "~/change_budget", [to = budget_, owner](const ChangeBudget::Request::SharedPtr request,
-                                                 ChangeBudget::Response::SharedPtr response) {
-          response->level = to->level.load(std::memory_order_relaxed);
+    budget_service_ = get_node()->create_service<ChangeBudget>(
+        "~/change_budget", [inbox = budget_, owner](const ChangeBudget::Request::SharedPtr request,
+                                                    ChangeBudget::Response::SharedPtr response) {
+          response->level = inbox->level.load(std::memory_order_relaxed);
           if (!std::isfinite(request->energy) || request->freezing > ChangeBudget::Request::THAW) {
             response->message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW";
             return;
@@ -247,7 +247,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
           if (node && request->freezing != ChangeBudget::Request::KEEP) {
             node->set_parameter({"freeze", request->freezing == ChangeBudget::Request::FREEZE});
           }
-          to->add(request->energy);
+          inbox->add(request->energy);
           response->success = true;
           response->message = "takes effect in the next cycle";
         });
@@ -257,31 +257,31 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   std::unique_ptr<GainParameters> settings_;
   std::unique_ptr<GuardCertificate> certificate_;
   std::shared_ptr<BudgetInbox> budget_ = std::make_shared<BudgetInbox>();
-  rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr topic_;
-  rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr service_;
+  rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr budget_subscription_;
+  rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr budget_service_;
   StampMonitor stamp_monitor_;
 };
 
 class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
  protected:
   void declare_parameters() override {
-    placement_listener_ = std::make_shared<energy_guard::ParamListener>(get_node());
+    guard_listener_ = std::make_shared<energy_guard::ParamListener>(get_node());
     settings_listener_ = std::make_shared<energy_guard_settings::ParamListener>(get_node());
   }
 
   void make_guard(const controller_shell::Params& p, const RobotSetup& setup) override {
-    const auto placement = placement_listener_->get_params();
+    const auto guard_parameters = guard_listener_->get_params();
     vms_ph::EnergyGuardOptions options;
-    options.delay = static_cast<int>(placement.delay);
-    options.effort_carries_weight = placement.effort_carries_weight;
+    options.delay = static_cast<int>(guard_parameters.delay);
+    options.effort_carries_weight = guard_parameters.effort_carries_weight;
     options.base_actuated = base_actuated_ = p.base_actuated;
     options.bounds = bounds_of(p);
     options.period = 1.0 / get_update_rate();
     base_name_ = p.base_name;
     if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
-      options.allocation = without_failed(*actuators, placement.failed_actuators);
+      options.allocation = without_failed(*actuators, guard_parameters.failed_actuators);
       options.weights = actuators->weights;
-    } else if (!placement.failed_actuators.empty()) {
+    } else if (!guard_parameters.failed_actuators.empty()) {
       throw vms_ph::ModelError(
           "failed_actuators are those of a base; the robot description has none "
           "(<vms_ph_actuators>), or base_actuated is false");
@@ -313,11 +313,11 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     return guard_->engage(state.q, state.v, acting_effort_);
   }
 
-  void step(const vms_ph::RobotState& state, const char* problem, double dt,
-            const rclcpp::Time& time) noexcept override {
+  void guard(const vms_ph::RobotState& state, const char* problem, double dt,
+             const rclcpp::Time& time) noexcept override {
     if (!base_actuated_) desired_.head(model_->b()).setZero();
     for (std::size_t i = 0; i < commands_.size(); ++i) {
-      desired_[velocity_index(i)] = commands_[i].read(dt, timeout_);
+      desired_[velocity_index(i)] = commands_[i].read(dt, command_timeout_);
     }
     const auto& output = problem[0] != '\0' ? guard_->hold(problem, dt)
                                             : guard_->update(state.q, state.v, desired_, dt);
@@ -331,7 +331,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     return k < model_->n() ? model_->b() + k : k - model_->n();
   }
 
-  std::shared_ptr<energy_guard::ParamListener> placement_listener_;
+  std::shared_ptr<energy_guard::ParamListener> guard_listener_;
   std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
   Eigen::VectorXd desired_, acting_effort_;
   std::string base_name_;
@@ -375,8 +375,8 @@ class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
     return guard_->engage(positions_, desired_);
   }
 
-  void step(const vms_ph::RobotState& state, const char* problem, double dt,
-            const rclcpp::Time& time) noexcept override {
+  void guard(const vms_ph::RobotState& state, const char* problem, double dt,
+             const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
     for (std::size_t k = 0; k < desired_.size(); ++k) desired_[k] = commands_[k].written();
     const auto& output = guard_->update(positions_, desired_, dt, problem);

@@ -21,12 +21,12 @@ using geometry_msgs::msg::WrenchStamped;
 // largest moment, m; as in vms_ph_nodes/robot/effort_bounds.py.
 constexpr double kLargestAcceleration = 20 * 9.81, kSmallestArm = 0.1;
 
-double reach(const vms_ph::Model& model) {
-  double sum = 0.0;
+double largest_reach(const vms_ph::Model& model) {
+  double total_length = 0.0;
   for (std::size_t i = 2; i < model.pinocchio().jointPlacements.size(); ++i) {
-    sum += model.pinocchio().jointPlacements[i].translation().norm();
+    total_length += model.pinocchio().jointPlacements[i].translation().norm();
   }
-  return std::max(sum, kSmallestArm);
+  return std::max(total_length, kSmallestArm);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ struct ExternalWrench::Inbox {
         root(root_link(model)),
         inertial(inertial_frame(model)),
         largest_force(kLargestAcceleration * model.total_mass()),
-        largest_moment(largest_force * reach(model)) {}
+        largest_moment(largest_force * largest_reach(model)) {}
 
   void receive(const WrenchStamped& message) {
     const auto& frame = message.header.frame_id;
@@ -51,20 +51,20 @@ struct ExternalWrench::Inbox {
     } else if (frame == "world" || frame == inertial) {
       next.axes = Axes::world;
     } else if (!frame.empty() && frame != tool) {
-      return refuse("its frame must be " + tool + ", " + root + " or world; given: frame_id '" +
+      return reject("its frame must be " + tool + ", " + root + " or world; given: frame_id '" +
                     frame + "'");
     }
     // A comparison with a number that is not finite is false.
     if (!(next.wrench.linear.norm() <= largest_force &&
           next.wrench.angular.norm() <= largest_moment)) {
-      return refuse("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
+      return reject("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
                     std::to_string(largest_moment) + " N m");
     }
     latest = next;
     box.set(latest);
   }
 
-  void refuse(const std::string& problem) {
+  void reject(const std::string& problem) {
     RCLCPP_WARN_THROTTLE(logger, *clock, 1000, "ignored: a wrench on the end effector; %s",
                          problem.c_str());
   }
@@ -88,13 +88,13 @@ ExternalWrench::~ExternalWrench() = default;
 void ExternalWrench::subscribe(rclcpp::Node& node) {
   inbox_ = std::make_shared<Inbox>(node, model_);
   subscription_ = node.create_subscription<WrenchStamped>(
-      "~/wrench_end_effector", 10, [to = inbox_](const WrenchStamped& m) { to->receive(m); });
+      "~/wrench_end_effector", 10, [inbox = inbox_](const WrenchStamped& m) { inbox->receive(m); });
 }
 
 void ExternalWrench::clear() noexcept {
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
   age_ = std::numeric_limits<double>::infinity();
-  value_ = {};
+  wrench_ = {};
 }
 
 void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
@@ -102,10 +102,10 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
   age_ = sample_.count != count ? 0.0 : age_ + std::max(elapsed, 0.0);
   if (!is_active()) {
-    value_ = {};
+    wrench_ = {};
     return;
   }
-  value_ = sample_.wrench;
+  wrench_ = sample_.wrench;
   if (sample_.axes == Axes::end_effector) return;
   Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
@@ -113,8 +113,8 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
   robot_.placement(static_cast<int>(model_.end_effector()), rotation, origin);
   rotation.transposeInPlace();
   if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
-  value_.linear = rotation * sample_.wrench.linear;
-  value_.angular = rotation * sample_.wrench.angular;
+  wrench_.linear = rotation * sample_.wrench.linear;
+  wrench_.angular = rotation * sample_.wrench.angular;
 }
 
 }  // namespace vms_ph_ros2_control

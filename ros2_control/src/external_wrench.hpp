@@ -42,7 +42,7 @@ class ExternalWrench {
   /// Whether a wrench acts.
   bool is_active() const noexcept { return age_ < timeout_; }
   /// It, in the axes of the end effector, N and N m; zero when none acts.
-  const vms_ph::Screw& value() const noexcept { return value_; }
+  const vms_ph::Screw& wrench() const noexcept { return wrench_; }
 
  private:
   enum class Axes : unsigned char { end_effector, root, world };
@@ -57,7 +57,7 @@ class ExternalWrench {
   vms_ph::Dynamics robot_;
   double timeout_, age_;
   WrenchSample sample_;  ///< copy used by the loop
-  vms_ph::Screw value_;
+  vms_ph::Screw wrench_;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callback, which may outlive this
   rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr subscription_;
 };

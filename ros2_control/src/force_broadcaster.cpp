@@ -45,7 +45,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     observers_.reset();  // before the model that it refers to
     try {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-      observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, options(p));
+      observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, observer_options(p));
       gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
@@ -56,7 +56,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     base_wrench_ = p.base_wrench;
     effort_at_ends_ = p.effort_at_ends;
     carries_weight_ = p.effort_carries_weight;
-    effort_ = last_effort_ = mean_ = Eigen::VectorXd::Zero(model_->nv());
+    effort_ = last_effort_ = mean_effort_ = Eigen::VectorXd::Zero(model_->nv());
     prepare_messages(p.frame_prefix);
     return CallbackReturn::SUCCESS;
   }
@@ -64,7 +64,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
     if (!are_doubles(get_node()->get_logger(), state_interfaces_)) return CallbackReturn::FAILURE;
     observers_->restart();
-    has_last_ = false;
+    has_last_sample_ = false;
     return CallbackReturn::SUCCESS;
   }
 
@@ -96,20 +96,20 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration& period) override {
     const auto& state = reader_->read(state_interfaces_);
-    const auto sample = reader_->stamp_or(time);
-    if (!sample) return return_type::OK;
-    const auto& stamp = *sample;
+    const auto optional_stamp = reader_->stamp_or(time);
+    if (!optional_stamp) return return_type::OK;
+    const auto& stamp = *optional_stamp;
     const double dt = elapsed(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
     if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
     read_efforts(state);
-    mean_ = effort_;
-    if (effort_at_ends_ && has_last_) mean_ = 0.5 * (effort_ + last_effort_);
+    mean_effort_ = effort_;
+    if (effort_at_ends_ && has_last_sample_) mean_effort_ = 0.5 * (effort_ + last_effort_);
     last_effort_ = effort_;
     last_stamp_ = stamp;
-    has_last_ = true;
+    has_last_sample_ = true;
     // A stamp that goes back is no sample: a clock was set, or a simulation began anew.
     if (dt < 0.0) observers_->restart();
-    if (!observers_->add(state.q, state.v, mean_, dt < 0.0 ? kDefaultPeriod : dt))
+    if (!observers_->add(state.q, state.v, mean_effort_, dt < 0.0 ? kDefaultPeriod : dt))
       return return_type::OK;
     if (sampling_->is_due(stamp) || observers_->contact().began) publish(stamp);
     return return_type::OK;
@@ -120,7 +120,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   static constexpr double kDefaultPeriod = 1e-3;
 
   template <typename Params>
-  static vms_ph::ObserverOptions options(const Params& p) {
+  static vms_ph::ObserverOptions observer_options(const Params& p) {
     vms_ph::ObserverOptions result;
     result.noise.velocity = p.velocity_noise;
     result.noise.position = p.position_noise;
@@ -143,13 +143,13 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   // Time since the last sample, s; 0 where there is no new one, negative for a clock set back.
   double elapsed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
-    if (!has_last_) return kDefaultPeriod;
+    if (!has_last_sample_) return kDefaultPeriod;
     if (period >= 0.0) return period;
     return (stamp.sec - last_stamp_.sec) +
            1e-9 * (static_cast<double>(stamp.nanosec) - static_cast<double>(last_stamp_.nanosec));
   }
 
-  double value(std::size_t i) const noexcept {
+  double state_value(std::size_t i) const noexcept {
     return state_interfaces_[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN());
   }
 
@@ -157,9 +157,9 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     const int b = model_->b(), n = model_->n();
     const std::size_t first = reader_->names().size();
     effort_.setZero();
-    for (int i = 0; i < n; ++i) effort_[b + i] = value(first + static_cast<std::size_t>(i));
+    for (int i = 0; i < n; ++i) effort_[b + i] = state_value(first + static_cast<std::size_t>(i));
     for (int i = 0; i < b && !base_wrench_.empty(); ++i) {
-      effort_[i] = value(first + static_cast<std::size_t>(n + i));
+      effort_[i] = state_value(first + static_cast<std::size_t>(n + i));
     }
     if (carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
     gravity_evaluation_->set(state.q, state.v);
@@ -191,16 +191,16 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   void publish(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const vms_ph::WrenchMap& estimate = observers_->wrench();
+    const vms_ph::WrenchMap& wrench_map = observers_->wrench();
     for (std::size_t k = 0; k < wrench_messages_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
       double components[6] = {};
-      const int size = is_base ? estimate.wind() : 6, first = is_base ? 6 : 0;
+      const int size = is_base ? wrench_map.wind() : 6, first = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
         const int row = first + i;
-        const int to = is_base && size == 3 ? kPlanarComponents[static_cast<std::size_t>(i)] : i;
-        components[to] =
-            is_deviation ? std::sqrt(estimate.covariance()(row, row)) : estimate.wrench()[row];
+        const int axis = is_base && size == 3 ? kPlanarComponents[static_cast<std::size_t>(i)] : i;
+        components[axis] =
+            is_deviation ? std::sqrt(wrench_map.covariance()(row, row)) : wrench_map.wrench()[row];
       }
       auto& message = wrench_messages_[k];
       message.header.stamp = stamp;
@@ -254,9 +254,9 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   std::unique_ptr<StateReader> reader_;
   std::unique_ptr<Sampling> sampling_;
   std::string base_wrench_;
-  bool effort_at_ends_ = false, carries_weight_ = true, has_last_ = false;
+  bool effort_at_ends_ = false, carries_weight_ = true, has_last_sample_ = false;
   builtin_interfaces::msg::Time last_stamp_;
-  Eigen::VectorXd effort_, last_effort_, mean_;
+  Eigen::VectorXd effort_, last_effort_, mean_effort_;
   std::vector<geometry_msgs::msg::WrenchStamped> wrench_messages_;
   vms_ph::msg::Contact contact_;
   vms_ph::msg::Payload payload_;

@@ -20,7 +20,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Offsets of twist and joints after the pose.
 constexpr int kTwist = 7, kJoints = kTwist + 6;
-enum Group : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
+enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
 // Quaternions may deviate from unit length by the rounding of single precision.
 constexpr double kNormTolerance = 1e-2;
@@ -56,11 +56,11 @@ struct ReferencePorts::Inbox {
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
   void on_wrench(const geometry_msgs::msg::WrenchStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
-  bool is_known(const std::string& frame, bool accepts_root) const;
+  bool accepts_frame(const std::string& frame, bool accepts_root) const;
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
   /// Whether a preceding controller commands this group, so that the message has no effect.
-  bool is_chained(Group group, const char* quantity);
+  bool is_chained(ReferenceGroup group, const char* quantity);
 
   rclcpp::Logger logger;
   rclcpp::Clock::ConstSharedPtr clock;
@@ -86,19 +86,19 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
   reference_.joints = Eigen::VectorXd::Zero(model.n());
   pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
       "~/reference_pose", 10,
-      [to = inbox_](const geometry_msgs::msg::PoseStamped& m) { to->on_pose(m); });
+      [inbox = inbox_](const geometry_msgs::msg::PoseStamped& m) { inbox->on_pose(m); });
   position_ = node_->create_subscription<geometry_msgs::msg::PointStamped>(
       "~/reference_position", 10,
-      [to = inbox_](const geometry_msgs::msg::PointStamped& m) { to->on_position(m); });
+      [inbox = inbox_](const geometry_msgs::msg::PointStamped& m) { inbox->on_position(m); });
   wrench_ = node_->create_subscription<geometry_msgs::msg::WrenchStamped>(
       "~/reference_wrench", 10,
-      [to = inbox_](const geometry_msgs::msg::WrenchStamped& m) { to->on_wrench(m); });
+      [inbox = inbox_](const geometry_msgs::msg::WrenchStamped& m) { inbox->on_wrench(m); });
   twist_ = node_->create_subscription<geometry_msgs::msg::TwistStamped>(
       "~/reference_twist", 10,
-      [to = inbox_](const geometry_msgs::msg::TwistStamped& m) { to->on_twist(m); });
+      [inbox = inbox_](const geometry_msgs::msg::TwistStamped& m) { inbox->on_twist(m); });
   joints_ = node_->create_subscription<sensor_msgs::msg::JointState>(
       "~/reference_joints", 10,
-      [to = inbox_](const sensor_msgs::msg::JointState& m) { to->on_joints(m); });
+      [inbox = inbox_](const sensor_msgs::msg::JointState& m) { inbox->on_joints(m); });
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
@@ -194,9 +194,9 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   r.pose.reset();
   r.twist.reset();
   if (values_.head<3>().allFinite()) {
-    const double length = values_.segment<4>(3).norm();
-    if (std::abs(length - 1.0) < kNormTolerance) {
-      const Eigen::Quaterniond rotation(Eigen::Vector4d(values_.segment<4>(3) / length));
+    const double norm = values_.segment<4>(3).norm();
+    if (std::abs(norm - 1.0) < kNormTolerance) {
+      const Eigen::Quaterniond rotation(Eigen::Vector4d(values_.segment<4>(3) / norm));
       r.pose = Eigen::Matrix4d::Identity();
       r.pose->topLeftCorner<3, 3>() = rotation.toRotationMatrix();
       r.pose->topRightCorner<3, 1>() = values_.head<3>();
@@ -226,7 +226,7 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   return r;
 }
 
-bool ReferencePorts::Inbox::is_known(const std::string& frame, bool accepts_root) const {
+bool ReferencePorts::Inbox::accepts_frame(const std::string& frame, bool accepts_root) const {
   return frame.empty() || frame == inertial || frame == "world" || (accepts_root && frame == root);
 }
 
@@ -234,7 +234,7 @@ std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) cons
   return frame.compare(0, prefix.size(), prefix) == 0 ? frame.substr(prefix.size()) : frame;
 }
 
-bool ReferencePorts::Inbox::is_chained(Group group, const char* quantity) {
+bool ReferencePorts::Inbox::is_chained(ReferenceGroup group, const char* quantity) {
   if (!chained[group]) return false;
   refuse(std::string(quantity) +
          " from a topic, because a preceding controller commands it through the interfaces");
@@ -251,7 +251,7 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   Eigen::Matrix<double, 7, 1> pose;
   pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
   if (is_chained(kPoseGroup, "pose")) return;
-  if (!is_known(without_prefix(message.header.frame_id), false)) {
+  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
     refuse("pose is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
   } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kNormTolerance) {
@@ -266,7 +266,7 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
 void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& message) {
   const Eigen::Vector3d position(message.point.x, message.point.y, message.point.z);
   if (is_chained(kPoseGroup, "position")) return;
-  if (!is_known(without_prefix(message.header.frame_id), false)) {
+  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
     refuse("position is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
   } else if (!position.allFinite()) {
@@ -283,7 +283,7 @@ void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& m
   const auto& m = message.wrench.torque;
   Eigen::Matrix<double, 6, 1> wrench;
   wrench << f.x, f.y, f.z, m.x, m.y, m.z;
-  if (!is_known(without_prefix(message.header.frame_id), false)) {
+  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
     refuse("wrench is taken in " + inertial + " or world; given: frame_id '" +
            message.header.frame_id + "'");
   } else if (!wrench.allFinite()) {
@@ -303,7 +303,7 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   const bool accepts_root = base != vms_ph::Base::fixed;
   const std::string frame = without_prefix(message.header.frame_id);
   if (is_chained(kTwistGroup, "twist")) return;
-  if (!is_known(frame, accepts_root)) {
+  if (!accepts_frame(frame, accepts_root)) {
     refuse("twist is taken in " + inertial + ", world" + (accepts_root ? " or " + root : "") +
            "; given: frame_id '" + message.header.frame_id + "'");
   } else if (!twist.allFinite()) {

@@ -27,7 +27,7 @@ using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
-constexpr double kMostResets = std::numeric_limits<std::uint32_t>::max();
+constexpr double kMaxResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
 /// vms_ph/port_energy: all of one instant under one stamp, as energy audits require. The stamps
@@ -101,9 +101,9 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
     const auto& state = reader_->read(state_interfaces_);
-    const auto sample = reader_->stamp_or(time);
-    if (!sample || !sampling_->is_due(*sample)) return return_type::OK;
-    const auto& stamp = *sample;
+    const auto optional_stamp = reader_->stamp_or(time);
+    if (!optional_stamp || !sampling_->is_due(*optional_stamp)) return return_type::OK;
+    const auto& stamp = *optional_stamp;
     if (clock_publisher_) {
       clock_.clock = stamp;
       clock_publisher_->try_publish(clock_);
@@ -129,21 +129,21 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     transform_.transforms[0].child_frame_id = odometry_.child_frame_id;
   }
 
-  double value(std::size_t i) const noexcept {
+  double state_value(std::size_t i) const noexcept {
     const auto interface_value = state_interfaces_[i].get_optional();
     return interface_value ? *interface_value : std::numeric_limits<double>::quiet_NaN();
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
     const std::size_t first = reader_->names().size() + joint_state_.name.size();
-    const double resets = value(first + 4);
-    if (!(resets >= 0.0 && resets <= kMostResets))
+    const double resets = state_value(first + 4);
+    if (!(resets >= 0.0 && resets <= kMaxResets))
       return;  // not read yet, or not a valid number of a start
     port_energy_.header.stamp = stamp;
-    port_energy_.torque = value(first);
-    port_energy_.wrench_base = value(first + 1);
-    port_energy_.wrench_end_effector = value(first + 2);
-    port_energy_.dissipated = value(first + 3);
+    port_energy_.torque = state_value(first);
+    port_energy_.wrench_base = state_value(first + 1);
+    port_energy_.wrench_end_effector = state_value(first + 2);
+    port_energy_.dissipated = state_value(first + 3);
     port_energy_.resets = static_cast<std::uint32_t>(resets);
     energy_publisher_->try_publish(port_energy_);
   }
@@ -156,9 +156,9 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     pose.position.x = state.q[0];
     pose.position.y = state.q[1];
     if (model_->b() == 3) {
-      const double half = 0.5 * std::atan2(state.q[3], state.q[2]);
-      pose.orientation.z = std::sin(half);
-      pose.orientation.w = std::cos(half);
+      const double half_angle = 0.5 * std::atan2(state.q[3], state.q[2]);
+      pose.orientation.z = std::sin(half_angle);
+      pose.orientation.w = std::cos(half_angle);
       twist.linear.x = state.v[0];
       twist.linear.y = state.v[1];
       twist.angular.z = state.v[2];
@@ -187,12 +187,12 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
   void publish_joints(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t efforts = reader_->names().size();
+    const std::size_t first_effort = reader_->names().size();
     joint_state_.header.stamp = stamp;
     for (std::size_t i = 0; i < joint_state_.name.size(); ++i) {
-      joint_state_.position[i] = value(2 * i);
-      joint_state_.velocity[i] = value(2 * i + 1);
-      joint_state_.effort[i] = value(efforts + i);
+      joint_state_.position[i] = state_value(2 * i);
+      joint_state_.velocity[i] = state_value(2 * i + 1);
+      joint_state_.effort[i] = state_value(first_effort + i);
     }
     joint_publisher_->try_publish(joint_state_);
   }

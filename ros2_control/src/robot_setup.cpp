@@ -37,9 +37,9 @@ Model make_model(const RobotSetup& setup) {
 }
 
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
-  std::string list = text, word;
-  std::replace(list.begin(), list.end(), ',', ' ');
-  std::istringstream words(list);
+  std::string spaced_text = text, word;
+  std::replace(spaced_text.begin(), spaced_text.end(), ',', ' ');
+  std::istringstream words(spaced_text);
   std::vector<vms_ph::Wheel> wheels;
   while (words >> word) {
     const std::size_t equals = word.find('=');
@@ -62,13 +62,13 @@ std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup) {
 }
 
 std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
-  const auto base_parts = base_actuators(setup);
-  return base_parts ? std::optional<vms_ph::Allocation>(base_parts->allocation) : std::nullopt;
+  const auto actuators = base_actuators(setup);
+  return actuators ? std::optional<vms_ph::Allocation>(actuators->allocation) : std::nullopt;
 }
 
 vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
-                                  const std::string& failed) {
-  std::string text = failed, name;
+                                  const std::string& failed_names) {
+  std::string text = failed_names, name;
   std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream words(text);
   Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
@@ -78,10 +78,10 @@ vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
       lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
     }
     if (inputs.empty()) {
-      std::string all;
+      std::string names;
       for (const auto& actuator_name : actuators.names)
-        all += (all.empty() ? "" : ", ") + actuator_name;
-      throw ModelError("no actuator of the base has the name '" + name + "'; there are " + all);
+        names += (names.empty() ? "" : ", ") + actuator_name;
+      throw ModelError("no actuator of the base has the name '" + name + "'; there are " + names);
     }
   }
   return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);

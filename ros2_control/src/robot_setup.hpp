@@ -56,7 +56,7 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 ///
 /// @throws vms_ph::ModelError  a name that no input has.
 vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
-                                  const std::string& failed);
+                                  const std::string& failed_names);
 
 /// Set the position of one of the n joints, rad or m, in a configuration (nq,).
 void set_joint(const vms_ph::Model& model, int joint, double position, Eigen::VectorXd& q) noexcept;

@@ -75,7 +75,7 @@ class PositionGuard {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
       added_[k] = energy_change(k, positions[k], commands_[0][k], 0.0);
     }
-    elapsed_ = lost_ = committed_energy_ = dissipated_ = 0.0;
+    elapsed_ = lost_ = committed_energy_ = damped_energy_ = 0.0;
     commit(energy_bound(commands_[0], 0.0), 1.0);
     return true;
   }
@@ -101,25 +101,25 @@ class PositionGuard {
       for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
         added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
       }
-      return send(commands_.back(), vms_ph::Status::holding);
+      return record_sent(commands_.back(), vms_ph::Status::holding);
     }
-    account(positions);
-    const bool is_known = is_usable(desired);
-    const double share = grant(is_known ? desired : commands_.back(), dt);
+    settle_energy(positions);
+    const bool has_command = is_usable(desired);
+    const double share = grant(has_command ? desired : commands_.back(), dt);
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      Bounds& to = delay_ > 0 ? pending_[0][k] : added_[k];
-      to = sum(to, energy_change(k, commands_.back()[k], trial_[k], delay() * dt));
+      Bounds& energy = delay_ > 0 ? pending_[0][k] : added_[k];
+      energy = sum(energy, energy_change(k, commands_.back()[k], trial_[k], delay() * dt));
     }
-    if (!is_known) {
+    if (!has_command) {
       ++counts_.reflexes;
       reason_.set("the command is not finite or not of this robot");
     } else if (share < 1.0) {
       ++(share > 0.0 ? counts_.scaled : counts_.braked);
       reason_.set("the energy tank covers %.0f%% of the change of the command", 100.0 * share);
     }
-    return send(trial_, !is_known     ? vms_ph::Status::holding
-                        : share < 1.0 ? vms_ph::Status::saturated
-                                      : vms_ph::Status::ok);
+    return record_sent(trial_, !has_command  ? vms_ph::Status::holding
+                               : share < 1.0 ? vms_ph::Status::saturated
+                                             : vms_ph::Status::ok);
   }
 
   /// Grant more or less energy, J, as far as the tank has room or energy.
@@ -164,34 +164,34 @@ class PositionGuard {
   }
 
   // Energy of a spring whose force has a limit.
-  static double energy(double stiffness, double limit, double stretch) noexcept {
+  static double spring_energy(double stiffness, double limit, double stretch) noexcept {
     const double length = std::abs(stretch), knee = limit / stiffness;  // where the limit acts
     return length <= knee ? 0.5 * stiffness * (length * length) : limit * (length - 0.5 * knee);
   }
 
   // What a change of a command adds at most to the spring. Until it acts, the joint may travel for
   // a time, s. In the linear range for each stiffness, beyond it for the worse one.
-  Bounds energy_change(std::size_t k, double before, double after, double time) const noexcept {
+  Bounds energy_change(std::size_t k, double last, double command, double time) const noexcept {
     const JointServo& servo = servos_[k];
     const double travel = time > 0.0 ? servo.velocity * time : 0.0;
-    before -= positions_[k];
-    after -= positions_[k];
+    last -= positions_[k];
+    command -= positions_[k];
     Bounds added;
     for (std::size_t i = 0; i < added.size(); ++i) {
       const double stiffness = shares_[i] * servo.stiffness;
       const auto rise = [&](double shift) {
-        return energy(stiffness, servo.effort, after + shift) -
-               energy(stiffness, servo.effort, before + shift);
+        return spring_energy(stiffness, servo.effort, command + shift) -
+               spring_energy(stiffness, servo.effort, last + shift);
       };
       added[i] = std::max(rise(-travel), rise(travel));
     }
-    const double longest = std::max(std::abs(before), std::abs(after)) + travel;
-    if (longest <= servo.effort / (shares_[1] * servo.stiffness)) return added;
+    const double largest_stretch = std::max(std::abs(last), std::abs(command)) + travel;
+    if (largest_stretch <= servo.effort / (shares_[1] * servo.stiffness)) return added;
     return {std::max(added[0], added[1]), std::max(added[0], added[1])};
   }
 
   // Count what was given until positions (n,) were measured.
-  void account(const JointValues& measured) noexcept {
+  void settle_energy(const JointValues& measured) noexcept {
     double dissipated = 0.0;  // a force at its limit hides the damper
     for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0.0 && k < servos_.size(); ++k) {
       const double damping = shares_[0] * servos_[k].damping;
@@ -202,7 +202,7 @@ class PositionGuard {
       const double capped = std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kTiny));
       dissipated += damping * capped * (2.0 * rate - capped);
     }
-    dissipated_ += elapsed_ * dissipated;
+    damped_energy_ += elapsed_ * dissipated;
     positions_ = measured;
     elapsed_ = lost_ = 0.0;
     for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
@@ -220,7 +220,7 @@ class PositionGuard {
       for (const auto& each : pending_) sums = sum(sums, each[k]);
       result += std::max(sums[0], sums[1]);
     }
-    return result - dissipated_;
+    return result - damped_energy_;
   }
 
   // Write the command that the tank covers to trial_, and pay for it; return its share.
@@ -228,21 +228,21 @@ class PositionGuard {
     const double level = tank_.level;
     const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
     trial_ = desired;
-    double least = energy_bound(trial_, dt);
-    if (least <= limit) return commit(least, 1.0);
+    double bound = energy_bound(trial_, dt);
+    if (bound <= limit) return commit(bound, 1.0);
     const JointValues& last = commands_.back();
     start_ = last;
-    least = energy_bound(start_, dt);
-    const bool can_hold_last = least <= limit;
+    bound = energy_bound(start_, dt);
+    const bool can_hold_last = bound <= limit;
     if (!can_hold_last) {  // into a debt: back towards the robot, within the velocity limit
       for (std::size_t k = 0; k < servos_.size(); ++k) {
         const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
         start_[k] += std::clamp(positions_[k] - last[k], -step, step);
       }
-      least = energy_bound(start_, dt);
+      bound = energy_bound(start_, dt);
     }
     const JointValues& end = can_hold_last ? desired : last;
-    const auto write = [&](double share) {
+    const auto set_trial = [&](double share) {
       for (std::size_t k = 0; k < servos_.size(); ++k) {
         trial_[k] = start_[k] + share * (end[k] - start_[k]);
       }
@@ -251,13 +251,13 @@ class PositionGuard {
     double low = 0.0, high = 1.0;
     for (int i = 0; i < kHalvings; ++i) {
       const double share = 0.5 * (low + high);
-      write(share);
-      const double most = energy_bound(trial_, dt);
-      (most <= limit ? low : high) = share;
-      if (most <= limit) least = most;
+      set_trial(share);
+      const double trial_bound = energy_bound(trial_, dt);
+      (trial_bound <= limit ? low : high) = share;
+      if (trial_bound <= limit) bound = trial_bound;
     }
-    low > 0.0 ? write(low) : void(trial_ = start_);
-    return commit(least, can_hold_last ? low : 0.0);
+    low > 0.0 ? set_trial(low) : void(trial_ = start_);
+    return commit(bound, can_hold_last ? low : 0.0);
   }
 
   // Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
@@ -267,7 +267,7 @@ class PositionGuard {
     return share;
   }
 
-  const GuardedCommand& send(const JointValues& command, vms_ph::Status status) noexcept {
+  const GuardedCommand& record_sent(const JointValues& command, vms_ph::Status status) noexcept {
     output_.command = command;
     output_.status = status;
     output_.reason = reason_.text();
@@ -287,7 +287,7 @@ class PositionGuard {
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
   std::vector<Bounds> added_;          // by changes that took place
   std::vector<std::vector<Bounds>> pending_;  // by those under way
-  double elapsed_ = 0.0, lost_ = 0.0, committed_energy_ = 0.0, dissipated_ = 0.0;
+  double elapsed_ = 0.0, lost_ = 0.0, committed_energy_ = 0.0, damped_energy_ = 0.0;
   GuardedCommand output_;
   vms_ph::Reason reason_, first_loss_;
 };

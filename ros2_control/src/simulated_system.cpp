@@ -89,28 +89,28 @@ void SimulatedSystem::find_handles() {
   for (int i = 0; i < model_->n(); ++i) {
     const std::string& name = model_->joint_names()[static_cast<std::size_t>(i)];
     Joint joint{};
-    joint.q = model_->position_index(i);
-    joint.v = model_->b() + i;
-    joint.continuous = model_->is_pair(i);
+    joint.q_index = model_->position_index(i);
+    joint.v_index = model_->b() + i;
+    joint.is_continuous = model_->is_pair(i);
     joint.position = state(name + "/position");
     joint.velocity = state(name + "/velocity");
     joint.effort = state(name + "/effort");
-    joint.by_effort = TimedCommand(command(name + "/effort"));
-    joint.by_position = command(name + "/position");
-    joint.by_velocity = TimedCommand(command(name + "/velocity"));
+    joint.effort_command = TimedCommand(command(name + "/effort"));
+    joint.position_command = command(name + "/position");
+    joint.velocity_command = TimedCommand(command(name + "/velocity"));
     joints_.push_back(joint);
   }
   followers_.clear();
   for (const vms_ph::Mimic& mimic : model_->mimics()) {
     const auto& names = model_->joint_names();
-    const auto of = std::find(names.begin(), names.end(), mimic.leader) - names.begin();
-    followers_.push_back({static_cast<std::size_t>(of), mimic.multiplier, mimic.offset,
+    const auto leader_index = std::find(names.begin(), names.end(), mimic.leader) - names.begin();
+    followers_.push_back({static_cast<std::size_t>(leader_index), mimic.multiplier, mimic.offset,
                           state(mimic.joint + "/position"), state(mimic.joint + "/velocity"),
                           state(mimic.joint + "/effort")});
   }
-  const auto add_states = [&](std::vector<State>& into, const std::string& prefix,
+  const auto add_states = [&](std::vector<State>& handles, const std::string& prefix,
                               const auto& names) {
-    for (const char* name : names) into.push_back(state(prefix + "/" + name));
+    for (const char* name : names) handles.push_back(state(prefix + "/" + name));
   };
   base_states_.clear();
   clock_.clear();
@@ -143,7 +143,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
   plant_->reset();
   external_wrench_->clear();
-  steps_ = 0;
+  step_count_ = 0;
   state_.q = plant_->q();
   state_.v = plant_->v();
   servo_->hold_position(state_.q);
@@ -152,7 +152,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_activate(const rclcpp_lifecycle::State&) {
-  elapsed_ = static_cast<double>(steps_) * step_;
+  elapsed_ = static_cast<double>(step_count_) * step_;
   gather_efforts(0.0);
   return CallbackReturn::SUCCESS;
 }
@@ -182,14 +182,14 @@ SimulatedSystem::return_type SimulatedSystem::perform_command_mode_switch(
   return return_type::OK;
 }
 
-void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool start) {
+void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool starts) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const int b = model_->b();
   for (const auto& name : names) {
     if (b > 0 && has_prefix(name, base_name_)) {
-      base_mode_ = start ? Mode::effort : Mode::braked;
+      base_mode_ = starts ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
-      for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !start;
+      for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !starts;
       for (auto& interface : wrench_) interface.clear();
       continue;
     }
@@ -198,15 +198,15 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
       if (!has_prefix(name, joint_name)) continue;
       Joint& joint = joints_[i];
       const std::string kind = name.substr(joint_name.size() + 1);
-      joint.mode = !start               ? Mode::braked
+      joint.mode = !starts              ? Mode::braked
                    : kind == "effort"   ? Mode::effort
                    : kind == "position" ? Mode::position
                                         : Mode::velocity;
-      servo_->hold_position(state_.q, joint.v);
+      servo_->hold_position(state_.q, joint.v_index);
       // The joint is held until its controller writes.
-      joint.by_effort.clear();
-      joint.by_velocity.clear();
-      if (joint.by_position) std::ignore = joint.by_position->set_value(nan);
+      joint.effort_command.clear();
+      joint.velocity_command.clear();
+      if (joint.position_command) std::ignore = joint.position_command->set_value(nan);
     }
   }
 }
@@ -215,29 +215,29 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   const int b = model_->b();
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Joint& joint = joints_[i];
-    auto is_active = servo_->active.begin() + joint.v;
+    auto is_active = servo_->active.begin() + joint.v_index;
     *is_active = true;
-    servo_->rate[joint.v] = 0.0;
+    servo_->rate[joint.v_index] = 0.0;
     switch (joint.mode) {
       case Mode::effort: {
-        const double effort = joint.by_effort.read(period, command_timeout_);
+        const double effort = joint.effort_command.read(period, command_timeout_);
         if (std::isfinite(effort)) {
           const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
           *is_active = false;
-          effort_[joint.v] = std::clamp(effort, -largest, largest);
-          servo_->hold_position(state_.q, joint.v);
+          effort_[joint.v_index] = std::clamp(effort, -largest, largest);
+          servo_->hold_position(state_.q, joint.v_index);
         }
         break;
       }
       case Mode::position: {
-        const auto position = joint.by_position->get_optional();
+        const auto position = joint.position_command->get_optional();
         if (position && std::isfinite(*position))
           servo_->set_target(static_cast<int>(i), *position);
         break;
       }
       case Mode::velocity: {
-        const double velocity = joint.by_velocity.read(period, command_timeout_);
-        if (std::isfinite(velocity)) servo_->rate[joint.v] = velocity;
+        const double velocity = joint.velocity_command.read(period, command_timeout_);
+        if (std::isfinite(velocity)) servo_->rate[joint.v_index] = velocity;
         break;
       }
       case Mode::braked:
@@ -264,14 +264,14 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
 
 int SimulatedSystem::steps_due(double period) noexcept {
   elapsed_ += period;
-  const auto lag = std::llround(elapsed_ / step_) - steps_;
+  const auto lag_steps = std::llround(elapsed_ / step_) - step_count_;
   // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
-  if (std::abs(lag) > kMaxLagPeriods * steps_per_cycle_) {
-    elapsed_ = static_cast<double>(steps_ + steps_per_cycle_) * step_;
+  if (std::abs(lag_steps) > kMaxLagPeriods * steps_per_cycle_) {
+    elapsed_ = static_cast<double>(step_count_ + steps_per_cycle_) * step_;
     return steps_per_cycle_;
   }
-  if (lag >= 2 * steps_per_cycle_) return 2 * steps_per_cycle_;
-  return lag <= -steps_per_cycle_ ? 0 : steps_per_cycle_;
+  if (lag_steps >= 2 * steps_per_cycle_) return 2 * steps_per_cycle_;
+  return lag_steps <= -steps_per_cycle_ ? 0 : steps_per_cycle_;
 }
 
 SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
@@ -280,7 +280,7 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
     return return_type::OK;
   }
   external_wrench_->update(state_.q, period.seconds());
-  plant_->push(external_wrench_->value(), external_wrench_->is_active());
+  plant_->push(external_wrench_->wrench(), external_wrench_->is_active());
   failures_->apply(*plant_);
   const int steps = steps_due(period.seconds());
   if (steps == 0) return return_type::OK;
@@ -288,7 +288,7 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
     RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
     return return_type::ERROR;
   }
-  steps_ += steps;
+  step_count_ += steps;
   servo_->advance(steps * step_);
   state_.q = plant_->q();
   state_.v = plant_->v();
@@ -307,28 +307,28 @@ void SimulatedSystem::write_states() noexcept {
     if (handle) std::ignore = handle->set_value(value, true);
   };
   for (Joint& joint : joints_) {
-    if (joint.continuous) {
-      const double angle = std::atan2(state_.q[joint.q + 1], state_.q[joint.q]);
+    if (joint.is_continuous) {
+      const double angle = std::atan2(state_.q[joint.q_index + 1], state_.q[joint.q_index]);
       joint.unwrapped += std::remainder(angle - joint.unwrapped, 2.0 * M_PI);
       set(joint.position, joint.unwrapped);
     } else {
-      set(joint.position, state_.q[joint.q]);
+      set(joint.position, state_.q[joint.q_index]);
     }
-    set(joint.velocity, state_.v[joint.v]);
-    set(joint.effort, torque_[joint.v - model_->b()]);
+    set(joint.velocity, state_.v[joint.v_index]);
+    set(joint.effort, torque_[joint.v_index - model_->b()]);
   }
   for (const Follower& follower : followers_) {
-    const Joint& leader = joints_[follower.of];
-    set(follower.position, follower.multiplier * state_.q[leader.q] + follower.offset);
-    set(follower.velocity, follower.multiplier * state_.v[leader.v]);
+    const Joint& leader = joints_[follower.leader_index];
+    set(follower.position, follower.multiplier * state_.q[leader.q_index] + follower.offset);
+    set(follower.velocity, follower.multiplier * state_.v[leader.v_index]);
     set(follower.effort, 0.0);  // the motor is that of the other one
   }
   if (model_->b() > 0) {
     Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();
     if (model_->b() == 3) {
-      const double half = 0.5 * std::atan2(state_.q[3], state_.q[2]);
+      const double half_angle = 0.5 * std::atan2(state_.q[3], state_.q[2]);
       base.head<2>() = state_.q.head<2>();
-      base.segment<2>(5) << std::sin(half), std::cos(half);
+      base.segment<2>(5) << std::sin(half_angle), std::cos(half_angle);
       base.segment<2>(7) = state_.v.head<2>();
       base[12] = state_.v[2];
     } else {
@@ -338,8 +338,8 @@ void SimulatedSystem::write_states() noexcept {
       set(base_states_[i], base[static_cast<Eigen::Index>(i)]);
     }
   }
-  const std::int64_t stamp =
-      epoch_ + std::llround(static_cast<double>(steps_) * step_ * static_cast<double>(kSecond));
+  const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * step_ *
+                                                   static_cast<double>(kSecond));
   set(clock_[0], static_cast<double>(stamp / kSecond));
   set(clock_[1], static_cast<double>(stamp % kSecond));
   const auto& energies = plant_->port_energies();
@@ -351,7 +351,7 @@ void SimulatedSystem::write_states() noexcept {
   set(actuator_energies_[0], plant_->actuators().electric());
   set(actuator_energies_[1], plant_->actuators().losses());
   set(actuator_energies_[2], plant_->actuators().stored());
-  const auto& wrench = external_wrench_->value();
+  const auto& wrench = external_wrench_->wrench();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     set(wrench_states_[i], k < 3 ? wrench.linear[k] : wrench.angular[k - 3]);

@@ -46,24 +46,24 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   using Command = hardware_interface::CommandInterface::SharedPtr;
 
   struct Joint {
-    int q, v;  ///< indices in configuration and velocity
-    bool continuous;
+    int q_index, v_index;  ///< indices in configuration and velocity
+    bool is_continuous;
     double unwrapped = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
-    TimedCommand by_effort, by_velocity;
-    Command by_position;
+    TimedCommand effort_command, velocity_command;
+    Command position_command;
     Mode mode = Mode::braked;
   };
 
   /// A joint that mimics another: it has states, and no commands.
   struct Follower {
-    std::size_t of;  ///< index among the joints
+    std::size_t leader_index;  ///< index among the joints
     double multiplier, offset;
     State position, velocity, effort;
   };
 
   void find_handles();
-  void set_modes(const std::vector<std::string>& names, bool start);
+  void set_modes(const std::vector<std::string>& names, bool starts);
   void gather_efforts(double period) noexcept;
   int steps_due(double period) noexcept;
   void write_states() noexcept;
@@ -90,7 +90,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   vms_ph::RobotState state_;
   std::int64_t epoch_ = 0;  ///< stamp of simulated time zero, ns
   double elapsed_ = 0.0;    ///< time of the loop since simulated time zero, s
-  std::int64_t steps_ = 0;
+  std::int64_t step_count_ = 0;
   double resets_ = 0.0;
 };
 

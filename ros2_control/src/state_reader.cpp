@@ -23,7 +23,7 @@ constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Advancing stamps in succession after which a clock that was set back is believed.
-constexpr int kConsecutive = 5;
+constexpr int kMinConsecutive = 5;
 
 }  // namespace
 
@@ -65,8 +65,8 @@ const vms_ph::RobotState& StateReader::read(
   if (b == 0) return state_;
   const auto base = values_.segment<kBaseValues>(2 * n);
   if (model_.base() == vms_ph::Base::planar) {
-    const double z = base[5], w = base[6], square = z * z + w * w;
-    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / square, 2.0 * w * z / square;
+    const double z = base[5], w = base[6], norm2 = z * z + w * w;
+    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / norm2, 2.0 * w * z / norm2;
     state_.v.head<3>() << base[7], base[8], base[12];
   } else {
     state_.q.head<7>() = base.head<7>();
@@ -84,24 +84,24 @@ void StampMonitor::restart() noexcept {
 
 const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
                                   double elapsed) noexcept {
-  const std::int64_t now = stamp.sec * kSecond + stamp.nanosec;
-  if (!has_last_stamp_ || now > last_stamp_) {
+  const std::int64_t stamp_ns = stamp.sec * kSecond + stamp.nanosec;
+  if (!has_last_stamp_ || stamp_ns > last_stamp_) {
     has_last_stamp_ = true;
-    last_stamp_ = now;
+    last_stamp_ = stamp_ns;
     stall_time_ = 0.0;
     consecutive_ = 0;
     return "";
   }
   stall_time_ += std::max(elapsed, 0.0);
-  if (now == last_stamp_)
+  if (stamp_ns == last_stamp_)
     return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
-  consecutive_ = consecutive_ == 0 || now < rejected_stamp_
+  consecutive_ = consecutive_ == 0 || stamp_ns < rejected_stamp_
                      ? 1
-                     : consecutive_ + (now > rejected_stamp_ ? 1 : 0);
-  rejected_stamp_ = now;
-  if (consecutive_ < kConsecutive) return "the state is older than the last one";
-  last_stamp_ = now;
+                     : consecutive_ + (stamp_ns > rejected_stamp_ ? 1 : 0);
+  rejected_stamp_ = stamp_ns;
+  if (consecutive_ < kMinConsecutive) return "the state is older than the last one";
+  last_stamp_ = stamp_ns;
   stall_time_ = 0.0;
   consecutive_ = 0;
   return "";

@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Not twice the same for a while; only the joints move, which are the last of a configuration.
-std::vector<vms_ph::RobotState> around(const Eigen::VectorXd& home, int n, int nv) {
+std::vector<vms_ph::RobotState> random_states(const Eigen::VectorXd& home, int n, int nv) {
   std::vector<vms_ph::RobotState> states;
   for (int k = 0; k < 256; ++k) {
     states.push_back({home, 0.3 * Eigen::VectorXd::Random(nv)});
@@ -36,16 +36,16 @@ std::vector<vms_ph::RobotState> around(const Eigen::VectorXd& home, int n, int n
   return states;
 }
 
-int run(int count, char** words) {
+int run(int count, char** args) {
   vms_ph::PythonRobot robot;
-  std::ifstream file(words[1]);
+  std::ifstream file(args[1]);
   robot.urdf.assign(std::istreambuf_iterator<char>(file), {});
-  robot.base = words[2];
-  robot.end_effector = words[3];
-  const int updates = std::max(10, std::atoi(words[4]));
+  robot.base = args[2];
+  robot.end_effector = args[3];
+  const int updates = std::max(10, std::atoi(args[4]));
   sched_param priority{};
-  priority.sched_priority = std::atoi(words[5]);
-  const std::string kind = words[6];
+  priority.sched_priority = std::atoi(args[5]);
+  const std::string kind = args[6];
   // Python's thread is made by this one, and gets its priority.
   if (priority.sched_priority > 0 &&
       pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) {
@@ -59,8 +59,8 @@ int run(int count, char** words) {
     return 2;
   }
   Eigen::VectorXd home(law.nq());
-  for (int i = 0; i < law.nq(); ++i) home[i] = std::atof(words[7 + i]);
-  const auto states = around(home, law.n(), law.nv());
+  for (int i = 0; i < law.nq(); ++i) home[i] = std::atof(args[7 + i]);
+  const auto states = random_states(home, law.n(), law.nv());
   if (!law.reset(states[0])) {
     std::fprintf(stderr, "the posture is none of this robot: %s\n", law.log().c_str());
     return 1;
@@ -69,14 +69,14 @@ int run(int count, char** words) {
   references[0].velocity = Eigen::Vector3d(0.0, 0.05, 0.0);
   references[1].velocity = Eigen::Vector3d(0.0, -0.05, 0.0);
   std::vector<double> durations(static_cast<std::size_t>(updates));
-  std::uint64_t late = 0;
+  std::uint64_t late_at_start = 0;
   for (int k = -updates / 10; k < updates; ++k) {  // the first for caches
-    if (k == 0) late = law.late();
+    if (k == 0) late_at_start = law.late();
     const auto& state = states[static_cast<std::size_t>(k & 255)];
     const auto start = Clock::now();
     law.update(state, references[(std::max(k, 0) / 1000) % 2], 1e-3);
-    const std::chrono::duration<double, std::nano> passed = Clock::now() - start;
-    if (k >= 0) durations[static_cast<std::size_t>(k)] = passed.count();
+    const std::chrono::duration<double, std::nano> duration = Clock::now() - start;
+    if (k >= 0) durations[static_cast<std::size_t>(k)] = duration.count();
   }
   if (law.failed() > 0) {
     std::fprintf(stderr, "%s\n", law.log().c_str());
@@ -84,25 +84,25 @@ int run(int count, char** words) {
   }
   std::sort(durations.begin(), durations.end());
   std::printf("%s", kind.substr(kind.rfind('.') + 1).c_str());
-  for (const double share : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
-    const double rank = std::ceil(share * static_cast<double>(durations.size())) - 1.0;
+  for (const double quantile : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
+    const double rank = std::ceil(quantile * static_cast<double>(durations.size())) - 1.0;
     std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))]);
   }
-  std::printf("\t%llu\n", static_cast<unsigned long long>(law.late() - late));
+  std::printf("\t%llu\n", static_cast<unsigned long long>(law.late() - late_at_start));
   return 0;
 }
 
 }  // namespace
 
-int main(int count, char** words) {
+int main(int count, char** args) {
   if (count < 8) {
     std::fprintf(stderr,
                  "usage: %s FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...\n",
-                 words[0]);
+                 args[0]);
     return 2;
   }
   try {
-    return run(count, words);
+    return run(count, args);
   } catch (const vms_ph::PythonError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
