@@ -199,13 +199,13 @@ def effort_meaning(
     is_fitted = mean_fit[:, 0] != 0.0
     gains = np.divide(1.0, mean_fit[:, 0], out=np.ones(model.n), where=is_fitted)
     # A jackknife: errors of the model persist, which white residuals do not show.
-    spread = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
-    deviations = np.where(is_fitted, spread * gains**2, np.inf)
+    fit_deviation = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
+    deviations = np.where(is_fitted, fit_deviation * gains**2, np.inf)
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
-    as_commands = _norm(held_out_error(required - commanded, friction))
-    as_samples = _norm(held_out_error(required - sampled, friction)) or 1.0
-    shares = ratio, gains, deviations, as_commands / as_samples
-    meaning = EffortMeaning(misfit, best, _norm(null) / scale, *shares)
+    command_error = _norm(held_out_error(required - commanded, friction))
+    sample_error = _norm(held_out_error(required - sampled, friction)) or 1.0
+    details = ratio, gains, deviations, command_error / sample_error
+    meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
     return replace(meaning, best="scaled") if is_better.sum() > is_explained.sum() else meaning
@@ -214,9 +214,9 @@ def effort_meaning(
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
     """Return, of joints that are saturated, the share of samples (N, n) at the largest effort."""
     shares = {}
-    for joint, size in zip(joints, np.abs(effort).T, strict=True):
-        largest = float(size.max(initial=0.0))
-        share = float(np.mean(size >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
+    for joint, magnitudes in zip(joints, np.abs(effort).T, strict=True):
+        largest = float(magnitudes.max(initial=0.0))
+        share = float(np.mean(magnitudes >= (1.0 - 1e-9) * largest)) if largest > 0.0 else 0.0
         if 0.01 < share < 1.0:  # an effort that never changes is no limit
             shares[joint] = share
     return shares
@@ -240,20 +240,20 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
         terms: likewise; the fits (FOLDS,n,terms,...) are their factors.
     """
     design, tail = np.stack(terms, axis=-1), target.shape[2:]
-    size = np.sqrt((design**2).sum(axis=0))
-    size[size == 0.0] = 1.0
+    column_norms = np.sqrt((design**2).sum(axis=0))
+    column_norms[column_norms == 0.0] = 1.0
     n, index = design.shape[1], np.arange(len(design))
     fold = index * FOLDS // max(len(design), 1)
-    row = index - np.searchsorted(fold, fold)
+    row_in_fold = index - np.searchsorted(fold, fold)
     values = target.reshape(*design.shape[:2], int(np.prod(tail)))
     targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + values.shape[2]))
-    targets[fold, row] = np.concatenate([design / size, values], axis=2)
+    targets[fold, row_in_fold] = np.concatenate([design / column_norms, values], axis=2)
     design, targets = np.split(targets.swapaxes(1, 2), [len(terms)], axis=3)
     others = 1.0 - np.eye(FOLDS)
     gram, right = (np.tensordot(others, design.swapaxes(2, 3) @ z, 1) for z in (design, targets))
     # What a part does not excite must not be extrapolated.
     fits = np.linalg.solve(gram + 1e-10 * np.eye(len(terms)), right)
-    squares, fits = ((targets - design @ fits) ** 2).sum(axis=2), fits / size[..., None]
+    squares, fits = ((targets - design @ fits) ** 2).sum(axis=2), fits / column_norms[..., None]
     return squares.reshape(FOLDS, n, *tail), fits.reshape(FOLDS, n, len(terms), *tail)
 
 

@@ -116,9 +116,9 @@ def nearest_physical(
         for _ in range(30):
             offset = (x - mean) / scale
             gradient, curvature = hessian @ offset, hessian.copy()
-            slack = (x[bounded] - floor[bounded]) / scale[bounded]
-            gradient[bounded] -= barrier / slack
-            curvature[bounded, bounded] += barrier / slack**2
+            distance = (x[bounded] - floor[bounded]) / scale[bounded]
+            gradient[bounded] -= barrier / distance
+            curvature[bounded, bounded] += barrier / distance**2
             for body in bodies:
                 inverse = np.linalg.inv(_pseudo_inertia(body, x))
                 affected = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
@@ -250,7 +250,7 @@ def estimate(
     scaled = columns * unit
     precision = np.linalg.inv(prior_covariance / np.outer(unit, unit) + 1e-9 * np.eye(count))
     offset = target - columns @ prior_mean
-    block = _blocks(groups)
+    block_numbers = _blocks(groups)
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
@@ -270,25 +270,25 @@ def estimate(
         variance, common_variance = _noise(residual, noise, weight, freedom, joined, correlated)
         scale = np.sqrt(variance + 2.0 * common_variance)
         ratio = np.abs(residual) / scale
-        previous, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
+        previous_weight, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
-        if not correlated and np.mean(np.abs(weight - previous)) < 1e-3:
+        if not correlated and np.mean(np.abs(weight - previous_weight)) < 1e-3:
             break
     error = observed - design @ x
-    numbers = np.unique(block)
+    numbers = np.unique(block_numbers)
     factor = []
     for number in numbers:
-        rows = design[block == number] @ inverse
+        rows = design[block_numbers == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
         leverages, axes = np.linalg.eigh(rows.T @ rows)
         shrinkage = np.maximum(1.0 - leverages, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        enlarged = axes @ ((axes.T @ (rows.T @ error[block == number])) / shrinkage)
+        enlarged = axes @ ((axes.T @ (rows.T @ error[block_numbers == number])) / shrinkage)
         factor.append(inverse @ enlarged)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     mean, information = prior_mean + unit * x, (root.T @ root) / np.outer(unit, unit)
-    known = mean, covariance_factor, information, unit
-    return Estimate(*known, residual, scale, weight, numbers.size)
+    moments = mean, covariance_factor, information, unit
+    return Estimate(*moments, residual, scale, weight, numbers.size)
 
 
 def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]) -> Array:

@@ -83,7 +83,7 @@ def contacts(
     windows = stacked([energy_windows(model, regressor, m, unknowns, settings) for m in motions])
     unaccounted = windows.target - windows.columns @ identification.consistent
     rows, n = stacked(parts), model.n
-    t, part = rows.begin[::n], rows.recording[::n]
+    t, part_numbers = rows.begin[::n], rows.recording[::n]
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     excess = error - np.median(error, axis=0)
     # Of a joint at rest the noise alone would be too small.
@@ -99,9 +99,9 @@ def contacts(
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
     # None goes on over a gap between two parts.
-    exceeds = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part, prepend=0.0) == 0.0)
+    is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
-    for first, last in _intervals(t + 2.0 * _GAP * part, exceeds):
+    for first, last in _intervals(t + 2.0 * _GAP * part_numbers, is_exceeded):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
@@ -168,43 +168,43 @@ def findings(
     motions = [motion_of(model, part) for part in parts]
     if any(u.kind == "gains" for u in identification.unknowns) and model.fluid is None:
         motions = [with_described_load(model, m, identification.length) for m in motions]
-    moving = [motion for motion in motions if motion.moves]
-    model_findings = _model_errors(model, moving, identification, friction) if moving else ()
+    in_motion = [motion for motion in motions if motion.moves]
+    model_findings = _model_errors(model, in_motion, identification, friction) if in_motion else ()
     # Contacts cannot be told from a model that explains little.
     if model_findings:
         return model_findings
-    efforts = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
-    size = dict(zip(model.joint_names, efforts, strict=True))
-    contradictions = _contradictions(identification, size)
-    others = (*_payload(model, identification), *_disagreements(identification, size))
+    rms = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
+    efforts = dict(zip(model.joint_names, rms, strict=True))
+    contradictions = _contradictions(identification, efforts)
+    others = (*_payload(model, identification), *_disagreements(identification, efforts))
     if contradictions:  # what looks like a contact may be what is wrong
         return (*contradictions, *others)
     return (*others, *contacts(model, motions, identification, friction))
 
 
 def _contradictions(
-    identification: Identification, size: Mapping[str, float]
+    identification: Identification, efforts: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return the joints that contradict the model, or whose friction is none that joints have."""
     left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
-    joints = {joint for joint in left_out if size[joint] > _SMALL_EFFORT * max(size.values())}
+    joints = {joint for joint in left_out if efforts[joint] > _SMALL_EFFORT * max(efforts.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
     for p in () if has_gains else identification.claimed:
-        if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * size[p.joint]:
+        if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * efforts[p.joint]:
             joints.add(p.joint)
     text = (
         f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "
         "columns, and for another sign, gear, zero or load; what was identified may be wrong"
     )
-    found = [Finding("efforts", text, {"joints": float(len(joints))})] if joints else []
+    contradictions = [Finding("efforts", text, {"joints": float(len(joints))})] if joints else []
     if scaled := identification.scaled:
         factors = ", ".join(f"{gain:.2g} at {joint}" for joint, gain in scaled.items())
         text = (
             f"the efforts look scaled, by the factors {factors} that the model asks for: try "
             "--identify gains,friction; what was identified may be wrong"
         )
-        found.append(Finding("efforts", text, scaled))
-    return tuple(found)
+        contradictions.append(Finding("efforts", text, scaled))
+    return tuple(contradictions)
 
 
 def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, ...]:
@@ -230,10 +230,10 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
 
 
 def _disagreements(
-    identification: Identification, size: Mapping[str, float]
+    identification: Identification, efforts: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
-    limits = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in size.items()}
+    limits = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in efforts.items()}
     energy = identification.energy
     names = [
         p.name
@@ -301,7 +301,7 @@ def _model_errors(
         candidates += payload_unknowns(arm_mass(model))
     every = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
 
-    def error(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
+    def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
         parts = [torque_windows(model, m, candidates, settings, every) for m in motions]
         rows, unknowns = stacked(parts), candidates
         if gravity:
@@ -313,32 +313,32 @@ def _model_errors(
         errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
         return float(np.sqrt(np.mean(errors**2))), errors, x[-3:]
 
-    error_before, by_joint, _ = error(motions)
+    error_before, by_joint, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
-    best, sign_text = error_before, ""
+    least_error, sign_text = error_before, ""
     for j, joint in enumerate(model.joint_names):
         flips = [_sign_flips(model, motion, j) for motion in motions]
         for reversal in flips[0]:
             flipped = [flip[reversal] for flip in flips]
-            error_after, errors, _ = error(flipped)
-            if error_after < best and errors[j] < _IMPROVEMENT * by_joint[j]:
-                best = error_after
+            error_after, errors, _ = errors_of(flipped)
+            if error_after < least_error and errors[j] < _IMPROVEMENT * by_joint[j]:
+                least_error = error_after
                 sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
-    error_after, _, change = error(motions, gravity=True)
+    error_after, _, change = errors_of(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_rotated &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if error_after < _IMPROVEMENT * best and is_rotated:
+    if error_after < _IMPROVEMENT * least_error and is_rotated:
         components = ", ".join(f"{g:.2f}" for g in gravity)
         text = f"gravity points elsewhere: this recording fits better with ({components}) m/s^2"
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
-    if best < _IMPROVEMENT * error_before:
-        return (Finding("sign", sign_text, {"error_before": error_before, "error": best}),)
+    if least_error < _IMPROVEMENT * error_before:
+        return (Finding("sign", sign_text, {"error_before": error_before, "error": least_error}),)
     return ()
 
 

@@ -159,11 +159,11 @@ def identify(
     regression = _Regression(model, motions, options, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
-    moves = any(m.moves for m in motions)
+    is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
     is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
     trials: list[Any] = []
-    for share in _PRIOR_SHARES if moves and not is_fixed else _PRIOR_SHARES[:1]:
+    for share in _PRIOR_SHARES if is_moving and not is_fixed else _PRIOR_SHARES[:1]:
         extended = unknowns
         if share:
             extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
@@ -178,16 +178,16 @@ def identify(
         with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
         gained = regression.error(regression.rows(with_gains), *_prior(with_gains, prior))[0]
         is_scaled &= (gained < _BEATS_FRICTION * trials[0][4])[-model.n :]
-    bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
+    error_bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
     _, unknowns, rows, (mean, covariance), error, scale, x = next(
-        trial for trial in trials if trial[0] <= bound
+        trial for trial in trials if trial[0] <= error_bound
     )
     if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
         # Efforts that lead the motion must predict it clearly better than prompt ones.
-        prompt = rows.without(unknowns, ("timing",))
-        prompt_error, prompt_scale, _ = regression.error(prompt, mean, covariance)
+        prompt_rows = rows.without(unknowns, ("timing",))
+        prompt_error, prompt_scale, _ = regression.error(prompt_rows, mean, covariance)
         if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-            rows, error, scale = prompt, prompt_error, prompt_scale
+            rows, error, scale = prompt_rows, prompt_error, prompt_scale
     others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without(unknowns, others_than_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
@@ -207,20 +207,20 @@ def identify(
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
-    if moves and friction is None:
+    if is_moving and friction is None:
         extended, wide = _with_any_low_speed_friction(regression, unknowns, prior, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(model, regressor, wide_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
-    if not moves:
+    if not is_moving:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
     why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
     parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
-    if settings.energy and moves:
+    if settings.energy and is_moving:
         moments = _prior(extended, prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         others = parameters_of(model, regressor, unknowns, kinds, fit, fit.mean)
@@ -380,9 +380,9 @@ def _effort_exclusions(
     if not parts or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
-    ends = np.cumsum([m.samples.duration + _GAP for m in parts])
+    end_times = np.cumsum([m.samples.duration + _GAP for m in parts])
     t = np.concatenate(
-        [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, ends, strict=True)]
+        [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, end_times, strict=True)]
     )
     q, torque = (np.concatenate([getattr(m.samples, x) for m in parts]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
@@ -436,11 +436,11 @@ def _unknowns(
     if "payload" in unknown_kinds:
         unknowns += payload_unknowns(arm_mass(model))
     if friction is None:
-        load = (
+        by_load = (
             "gains" in unknown_kinds if settings.load_friction is None else settings.load_friction
         )
         rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
-        unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, load)
+        unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, by_load)
     if "gains" in unknown_kinds:
         unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
@@ -494,9 +494,9 @@ def _with_any_low_speed_friction(
     errors = np.array([regression.error(*trial(last)[1:])[0] for last in widths])
     # Less than this by a width that means nothing.
     errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
-    chosen, best, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
-    scale = regression.error(best, *moments)[1]
-    return chosen, regression.estimate(best, moments[0], moments[1], scale)
+    chosen, best_rows, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
+    scale = regression.error(best_rows, *moments)[1]
+    return chosen, regression.estimate(best_rows, moments[0], moments[1], scale)
 
 
 def _corrections(
@@ -536,10 +536,10 @@ def consistent_estimate(
 ) -> Array:
     """Return the physically consistent estimate that is nearest to the best one."""
     size = len(unknowns)
-    floor = np.array([u.floor for u in unknowns])
+    floors = np.array([u.floor for u in unknowns])
     start = np.array([u.mean for u in unknowns])
-    bounded = np.isfinite(floor)
-    start[bounded] = np.maximum(start, floor + 1e-3 * solution.prior_deviation)[bounded]
+    has_floor = np.isfinite(floors)
+    start[has_floor] = np.maximum(start, floors + 1e-3 * solution.prior_deviation)[has_floor]
     body, transform = regressor.of_frame(frame)
     payload_indices = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     inertia_indices = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
@@ -565,7 +565,7 @@ def consistent_estimate(
             constraints.append(BodyConstraint(np.zeros(10), selection))
             mass = 1e-3 * float(solution.mean[payload_indices[0]])
             start[payload_indices] = mass * np.array([1, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
-    return nearest_physical(solution.mean, solution.information, start, floor, constraints)
+    return nearest_physical(solution.mean, solution.information, start, floors, constraints)
 
 
 def parameters_of(
@@ -634,9 +634,9 @@ def _payload(
             result.append(Parameter(name, "payload", "m", reason=reason))
             continue
         centre = mean[k] / mean[0]
-        slope = np.zeros(len(mean))
-        slope[0], slope[k] = -centre / mean[0], 1.0 / mean[0]
-        spread = float(np.sqrt(slope @ covariance @ slope))
+        gradient = np.zeros(len(mean))
+        gradient[0], gradient[k] = -centre / mean[0], 1.0 / mean[0]
+        spread = float(np.sqrt(gradient @ covariance @ gradient))
         component = Unknown(name, "payload", "m", 0.0, 0.5)
         nearest_centre = float(consistent[indices[k]] / consistent[indices[0]])
         result.append(_parameter(component, float(centre), spread, nearest_centre, quantile))
@@ -658,7 +658,7 @@ def _inertia(
     base = base_parameters(regressor)
     prior_deviation = np.array([unknowns[k].deviation for k in indices])
     # From the factor: the covariance has lost what the data excite behind what they do not.
-    spread = np.linalg.norm(solution.factor[:, indices] @ base.matrix.T, axis=0)
+    deviations = np.linalg.norm(solution.factor[:, indices] @ base.matrix.T, axis=0)
     value = base.matrix @ (regressor.parameters + solution.mean[indices])
     best = base.matrix @ (regressor.parameters + consistent[indices])
     units = {name: unknowns[k].unit for k in indices for name in [unknowns[k].name]}
@@ -666,7 +666,7 @@ def _inertia(
     for k, name in enumerate(base.names):
         prior_size = float(np.linalg.norm(base.matrix[k] * prior_deviation))
         unknown = Unknown(name, "inertia", units[name], 0.0, prior_size)
-        p = _parameter(unknown, float(value[k]), spread[k], float(best[k]), solution.quantile)
+        p = _parameter(unknown, float(value[k]), deviations[k], float(best[k]), solution.quantile)
         parameters.append(replace(p, meaning=base.meanings[k]))
     return parameters
 

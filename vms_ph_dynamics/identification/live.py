@@ -76,23 +76,23 @@ def change_of(
     error = windows.target - windows.columns @ previous.mean[:size]
     # A blow is not a change: evidence must not hang on a few windows.
     inliers = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
-    recent, windows, error = windows, windows.select(inliers), error[inliers]
+    all_windows, windows, error = windows, windows.select(inliers), error[inliers]
     columns = windows.columns
-    spread = columns @ previous.factor[:, :size].T
+    prediction_factor = columns @ previous.factor[:, :size].T
     typical = float(np.median(previous.scale)), float(np.median(windows.noise))
     noise = np.full(len(windows), typical[0] ** 2) * np.maximum(
         1.0, (windows.noise / max(typical[1], 1e-300)) ** 2
     )
-    covariance = np.diag(noise) + spread @ spread.T
+    covariance = np.diag(noise) + prediction_factor @ prediction_factor.T
     null, misfit = _likelihood(error, covariance)
     if misfit < _MIN_MISFIT_RATIO * max(usual_misfit, 1.0):
         return None, misfit
     evidence: dict[str, tuple[float, int]] = {}
     for name, indices in groups.items():
-        weighted = columns[:, indices] * previous.prior_deviation[list(indices)]
+        prior_columns = columns[:, indices] * previous.prior_deviation[list(indices)]
         trials = []
         for first in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
-            changed = weighted.copy()
+            changed = prior_columns.copy()
             changed[:first] = 0.0
             trials.append((_likelihood(error, covariance + changed @ changed.T)[0] - null, first))
         if trials:
@@ -103,7 +103,7 @@ def change_of(
     largest, first = evidence[ranking[0]]
     names = tuple(name for name in ranking if evidence[name][0] > largest - _AMBIGUITY)
     begin = int(inliers[first])
-    return ParameterChange(names, begin, len(recent) - begin >= _MIN_LATER), misfit
+    return ParameterChange(names, begin, len(all_windows) - begin >= _MIN_LATER), misfit
 
 
 def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
@@ -201,29 +201,29 @@ class LiveIdentification:
         return None if len(windows) < _MIN_WINDOWS else self._result(windows)
 
     def _remember(self, new_windows: Sequence[Windows]) -> None:
-        for part in new_windows:
+        for windows in new_windows:
             previous = self._windows
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
             if previous is not None and len(self._joined):
-                self._joined[-1] = previous.end[-1] == part.begin[0]
-            self._windows = part if previous is None else stacked([previous, part])
-            self._epochs = np.vstack([self._epochs, np.repeat(last, len(part), axis=0)])
-            is_joined = np.append(part.end[:-1] == part.begin[1:], False)
+                self._joined[-1] = previous.end[-1] == windows.begin[0]
+            self._windows = windows if previous is None else stacked([previous, windows])
+            self._epochs = np.vstack([self._epochs, np.repeat(last, len(windows), axis=0)])
+            is_joined = np.append(windows.end[:-1] == windows.begin[1:], False)
             self._joined = np.concatenate([self._joined, is_joined])
             for square, rms in zip(
                 self._mean_squares, (self._stream.effort_rms, self._stream.rate_rms), strict=True
             ):
-                square += min(len(part) / 200, 1.0) * (rms**2 - square)
+                square += min(len(windows) / 200, 1.0) * (rms**2 - square)
         self._forget()
 
     def _forget(self) -> None:
         """Drop windows beyond the memory, and those from before the change before the last."""
         windows = self._kept_windows()
         age = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
-        recent = age <= self.memory
+        is_recent = age <= self.memory
         if len(self._epochs):
-            recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
-        self._select(recent)
+            is_recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
+        self._select(is_recent)
 
     def _kept_windows(self) -> Windows:
         assert self._windows is not None
@@ -255,8 +255,8 @@ class LiveIdentification:
         self._changed = (float(windows.begin[begin]), change.names[0])
         self._past_estimates.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN
-        self._select(unaffected)
+        is_unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN
+        self._select(is_unaffected)
 
     def _select(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""

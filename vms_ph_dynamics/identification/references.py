@@ -122,7 +122,7 @@ def left_out_loads(
     return tuple(estimates)
 
 
-def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
+def scatter(estimates: Sequence[LoadEstimate]) -> tuple[float, int]:
     """Return the standard deviation between recordings beyond their own noise, and the sessions.
 
     It is the one with which the squares of the errors are what they should be, on average over the
@@ -132,30 +132,30 @@ def scatter(errors: Sequence[LoadEstimate]) -> tuple[float, int]:
     Raises:
         OptionError: there are fewer than two sessions.
     """
-    sessions = list(dict.fromkeys(one.session for one in errors))
+    sessions = list(dict.fromkeys(estimate.session for estimate in estimates))
     if len(sessions) < LEAST_SESSIONS:
         raise OptionError(
             f"{LEAST_SESSIONS} sessions of reference recordings whose motion tells their load are "
             f"the least to see a scatter between them; given: {len(sessions)}"
         )
-    counts = {name: sum(one.session == name for one in errors) for name in sessions}
-    weight = np.array([1.0 / counts[one.session] for one in errors])
-    squares = np.array([one.error**2 for one in errors])
-    variances = np.array([one.deviation**2 for one in errors])
+    counts = {name: sum(estimate.session == name for estimate in estimates) for name in sessions}
+    weights = np.array([1.0 / counts[estimate.session] for estimate in estimates])
+    squares = np.array([estimate.error**2 for estimate in estimates])
+    variances = np.array([estimate.deviation**2 for estimate in estimates])
 
-    def excess(variance: float) -> float:
-        return float(np.sum(weight * squares / (variances + variance))) - len(sessions)
+    def excess_squares(variance: float) -> float:
+        return float(np.sum(weights * squares / (variances + variance))) - len(sessions)
 
     low, high = 0.0, float(squares.max()) * len(sessions)
-    if excess(low) <= 0.0:
+    if excess_squares(low) <= 0.0:
         return 0.0, len(sessions)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if excess(middle) > 0.0 else (low, middle)
+        low, high = (middle, high) if excess_squares(middle) > 0.0 else (low, middle)
     return float(np.sqrt(high)), len(sessions)
 
 
-def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -> Identification:
+def widen_interval(identified: Identification, estimates: Sequence[LoadEstimate]) -> Identification:
     """Return an identification whose interval of the load's mass covers what references show.
 
     The interval is a prediction for one further recording: the variance is that of the recording's
@@ -165,7 +165,7 @@ def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -
     Raises:
         OptionError: there are fewer than two sessions.
     """
-    deviation, sessions = scatter(errors)
+    deviation, sessions = scatter(estimates)
 
     def widen(p: Parameter) -> Parameter:
         if p.name != "payload_mass" or p.low is None or p.high is None:
@@ -174,7 +174,7 @@ def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -
         quantile = max(student(sessions), identified.quantile)
         half_width = quantile * float(np.hypot(half_width / identified.quantile, deviation))
         meaning = (
-            f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(errors)} "
+            f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(estimates)} "
             f"references in {sessions} sessions scatter by {deviation:.2g} kg beyond theirs"
         )
         return replace(p, low=middle - half_width, high=middle + half_width, meaning=meaning)
@@ -182,5 +182,5 @@ def widen_interval(identified: Identification, errors: Sequence[LoadEstimate]) -
     return replace(
         identified,
         parameters=tuple(widen(p) for p in identified.parameters),
-        posterior=replace(identified.posterior, references=tuple(errors)),
+        posterior=replace(identified.posterior, references=tuple(estimates)),
     )

@@ -148,8 +148,8 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
         first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * np.abs(nominal[1:4]) / max(
             nominal[0], 1e-3
         )
-        second = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
-        deviations = [mass, *first, *6 * [second]]
+        second_moment = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
+        deviations = [mass, *first, *6 * [second_moment]]
         units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
             Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
@@ -279,9 +279,9 @@ class Posterior:
 
     def times(self, gains: Mapping[str, float]) -> "Posterior":
         """Return the distribution with some unknowns multiplied by gains."""
-        size = np.array([gains.get(name, 1.0) for name in self.names])
+        factors = np.array([gains.get(name, 1.0) for name in self.names])
         return replace(
-            self, mean=self.mean * size, covariance=self.covariance * np.outer(size, size)
+            self, mean=self.mean * factors, covariance=self.covariance * np.outer(factors, factors)
         )
 
 
@@ -353,8 +353,8 @@ class Identification:
             entry: dict[str, object] = {k: getattr(p, k) for k in ("value", "low", "high", "unit")}
             entry |= {key: getattr(p, key) for key in ("at_bound", "meaning") if getattr(p, key)}
             if (other := self.energy.get(p.name)) is not None and other.value is not None:
-                found = {"value": other.value, "low": other.low, "high": other.high}
-                entry["energy"] = {**found, "agrees": p.overlaps(other)}
+                energy_estimate = {"value": other.value, "low": other.low, "high": other.high}
+                entry["energy"] = {**energy_estimate, "agrees": p.overlaps(other)}
             entries[p.name] = entry
         entries["held_out_error"] = {
             joint: {"identified": error, "friction_alone": null}

@@ -57,7 +57,7 @@ def torque_windows(
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
     acceleration = smoothed(samples.t, motion.v, width)[1]
     points = _row_indices(len(samples), width, every or min(ROW_SPACING, width), _MAX_INSTANTS)
-    skip = 0 if at_base else b
+    start = 0 if at_base else b
     measured = samples.torque
     if at_base:
         wrench = samples.wrenches["base"]
@@ -66,18 +66,18 @@ def torque_windows(
     # With the noise of few samples, lags would seem smaller than they are.
     longer = max(width, smoothing_width(samples.t, settings.length))
     effort_rates = smoothed(samples.t, measured, longer)[1]
-    kinds = {
+    indices_of = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
     }
-    index = {u.name: k for k, u in enumerate(unknowns)}
+    index_of = {u.name: k for k, u in enumerate(unknowns)}
     columns = np.zeros((len(points), measured.shape[1], len(unknowns)))
     target = efforts[points]
-    joint_target = target[:, b - skip :]
+    joint_target = target[:, b - start :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
-            target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, skip:]
+            target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, start:]
     if settings.friction is not None:
         joint_target -= smoothed(samples.t, settings.friction(motion.v[:, b:]), width)[0][points]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
@@ -85,39 +85,39 @@ def torque_windows(
     for row, k in enumerate(points):
         v, a = motion.v[k], acceleration[k]
         state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
-        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[skip:]
-        target[row] -= rows @ regressor.parameters + (armature * a)[skip:]
+        rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[start:]
+        target[row] -= rows @ regressor.parameters + (armature * a)[start:]
         if (fluid := model.fluid) is not None:
             d = model.evaluate(samples.q[k], v)
             fluid_force = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v - fluid.buoyancy(d)
-            target[row] -= (fluid_force - fluid.drag(d))[skip:]
+            target[row] -= (fluid_force - fluid.drag(d))[start:]
             for name, drag in _drag_columns(d).items():
-                if name in index:
-                    columns[row][:, index[name]] = drag[skip:]
+                if name in index_of:
+                    columns[row][:, index_of[name]] = drag[start:]
                     # The known forces have all of the drag; the unknown is the factor on it.
-                    target[row] += drag[skip:]
-        if kinds["payload"]:
-            columns[row][:, kinds["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
-        if kinds["inertia"]:
-            columns[row][:, kinds["inertia"]] = rows
-    terms = joint_columns(model, motion.v[:, b:], samples.torque, motion.load, index)
-    names = [name for name in terms if name in index and not name.startswith("gain.")]
+                    target[row] += drag[start:]
+        if indices_of["payload"]:
+            columns[row][:, indices_of["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
+        if indices_of["inertia"]:
+            columns[row][:, indices_of["inertia"]] = rows
+    terms = joint_columns(model, motion.v[:, b:], samples.torque, motion.load, index_of)
+    names = [name for name in terms if name in index_of and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
         values = smoothed(samples.t, np.stack([terms[name][1] for name in names], axis=1), width)
-        for name, column in zip(names, values[0][points].T, strict=True):
-            columns[:, b - skip + joints[name], index[name]] = column
+        for name, signal in zip(names, values[0][points].T, strict=True):
+            columns[:, b - start + joints[name], index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
-        if f"armature.{joint}" in index:
-            columns[:, b - skip + j, index[f"armature.{joint}"]] = acceleration[points, b + j]
-        if f"gain.{joint}" in index:
+        if f"armature.{joint}" in index_of:
+            columns[:, b - start + j, index_of[f"armature.{joint}"]] = acceleration[points, b + j]
+        if f"gain.{joint}" in index_of:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
-            required = efforts[points, b - skip + j] - joint_target[:, j]
+            required = efforts[points, b - start + j] - joint_target[:, j]
             joint_target[:, j] -= required
-            columns[:, b - skip + j, index[f"gain.{joint}"]] = -required
-    if EFFORT_LAG in index:
-        columns[:, :, index[EFFORT_LAG]] = -effort_rates[points]
+            columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required
+    if EFFORT_LAG in index_of:
+        columns[:, :, index_of[EFFORT_LAG]] = -effort_rates[points]
     rms = np.sqrt(np.mean(efforts**2, axis=0))
     rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
     scaled = (columns / rms[:, None]).reshape(-1, len(unknowns))
@@ -243,28 +243,28 @@ def effort_lags(
     )
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
-    points = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
-    is_inside = (points > t[0] + _SEARCHED_LAG) & (points < t[-1] - _SEARCHED_LAG)
+    sample_times = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
+    is_inside = (sample_times > t[0] + _SEARCHED_LAG) & (sample_times < t[-1] - _SEARCHED_LAG)
     if is_inside.sum() < 50:
         return float("nan"), 0.0, 0.0, 0.0
     terms = [described[is_inside], *(f[is_inside] for f in friction)]
     # Between samples their mean has less noise, which must not look like a better fit.
     effort = smoothed(t, effort, width)[0]
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
-    times = points[is_inside, None] + lags
+    times = sample_times[is_inside, None] + lags
     shifted = np.stack([np.interp(times, t, e) for e in effort.T], axis=1)
     ratio = held_out_error(shifted, terms) / np.maximum(held_out_error(shifted, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)
-    best = int(np.argmin(error))
-    similar = lags[error < error[best] - np.log(0.95)]
+    best_index = int(np.argmin(error))
+    similar = lags[error < error[best_index] - np.log(0.95)]
     low, high, lag_free_error = float(similar[0]), float(similar[-1]), float(error[len(lags) // 2])
-    if best in (0, len(lags) - 1) or error[best] > np.log(0.8):
-        return float("nan"), float(np.exp(error[best] - lag_free_error)), low, high
+    if best_index in (0, len(lags) - 1) or error[best_index] > np.log(0.8):
+        return float("nan"), float(np.exp(error[best_index] - lag_free_error)), low, high
     # The vertex of a parabola.
-    slope = 0.5 * (error[best + 1] - error[best - 1])
-    step = -slope / max(float(np.diff(error[best - 1 : best + 2], 2)[0]), 1e-9)
-    share = float(np.exp(error[best] + 0.5 * slope * step - lag_free_error))
-    return float(lags[best] + 0.01 * step), share, low, high
+    slope = 0.5 * (error[best_index + 1] - error[best_index - 1])
+    step = -slope / max(float(np.diff(error[best_index - 1 : best_index + 2], 2)[0]), 1e-9)
+    share = float(np.exp(error[best_index] + 0.5 * slope * step - lag_free_error))
+    return float(lags[best_index] + 0.01 * step), share, low, high
 
 
 def torque_error(
@@ -291,8 +291,8 @@ def torque_error(
     fold_systems = [system[:, fold == k] for k in range(FOLDS)]
     grams = np.stack([part.swapaxes(1, 2) @ part for part in fold_systems])
     for _ in range(2):
-        folds = np.tensordot(weight**2, grams, (0, 1))
-        gram = folds.sum(axis=0)
+        fold_grams = np.tensordot(weight**2, grams, (0, 1))
+        gram = fold_grams.sum(axis=0)
         gram[:-1, :-1] += precision
         x = mean + unit * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
         residuals = target - columns @ ((x - mean) / unit)
@@ -302,8 +302,8 @@ def torque_error(
         weight = 1.0 / np.maximum(residual, 1e-3)
     error = np.empty_like(target)
     for k in range(FOLDS):
-        remaining = gram - folds[k]
-        x_fold = np.linalg.solve(remaining[:-1, :-1], remaining[:-1, -1])
+        other_grams = gram - fold_grams[k]
+        x_fold = np.linalg.solve(other_grams[:-1, :-1], other_grams[:-1, -1])
         error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
     mean_square = np.sum(error**2, axis=0) / np.maximum(is_used.sum(axis=0), 1)
     return np.sqrt(mean_square), np.maximum(residual, 1e-3), x

@@ -145,20 +145,20 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
         raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
     step = displacements(model, samples.q)
     displacement = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
-    clock, rows = clock_of(samples.t, step, samples.v), np.arange(len(samples))
+    clock, sample_indices = clock_of(samples.t, step, samples.v), np.arange(len(samples))
     if clock.source != "stamps":
         # A sample that is left out did not move: the step to the next is that from the one before.
-        rows = np.flatnonzero(np.diff(clock.t, prepend=-np.inf) > 0.0)
-        displacement = displacement[rows]
+        sample_indices = np.flatnonzero(np.diff(clock.t, prepend=-np.inf) > 0.0)
+        displacement = displacement[sample_indices]
         step = np.diff(displacement, axis=0)
-        arrays = {name: getattr(samples, name)[rows] for name in sizes}
-        wrenches = {port: wrench[rows] for port, wrench in samples.wrenches.items()}
-        samples = replace(samples, t=clock.t[rows], wrenches=wrenches, **arrays)
+        arrays = {name: getattr(samples, name)[sample_indices] for name in sizes}
+        wrenches = {port: wrench[sample_indices] for port, wrench in samples.wrenches.items()}
+        samples = replace(samples, t=clock.t[sample_indices], wrenches=wrenches, **arrays)
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
     effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
     rate = 0.5 * (v[1:] + v[:-1])[:, model.b :]
-    return Motion(samples, step, v, effort, rate, rows, torque)
+    return Motion(samples, step, v, effort, rate, sample_indices, torque)
 
 
 def energy_windows(
@@ -210,12 +210,12 @@ def energy_windows(
     lag_power = np.diff(samples.torque, axis=0) * motion.rate
     work_by_name[EFFORT_LAG] = -window_sums(lag_power.sum(axis=1), edges)
     body, transform = regressor.of_frame(settings.payload_frame)
-    changes = np.diff(rows, axis=0)
-    payload = changes[:, 10 * body : 10 * body + 10] @ transform
+    row_changes = np.diff(rows, axis=0)
+    payload_columns = row_changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
-    of_bodies = {"payload": iter(payload.T), "inertia": iter(changes.T)}
+    by_body = {"payload": iter(payload_columns.T), "inertia": iter(row_changes.T)}
     for k, u in enumerate(unknowns):
-        columns[:, k] = next(of_bodies[u.kind]) if u.kind in of_bodies else work_by_name[u.name]
+        columns[:, k] = next(by_body[u.kind]) if u.kind in by_body else work_by_name[u.name]
     target = window_sums(supplied, edges) - np.diff(energy)
     # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns @ [u.kind == "gains" for u in unknowns]
@@ -342,9 +342,9 @@ class WindowStream:
         for _ in range(len(self._queue)):
             sample = self._queue.popleft()
             last = self._samples[-1] if self._samples else sample
-            gap = last is not sample and not 0.0 < sample.t - last.t < _GAP
+            is_gap = last is not sample and not 0.0 < sample.t - last.t < _GAP
             # Or a port began or ceased to be measured.
-            if gap or last.wrenches.keys() != sample.wrenches.keys():
+            if is_gap or last.wrenches.keys() != sample.wrenches.keys():
                 windows += self._windows()
                 self._samples, self._window_start = [], 0
             self._samples.append(sample)
