@@ -34,6 +34,8 @@ def answers(audit: Audit) -> list[str]:
 def _sentences(audit: Audit) -> Iterator[str]:
     ledger, meaning = audit.ledger, audit.conditioning.meaning
     share = ledger.largest_unaccounted / ledger.exchanged if ledger.exchanged else 0.0
+    if notes := "; ".join(audit.recording.notes):
+        yield f"Not all was read: {notes}. All below is of the {ledger.duration:.3f} s that were."
     if not ledger.exchanged or (share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)):
         yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
         yield "Record efforts in N m while the robot moves."
@@ -271,8 +273,6 @@ def lines(audit: Audit) -> Iterator[str]:
         f"recorded   {ledger.duration:.3f} s, {ledger.samples} samples of '{audit.model.name}' in "
         f"{recording.path.name} ({recording.kind})"
     )
-    for note in recording.notes:
-        yield f"damage     {note}"
     read_time, audit_time = (recording.seconds.get(k, 0.0) for k in ("read", "audited"))
     yield (
         f"read       in {read_time:.3g} s; audited in {audit_time:.3g} s, "

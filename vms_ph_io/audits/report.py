@@ -106,7 +106,6 @@ def write_page(audit: Audit, file: Path) -> None:
         "<div class='answers'>",
         *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
         "</div>",
-        *(f"<p><b>{escape(note)}</b></p>" for note in audit.recording.notes),
         "<h2>Where the energy went</h2>",
         _figure_html(_sankey(go, audit)),
         "<h2>Energy balance (J)</h2>",
