@@ -83,12 +83,13 @@ def _sentences(audit: Audit) -> Iterator[str]:
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
-        verb = "appeared" if appearance.energy > 0.0 else "vanished"
-        yield (
-            f"Between {appearance.begin:.1f} and {appearance.end:.1f} s "
-            f"{abs(appearance.energy):.2g} J {verb} at once: look there for a contact, a person or "
-            "a wrong clock."
-        )
+        verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
+        cause += "contact, a person or a wrong clock"
+        # What is left of a change is at most twice the largest energy that is left at any time.
+        if (rest := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
+            cause = f"what --identify found explains all but {rest:.2g} J of it"
+        span = f"Between {appearance.begin:.1f} and {appearance.end:.1f} s"
+        yield f"{span} {abs(appearance.energy):.2g} J {verb} at once: {cause}."
 
 
 def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[str]:

@@ -3,6 +3,7 @@
 
 """What is wrong with the signals of a recording is found, stated and put right."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from recorded_motions import Known, excited, samples_of
 
 from vms_ph_dynamics import VMSModel
-from vms_ph_dynamics.energy.ledger import LedgerWriter
+from vms_ph_dynamics.energy.ledger import LedgerWriter, UnaccountedInterval
 from vms_ph_dynamics.energy.samples import velocity_lag
 from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io import robots
@@ -469,6 +470,22 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     assert 'damping="0.4' in little[3]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "not taken for what they are" in answers(audit_motion(currents))[0]
+
+
+def test_what_was_identified_explains_energy_that_vanished_at_once(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    friction = motion_of(known.changed(effort=known.effort + 3.0 * known.v), panda, tmp_path)
+    jump = UnaccountedInterval(1.0, 1.2, -10.0, {panda.joint_names[0]: -10.0})
+    done = replace(audit_motion(friction), appearances=[jump])
+    for rest, cause in (
+        (np.inf, "look there for a contact, a person or a wrong clock."),
+        (4.0, "look there for a contact, a person or a wrong clock."),
+        (0.004, "what --identify found explains all but 0.008 J of it."),
+    ):
+        found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
+        last = answers(replace(done, identified=found))[-1]
+        assert last == f"Between 1.0 and 1.2 s 10 J vanished at once: {cause}"
 
 
 def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) -> None:
