@@ -17,7 +17,6 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import (
     Command,
-    ControlEnergy,
     ControlFault,
     Controller,
     FunctionLaw,
@@ -39,7 +38,7 @@ class LoopControl:
     Attributes:
         controller: the law, behind its guard where there is one.
         sensor: what measures the motion for the law; None for the motion itself.
-        energy: the energy record of the last update.
+        command: of the last update.
         limited: number of samples whose status was not OK, by its name and reason, in their order;
             reasons that differ by numbers alone are one.
     """
@@ -62,7 +61,7 @@ class LoopControl:
         self.model, self._step_count, self.limited = model, 0, dict[str, int]()
         self._first_causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
-        self.energy = ControlEnergy()
+        self.command = Command()
         self._reference = reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
@@ -129,7 +128,7 @@ class LoopControl:
                 f"at {time:.6g} s {self.name} raised {type(error).__name__}: {error}"
             ) from error
         self._check(command, time)
-        self.energy = command.energy
+        self.command = command
         if command.status:
             cause = f"{command.status}, {command.reason}"
             cause = self._first_causes.setdefault(_NUMBER_PATTERN.sub("", cause), cause)

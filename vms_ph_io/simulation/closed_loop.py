@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vms_ph_controllers import ControlEnergy, EnergyGuard, RobotState
+from vms_ph_controllers import Command, ControlEnergy, EnergyGuard, RobotState
 from vms_ph_controllers.hosting.loop_control import CarriedWeight, Law, LoopControl, Sensor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
@@ -266,7 +266,7 @@ class _Run:
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, self._urdf, model = control, dt, form.model.urdf, form.model
-        self._law_energies: list[ControlEnergy] = []
+        self._commands: list[Command] = []
         payload = options.pop("payload", None)
         q0 = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
         q0 = uncertainty.start(model, np.array(q0))
@@ -341,7 +341,7 @@ class _Run:
         """
         simulation = self._simulation
         if self._control is not None:
-            self._law_energies.append(self._control.energy)
+            self._commands.append(self._control.command)
         d = simulation.form.model.evaluate(simulation.q, simulation.v)
         power = sample.ports.supplied(d)
         if self._driver_weight is not None:
@@ -357,8 +357,12 @@ class _Run:
             run = replace(run, missed_payload=self._payload.miss)
         if self._control is None:
             return run
-        records, names = self._law_energies, [f.name for f in fields(ControlEnergy)]
-        control = {name: frozen(np.array([getattr(x, name) for x in records])) for name in names}
+        records, columns = self._commands, ("status", "smallest_singular_value")
+        series = {
+            f.name: [getattr(x.energy, f.name) for x in records] for f in fields(ControlEnergy)
+        }
+        series |= {name: [getattr(x, name) for x in records] for name in columns}
+        control = {name: frozen(np.array(values)) for name, values in series.items()}
         return replace(run, limited=self._control.limited, control=control)
 
 

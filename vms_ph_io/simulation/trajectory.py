@@ -66,9 +66,11 @@ class Trajectory(WithHints):
         dissipated: (N+1,) energy lost since the start in friction, drag and stops, J.
         certificate: of the guard, or None without one.
         description: URDF of the robot, or empty.
-        limited: number of samples in which the law was not OK, by its status and reason.
+        limited: number of samples in which the law was not OK, by its status and reason; they are
+            at ``t[control["status"] > 0]``.
         control: energies (J) and powers (W) that the law reports, by the names of
-            :class:`.ControlEnergy`, (N+1,) each; empty without a law.
+            :class:`.ControlEnergy`, and ``status`` and ``smallest_singular_value`` of its
+            :class:`.Command`, (N+1,) each; empty without a law.
         missed_payload: why a payload was not taken; empty if it was, or there is none.
 
     Examples:

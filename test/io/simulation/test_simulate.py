@@ -81,7 +81,10 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
     level, clipped = run.control["tank_level"], run.control["clipped_power"]
     assert 0.0 <= level.min() < 0.5
     assert level.max() <= 1.0 + 1e-9
-    assert 0 < np.count_nonzero(clipped) <= sum(run.limited.values())  # when it limited
+    assert 0 < np.count_nonzero(clipped) <= sum(run.limited.values())
+    when = run.t[run.control["status"] > 0]  # it was limited
+    assert len(when) == sum(run.limited.values())
+    assert set(run.t[clipped != 0.0]) <= set(when)
     same = simulate(model, law, 0.3, v=np.full(7, 0.2), guard=EnergyGuard(budget=1.0))
     np.testing.assert_array_equal(same.q, run.q)
 
@@ -418,6 +421,11 @@ def test_what_the_law_says_of_its_energy_is_in_the_run() -> None:
     run = simulate("panda", "CartesianImpedance", 0.05, reference=away)
     assert run.control["closed_loop_energy"].shape == run.t.shape
     assert run.control["reference_power"].max() > 0.0
+    assert not run.control["status"].any()
+    assert run.control["smallest_singular_value"].min() > 0.1
+    straight = robots.load("panda").home * [1.0, 1.0, 1.0, 0.05, 1.0, 1.0, 1.0]
+    stretched = simulate("panda", "CartesianImpedance", 0.05, q=straight)
+    assert 0.0 < stretched.control["smallest_singular_value"].min() < 0.1
     assert not simulate("panda", None, 0.01).control
 
 
