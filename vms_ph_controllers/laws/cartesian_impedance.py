@@ -59,6 +59,10 @@ class CartesianImpedance(StagedController):
       takes out. Below a tenth of ``null_energy`` the spring fades.
     - **Bounds**: the springs pull with at most ``force_limit`` and ``moment_limit``, and keep a
       potential.
+    - **Singular postures**: spring and damper stay in force. Where the smallest singular value of
+      the Jacobian is below 0.1, damping and posture of the null space act on the direction that is
+      being lost too. No limit acts, so ``Command.reason`` is silent;
+      ``Command.smallest_singular_value`` tells, as does ``run.control`` of a simulation.
     - **Friction**: the share ``friction_compensation`` of the friction in the description is added
       to the torques. A share below one leaves the friction dissipative.
     - ``relative_to_base`` off: the end effector is held in the inertial frame. On: it is held in
