@@ -123,7 +123,14 @@ def with_identification(
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:
-    """Return the parts of a motion without gaps, those that are long enough."""
+    """Return the parts of a motion without gaps, those that are long enough.
+
+    Raises:
+        VmsPhError: forces acted that are not recorded.
+    """
+    if ports := motion.constraints:
+        text = f"nothing can be identified from {motion.recording.path.name}: it had a port "
+        raise VmsPhError(f"{text}{ports}, whose forces are not recorded; record a free motion")
     parts = [block.samples for block in motion.blocks(len(motion))]
     return [part for part in parts if len(part) >= _MIN_SAMPLES]
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.energy_path import generalised_forces
+from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of, white_noise
 from vms_ph_dynamics.identification.effort_meaning import (
     MEANINGS,
@@ -156,6 +157,12 @@ class RecordedMotion:
     def start(self) -> int:
         """Stamp of the first sample, ns; the times of samples count from it."""
         return int(self.order.stamps[0])
+
+    @property
+    def constraints(self) -> str:
+        """Recorded ports, in words, whose forces at the joints are not recorded; empty for none."""
+        energies = self.recording.last_energies
+        return " and ".join(label_of(n) for n in ("contact", "joint_stops") if energies.get(n))
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
@@ -427,9 +434,7 @@ class RecordedMotion:
         speeds = np.sqrt(np.mean(samples.v[:, self.model.b :] ** 2, axis=0))
         if not effort.any() or self.model.fluid is not None or not np.any(speeds > STANDSTILL):
             return None
-        energies, wrenches = self.recording.last_energies, samples.wrenches.values()
-        constraints = map(energies.get, ("contact", "joint_stops", "mimic_joints"))
-        if any(constraints) or any(wrench.any() for wrench in wrenches):
+        if self.constraints or any(wrench.any() for wrench in samples.wrenches.values()):
             return None  # with other forces, the balances say nothing about the efforts
         return effort_meaning(self.model, samples.t, samples.q, samples.v, effort, is_measured)
 

@@ -137,6 +137,19 @@ def test_a_thousand_hertz_hold_still_comes_back(rng: np.random.Generator) -> Non
     assert np.abs(model.difference(one.goal, one.q)).max() < 0.01
 
 
+def test_the_attitude_bears_the_moment_that_is_documented() -> None:
+    model = robots.load("hextilt")
+    law, q = DecoupledVMSController(model), model.home.copy()
+    law.reset(RobotState(q, np.zeros(model.nv)))
+    inertia = np.mean(np.diag(model.evaluate(q, np.zeros(model.nv)).M)[3:6])
+    for angle in (0.5, 2.0, 3.1):
+        q[3:7] = np.sin(angle / 2.0), 0.0, 0.0, np.cos(angle / 2.0)
+        wanted = law.update(RobotState(q, np.zeros(model.nv)), HOLD, 1e-3).wrench_base
+        moment = np.linalg.norm((wanted - model.evaluate(q, np.zeros(model.nv)).g[:6])[3:])
+        bound = 2.0 * law.gains.frequency_base**2 * inertia
+        assert moment == pytest.approx(bound * np.sin(angle / 2.0), rel=1e-6)
+
+
 def test_a_robot_that_it_does_not_serve_is_refused(panda: VMSModel) -> None:
     with pytest.raises(ModelError, match="on a planar or floating base; 'panda' has a fixed one"):
         DecoupledVMSController(panda)

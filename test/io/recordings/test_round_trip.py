@@ -11,11 +11,12 @@ import pytest
 from recorded_motions import samples_of, simulated, write_bag
 
 from vms_ph_controllers import CartesianImpedance
-from vms_ph_dynamics import Friction, VMSModel
+from vms_ph_dynamics import Friction, VMSModel, VmsPhError
 from vms_ph_dynamics.energy.joint_friction import JointFriction
 from vms_ph_dynamics.simulation.contact import Body, MujocoEngine, Scene, Shape
 from vms_ph_io import robots, simulate
 from vms_ph_io.audits import Audit, answers, audit, document, lines, write_report
+from vms_ph_io.audits.identified import with_identification
 from vms_ph_io.recordings import motion as recorded_motion
 from vms_ph_io.recordings import read_recording
 from vms_ph_io.recordings.fields import read_fields
@@ -111,6 +112,8 @@ def test_the_recorded_energy_of_a_contact_explains_what_positions_and_efforts_la
     assert said[-1] == "The energies show nothing to mend."
     assert "no torque" not in (signals := "\n".join(lines(done)))
     assert "opposite" not in signals
+    with pytest.raises(VmsPhError, match="it had a port contact, whose forces are not recorded"):
+        with_identification(done, [RecordedMotion(done.recording, panda)], ["friction"])
     # As a robot of unknown friction nothing is exact, and the contact is no fault of a joint.
     text = "\n".join(answers(audit(bag, friction=JointFriction.none(panda))))
     assert "the forces of contact are not recorded" in text
