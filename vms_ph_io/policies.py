@@ -164,8 +164,8 @@ def guarded_environment(
             output = guard.update(self._positions, action, dt)
             observation, reward, terminated, truncated, info = super().step(output.command)
             self._positions = np.asarray(positions(observation), float)
-            state = {"status": output.status.name, "reason": output.reason, "level": output.level}
-            info = {**info, "guard": state}
+            report = {"status": output.status.name, "reason": output.reason, "level": output.level}
+            info = {**info, "guard": report}
             if terminated or truncated:
                 info["certificate"] = guard.certificate.document()
             return observation, reward, terminated, truncated, info

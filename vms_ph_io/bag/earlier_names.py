@@ -115,8 +115,8 @@ def _serialised(kind: str, recorded: object, new_names: dict[str, str]) -> bytes
 
 def _default(description: FieldDesc) -> Any:
     """Return the default of a number, string or sequence that was not recorded."""
-    kind, content = description
-    if kind == Nodetype.SEQUENCE:
+    node_type, content = description
+    if node_type == Nodetype.SEQUENCE:
         element = cast("tuple[FieldDesc, int]", content)[0]
         return [] if element[1] == ("string", 0) else np.zeros(0, dtype=cast(str, element[1][0]))
     return "" if content == ("string", 0) else 0

@@ -146,16 +146,16 @@ class BagMetadata:
         Raises:
             OSError: The folder is not writable, or the disk is full; the old file is unchanged.
         """
-        partial = folder / f".{FILE_NAME}.part"
+        partial_file = folder / f".{FILE_NAME}.part"
         try:
-            with partial.open("w", encoding="utf-8") as file:
+            with partial_file.open("w", encoding="utf-8") as file:
                 file.write(_dump({"rosbag2_bagfile_information": self.as_dict()}))
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(partial, folder / FILE_NAME)
+            os.replace(partial_file, folder / FILE_NAME)
         except OSError:
             with contextlib.suppress(OSError):
-                partial.unlink()
+                partial_file.unlink()
             raise
 
     @classmethod
@@ -176,26 +176,26 @@ class BagMetadata:
     @classmethod
     def _parse(cls, content: Mapping[str, Any]) -> "BagMetadata":
         topics = []
-        for item in content["topics_with_message_count"] or ():
-            topic = item["topic_metadata"]
+        for entry in content["topics_with_message_count"] or ():
+            topic = entry["topic_metadata"]
             hash_ = str(topic.get("type_description_hash") or "")
             definition = MessageDefinition(str(topic["type"]), hash=hash_)
             qos = parse_profiles(topic.get("offered_qos_profiles") or "")
             format_ = str(topic["serialization_format"])
-            recorded = BagTopic(str(topic["name"]), definition, qos, format_)
-            topics.append(TopicInfo(recorded, int(item["message_count"])))
-        file_entries = {str(item["path"]): item for item in content.get("files") or ()}
+            recorded_topic = BagTopic(str(topic["name"]), definition, qos, format_)
+            topics.append(TopicInfo(recorded_topic, int(entry["message_count"])))
+        file_entries = {str(entry["path"]): entry for entry in content.get("files") or ()}
         files = []
         for path in content["relative_file_paths"]:
-            item = file_entries.get(path, {"message_count": content["message_count"], **content})
-            start = int(item["starting_time"]["nanoseconds_since_epoch"])
-            end = start + int(item["duration"]["nanoseconds"])
-            count = int(item["message_count"])
+            entry = file_entries.get(path, {"message_count": content["message_count"], **content})
+            start = int(entry["starting_time"]["nanoseconds_since_epoch"])
+            end = start + int(entry["duration"]["nanoseconds"])
+            count = int(entry["message_count"])
             files.append(FileMetadata(path, count, *((start, end) if count else (None, None))))
         custom = {str(k): str(v) for k, v in (content.get("custom_data") or {}).items()}
         storage, distro = str(content["storage_identifier"]), str(content.get("ros_distro") or "")
-        mode = str(content.get("compression_mode") or "").lower()
-        return cls(tuple(files), tuple(topics), storage, distro, custom, mode)
+        compression_mode = str(content.get("compression_mode") or "").lower()
+        return cls(tuple(files), tuple(topics), storage, distro, custom, compression_mode)
 
 
 def _time_entries(start: int | None, end: int | None) -> dict[str, dict[str, int]]:

@@ -92,12 +92,12 @@ class MessageTypes:
 
         ROS 2 treats ``char`` as ``uint8``; the type store has it as a separate type.
         """
-        with_uint8 = get_typestore(Stores.EMPTY)
-        with_uint8.fielddefs = {
+        store = get_typestore(Stores.EMPTY)
+        store.fielddefs = {
             name: (constants, [(field, _without_char(kind)) for field, kind in fields])
             for name, (constants, fields) in self.store.fielddefs.items()
         }
-        return with_uint8.hash_rihs01(type_name)
+        return store.hash_rihs01(type_name)
 
 
 def _without_char(description: FieldDesc) -> FieldDesc:

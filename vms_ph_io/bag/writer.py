@@ -140,7 +140,7 @@ class BagWriter:
         self._lock = threading.Lock()
         self._failure: BagError | None = None
         self._metadata_is_old = False
-        self._closed = threading.Event()
+        self._close_event = threading.Event()
         self._stream = self._create_file()
         self._writer: Any = Writer(self._stream, 2**62, _COMPRESSIONS[compression])  # type: ignore[arg-type]
         try:
@@ -269,18 +269,18 @@ class BagWriter:
         Raises:
             BagError: The topic was not added, the disk is full, or the bag is closed.
         """
-        published = log_time if publish_time is None else publish_time
+        published_time = log_time if publish_time is None else publish_time
         with self._lock:
             self._require_open()
             channel = self._channels.get(topic)
             if channel is None:
                 raise BagError(f"topic {topic} was not added to the bag; call add_topic first")
-            if log_time < 0 or published < 0:
+            if log_time < 0 or published_time < 0:
                 raise BagError(f"a message on {topic} has a time before 1970: {log_time}")
             size = len(data) + _MESSAGE_OVERHEAD
             if self._pending and self._pending_size + size > CHUNK_SIZE:
                 self._write_chunk()
-            self._writer.add_message(channel, log_time, bytes(data), published, sequence)
+            self._writer.add_message(channel, log_time, bytes(data), published_time, sequence)
             self._pending.append((topic, log_time))
             self._pending_size += size
 
@@ -314,9 +314,9 @@ class BagWriter:
         self._pending, self._pending_size = [], 0
 
     def _flush_regularly(self, period: float) -> None:
-        while not self._closed.wait(period):
+        while not self._close_event.wait(period):
             with self._lock:
-                if self._failure is None and not self._closed.is_set():
+                if self._failure is None and not self._close_event.is_set():
                     # Stored in self._failure and raised by the next call of the recording thread.
                     with contextlib.suppress(BagError):
                         self._flush()
@@ -329,9 +329,9 @@ class BagWriter:
                 up to them.
         """
         with self._lock:
-            if self._closed.is_set():
+            if self._close_event.is_set():
                 return
-            self._closed.set()
+            self._close_event.set()
         self._flusher.join()
         try:
             self._finish()
@@ -371,7 +371,7 @@ class BagWriter:
     def _require_open(self) -> None:
         if self._failure is not None:
             raise self._failure
-        if self._closed.is_set():
+        if self._close_event.is_set():
             raise BagError(f"bag {self.folder} is closed")
 
     def _error_for(self, error: OSError) -> BagError:

@@ -72,7 +72,7 @@ def build(
 
     switches = {
         "CMAKE_BUILD_TYPE": build_type,
-        "CMAKE_PREFIX_PATH": _pinocchio(),
+        "CMAKE_PREFIX_PATH": _pinocchio_prefix(),
         "pybind11_DIR": pybind11.get_cmake_dir(),
         "Python_EXECUTABLE": sys.executable,
         "VMS_PH_BINDINGS": "ON" if bindings else "OFF",
@@ -110,10 +110,10 @@ def install(folder: Path) -> Path:
     A process that has the earlier one loaded keeps it until its end.
     """
     site_packages = Path(sysconfig.get_path("platlib"))
-    with tempfile.TemporaryDirectory(dir=site_packages, prefix=".vms_ph_native-") as staged:
-        cmake("--install", folder, "--prefix", staged, "--component", "python")
+    with tempfile.TemporaryDirectory(dir=site_packages, prefix=".vms_ph_native-") as staging_folder:
+        cmake("--install", folder, "--prefix", staging_folder, "--component", "python")
         # Replaced, not written over: a loaded library must not change.
-        for file in Path(staged).iterdir():
+        for file in Path(staging_folder).iterdir():
             file.replace(site_packages / file.name)
     return site_packages
 
@@ -148,9 +148,9 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
     if process.returncode:
         output = "".join(lines[-40:]).rstrip("\n")
         paths = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY)))
-        full = next((path for path in paths if shutil.disk_usage(path).free < _MIN_SPACE), None)
-        if full is not None:
-            output = f"{output}\nthe disk of {full} is full: free some space and run again"
+        disk = next((path for path in paths if shutil.disk_usage(path).free < _MIN_SPACE), None)
+        if disk is not None:
+            output = f"{output}\nthe disk of {disk} is full: free some space and run again"
         raise VmsPhError(f"cmake {' '.join(map(str, arguments[:2]))} failed:\n{output}")
 
 
@@ -166,7 +166,7 @@ def require_packages() -> None:
         text = f"building the C++ core requires {', '.join(missing)}; "
         text += "python -m pip install 'vms-ph[native]' installs all but the compiler"
         raise VmsPhError(text)
-    _pinocchio()
+    _pinocchio_prefix()
 
 
 def install_packages() -> None:
@@ -214,7 +214,7 @@ def require_compiler() -> None:
         raise VmsPhError("no C++ compiler; on Debian and Ubuntu: apt install g++")
 
 
-def _pinocchio() -> Path:
+def _pinocchio_prefix() -> Path:
     """Return the prefix of Pinocchio's wheel with its headers."""
     prefix = Path(sysconfig.get_path("platlib")) / "cmeel.prefix"
     if not (prefix / "include" / "urdfdom_headers").is_dir():

@@ -28,10 +28,10 @@ def check_bits(bits: int) -> None:
         )
 
 
-def _size(value: Any) -> int:
+def _item_count(value: Any) -> int:
     """Characters and items of a value, those of its items included."""
     if isinstance(value, (list, tuple)):
-        return 1 + sum(map(_size, value))
+        return 1 + sum(map(_item_count, value))
     return len(value) if isinstance(value, str) else 1
 
 
@@ -44,7 +44,7 @@ def _power(base: Any, exponent: Any) -> Any:
 def _product(left: Any, right: Any) -> Any:
     for number, other in ((left, right), (right, left)):
         if isinstance(number, int) and isinstance(other, (str, list, tuple)):
-            check_bits(8 * _size(other) * max(number, 0))
+            check_bits(8 * _item_count(other) * max(number, 0))
     return left * right
 
 

@@ -42,15 +42,15 @@ def check_mesh(path: str) -> None:
     if _ARCHIVE.match(content):
         raise ModelError(f"the mesh {name} is an archive: unpack it")
     if suffix == ".dae":
-        expanded = _drawn_characters(content)
+        expanded = _drawn_character_count(content)
     elif suffix in (".glb", ".gltf"):
-        expanded = _accessor_bytes(content)
+        expanded = _accessor_byte_count(content)
     else:
         return
     check_decompressed(f"the mesh {name}", len(content), expanded, "export it without instances")
 
 
-def _drawn_characters(content: bytes) -> int:
+def _drawn_character_count(content: bytes) -> int:
     """Return the characters of the geometries of a Collada file, as often as they are drawn."""
     elements = {e.get("id"): e for e in ET.fromstring(content).iter() if e.get("id")}
     ancestors: list[str | None] = []
@@ -70,7 +70,7 @@ def _drawn_characters(content: bytes) -> int:
     return max((character_count(name) for name in elements), default=0)
 
 
-def _accessor_bytes(content: bytes) -> int:
+def _accessor_byte_count(content: bytes) -> int:
     """Return the bytes of the arrays of a glTF file, which need not be in the file."""
     if content[:4] == b"glTF":
         content = content[20 : 20 + int.from_bytes(content[12:16], "little")]

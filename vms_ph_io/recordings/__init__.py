@@ -37,7 +37,7 @@ def read_recording(
     Raises:
         RecordingError: there is no recording, or it is of no kind that is read.
     """
-    begin, file = perf_counter(), bag_path(path)
+    start_time, file = perf_counter(), bag_path(path)
     if not file.exists():
         raise RecordingError(f"there is no recording at {file}")
     if columns is not None and not Path(columns).is_file():
@@ -54,5 +54,5 @@ def read_recording(
         text = f"{file.name} is of no kind that is read: accepted are rosbag2 folders, "
         text += f"{', '.join((*BAG_SUFFIXES, *TEXT_SUFFIXES, *ARRAY_SUFFIXES))}"
         raise RecordingError(text)
-    recording.seconds["read"] = perf_counter() - begin
+    recording.seconds["read"] = perf_counter() - start_time
     return recording

@@ -27,7 +27,7 @@ class BaseStates:
         recording: the recording.
         model: the robot; nothing is read for a fixed base.
         stamps: (N,) ns.
-        chosen: topic of the base, or empty.
+        topic: of the base, or empty.
 
     Raises:
         RecordingError: the base moves, and no motion of it is recorded.
@@ -47,29 +47,29 @@ class BaseStates:
         root = LinkTree(model.tree).root
         candidates = [s for s in recording.bases if not topic or s.name == topic]
         of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
-        with_pose = [s for s in of_root if s.table.has(0)]
-        if not with_pose:
+        pose_series = [s for s in of_root if s.table.has(0)]
+        if not pose_series:
             names = ", ".join(s.name for s in recording.bases) or "none"
             raise RecordingError(
                 f"the {model.base} base of '{model.name}' needs its pose: odometry, a transform or "
                 f"a pose; recorded are {names}. If it stood still, choose --base fixed"
             )
         # Odometry has a twist, which is more exact than a difference of poses.
-        pose = max(with_pose, key=lambda s: (s.table.has(len(POSE)), len(s.table)))
+        pose = max(pose_series, key=lambda s: (s.table.has(len(POSE)), len(s.table)))
         self._pose = AlignedSeries(pose, stamps)
         if pose.table.has(len(POSE)):
             self._twist = self._pose
-        elif with_twist := [s for s in of_root if s.table.has(len(POSE))]:
-            self._twist = AlignedSeries(max(with_twist, key=lambda s: len(s.table)), stamps)
+        elif twist_series := [s for s in of_root if s.table.has(len(POSE))]:
+            self._twist = AlignedSeries(max(twist_series, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")
         self.used_series += {id(c): c for c in (self._pose, self._twist) if c is not None}.values()
-        used = list(dict.fromkeys(aligned.series.name for aligned in self.used_series))
+        used_names = list(dict.fromkeys(aligned.series.name for aligned in self.used_series))
         self.notes += [
-            f"{name} has the pose of the base too and is not used; used is {' and '.join(used)} "
-            f"(choose with --topic base={name})"
-            for name in dict.fromkeys(s.name for s in with_pose)
-            if name not in used
+            f"{name} has the pose of the base too and is not used; used is "
+            f"{' and '.join(used_names)} (choose with --topic base={name})"
+            for name in dict.fromkeys(s.name for s in pose_series)
+            if name not in used_names
         ]
         self._axes = self._twist_axes() if self._twist is not None else {}
 
@@ -84,13 +84,13 @@ class BaseStates:
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
-            slopes = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
+            twists = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
             for name, axes in self._axes.items():
                 part = _TWIST_PARTS[name]
                 if axes == "world":
                     twist[:, part] = _in_base_axes(quaternion, twist[:, part])
-                elif slopes is not None and axes == "none":
-                    twist[:, part] = slopes[:, part]
+                elif twists is not None and axes == "none":
+                    twist[:, part] = twists[:, part]
         else:
             twist = _twist_of(t, position, quaternion)
         if model.base == "planar":
@@ -114,17 +114,17 @@ class BaseStates:
         t = (times[:rows] - times[0]) * 1e-9
         if not bool(np.all(np.diff(t) > 0.0)):
             return {}
-        slope = _twist_of(t, pose[:, :3], pose[:, 3:])
+        pose_twist = _twist_of(t, pose[:, :3], pose[:, 3:])
         axes: dict[str, str] = {}
         topic, frame = self._twist.series.name, self._twist.series.frame or "the world"
         for name, part in _TWIST_PARTS.items():
-            if float((slope[:, part] ** 2).sum()) < rows * STANDSTILL**2:
+            if float((pose_twist[:, part] ** 2).sum()) < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
             candidates = twist[:, part], _in_base_axes(pose[:, 3:], twist[:, part])
-            body, world = (_misfit(v, slope[:, part]) for v in candidates)
+            body, world = (_misfit(v, pose_twist[:, part]) for v in candidates)
             # The order of numbers of Eigen's constructor, MuJoCo and others.
-            turned = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
-            if name == "angular" and _misfit(twist[:, part], turned) < 0.1 * min(body, 1.0):
+            reordered = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
+            if name == "angular" and _misfit(twist[:, part], reordered) < 0.1 * min(body, 1.0):
                 text = f"the angular twist on {topic} follows the quaternions as w, x, y, z, and "
                 text += (
                     "not as x, y, z, w: record them so, or name their columns so in a column map"
@@ -164,16 +164,16 @@ def moving_root(recording: Recording, model: VMSModel) -> str:
     return ""
 
 
-def _misfit(twist: Array, slope: Array) -> float:
-    return float(((twist - slope) ** 2).sum() / max((slope**2).sum(), 1e-300))
+def _misfit(twist: Array, pose_twist: Array) -> float:
+    return float(((twist - pose_twist) ** 2).sum() / max((pose_twist**2).sum(), 1e-300))
 
 
 def _with_continuous_signs(pose: Array) -> Array:
     """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
     pose = np.where(np.abs(pose) <= LARGEST_NUMBER, pose, 0.0)
     flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
-    sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
-    return np.hstack([pose[:, :3], pose[:, 3:] * sign[:, None]])
+    signs = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    return np.hstack([pose[:, :3], pose[:, 3:] * signs[:, None]])
 
 
 def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:

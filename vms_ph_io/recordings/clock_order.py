@@ -37,8 +37,8 @@ class ClockOrder:
         rate: Hz, from the median period.
         jitter: standard deviation of the periods, without gaps, s.
         longest_period: longest period that is no gap, s.
-        repeated: samples left out because they repeat a time.
-        out_of_order: samples that were out of order and are sorted in.
+        repeated_count: samples left out because they repeat a time.
+        disorder_count: samples that were out of order and are sorted in.
         reset_times: times at which the clock was set back, s.
     """
 
@@ -50,8 +50,8 @@ class ClockOrder:
     rate: float
     jitter: float
     longest_period: float
-    repeated: int
-    out_of_order: int
+    repeated_count: int
+    disorder_count: int
     reset_times: tuple[float, ...]
 
     @property
@@ -97,25 +97,25 @@ def clock_order(table: Table) -> ClockOrder:
     recorded_stamps = stamps
     stamps, reset_times = _without_resets(table, stamps)
     order = np.argsort(stamps, kind="stable")
-    late = int((np.diff(order) < 0).sum())
-    ordered = stamps[order]
-    is_first = np.concatenate([[True], np.diff(ordered) > 0])
-    rows, ordered = order[is_first], ordered[is_first]
-    t = (ordered - ordered[0]) * 1e-9 if len(ordered) else np.empty(0)
+    late_count = int((np.diff(order) < 0).sum())
+    sorted_stamps = stamps[order]
+    is_first = np.concatenate([[True], np.diff(sorted_stamps) > 0])
+    rows, sorted_stamps = order[is_first], sorted_stamps[is_first]
+    t = (sorted_stamps - sorted_stamps[0]) * 1e-9 if len(sorted_stamps) else np.empty(0)
     period = np.diff(t)
     median_period = float(np.median(period)) if len(period) else 0.0
     is_gap = period > max(GAP_PERIODS * median_period, SHORTEST_GAP)
     for time in reset_times:
-        is_gap |= (ordered[1:] >= time) & (ordered[:-1] < time)
+        is_gap |= (sorted_stamps[1:] >= time) & (sorted_stamps[:-1] < time)
     borders = [0, *(np.flatnonzero(is_gap) + 1).tolist(), len(t)]
     regular_periods = period[~is_gap]
     segments = tuple((a, b) for a, b in pairwise(borders) if b > a)
     rate = 1.0 / median_period if median_period > 0.0 else 0.0
     jitter = float(regular_periods.std()) if len(regular_periods) else 0.0
     periods = rate, jitter, float(np.max(regular_periods, initial=0.0))
-    resets = tuple((time - ordered[0]) * 1e-9 for time in reset_times)
+    resets = tuple((time - sorted_stamps[0]) * 1e-9 for time in reset_times)
     samples = rows, t, recorded_stamps[rows], segments
-    return ClockOrder(*samples, source, *periods, len(order) - len(rows), late, resets)
+    return ClockOrder(*samples, source, *periods, len(order) - len(rows), late_count, resets)
 
 
 def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
@@ -131,12 +131,12 @@ def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
         count = int(np.searchsorted(run, latest, side="right"))
         # Late messages fill a hole; where a clock was set back, times are passed twice.
         times = continuous[max(k - 4 * max(count, _RUN_BEFORE), 0) : k]
-        twice = np.count_nonzero((times > run[0]) & (times < run[max(count, 1) - 1]))
-        before, again = (table.rows(j, j + count) for j in (max(k - count, 0), k))
-        is_copy = np.array_equal(before, again, equal_nan=True)
-        is_again = count >= _MIN_RUN and 4 * twice >= count and not is_copy
-        is_again &= np.count_nonzero(np.diff(times) < 0) < _DISORDER * len(times)
-        if steps[k - 1] < -_RESET or is_again:
+        repeated_count = np.count_nonzero((times > run[0]) & (times < run[max(count, 1) - 1]))
+        before, after = (table.rows(j, j + count) for j in (max(k - count, 0), k))
+        is_copy = np.array_equal(before, after, equal_nan=True)
+        is_repeated_run = count >= _MIN_RUN and 4 * repeated_count >= count and not is_copy
+        is_repeated_run &= np.count_nonzero(np.diff(times) < 0) < _DISORDER * len(times)
+        if steps[k - 1] < -_RESET or is_repeated_run:
             continuous[k:] += latest + 10 * int(np.median(np.abs(steps))) - continuous[k]
             reset_times.append(int(continuous[k]))
     return continuous, reset_times

@@ -128,8 +128,8 @@ def read_map(path: Path) -> ColumnMap:
         check_keys(content, "the map", (), _KEYS)
         joints = tuple(map(str, _list(content.get("joints", ()), "joints")))
         sizes = {"time": 0, **dict.fromkeys(JOINT_QUANTITIES, len(joints)), **BASE_SIZES}
-        named = [name for name in sizes if name in content]
-        quantities = {name: _quantity(content[name], sizes[name], name) for name in named}
+        given_names = [name for name in sizes if name in content]
+        quantities = {name: _quantity(content[name], sizes[name], name) for name in given_names}
         for frame, entry in mapping(content.get("wrenches") or {}, "wrenches", "columns").items():
             quantities[f"{WRENCH_PREFIX}{frame}"] = _quantity(entry, 6, str(frame))
         rate = number(content.get("rate", 0.0), "rate")

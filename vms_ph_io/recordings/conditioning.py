@@ -68,10 +68,10 @@ class Conditioning:
                 f"deviate by {1e3 * self.clock_jitter:.3g} ms (standard deviation); these times "
                 "are used"
             )
-        if order.repeated:
-            sentences.append(f"{order.repeated} samples repeat a time and were left out")
-        if order.out_of_order:
-            sentences.append(f"{order.out_of_order} samples were out of order and were sorted")
+        if order.repeated_count:
+            sentences.append(f"{order.repeated_count} samples repeat a time and were left out")
+        if order.disorder_count:
+            sentences.append(f"{order.disorder_count} samples were out of order and were sorted")
         sentences += [f"the clock was set back at {t:.3f} s; the recording goes on there" for t in
                  order.reset_times]  # fmt: skip
         sentences += [
@@ -91,11 +91,11 @@ class Conditioning:
             text += "leaves unknown at an end is not accounted"
             sentences.append(text)
         noise = self.noise
-        base = len(noise.velocity) - len(joints)
+        base_size = len(noise.velocity) - len(joints)
         sentences.append(
             "noise (largest standard deviation): positions "
-            f"{np.max(noise.position[base:], initial=0.0):.2g}, velocities "
-            f"{np.max(noise.velocity[base:], initial=0.0):.2g}, efforts "
+            f"{np.max(noise.position[base_size:], initial=0.0):.2g}, velocities "
+            f"{np.max(noise.velocity[base_size:], initial=0.0):.2g}, efforts "
             f"{np.max(noise.effort, initial=0.0):.2g} in SI units"
         )
         sentences += [
@@ -157,9 +157,9 @@ class Conditioning:
         if meaning is None:
             return ""
         if meaning.best == self.chosen_meaning:
-            is_other = meaning.has_other_sign(self.chosen_meaning)
-            names = ", ".join(joint for joint, wrong in zip(joints, is_other, strict=True) if wrong)
-            gains = np.where(is_other, -1, 1).tolist()
+            flipped = meaning.has_other_sign(self.chosen_meaning)
+            names = ", ".join(joint for joint, wrong in zip(joints, flipped, strict=True) if wrong)
+            gains = np.where(flipped, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
         text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
@@ -177,7 +177,7 @@ class Conditioning:
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
         order, meaning, defects = self.order, self.meaning, self.velocity_defects
-        base = len(self.noise.velocity) - len(joints)
+        base_size = len(self.noise.velocity) - len(joints)
         effort: dict[str, Any] = {"taken_as": self.chosen_meaning, "held": self.commands_held}
         effort |= {"fits_best_as": None, "misfit": {}, "gains": {}}
         if meaning is not None:
@@ -196,8 +196,8 @@ class Conditioning:
             "clock": self.clock,
             "clock_jitter": self.clock_jitter,
             "period_deviation": order.jitter,
-            "repeated": order.repeated,
-            "out_of_order": order.out_of_order,
+            "repeated": order.repeated_count,
+            "out_of_order": order.disorder_count,
             "set_back": list(order.reset_times),
             "gaps": [{"begin": a, "length": b} for a, b in order.gaps],
             "velocity_estimated": {joint: defect.reason for joint, defect in defects.items()},
@@ -207,8 +207,8 @@ class Conditioning:
             "effort_lag": self.effort_lag,
             "noise": {
                 joint: {
-                    "position": float(self.noise.position[base + k]),
-                    "velocity": float(self.noise.velocity[base + k]),
+                    "position": float(self.noise.position[base_size + k]),
+                    "velocity": float(self.noise.velocity[base_size + k]),
                     "effort": float(self.noise.effort[k]),
                 }
                 for k, joint in enumerate(joints)

@@ -64,10 +64,10 @@ def read_columns(
 def _coupled(blocks: _Blocks, factors: Array) -> _Blocks:
     """Yield blocks with the quantities of joints in place of those of the motors that move them."""
     # The power stays the same. A share of zero of what is not known is no share.
-    maps = {"position": factors, "velocity": factors, "effort": np.linalg.inv(factors).T}
+    factor_maps = {"position": factors, "velocity": factors, "effort": np.linalg.inv(factors).T}
     for block in blocks:
-        for name in maps.keys() & block.keys():
-            rows = [(np.abs(row) > 1e-12, row) for row in maps[name]]
+        for name in factor_maps.keys() & block.keys():
+            rows = [(np.abs(row) > 1e-12, row) for row in factor_maps[name]]
             block[name] = np.stack([block[name][:, k] @ row[k] for k, row in rows], axis=1)
         yield block
 
@@ -208,9 +208,9 @@ class _ArraySource:
         joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
         return {name: Quantity(array=name) for name in names if name in arrays}, joints
 
-    def blocks(self, quantities: Mapping[str, Quantity], joints: int) -> _Blocks:
+    def blocks(self, quantities: Mapping[str, Quantity], joint_count: int) -> _Blocks:
         """Yield the quantities of all rows, each (N, columns)."""
-        sizes = {"time": 1, **BASE_SIZES, **dict.fromkeys(JOINT_QUANTITIES, joints)}
+        sizes = {"time": 1, **BASE_SIZES, **dict.fromkeys(JOINT_QUANTITIES, joint_count)}
         arrays = {
             name: self._array(name, q, sizes.get(name, len(WRENCH))) * q.scale + q.offset
             for name, q in quantities.items()
@@ -218,8 +218,8 @@ class _ArraySource:
         lengths = {name: len(values) for name, values in arrays.items()}
         shortest = min(lengths.values())
         if max(lengths.values()) > shortest:
-            given = ", ".join(f"{name} {count}" for name, count in lengths.items())
-            text = f"the arrays have different lengths; read as far as the shortest goes: {given}"
+            counts = ", ".join(f"{name} {count}" for name, count in lengths.items())
+            text = f"the arrays have different lengths; read as far as the shortest goes: {counts}"
             self._recording.notes.append(text)
         yield {name: values[:shortest] for name, values in arrays.items()}
 

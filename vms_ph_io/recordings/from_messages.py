@@ -68,7 +68,7 @@ class _SeriesCollector:
         self._undecoded: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
         self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
-        self.bytes = 0
+        self.size = 0
         """Of the messages that were taken."""
         self._handlers: dict[str, tuple[str, Callable[[BagMessage, Any], None]]] = {
             "sensor_msgs/msg/JointState": ("joints", self._joint_state),
@@ -85,7 +85,7 @@ class _SeriesCollector:
         role, handler = self._handlers.get(message.type, ("", None))
         if handler is None or not self._is_chosen(message.topic, role):
             return
-        self.bytes += len(message.data)
+        self.size += len(message.data)
         content = decoded(message)
         try:
             if content is not None:
@@ -140,14 +140,14 @@ class _SeriesCollector:
 
     def _joint_state(self, message: BagMessage, content: Any) -> None:
         names = tuple(content.name)
-        parts = [content.position, content.velocity, content.effort]
-        if not names or all(len(part) != len(names) for part in parts):
+        signals = [content.position, content.velocity, content.effort]
+        if not names or all(len(signal) != len(names) for signal in signals):
             return
         # A driver that starts again may change the order.
         series = self._series_of("joints", message.topic, (*sorted(names),), (), names=names)
-        order = [names.index(name) for name in series.names] if series.names != names else ...
+        row_order = [names.index(name) for name in series.names] if series.names != names else ...
         missing = np.full(len(names), _NAN)
-        values = [part[order] if len(part) == len(names) else missing for part in parts]
+        values = [signal[row_order] if len(signal) == len(names) else missing for signal in signals]
         self._append(series, message, content, np.concatenate(values).tolist())
 
     def _motion(self, message: BagMessage, content: Any) -> None:
@@ -189,14 +189,14 @@ class _SeriesCollector:
         self, kind: str, topic: str, key: Any, columns: Iterable[str], **options: Any
     ) -> Series:
         """Return the series of a topic, which is made at its first message."""
-        index = (kind, topic, key)
-        if index not in self._series:
+        series_key = (kind, topic, key)
+        if series_key not in self._series:
             series = Series.of(topic, columns, **options)
-            self._series[index] = series
+            self._series[series_key] = series
             collection = getattr(self.recording, kind)
             if isinstance(collection, list):
                 collection.append(series)
-        return self._series[index]
+        return self._series[series_key]
 
     def _append(self, series: Series, message: BagMessage, content: Any, row: Any) -> None:
         stamp = content.header.stamp
@@ -232,7 +232,7 @@ def read_messages(
     reader = _SeriesCollector(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
     types_by_topic: dict[str, str] = {}
     for message in messages:
-        check_decompressed(path.name, messages.bytes, reader.bytes, "`ros2 bag convert` unpacks it")
+        check_decompressed(path.name, messages.size, reader.size, "`ros2 bag convert` unpacks it")
         types_by_topic.setdefault(message.topic, message.type)
         reader.add(message)
     recording = reader.finish()

@@ -120,9 +120,9 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     if pairs:
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         text_lines.append(f"  nearest match:           {pairing}")
-    locked = ",".join(joint for joint in missing if joint not in pairs)
-    if locked and len(missing) < model.n:
-        text_lines.append(f"  joints that stood still:  --locked-joints {locked}")
+    locked_joints = ",".join(joint for joint in missing if joint not in pairs)
+    if locked_joints and len(missing) < model.n:
+        text_lines.append(f"  joints that stood still:  --locked-joints {locked_joints}")
     if robot := _robot_like(recorded, model.joint_names):
         text_lines.append(f"  a bundled robot that has the recorded joints: {robot}")
     return RecordingError("\n".join(text_lines))
@@ -146,23 +146,23 @@ def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
                 return pairs
     pairs = {}
     for joint in missing:
-        lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
-        for name in difflib.get_close_matches(joint.lower(), lower, 1):
-            pairs[joint] = lower[name]
+        names_by_lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
+        for name in difflib.get_close_matches(joint.lower(), names_by_lower, 1):
+            pairs[joint] = names_by_lower[name]
     return pairs
 
 
 def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
     """Return the bundled robot all of whose joints were recorded, or an empty text."""
-    best, size = "", 0
+    best_name, size = "", 0
     for name in robots.names():
         try:
             joints = robots.load(name).joint_names
         except Exception:  # a robot whose data package is not installed is none to propose
             continue
         if set(joints) <= set(recorded) and set(joints) != set(model_joints) and len(joints) > size:
-            best, size = name, len(joints)
-    return best
+            best_name, size = name, len(joints)
+    return best_name
 
 
 _CHUNK = 100_000  # rows read at once
@@ -294,7 +294,7 @@ class JointSignals:
         self.used_series = list(self._others.values())
         """The other series."""
 
-    def known(self, quantity: int) -> npt.NDArray[np.bool_]:
+    def is_known(self, quantity: int) -> npt.NDArray[np.bool_]:
         """Return whether a sample has all positions (0) or efforts (2) that any has, (N,)."""
         columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
         return _finite_rows(self._main.table, columns)[self.order.rows]

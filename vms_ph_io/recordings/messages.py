@@ -39,7 +39,7 @@ class Messages:
         self.path = path
         self.notes: list[str] = []
         """What was damaged or left out; complete once all messages are read."""
-        self.bytes = 0
+        self.size = 0
         """Bytes of the files."""
         self._progress, self._is_ros1 = progress, path.suffix == ".bag" and path.is_file()
 
@@ -90,12 +90,12 @@ class Messages:
 
     def _unpacked_files(self, folder: Path) -> tuple[list[Path], bool]:
         """Return the files of a rosbag2, decompressed if they are compressed as files."""
-        compressed = [self.path] if self.path.suffix == ".zstd" else []
+        compressed_files = [self.path] if self.path.suffix == ".zstd" else []
         if not self.path.exists():
             raise RecordingError(f"there is no recording at {self.path}")
         is_per_message = False
         if self.path.is_dir():
-            compressed = sorted(
+            compressed_files = sorted(
                 self.path.glob("*.zstd"), key=lambda file: by_number(Path(file.stem))
             )
             try:
@@ -103,17 +103,17 @@ class Messages:
                 is_per_message = metadata.compression_mode == "message"
                 listed = [self.path / Path(file.path).name for file in metadata.files]
                 self.notes += [f"{f.name} of the bag is missing" for f in listed if not f.is_file()]
-                compressed = [
+                compressed_files = [
                     f for f in listed if f.suffix == ".zstd" and f.is_file()
-                ] or compressed
+                ] or compressed_files
             except BagError:
                 pass
-        if not compressed or is_per_message:
+        if not compressed_files or is_per_message:
             files = BagReader(self.path).files
-            self.bytes = sum(file.stat().st_size for file in files)
+            self.size = sum(file.stat().st_size for file in files)
             return list(files), is_per_message
-        self.bytes = sum(file.stat().st_size for file in compressed)
-        return [self._decompressed(file, folder) for file in compressed], False
+        self.size = sum(file.stat().st_size for file in compressed_files)
+        return [self._decompressed(file, folder) for file in compressed_files], False
 
     def _decompressed(self, file: Path, folder: Path) -> Path:
         target = folder / file.stem
@@ -129,17 +129,17 @@ class Messages:
         return target
 
     def _ros1_messages(self, topics: Collection[str] | None) -> Iterator[BagMessage]:
-        self.bytes = self.path.stat().st_size
+        self.size = self.path.stat().st_size
         try:
             with _BoundedRos1Reader(self.path) as reader:
                 decoders = {
                     c.id: SchemaDecoder(MessageDefinition(_ros2(c.msgtype), c.msgdef.data), "ros1")
                     for c in reader.connections
                 }
-                total = max(reader.message_count, 1)
+                message_count = max(reader.message_count, 1)
                 for count, (connection, time, data) in enumerate(reader.messages()):
                     if count % _REPORT_PERIOD == 0:
-                        self._progress(count / total, "reading")
+                        self._progress(count / message_count, "reading")
                     if topics is None or connection.topic in topics:
                         kind, decoder = _ros2(connection.msgtype), decoders[connection.id]
                         yield BagMessage(

@@ -166,11 +166,11 @@ class RecordedMotion:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
-        tail = round(self._effort_lag * self._rate)  # of which no efforts are known
+        tail_samples = round(self._effort_lag * self._rate)  # of which no efforts are known
         for first, stop in self.order.segments:
             begin = first
-            while begin < stop - tail:
-                end = min(begin + size, stop - tail)
+            while begin < stop - tail_samples:
+                end = min(begin + size, stop - tail_samples)
                 start = max(begin - 1, first)
                 if end - start > 1 or stop - first == 1:
                     samples = self._samples(start, end, first, stop)
@@ -180,14 +180,14 @@ class RecordedMotion:
     def _leave_out_incomplete(self) -> None:
         """Leave out samples at which not every position of joints and base is known."""
         order = self.order
-        is_known, has_effort = self._signals.known(0), self._signals.known(2)
+        is_known, has_effort = self._signals.is_known(0), self._signals.is_known(2)
         if not is_known.all():
             self._notes.append(f"{int((~is_known).sum())} samples without positions were left out")
         edges = np.flatnonzero(np.diff(has_effort, prepend=True, append=True)).reshape(-1, 2)
-        longest = max(_LONGEST_LINE, GAP_PERIODS / max(order.rate, 1e-9))
+        longest_line = max(_LONGEST_LINE, GAP_PERIODS / max(order.rate, 1e-9))
         for a, b in edges:
             duration = order.t[min(b, len(order.t) - 1)] - order.t[max(a - 1, 0)]
-            has_effort[a:b] = duration < longest
+            has_effort[a:b] = duration < longest_line
         covered_times = {f"the effort on {self._main.name}": has_effort}
         # Where a clock was set back, stamps passed twice do not tell which rows are meant.
         is_twice = np.zeros(len(order.t), dtype=bool)
@@ -195,8 +195,8 @@ class RecordedMotion:
             is_twice |= (order.stamps >= order.stamps[k + 1]) & (order.stamps <= order.stamps[k])
         for aligned in self._used_series:
             # Before its first row and after its last a wrench is zero, as is said.
-            is_free = ~aligned.spans(order.stamps) & (aligned in self._wrenches.values())
-            covered_times[aligned.series.name] = aligned.covers(order.stamps) & ~is_twice | is_free
+            is_zero = ~aligned.spans(order.stamps) & (aligned in self._wrenches.values())
+            covered_times[aligned.series.name] = aligned.covers(order.stamps) & ~is_twice | is_zero
         for name, is_covered in covered_times.items():
             if not is_covered.all():
                 first = order.t[np.argmin(is_covered)]
@@ -298,20 +298,20 @@ class RecordedMotion:
         if np.isnan(velocity).any() or (self._lag and len(t) > 1):
             slope = slopes(self._rate, t, position)[0]
             velocity = known_velocity(t, velocity, slope, self._lag)
-        inner = slice(begin - low, end - low)
-        q = np.hstack([q_base, configuration(self.model, position)])[inner]
-        v = np.hstack([v_base, velocity])[inner]
+        inner_rows = slice(begin - low, end - low)
+        q = np.hstack([q_base, configuration(self.model, position)])[inner_rows]
+        v = np.hstack([v_base, velocity])[inner_rows]
         effort = gapless(signals.effort, t)
         if self._effort_lag and len(t) > 1:
             effort = shifted(t, effort, self._effort_lag)
-        torque = self._acting_efforts(q, effort[inner])
+        torque = self._acting_efforts(q, effort[inner_rows])
         wrenches = {
             port: np.where(
                 s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
             )
             for port, s in self._wrenches.items()
         }
-        return MotionSamples(t[inner].copy(), q, v, torque, wrenches, self.options.commanded)
+        return MotionSamples(t[inner_rows].copy(), q, v, torque, wrenches, self.options.commanded)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""
@@ -416,8 +416,8 @@ class RecordedMotion:
         # Samples that have the same time as the one before are left out.
         is_increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
         if not is_increasing.all():
-            repeated = self.order.repeated + int((~is_increasing).sum())
-            self._set_order(replace(self.order.select(is_increasing), repeated=repeated))
+            repeated = self.order.repeated_count + int((~is_increasing).sum())
+            self._set_order(replace(self.order.select(is_increasing), repeated_count=repeated))
         self._t = np.ascontiguousarray(clock.t[is_increasing])
         return clock.source, clock.jitter
 
@@ -453,8 +453,8 @@ class RecordedMotion:
         for frame in frames:
             wrench, number = samples.wrenches[frame], model.frame_id(frame)
             force += generalised_forces(model, q, wrench, number)[:, b:]
-        for acting in (effort + force, effort - force):
-            meaning = effort_meaning(model, t, q, v, acting, is_measured)
+        for net_effort in (effort + force, effort - force):
+            meaning = effort_meaning(model, t, q, v, net_effort, is_measured)
             misfits.append(meaning.misfit["torque"][1])
         text = f"the wrench at {', '.join(frames)} looks reversed, as that of the robot on its "
         text += f"surroundings: its negative leaves {100 * misfits[1]:.0f} % of the momentum "
@@ -488,8 +488,8 @@ class RecordedMotion:
         velocity = white_noise(samples.v)
         joint_noise = white_noise(position)
         for joint in self._velocity_defects:
-            spread = slopes(self._rate, samples.t, position[:, [joint]])[1]
-            velocity[b + joint] = float(np.sqrt(np.mean(spread**2)))
+            slope_noise = slopes(self._rate, samples.t, position[:, [joint]])[1]
+            velocity[b + joint] = float(np.sqrt(np.mean(slope_noise**2)))
         positions = np.concatenate([self._base.noise(samples.q), joint_noise])
         return SampleNoise(positions, velocity, white_noise(effort))
 
@@ -498,8 +498,8 @@ def _explains(shifted: EffortMeaning, recorded: EffortMeaning) -> bool:
     """Return whether a shift makes the efforts fit: as they are, or with gains of one sign."""
     has_one_sign = bool(np.all(shifted.gains > 0.0) or np.all(shifted.gains < 0.0))
     readings = {shifted.best, "scaled"} if has_one_sign else {shifted.best}
-    error, before = (min(m.misfit[r][1] for r in readings) for m in (shifted, recorded))
-    return error < _NULL_SHARE * shifted.null and error < _LAG_FREE_SHARE * before
+    misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (shifted, recorded))
+    return misfit < _NULL_SHARE * shifted.null and misfit < _LAG_FREE_SHARE * recorded_misfit
 
 
 def _plausible(values: Array) -> Array:

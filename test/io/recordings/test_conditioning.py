@@ -279,7 +279,7 @@ def test_late_messages_and_copies_are_not_those_of_a_clock_that_was_set_back() -
     for k in (*range(100), *range(50, 150)):
         table.append(k * 1_000_000, (0.0,))
     copied = clock_order(table)
-    assert (len(copied.rows), copied.repeated, copied.reset_times) == (150, 50, ())
+    assert (len(copied.rows), copied.repeated_count, copied.reset_times) == (150, 50, ())
 
 
 def test_stamps_that_are_noisier_than_a_period_are_not_those_of_a_clock_that_was_set_back(
@@ -293,7 +293,7 @@ def test_stamps_that_are_noisier_than_a_period_are_not_those_of_a_clock_that_was
 
 def test_columns_that_are_sorted_backwards_have_no_times_of_a_log() -> None:
     found = _order_of(list(range(200, 0, -1)))
-    assert (found.source, found.out_of_order) == ("stamps", 199)
+    assert (found.source, found.disorder_count) == ("stamps", 199)
     assert found.rows.tolist() == list(range(199, -1, -1))
 
 

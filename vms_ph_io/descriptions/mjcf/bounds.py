@@ -111,9 +111,9 @@ def _check_element(tag: str, attributes: dict[str, str]) -> None:
     if tag in _GENERATED_TAGS:
         for key in ("params", "nrow", "ncol", "width", "height"):
             for word in attributes.get(key, "").split():
-                largest = MAX_GENERATED if key == "params" else 1e5
-                if not abs(_number(word)) <= largest:
-                    raise ModelError(f"{key} of <{tag}> must be at most {largest:g}; given: {word}")
+                limit = MAX_GENERATED if key == "params" else 1e5
+                if not abs(_number(word)) <= limit:
+                    raise ModelError(f"{key} of <{tag}> must be at most {limit:g}; given: {word}")
 
 
 def _number(text: str) -> float:

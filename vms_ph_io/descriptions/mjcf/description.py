@@ -67,8 +67,8 @@ LAST_VISIBLE_GROUP = 2
 def add_visuals(link: ET.Element, mujoco: Any, compiled: CompiledModel, body: int) -> None:
     """Add the visible geoms of a body to its link; ellipsoids have no equivalent in a URDF."""
     m = compiled.model
-    first = int(m.body_geomadr[body])
-    for k in range(first, first + int(m.body_geomnum[body])):
+    first_geom = int(m.body_geomadr[body])
+    for k in range(first_geom, first_geom + int(m.body_geomnum[body])):
         appearance = compiled.appearances.get(m.geom(k).name)
         if appearance is None or m.geom_group[k] > LAST_VISIBLE_GROUP or not appearance.rgba[3]:
             continue
@@ -92,16 +92,16 @@ def _shapes(
         filename, scale = f"file://{appearance.mesh}", numbers(appearance.scale)
         yield pose, ET.Element("mesh", filename=filename, scale=scale)
         return
-    kind, size = int(m.geom_type[k]), m.geom_size[k]
+    geom_type, size = int(m.geom_type[k]), m.geom_size[k]
     radius = repr(float(size[0]))
     shapes = mujoco.mjtGeom
-    if kind == int(shapes.mjGEOM_BOX):
+    if geom_type == int(shapes.mjGEOM_BOX):
         yield pose, ET.Element("box", size=numbers(2.0 * size))
-    elif kind == int(shapes.mjGEOM_SPHERE):
+    elif geom_type == int(shapes.mjGEOM_SPHERE):
         yield pose, ET.Element("sphere", radius=radius)
-    elif kind in (int(shapes.mjGEOM_CYLINDER), int(shapes.mjGEOM_CAPSULE)):
+    elif geom_type in (int(shapes.mjGEOM_CYLINDER), int(shapes.mjGEOM_CAPSULE)):
         yield pose, ET.Element("cylinder", radius=radius, length=repr(2.0 * float(size[1])))
-        if kind == int(shapes.mjGEOM_CAPSULE):  # not a shape of the standard
+        if geom_type == int(shapes.mjGEOM_CAPSULE):  # not a shape of the standard
             for end in (-size[1], size[1]):
                 offset = translation_by(np.array([0.0, 0.0, end]))
                 yield pose * offset, ET.Element("sphere", radius=radius)
@@ -125,49 +125,49 @@ class _UrdfWriter:
         self._root = ET.Element("robot", name=compiled.name)
         self._link_names, self._joint_names = UniqueNames(), UniqueNames()
         self._drives = drives(mujoco, self._m, tree)
-        disabled, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
-        self._has_damping = not disabled & int(bits.mjDSBL_DAMPER)
-        self._has_friction_loss = not disabled & int(bits.mjDSBL_FRICTIONLOSS)
-        self._has_limits = not disabled & int(bits.mjDSBL_LIMIT)
+        disabled_bits, bits = int(self._m.opt.disableflags), mujoco.mjtDisableBit
+        self._has_damping = not disabled_bits & int(bits.mjDSBL_DAMPER)
+        self._has_friction_loss = not disabled_bits & int(bits.mjDSBL_FRICTIONLOSS)
+        self._has_limits = not disabled_bits & int(bits.mjDSBL_LIMIT)
         self._mujoco = mujoco
 
     def text(self, notes: MjcfNotes) -> str:
         m, tree = self._m, self._tree
-        if tree.free is None:
+        if tree.free_base is None:
             self._add_link("world")
         # Joints keep their names; those of fixed joints make way.
         joints = tree.joints
         for joint in joints.values():
             self._joint_names.reserve(joint)
-        frames = {} if tree.free is not None else {WORLD: "world"}
+        links = {} if tree.free_base is not None else {WORLD: "world"}
         for i in tree.bodies:
-            frames[i] = self._link_names.reserve(body_name(m, i))
+            links[i] = self._link_names.reserve(body_name(m, i))
         for i in tree.bodies:
-            self._add_body(i, frames, joints)
+            self._add_body(i, links, joints)
         end_effector = ""
         for k in range(m.nsite):
             body = int(m.site_bodyid[k])
-            if body in frames:
+            if body in links:
                 name = self._add_link(m.site(k).name or f"site{k}")
                 if not end_effector and _END_EFFECTOR.search(name.lower()):
                     end_effector = name
-                self._add_fixed_joint(frames[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
-        end_effector = end_effector or frames[tree.bodies[-1]]
+                self._add_fixed_joint(links[body], name, pose_of(m.site_pos[k], m.site_quat[k]))
+        end_effector = end_effector or links[tree.bodies[-1]]
         self._root.append(replace(notes, end_effector=end_effector).element())
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
-    def _add_body(self, i: int, frames: dict[int, str], joint_names: Mapping[int, str]) -> None:
+    def _add_body(self, i: int, links: dict[int, str], joint_names: Mapping[int, str]) -> None:
         m = self._m
-        name = frames[i]
+        name = links[i]
         pose = pose_of(m.body_pos[i], m.body_quat[i])
         joints = list(joints_of(m, i))
         link = ET.SubElement(self._root, "link", name=name)
         self._add_inertial(link, i)
         add_visuals(link, self._mujoco, self._compiled, i)
-        if i == self._tree.free:
+        if i == self._tree.free_base:
             return  # the root link of a floating base
-        parent = frames[int(m.body_parentid[i])]
+        parent = links[int(m.body_parentid[i])]
         anchor = np.zeros(3)
         for k, j in enumerate(joints):
             axis = np.array(m.jnt_axis[j])
@@ -190,8 +190,8 @@ class _UrdfWriter:
         m = self._m
         is_limited = bool(m.jnt_limited[j]) and self._has_limits
         is_hinge = m.jnt_type[j] == HINGE
-        kind = ("revolute" if is_limited else "continuous") if is_hinge else "prismatic"
-        joint = self._add_joint(name, kind, parent, child, pose)
+        joint_type = ("revolute" if is_limited else "continuous") if is_hinge else "prismatic"
+        joint = self._add_joint(name, joint_type, parent, child, pose)
         ET.SubElement(joint, "axis", xyz=numbers(m.jnt_axis[j]))
         effort = self._drives.effort.get(j, np.inf)
         # By the convention of URDF writers, 0 is "not given" for efforts and rates.
@@ -200,14 +200,14 @@ class _UrdfWriter:
             low, high = m.jnt_range[j].tolist() if is_limited else (-_NO_LIMIT, _NO_LIMIT)
             limit |= {"lower": repr(low), "upper": repr(high)}
         ET.SubElement(joint, "limit", limit)
-        dof = int(m.jnt_dofadr[j])
-        damping = float(m.dof_damping[dof]) + self._drives.damping.get(j, 0.0)
-        armature = float(m.dof_armature[dof]) + self._drives.armature.get(j, 0.0)
+        dof_index = int(m.jnt_dofadr[j])
+        damping = float(m.dof_damping[dof_index]) + self._drives.damping.get(j, 0.0)
+        armature = float(m.dof_armature[dof_index]) + self._drives.armature.get(j, 0.0)
         dynamics = ET.SubElement(
             joint,
             "dynamics",
             damping=repr(damping if self._has_damping else 0.0),
-            friction=repr(float(m.dof_frictionloss[dof]) if self._has_friction_loss else 0.0),
+            friction=repr(float(m.dof_frictionloss[dof_index]) if self._has_friction_loss else 0.0),
             armature=repr(armature),
         )
         stiffness = float(np.ravel(m.jnt_stiffness[j])[0])
@@ -268,17 +268,17 @@ def _notes(mujoco: Any, m: Any, tree: Tree) -> MjcfNotes:
     if not np.isfinite(qpos).all():
         raise ModelError(f"the positions of its first or home keyframe are not finite: {qpos}")
     home: dict[str, float] = {}
-    base: tuple[float, ...] = ()
+    base_pose: tuple[float, ...] = ()
     for body in tree.bodies:
         for j in joints_of(m, body):
             address = int(m.jnt_qposadr[j])
             if m.jnt_type[j] == FREE:
                 quaternion = qpos[address + 3 : address + 7]
                 w, *vector = quaternion / np.linalg.norm(quaternion)
-                base = tuple(float(x) for x in (*qpos[address : address + 3], *vector, w))
+                base_pose = tuple(float(x) for x in (*qpos[address : address + 3], *vector, w))
             elif qpos[address]:
                 home[tree.joints[j]] = float(qpos[address])
-    return MjcfNotes((x, y, z), home, base, tuple(left_out(mujoco, m, tree)))
+    return MjcfNotes((x, y, z), home, base_pose, tuple(left_out(mujoco, m, tree)))
 
 
 def _home_positions(m: Any) -> Any:

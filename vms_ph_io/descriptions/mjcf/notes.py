@@ -102,10 +102,10 @@ def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
     yield from _named_list("springs of joints", (joint_name(m, j) for j in with_spring))
     nonlinear = [j for j in movable if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]
     yield from _named_list("damping not linear in the rate", (joint_name(m, j) for j in nonlinear))
-    if tree.free is not None:
-        first = int(m.body_dofadr[tree.free])
+    if tree.free_base is not None:
+        first_dof = int(m.body_dofadr[tree.free_base])
         for name in ("armature", "damping", "frictionloss"):
-            values = getattr(m, f"dof_{name}")[first : first + 6]
+            values = getattr(m, f"dof_{name}")[first_dof : first_dof + 6]
             if values.any():
                 yield f"{name} of the free joint: {values.tolist()} (write <freejoint/> for none)"
 
@@ -117,14 +117,14 @@ def _actuator_notes(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
         "actuators that do not drive one hinge or slide of the robot",
         (_actuator_name(m, i) for i in range(count) if i not in covered),
     )
-    motor = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
+    motor_types = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
     without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
     yield from _named_list(
         "the laws of actuators, in place of which efforts are commanded",
         (
             _actuator_name(m, i)
             for i in covered
-            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor
+            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor_types
             or int(m.actuator_dyntype[i]) != without_dynamics
         ),
     )
@@ -144,5 +144,5 @@ def _is_nonzero(m: Any, i: int, *fields: str) -> bool:
 def _named_list(kind: str, names: Iterable[str]) -> Iterator[str]:
     names = list(names)
     if names:
-        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-        yield f"{kind}: {', '.join(str(name) for name in names[:_MAX_NAMES])}{more}"
+        more_text = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        yield f"{kind}: {', '.join(str(name) for name in names[:_MAX_NAMES])}{more_text}"

@@ -20,14 +20,14 @@ class Tree:
     """The robot among the bodies of a model.
 
     Attributes:
-        free: the body with a free joint that is the base; None for a fixed base.
+        free_base: the body with a free joint that is the base; None for a fixed base.
         bodies: all bodies of the robot without the world, parents first.
         joints: names of its hinges and slides, by index.
         objects: names of free bodies without joints that are not part of the robot.
         scenery: names of bodies without joints that are fixed to the world beside a free robot.
     """
 
-    free: int | None
+    free_base: int | None
     bodies: tuple[int, ...]
     joints: Mapping[int, str]
     objects: tuple[str, ...]
@@ -157,14 +157,14 @@ def drives(mujoco: Any, m: Any, tree: Tree) -> Drives:
         for name in ("armature", "damping"):
             values = getattr(m, f"actuator_{name}", None)  # MuJoCo 3 has none
             if values is not None and values[i]:
-                total = getattr(totals, name)
-                total[joint] = total.get(joint, 0.0) + gear**2 * float(values[i])
-        largest = abs(gear) * _largest_force(mujoco, m, i) if gear else 0.0
-        totals.effort[joint] = totals.effort.get(joint, 0.0) + largest
+                sums = getattr(totals, name)
+                sums[joint] = sums.get(joint, 0.0) + gear**2 * float(values[i])
+        max_effort = abs(gear) * _largest_force(mujoco, m, i) if gear else 0.0
+        totals.effort[joint] = totals.effort.get(joint, 0.0) + max_effort
     for joint in range(m.njnt):
         if m.jnt_actfrclimited[joint]:
-            bound = float(np.abs(m.jnt_actfrcrange[joint]).max())
-            totals.effort[joint] = min(totals.effort.get(joint, np.inf), bound)
+            max_effort = float(np.abs(m.jnt_actfrcrange[joint]).max())
+            totals.effort[joint] = min(totals.effort.get(joint, np.inf), max_effort)
     return totals
 
 

@@ -51,16 +51,16 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
     """
     check_base(base)
     check_mode(inertia)
-    structure = _check_structure(xml)
-    if structure.errors:
-        return Findings((*structure.errors, *_ungraded_defects(xml)), structure.warnings)
+    findings = _check_structure(xml)
+    if findings.errors:
+        return Findings((*findings.errors, *_ungraded_defects(xml)), findings.warnings)
     try:
         defects = inertia_defects(xml, base)
     except ModelError as error:
-        return Findings((str(error),), structure.warnings)
+        return Findings((str(error),), findings.warnings)
     refused = refused_defects(defects, inertia)
     repaired = repaired_defects(defects, inertia)
-    warnings = (*structure.warnings, *(f"repaired: {defect}" for defect in repaired))
+    warnings = (*findings.warnings, *(f"repaired: {defect}" for defect in repaired))
     return Findings(tuple(map(str, refused)), warnings, defects)
 
 

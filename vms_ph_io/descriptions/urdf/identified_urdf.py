@@ -46,19 +46,19 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
         zip((u.name for u in identification.unknowns), identification.consistent, strict=True)
     )
     body, transform = regressor.of_frame(identification.frame)
-    loads = (p.value for p in identification.claimed if p.name == "payload_mass" and p.is_sure)
-    mass = next(loads, None)
-    payload = np.array([x for name, x in estimates.items() if name.startswith("payload.")])
+    masses = (p.value for p in identification.claimed if p.name == "payload_mass" and p.is_sure)
+    mass = next(masses, None)
+    phi = np.array([x for name, x in estimates.items() if name.startswith("payload.")])
     new_parameters: dict[int, Array] = {}
     if any(p.kind == "inertia" for p in identification.claimed):
         for k, name in enumerate(regressor.bodies):
             differences = [x for key, x in estimates.items() if key.startswith(f"inertia.{name}.")]
             new_parameters[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(differences)
     if mass is not None and mass > 0.0:
-        _add_payload(root, identification.frame, payload)
+        _add_payload(root, identification.frame, phi)
     elif mass is not None:
         body_parameters = new_parameters.get(body, regressor.parameters[10 * body : 10 * body + 10])
-        new_parameters[body] = body_parameters + transform @ payload
+        new_parameters[body] = body_parameters + transform @ phi
     for k, parameters in new_parameters.items():
         _set_body(root, model, k + 1, parameters)
     ET.indent(root)
@@ -91,8 +91,8 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     if link_name not in links:  # a base that moves without a joint of the description
         link_name = next(link for link in links if link not in children)
     for link in bodies:
-        for old in links[link].findall("inertial"):
-            links[link].remove(old)
+        for inertial in links[link].findall("inertial"):
+            links[link].remove(inertial)
     links[link_name].append(_inertial(parameters))
 
 

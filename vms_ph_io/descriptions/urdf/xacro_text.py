@@ -99,21 +99,21 @@ def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
     names = ("eval_all", "eval_text", "safe_eval", "get_include_files", "abs_filename_spec")
     originals = {name: getattr(xacro, name) for name in names}
     find_in_ros = substitution_args._eval_find
-    evaluate_element, evaluate_text, evaluate_expression, find_files, absolute = originals.values()
-    elements = characters = 0
+    evaluate_element, evaluate_text, evaluate_expression, find_files, abs_path = originals.values()
+    element_count = character_count = 0
 
     def eval_all(*args: Any) -> Any:
-        nonlocal elements
-        elements += 1
-        if elements > MAX_ELEMENTS:
+        nonlocal element_count
+        element_count += 1
+        if element_count > MAX_ELEMENTS:
             raise xacro.XacroException(f"it expands to more than {MAX_ELEMENTS} elements")
         return evaluate_element(*args)
 
     def eval_text(*args: Any) -> Any:
-        nonlocal characters
+        nonlocal character_count
         value = evaluate_text(*args)
-        characters += len(value) if isinstance(value, str) else 0
-        if characters > LARGEST_TEXT:
+        character_count += len(value) if isinstance(value, str) else 0
+        if character_count > LARGEST_TEXT:
             raise xacro.XacroException(f"its texts have more than {LARGEST_TEXT} characters")
         return value
 
@@ -130,7 +130,7 @@ def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
             missing[str(error.exc)] = None
 
     def abs_filename_spec(specification: str) -> str:
-        return str(installed_file(Path(absolute(specification))))
+        return str(installed_file(Path(abs_path(specification))))
 
     replacements = eval_all, eval_text, safe_eval, get_include_files, abs_filename_spec
     substitution_args._eval_find = cache(partial(_package_folder, file))
