@@ -196,23 +196,23 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         text = f"{proposal.path.name} has no {model.n} columns that could be the positions of "
         text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
         raise RecordingError(text)
-    used = {name for names in groups.values() for name in names}
-    if repeated := ", ".join(str(k) for k, name in columns.repeated if name in used):
+    used_columns = {name for names in groups.values() for name in names}
+    if repeated := ", ".join(str(k) for k, name in columns.repeated if name in used_columns):
         text = f"the columns {repeated} have names that are not theirs alone"
         proposal.note("names", text, "are they in the order of the others?")
     proposal.content["joints"] = list(model.joint_names)
     raw = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
     t = columns.values[time] if time else np.arange(float(len(raw["position"])))
-    valid = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
-    valid = valid[np.diff(t[valid], prepend=np.nan) != 0.0]  # the first of those of one time
-    if len(valid) < 16:
+    indices = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
+    indices = indices[np.diff(t[indices], prepend=np.nan) != 0.0]  # the first of those of one time
+    if len(indices) < 16:
         raise RecordingError(f"{proposal.path.name} has fewer than 16 rows with positions and time")
     # The longest part without a gap, and without a clock that is set back.
-    periods = np.diff(t[valid])
+    periods = np.diff(t[indices])
     period = float(np.median(periods[periods > 0.0]))
     edges = np.flatnonzero((periods < 0.0) | (periods > _GAP_PERIODS * period)) + 1
-    valid = max(np.split(valid, edges), key=len)
-    t, raw = t[valid], {name: values[valid] for name, values in raw.items()}
+    indices = max(np.split(indices, edges), key=len)
+    t, raw = t[indices], {name: values[indices] for name, values in raw.items()}
     angle_unit = _angle_unit(proposal, model, raw["position"], groups["position"])
     q = raw["position"] * UNITS[angle_unit]
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
@@ -220,7 +220,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     has_efforts = "effort" in raw and model.b == 0
     effort = interpolated(t, t, raw["effort"]) if has_efforts else np.zeros_like(q)
     start = t[0]
-    t, q, effort = (_thin(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
+    t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
     if not time:
         proposal.content["rate"] = 1000.0
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
@@ -228,12 +228,12 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     t = (t - t[0]) * _TIME_UNITS[time_unit]
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     if has_efforts and len(groups["effort"]) > n:
-        first = _effort_block(proposal, model, groups["effort"], motion)
-        groups["effort"] = groups["effort"][first : first + n]
-        motion = motion._replace(effort=effort[:, first : first + n])
+        first_effort = _effort_start(proposal, model, groups["effort"], motion)
+        groups["effort"] = groups["effort"][first_effort : first_effort + n]
+        motion = motion._replace(effort=effort[:, first_effort : first_effort + n])
     # Without efforts, the order and the zeros are those of the columns.
-    judged = motion if changes else motion._replace(effort=np.zeros_like(q))
-    order = _order(proposal, model, groups["position"], judged)
+    judged_motion = motion if changes else motion._replace(effort=np.zeros_like(q))
+    order = _order(proposal, model, groups["position"], judged_motion)
     motion = motion.ordered(order)
     offsets = _zero_offsets(proposal, model, motion) if changes else np.zeros(n)
     if offsets.any():
@@ -249,7 +249,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
     if "velocity" in raw and (
-        unit := _velocity_unit(proposal, motion.v, _thin(raw["velocity"][:, order], _MAX_SAMPLES))
+        unit := _velocity_unit(proposal, motion.v, _means(raw["velocity"][:, order], _MAX_SAMPLES))
     ):
         proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": unit}
     if has_efforts:
@@ -304,7 +304,7 @@ class _Motion(NamedTuple):
 
     def thinned(self) -> "_Motion":
         """Return the motion with fewer samples."""
-        return _Motion(*(_thin(rows, _FIT_SAMPLES) for rows in self))
+        return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
 
     def meaning(self, model: VMSModel) -> efforts.EffortMeaning:
         """Return what the efforts are."""
@@ -317,45 +317,45 @@ class _Motion(NamedTuple):
         return efforts.balances(model, *self._replace(q=configuration(model, self.q)))
 
 
-def _thin(rows: Array, count: int) -> Array:
+def _means(rows: Array, count: int) -> Array:
     """Return about so many means (M, ...) of neighbouring rows (N, ...): nothing is thrown away."""
     stride = max(1, len(rows) // count)
     complete = rows[: len(rows) // stride * stride]
     return np.asarray(complete.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
 
 
-def _snake(name: str) -> str:
+def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> tuple[_Groups, str]:
     """Return the columns of each quantity in the order of the joints, and that of the time."""
     names = list(columns.values)
-    quantity: dict[str, list[str]] = {}
+    named: dict[str, list[str]] = {}
     for name in names:
-        words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _snake(name))
+        words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _snake_case(name))
         kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
         if columns.has_names and kind:
-            quantity.setdefault(kind, []).append(name)
+            named.setdefault(kind, []).append(name)
     steps = {name: np.diff(columns.values[name]) for name in names}
     increasing = [n for n in names if bool(np.all(steps[n] > 0.0))]
     # A clock may stand still, or be set back at a new run.
     advancing = [n for n in names if np.mean(steps[n] >= 0) > 0.98 and np.mean(steps[n] > 0) > 0.05]
-    times = [n for n in quantity.get("time", ()) if n in advancing] or increasing
+    time_names = [n for n in named.get("time", ()) if n in advancing] or increasing
     counters = [n for n in increasing if steps[n].min() == 1.0 and not np.any(steps[n] % 1.0)]
-    times = [n for n in times if n not in counters] or times
-    time = times[0] if times else ""
-    if len(times) > 1 and quantity.get("time", [""])[0] not in times[:1]:
-        text = f"'{time}' increases, and so do {', '.join(times[1:4])}"
+    time_names = [n for n in time_names if n not in counters] or time_names
+    time = time_names[0] if time_names else ""
+    if len(time_names) > 1 and named.get("time", [""])[0] not in time_names[:1]:
+        text = f"'{time}' increases, and so do {', '.join(time_names[1:4])}"
         proposal.note("time", text, f"is '{time}' the time?")
-    candidates = {kind: _joint_columns(quantity.get(kind, []), model) for kind in JOINT_QUANTITIES}
+    candidates = {kind: _joint_columns(named.get(kind, []), model) for kind in JOINT_QUANTITIES}
     groups = {kind: names for kind, names in candidates.items() if names}
     if "position" not in groups:
         names = [n for n in names if n not in (time, *counters)]
         if len(names) % model.n:  # a status never changes
             names = [name for name in names if np.ptp(columns.values[name]) > 0.0]
-        return _by_content(names, columns, model.n, proposal), time
-    others = [n for n in names if not any(n in names for names in quantity.values()) and n != time]
+        return _content_groups(names, columns, model.n, proposal), time
+    others = [n for n in names if not any(n in names for names in named.values()) and n != time]
     if "effort" not in groups and len(others) >= model.n:
         question = f"are efforts among {', '.join(others[: 2 * model.n])}?"
         proposal.note("effort", "no names are those of efforts", question)
@@ -364,8 +364,8 @@ def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> 
 
 def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
     """Return the names of the columns of the joints of the model in its order, or nothing."""
-    measured = [n for n in names if not _COMMAND.search(_snake(n))]
-    for candidates in (measured, list(names)):
+    measured_names = [n for n in names if not _COMMAND.search(_snake_case(n))]
+    for candidates in (measured_names, list(names)):
         named = _named_joints(candidates, model)
         numbers = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
         by_number = {int(digits[-1]): name for name, digits in numbers.items() if digits}
@@ -385,27 +385,27 @@ def _named_joints(names: Sequence[str], model: VMSModel) -> dict[int, str]:
     A name has that of a joint in it, or more of its words than of those of any other joint; its
     initials are as good as all its words: ``ELBOW``, or ``SP`` of ``ShoulderPitch``.
     """
-    found: dict[int, list[str]] = {}
+    matches: dict[int, list[str]] = {}
     words_of = re.compile(r"[a-z]{2,}").findall
-    parts = [[w for w in words_of(_snake(j)) if w != "joint"] for j in model.joint_names]
+    joint_words = [[w for w in words_of(_snake_case(j)) if w != "joint"] for j in model.joint_names]
     for name in names:
-        words = set(words_of(_snake(name)))
-        shares = [
+        words = set(words_of(_snake_case(name)))
+        scores = [
             1e3 * len(joint) * (joint.lower() in name.lower()) or
             len(part) * ("".join(w[0] for w in part) in words) or len(words.intersection(part))
-            for joint, part in zip(model.joint_names, parts, strict=True)
+            for joint, part in zip(model.joint_names, joint_words, strict=True)
         ]  # fmt: skip
-        if shares.count(max(shares)) == 1:
-            found.setdefault(shares.index(max(shares)), []).append(name)
+        if scores.count(max(scores)) == 1:
+            matches.setdefault(scores.index(max(scores)), []).append(name)
     # Of several that are only likely none is; of several that have the whole name the first is.
-    whole = {k for k, names in found.items() if model.joint_names[k].lower() in names[0].lower()}
-    return {k: names[0] for k, names in found.items() if len(names) == 1 or k in whole}
+    full = {k for k, names in matches.items() if model.joint_names[k].lower() in names[0].lower()}
+    return {k: names[0] for k, names in matches.items() if len(names) == 1 or k in full}
 
 
-def _by_content(names: list[str], columns: _Columns, n: int, proposal: Proposal) -> _Groups:
+def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Proposal) -> _Groups:
     """Return groups of n neighbouring columns of which one has the slopes of another."""
     blocks = [names[k : k + n] for k in range(len(names) - n + 1)]
-    best, a, b = 0.0, -1, -1
+    best_score, a, b = 0.0, -1, -1
     if len(blocks) > n:
         stride = max(1, len(columns.values[names[0]]) // 1000)  # slopes above the noise
         rows = np.stack([columns.values[name][::stride] for name in names], axis=1)
@@ -423,8 +423,8 @@ def _by_content(names: list[str], columns: _Columns, n: int, proposal: Proposal)
             pairs = correlation[block_columns[:, None], block_columns]
             score = pairs.mean(axis=2) * (np.quantile(pairs, 0.75, axis=2) > _SLOPE_SCORE)
             score[np.abs(index[:, None] - index) < n] = 0.0
-            if score.max() > best:
-                best, (a, b) = score.max(), divmod(int(score.argmax()), len(blocks))
+            if score.max() > best_score:
+                best_score, (a, b) = score.max(), divmod(int(score.argmax()), len(blocks))
     if a < 0:
         if len(names) not in (n, 2 * n):
             return {}
@@ -444,8 +444,8 @@ def _by_content(names: list[str], columns: _Columns, n: int, proposal: Proposal)
         block = values[:, first : first + n]
         # Desired values lead measured ones by what a controller lags.
         limit = _MAX_TWIN_ERROR * np.linalg.norm(block)
-        apart = (k for k in range(len(blocks)) if abs(k - first) >= n)
-        twins = [k for k in apart if np.linalg.norm(values[:, k : k + n] - block) < limit]
+        separate_blocks = (k for k in range(len(blocks)) if abs(k - first) >= n)
+        twins = [k for k in separate_blocks if np.linalg.norm(values[:, k : k + n] - block) < limit]
         *quiet, last = twins = sorted([first, *twins], key=noise.__getitem__)
         groups[kind] = blocks[last]
         used.update(name for k in twins for name in blocks[k])
@@ -463,7 +463,7 @@ def _by_content(names: list[str], columns: _Columns, n: int, proposal: Proposal)
     return groups
 
 
-def _effort_block(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motion) -> int:
+def _effort_start(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motion) -> int:
     """Return where efforts begin among the columns that are left, by the momentum balance."""
     n, errors = model.n, []
     # A column that never changes is no evidence.
@@ -472,21 +472,21 @@ def _effort_block(proposal: Proposal, model: VMSModel, names: list[str], motion:
         block = motion._replace(effort=effort[:, k : k + n])
         balance = block.advanced(block.lag(model)[0]).thinned().balances(model)
         errors.append(balance.log_error(balance.required))
-    first, second = np.argsort(errors)[:2]
+    best, second = np.argsort(errors)[:2]
     shares = np.exp(np.array(errors) / n)
-    text = f"of the columns that are left, those from '{names[first]}' leave {shares[first]:.0%} "
+    text = f"of the columns that are left, those from '{names[best]}' leave {shares[best]:.0%} "
     text += f"of what friction alone leaves, those from '{names[second]}' {shares[second]:.0%}"
-    is_far = errors[second] - errors[first] > 2.0 * _LOG_MARGIN
-    is_sure = is_far and shares[first] < _MAX_ORDER_ERROR
+    is_far = errors[second] - errors[best] > 2.0 * _LOG_MARGIN
+    is_sure = is_far and shares[best] < _MAX_ORDER_ERROR
     question = "" if is_sure else f"which {n} of {', '.join(names)} are efforts?"
     proposal.note("effort", text, question)
-    return int(first)
+    return int(best)
 
 
 def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
     """Return the unit that all names of columns state, or nothing."""
     words = {unit: rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)" for unit in units}
-    named = (u for u in units if all(re.search(words[u], _snake(name)) for name in names))
+    named = (u for u in units if all(re.search(words[u], _snake_case(name)) for name in names))
     return next(named, "")
 
 
@@ -555,12 +555,12 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
     unit = max(possible_units, key=lambda u: (u == epoch, u == named, possible_units[u][1]))
     rate, share = possible_units[unit]
     text = f"'{key}' steps by {dt:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
-    agreeing = 1 + (unit == epoch) + (unit == named) + (len(possible_units) == 1) + (share > 0.01)
+    votes = 1 + (unit == epoch) + (unit == named) + (len(possible_units) == 1) + (share > 0.01)
     others = [u for u in (named, epoch) if u and u != unit]
-    question = "" if agreeing >= 2 and not others else f"is the time in {unit}?"
+    question = "" if votes >= 2 and not others else f"is the time in {unit}?"
     if len(possible_units) > 1 and unit not in (epoch, named):
-        least = min(fit[1] for u, fit in possible_units.items() if u != unit)
-        is_clear = least < 0.003 < 0.03 < share
+        smallest_share = min(fit[1] for u, fit in possible_units.items() if u != unit)
+        is_clear = smallest_share < 0.003 < 0.03 < share
         question = "" if is_clear else f"is the time in {' or '.join(possible_units)}?"
     proposal.note("time", text, question)
     return unit
@@ -603,8 +603,8 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
     is_far = np.abs(np.log(np.abs(meaning.gains))) > _FAR_GAIN
     is_far &= (meaning.ratio["scaled"] < 0.3) & (meaning.gain_errors < 0.05 * np.abs(meaning.gains))
     is_scaled, factors = meaning.scaled, meaning.gains
-    many_far = 3 * is_far.sum() >= motion.effort.any(axis=0).sum() and is_scaled.any()
-    if meaning.best == "scaled" or many_far:
+    has_many_far = 3 * is_far.sum() >= motion.effort.any(axis=0).sum() and is_scaled.any()
+    if meaning.best == "scaled" or has_many_far:
         text = f"with factors about {np.median(np.abs(factors[is_scaled])):.3g}, as mN m,"
         unit, gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
         if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
@@ -666,9 +666,9 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
     thinned = motion.advanced(motion.lag(model)[0]).thinned()
     balances, revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
     original = balances.log_error(balances.required)
-    turns = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(revolute))
-    best, joint, angle = turns[0] if turns else (original, 0, 0.0)
-    second = min([original, *(error for error, *_ in turns[1:])])
+    trials = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(revolute))
+    best, joint, angle = trials[0] if trials else (original, 0, 0.0)
+    second = min([original, *(error for error, *_ in trials[1:])])
     offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
     for _ in range(_SWEEPS if original - best > _LOG_MARGIN else 0):  # a zero and a lag look alike
         lag = motion._replace(q=motion.q + offsets).lag(model)[0]
@@ -697,10 +697,10 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
         proposal.note("joints", f"the names of the columns are those of the joints{text}")
         return order
     # The efforts hardly show where columns belong that rest: two of them are asked about.
-    moving = [k for k in unnamed if speed[k] > _REST_SHARE * speed.max()]
-    resting = [model.joint_names[k] for k in unnamed if k not in moving]
+    moving_columns = [k for k in unnamed if speed[k] > _REST_SHARE * speed.max()]
+    rest_joints = [model.joint_names[k] for k in unnamed if k not in moving_columns]
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
-    if not motion.effort.any() or len(moving) < 2:
+    if not motion.effort.any() or len(moving_columns) < 2:
         proposal.note("joints", "the order of the columns, which no efforts confirm", question)
         return order
 
@@ -714,14 +714,14 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
     for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
         order, lag = identity.copy(), _LAGS[restart % len(_LAGS)]
         if restart >= len(_LAGS):
-            order[moving] = rng.permutation(moving)
+            order[moving_columns] = rng.permutation(moving_columns)
         for _ in range(_SWEEPS):
             # The lag is that of the motor side of all joints, whatever their order. A wrong order
             # may hide it.
             lag = motion.ordered(order).lag(model)[0] or lag
             aligned = motion.advanced(lag).thinned()
             best, second, pair, is_settled = error(order), np.inf, (0, 0), True
-            for swap in combinations(moving, 2):
+            for swap in combinations(moving_columns, 2):
                 swapped = order.copy()
                 swapped[list(swap)] = order[list(swap)[::-1]]
                 swapped_error = error(swapped)
@@ -742,9 +742,9 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
     if not is_sure and best > original / margin**2:
         order, best, second = identity, original, best
     names = [model.joint_names[k] for k in pair]
-    both, asked = " and ".join(names), resting if is_sure else names
+    both, asked_joints = " and ".join(names), rest_joints if is_sure else names
     text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
     others = f"any two swapped {second:.0%} or more" if is_sure else f"{both} swapped {second:.0%}"
-    question = f"are {' and '.join(asked)} in this order?" if len(asked) > 1 else ""
+    question = f"are {' and '.join(asked_joints)} in this order?" if len(asked_joints) > 1 else ""
     proposal.note("joints", f"{text}, with {others}", question)
     return order

@@ -85,10 +85,10 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
         is_usual = rate * unit < _MAX_RATE and _USUAL_SPEEDS[0] < speed * unit < _USUAL_SPEEDS[1]
         is_unit = is_scaled and 0.8 < factor / unit < 1.25 if has_velocities else is_usual
         if rate < _MIN_RATE and is_unit:
-            sign = f"its velocities are {unit:g} times the slopes of the positions"
-            sign = sign if has_velocities else f"its joints move with {speed:.2g} rad/s or m/s"
+            clue = f"its velocities are {unit:g} times the slopes of the positions"
+            clue = clue if has_velocities else f"its joints move with {speed:.2g} rad/s or m/s"
             raise RecordingError(
-                f"by its times the recording has {rate:.3g} Hz, and {sign}: the times look like "
+                f"by its times the recording has {rate:.3g} Hz, and {clue}: the times look like "
                 f"{name}; give time the unit {name} in a column map"
             )
 
@@ -173,11 +173,11 @@ def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
     # Slopes over more than a short time where positions are noisy, which would hide the lag.
     slope = smoothed_velocity(t, position)[0]
     inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
-    before, after = (
+    misfit_before, misfit_after = (
         float(((candidate - slope)[inner] ** 2).sum())
         for candidate in (known_velocity(t, velocity, slope, x) for x in (0.0, lag))
     )
-    return lag, after < _MAX_MISFIT_SHARE * before
+    return lag, misfit_after < _MAX_MISFIT_SHARE * misfit_before
 
 
 def known_velocity(t: Array, velocity: Array, slope: Array, lag: float) -> Array:

@@ -96,11 +96,11 @@ class Robot:
             if remedy := hint_for(name, _HINTS):
                 raise OptionError(f"'{name}' is no argument of a bundled robot; use {remedy}")
         merged = {**self.arguments, **{name: str(value) for name, value in arguments.items()}}
-        resolved = {
+        resolved_arguments = {
             name: str(self._resolved(value)) if value.startswith("package://") else value
             for name, value in merged.items()
         }
-        xml = read_urdf(self.path(), resolved)
+        xml = read_urdf(self.path(), resolved_arguments)
         if arguments:
             require_sound(xml, f"{self.name} with these arguments")
         root = ET.fromstring(xml)

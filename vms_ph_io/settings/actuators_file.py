@@ -69,18 +69,18 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
 def _actuators(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     defaults = content.get("defaults") or {}
     check_keys(defaults, "defaults", (), SECTIONS)
-    common = defaults.get(section) or {}
-    if not isinstance(common, Mapping):
-        raise ModelError(f"defaults: {section} must be a mapping; given: {common!r}")
+    common_entries = defaults.get(section) or {}
+    if not isinstance(common_entries, Mapping):
+        raise ModelError(f"defaults: {section} must be a mapping; given: {common_entries!r}")
     if section == "rotors":
         shared = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
-        common = {**shared, **common}
-    singular, make = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
+        common_entries = {**shared, **common_entries}
+    kind_name, make = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
     actuators = []
     for i, entry in enumerate(items(content[section], section)):
         if not isinstance(entry, Mapping):
-            raise ModelError(f"{singular} {i} must be a mapping; given: {entry!r}")
-        actuators.append(make({**common, **entry}, f"{singular} {i}"))
+            raise ModelError(f"{kind_name} {i} must be a mapping; given: {entry!r}")
+        actuators.append(make({**common_entries, **entry}, f"{kind_name} {i}"))
     return actuators
 
 
@@ -194,10 +194,10 @@ def _section_of(element: ET.Element) -> str:
 
 def _entry(element: ET.Element) -> dict[str, Any]:
     item = _attributes(element)
-    for part in element:
-        if part.tag in item:
-            raise ModelError(f"<{element.tag}> has <{part.tag}> twice")
-        item[part.tag] = _attributes(part)
+    for child in element:
+        if child.tag in item:
+            raise ModelError(f"<{element.tag}> has <{child.tag}> twice")
+        item[child.tag] = _attributes(child)
     return item
 
 

@@ -163,7 +163,7 @@ def _declared_entries(content: bytes) -> int:
     What loads them makes room for as many, whatever follows.
     """
     byte_order: Any = {b"IM": "little", b"MI": "big"}[content[126:128]]
-    total, stack = 0, [(128, len(content), 0)]
+    entry_count, stack = 0, [(128, len(content), 0)]
     while stack:
         position, end, depth = stack.pop()
         if depth > _MAX_DEPTH:
@@ -172,9 +172,9 @@ def _declared_entries(content: bytes) -> int:
             element_type, byte_count = (
                 int.from_bytes(content[k : k + 4], byte_order) for k in (position, position + 4)
             )
-            start, following = position + 8, position + 8 + byte_count + -byte_count % 8
+            start, next_position = position + 8, position + 8 + byte_count + -byte_count % 8
             if element_type >> 16:  # up to four bytes within the tag
-                element_type, byte_count, start, following = (
+                element_type, byte_count, start, next_position = (
                     element_type & 0xFFFF,
                     element_type >> 16,
                     position + 4,
@@ -184,9 +184,9 @@ def _declared_entries(content: bytes) -> int:
                 stack.append((start, min(start + byte_count, end), depth + 1))
             elif element_type == _DIMENSIONS:
                 sizes = [content[k : k + 4] for k in range(start, min(start + byte_count, end), 4)]
-                total += math.prod(int.from_bytes(size, byte_order) for size in sizes)
-            position = following
-    return total
+                entry_count += math.prod(int.from_bytes(size, byte_order) for size in sizes)
+            position = next_position
+    return entry_count
 
 
 def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:
@@ -195,17 +195,17 @@ def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:
     byte_order = {b"IM": "little", b"MI": "big"}.get(data[126:128])
     if byte_order is None:
         return data
-    elements, position, total = [data[:128]], 128, 128
+    elements, position, total_size = [data[:128]], 128, 128
     while position < len(data):
         element_type = int.from_bytes(data[position : position + 4], byte_order)  # type: ignore[arg-type]
         end = position + 8 + int.from_bytes(data[position + 4 : position + 8], byte_order)  # type: ignore[arg-type]
         element = data[position:end]
         if element_type == _COMPRESSED_TYPE:
-            element = decompress(element[8:], "zlib", max(max_decompressed(size) - total, 0))
+            element = decompress(element[8:], "zlib", max(max_decompressed(size) - total_size, 0))
             if int.from_bytes(element[:4], byte_order) == _COMPRESSED_TYPE:  # type: ignore[arg-type]
                 raise DecompressionError("an element is compressed twice")
-        total += len(element)
-        check_decompressed(path.name, size, total, remedy)
+        total_size += len(element)
+        check_decompressed(path.name, size, total_size, remedy)
         elements.append(element)
         position = end
     return b"".join(elements)

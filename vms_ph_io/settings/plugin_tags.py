@@ -63,10 +63,10 @@ def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     if not actuators.inertia[i]:
         return
     tag.set("inertia", _numbers([actuators.inertia[i]]))
-    spin = actuators.spin_columns
-    tag.set("spin_axis", _numbers((spin.fixed + spin.cosine)[:, i]))
+    spin_columns = actuators.spin_columns
+    tag.set("spin_axis", _numbers((spin_columns.fixed + spin_columns.cosine)[:, i]))
     if i in actuators.tilting_rotors:
-        tag.set("spin_axis_sin", _numbers(spin.sine[:, i]))
+        tag.set("spin_axis_sin", _numbers(spin_columns.sine[:, i]))
 
 
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:

@@ -222,19 +222,19 @@ def simulate(
     form, allocation = _form_and_allocation(robot)
     options = dict(_effect_option(e, form.model) for e in _as_iterable(effects))
     if "actuators" in options:
-        allocation, link = options["actuators"].allocation, form.model.link_names[0]
+        allocation, root = options["actuators"].allocation, form.model.link_names[0]
         if any(push.port == "wrench_base" for push in pushes):
-            text = f"with actuators, wrench_base is what they give; push '{link}' as a tool: "
-            raise OptionError(f"{text}model.with_tools(['{link}']) and Push('{link}', ...)")
+            text = f"with actuators, wrench_base is what they give; push '{root}' as a tool: "
+            raise OptionError(f"{text}model.with_tools(['{root}']) and Push('{root}', ...)")
     control, arm_driver = None, None
     if law is not None:
-        wheels = form if isinstance(form, NonholonomicForm) else None
+        wheel_form = form if isinstance(form, NonholonomicForm) else None
         law_model = form.model
         if driver is not None:
             arm_driver = drivers.get(driver)
             law_model = arm_driver.model(law_model)
             law = arm_driver.law(law, form.model)
-        control = LoopControl(law_model, law, guard, reference, allocation, wheels)
+        control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
     options.setdefault("engine", FormEngine(scheme, native))
@@ -269,7 +269,7 @@ class _Run:
         self._commands: list[Command] = []
         payload = options.pop("payload", None)
         q0 = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
-        q0 = uncertainty.start(model, np.array(q0))
+        q0 = uncertainty.start_configuration(model, np.array(q0))
         v0 = None if v is None else vector(v, model.nv, "v")
         self._payload = None if payload is None else PayloadUse(payload, model, q0)
         if payload is not None and payload.in_model and control is not None:
@@ -294,7 +294,7 @@ class _Run:
             efforts = {push: push.ports(simulation.form.model) for push in pushes}
         times = [time for push in pushes for time in (push.start, push.end)]
         change_steps = {round(time / dt) for time in times if time < np.inf}
-        payload_times = () if self._payload is None else self._payload.changes
+        payload_times = () if self._payload is None else self._payload.change_times
         payload_steps = {max(1, round(time / dt)) for time in payload_times}
         change_steps |= payload_steps
         simulation.apply(_total_efforts(efforts, 0.0))
@@ -325,14 +325,14 @@ class _Run:
         """Return the present sample; a payload supplies the energy that it brings."""
         sample, payload = self._simulation.sample(), self._payload
         if self._driver_weight is not None:
-            work, ports = self._driver_weight.work, sample.port_energy
-            energies = {**ports, "torque": ports["torque"] - work, "driver_weight": work}
+            work, by_port = self._driver_weight.work, sample.port_energy
+            energies = {**by_port, "torque": by_port["torque"] - work, "driver_weight": work}
             sample = replace(sample, port_energy=energies)
         if payload is None:
             return sample
-        supplied = {**sample.port_energy, "payload": payload.brought - payload.left}
-        lost = sample.dissipated + sum(payload.lost.values())
-        return replace(sample, port_energy=supplied, dissipated=lost)
+        supplied = {**sample.port_energy, "payload": payload.initial_energy - payload.final_energy}
+        dissipated = sample.dissipated + sum(payload.lost.values())
+        return replace(sample, port_energy=supplied, dissipated=dissipated)
 
     def _energies(self, sample: Sample) -> Energies:
         """Return kinetic and potential energy, J, and the power at each port, W.
@@ -345,8 +345,8 @@ class _Run:
         d = simulation.form.model.evaluate(simulation.q, simulation.v)
         power = sample.ports.supplied(d)
         if self._driver_weight is not None:
-            carried = float(self._driver_weight.weight @ d.v)
-            power |= {"torque": power["torque"] - carried, "driver_weight": carried}
+            carried_power = float(self._driver_weight.weight @ d.v)
+            power |= {"torque": power["torque"] - carried_power, "driver_weight": carried_power}
         return d.kinetic_energy, d.potential_energy, power
 
     def _recorded_run(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
@@ -354,7 +354,7 @@ class _Run:
         model = self._simulation.form.model
         run = Trajectory.of(model, samples, energies, certificate, self._urdf)
         if self._payload is not None:
-            run = replace(run, missed_payload=self._payload.miss)
+            run = replace(run, missed_payload=self._payload.miss_reason)
         if self._control is None:
             return run
         records, columns = self._commands, ("status", "smallest_singular_value")

@@ -175,8 +175,8 @@ class Trajectory(WithHints):
     def notes(self) -> tuple[str, ...]:
         """Where the law was limited, and what went beyond the limits of the description."""
         limits, count = self.model.joints, sum(self.limited.values())
-        first = next(iter(self.limited), "")
-        notes = [f"in {count} samples the law was not OK, first: {first}"] if first else []
+        status = next(iter(self.limited), "")
+        notes = [f"in {count} samples the law was not OK, first: {status}"] if status else []
         notes += [self.missed_payload] if self.missed_payload else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
         rates = self.v[:, self.model.b :]
@@ -349,11 +349,11 @@ class _Messages:
         d = model.evaluate(sample.q, sample.v)
         parts = energy_parts(d, self._task)
         tool_energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
-        integrated = PortEnergies(sample.port_energy, sample.dissipated)
+        port_energies = PortEnergies(sample.port_energy, sample.dissipated)
         power = sample.ports.supplied(d)
         powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
         audit = self._audit
-        audit.add(EnergySample(time, parts["total"], powers, float("nan"), integrated))
+        audit.add(EnergySample(time, parts["total"], powers, float("nan"), port_energies))
         wrench_at_tool = (stamp, model.end_effector), _force_moment(sample.wrench_end_effector)
         contents = {
             "/joint_states": (

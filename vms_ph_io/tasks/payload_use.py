@@ -21,8 +21,8 @@ class PayloadUse:
     Attributes:
         capture_distance: from the end effector to the handle when it took the body, m; None before.
         carried: in the axes of the end effector; None while it is not carried.
-        brought: energy that the body had when it was taken, J.
-        left: energy that it has after it was set down, J.
+        initial_energy: energy that the body had when it was taken, J.
+        final_energy: energy that it has after it was set down, J.
         lost: kinetic energy lost by taking it and setting it down, J.
     """
 
@@ -59,17 +59,17 @@ class PayloadUse:
         self._grasp_rotation: Array = np.eye(3)
         self._final_rotation: Array = np.eye(3)
         self._final_position: Array | None = None
-        self.brought = self.left = 0.0
+        self.initial_energy = self.final_energy = 0.0
         self.lost = {"capture": 0.0, "setting_down": 0.0}
 
     @property
-    def changes(self) -> tuple[float, ...]:
+    def change_times(self) -> tuple[float, ...]:
         """The times at which it is taken and set down, s."""
         grasp, release = self.payload.at, self.payload.release
         return tuple(time for time in (grasp, release) if time is not None and np.isfinite(time))
 
     @property
-    def miss(self) -> str:
+    def miss_reason(self) -> str:
         """Why it was not taken at its time, in words; empty otherwise."""
         distance, reach = self.capture_distance, self.payload.reach
         if distance is None or distance <= reach:
@@ -106,7 +106,7 @@ class PayloadUse:
         assert self.carried is not None
         sample = simulation.sample()
         energies = motion_energy(plant, self.carried, sample.q, sample.v)
-        self.lost["setting_down"], self.left = energies[0], energies[1]
+        self.lost["setting_down"], self.final_energy = energies[0], energies[1]
         pose = self.pose(sample.q, sample.time)
         self._final_position, self._final_rotation, self.carried = pose[:3, 3], pose[:3, :3], None
         simulation.change_robot(StandardForm(plant), sample.v)
@@ -125,7 +125,7 @@ class PayloadUse:
         self._grip_offset = (self._handle - pose[:3, 3]) @ pose[:3, :3]
         self._grasp_rotation = pose[:3, :3].copy()
         potential = motion_energy(plant, body, sample.q, sample.v)[1]
-        self.brought = self.payload.kinetic_energy + potential
+        self.initial_energy = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
         simulation.change_robot(StandardForm(captured.model), captured.v)
@@ -134,7 +134,7 @@ class PayloadUse:
     @property
     def residual(self) -> float:
         """What is to be added to the residual of the robot's energy balance, J."""
-        return sum(self.lost.values()) + self.left - self.brought
+        return sum(self.lost.values()) + self.final_energy - self.initial_energy
 
     def handle_position(self, q: Array) -> Array:
         """Return where the handle is, (3,) m; before it is taken where it will be then."""
@@ -215,8 +215,8 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
     for part, energy in end.destroyed.items():  # of all actuators together
         name = f"lost in {part.rpartition('/')[2]}"
         energies[name] = energies.get(name, 0.0) + energy
-    shown = {name: energy for name, energy in energies.items() if abs(energy) > _SMALLEST_ENERGY}
-    return {"stored": robot_change, **shown}
+    nonzero = {name: energy for name, energy in energies.items() if abs(energy) > _SMALLEST_ENERGY}
+    return {"stored": robot_change, **nonzero}
 
 
 def with_grasped(
@@ -226,14 +226,14 @@ def with_grasped(
 
     What these store and lose is theirs; the body and a ground that moves supply energy.
     """
-    stored, lost, supplied = dict(exergy.stored), dict(exergy.destroyed), dict(exergy.supplied)
+    stored, destroyed, supplied = dict(exergy.stored), dict(exergy.destroyed), dict(exergy.supplied)
     if mechanism is not None:
         stored |= mechanism.stored
-        lost |= {f"mechanism/{name}": energy for name, energy in mechanism.lost.items()}
+        destroyed |= {f"mechanism/{name}": energy for name, energy in mechanism.lost.items()}
         supplied["wrench_end_effector"] -= mechanism.energy_to_robot
         supplied["ground"] = mechanism.from_ground
     if payload is not None:
-        lost |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
-        supplied["payload"] = payload.brought - payload.left
+        destroyed |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
+        supplied["payload"] = payload.initial_energy - payload.final_energy
     residual = exergy.residual + sum(b.residual for b in (mechanism, payload) if b is not None)
-    return replace(exergy, stored=stored, destroyed=lost, supplied=supplied, residual=residual)
+    return replace(exergy, stored=stored, destroyed=destroyed, supplied=supplied, residual=residual)

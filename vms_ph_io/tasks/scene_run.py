@@ -161,13 +161,13 @@ class _SceneRun:
             target_force = float(np.linalg.norm(goal.force))
             forces = np.array(self._forces[goal.body] or [np.zeros(3)])
             components = forces @ (goal.force / target_force)
-            mean, spread = float(components.mean()), float(components.std())
-            error = abs(mean - target_force) / target_force
+            mean_force, force_deviation = float(components.mean()), float(components.std())
+            error = abs(mean_force - target_force) / target_force
             return {
                 "what": f"force on {goal.body} (N)",
                 "wanted": target_force,
-                "obtained": mean,
-                "spread": spread,
+                "obtained": mean_force,
+                "spread": force_deviation,
                 "met": error <= goal.share,
             }
         if isinstance(goal, PlaceGoal):

@@ -178,8 +178,8 @@ class PayloadJudge:
             up = -self._gravity / np.linalg.norm(self._gravity)
             height = float(up @ (position - self.handle))
             target = self._payload.to
-            lowest = 0.0 if target is None else min(0.0, float(up @ target))
-            self._largest_depth = max(self._largest_depth, lowest - height)
+            lowest_height = 0.0 if target is None else min(0.0, float(up @ target))
+            self._largest_depth = max(self._largest_depth, lowest_height - height)
 
     def goals(
         self,

@@ -113,21 +113,21 @@ class TaskRun:
         home = settings.initial_configuration(model)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
         current = WaterCurrent(task.current) if task.current.any() else None
-        wheels = on_wheels(model, task.wheels)
+        wheel_form = on_wheels(model, task.wheels)
         self._make_law, self._allocation = make_law, allocation
         if not task.base_actuated:
             self._make_law = partial(make_controller, base_actuated=False)
-        self._wheels = None if wheels is None else WheelUse(wheels, task.wheels)
+        self._wheels = None if wheel_form is None else WheelUse(wheel_form, task.wheels)
         self._payload: PayloadUse | None = None
         if task.payload is not None:
-            if wheels is not None:
+            if wheel_form is not None:
                 raise OptionError("a payload is for robots without 'wheels' that do not slip")
             self._payload = PayloadUse(task.payload, model, home)
             self._payload_judge = PayloadJudge(task.payload, model, home)
-        self._make_supervised_law(model, wheels)
+        self._make_supervised_law(model, wheel_form)
         self._reference = TaskReference(task, model, home, self.law.LEADS_BASE_AND_TOOL)
-        start = uncertainty.start(model, home)
-        self._supervisor.reset(RobotState(start, np.zeros(model.nv)))
+        start_q = uncertainty.start_configuration(model, home)
+        self._supervisor.reset(RobotState(start_q, np.zeros(model.nv)))
         self._sensor = Sensor(
             model, task.step, uncertainty.noise, uncertainty.delay, uncertainty.seed
         )
@@ -139,11 +139,11 @@ class TaskRun:
         self._actuator_use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
             on_wheels(plant, task.wheels) or StandardForm(plant),
-            start,
+            start_q,
             task.step,
             self._control,
             task.joint_friction,
-            actuators=None if wheels is not None else actuators,
+            actuators=None if wheel_form is not None else actuators,
             mechanism=task.mechanism,
             current=current,
             engine=FormEngine(native=native),
@@ -157,9 +157,9 @@ class TaskRun:
         """Make the law of the task for a model, and its supervisor."""
         task = self._task
         law = self._make_law(task.controller, model, self._allocation, form=wheels)
-        missing = sorted(set(task.gains) - set(apply_gains(law, task.gains)))
-        if missing and task.controller == type(law).__name__:
-            raise OptionError(f"{task.controller} has no gains {', '.join(missing)}")
+        missing_gains = sorted(set(task.gains) - set(apply_gains(law, task.gains)))
+        if missing_gains and task.controller == type(law).__name__:
+            raise OptionError(f"{task.controller} has no gains {', '.join(missing_gains)}")
         self.law = law
         is_base_actuated = task.base_actuated and wheels is None
         self._supervisor = Supervisor(law, self._allocation, is_base_actuated)
@@ -175,7 +175,7 @@ class TaskRun:
         """Simulate, and return what is found at the end."""
         start_time, simulation = clock.process_time(), self.simulation
         steps = round(seconds / simulation.dt)
-        times = () if self._payload is None else self._payload.changes
+        times = () if self._payload is None else self._payload.change_times
         payload_steps = {step for time in times if (step := round(time / simulation.dt)) <= steps}
         for end in sorted({*range(_SAMPLE_STEPS, steps, _SAMPLE_STEPS), steps, *payload_steps}):
             self._integrate(end - simulation.steps)
@@ -202,8 +202,8 @@ class TaskRun:
                 momenta,
             )
         exergy = self._exergy()
-        residual = "residual of the energy balance (J)"
-        goals["unaccounted"] = at_most(self._task.unaccounted, residual, abs(exergy.residual))
+        quantity = "residual of the energy balance (J)"
+        goals["unaccounted"] = at_most(self._task.unaccounted, quantity, abs(exergy.residual))
         return {
             "task": self._task.name,
             "robot": self._task.robot,

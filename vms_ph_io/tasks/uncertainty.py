@@ -66,15 +66,15 @@ class Uncertainty:
         m = model.pinocchio
         for k in range(1, m.njoints):
             body, (mass_draw, inertia_draw) = m.inertias[k], rng.uniform(-1.0, 1.0, 2)
-            mass = 1.0 + self.mass * mass_draw
-            scale = mass * (1.0 + self.inertia * inertia_draw)
-            m.inertias[k] = pin.Inertia(mass * body.mass, body.lever, scale * body.inertia)
+            mass_factor = 1.0 + self.mass * mass_draw
+            factor = mass_factor * (1.0 + self.inertia * inertia_draw)
+            m.inertias[k] = pin.Inertia(mass_factor * body.mass, body.lever, factor * body.inertia)
         plant = VMSModel.from_pinocchio(
             m, model.end_effector, inertia="as_given", tools=model.tools
         )
         return plant if model.fluid is None else plant.in_fluid(model.fluid)
 
-    def start(self, model: VMSModel, home: Array) -> Array:
+    def start_configuration(self, model: VMSModel, home: Array) -> Array:
         """Return the configuration in which a run begins, (nq,)."""
         if self.spread == 0.0:
             return home

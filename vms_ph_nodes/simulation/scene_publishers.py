@@ -91,7 +91,7 @@ class GraspPublishers:
         self._inertia_publisher, self._times_due = None, list[float]()
         if (payload := engine.payload) is not None:
             self.payload_use = PayloadUse(payload, model, home)
-            self._times_due = list(self.payload_use.changes)
+            self._times_due = list(self.payload_use.change_times)
             self._publisher = node.create_publisher(PayloadState, PAYLOAD_STATE, 10)
             self._markers, self._body_shapes = BodyMarkers(node, frames), payload_shapes(payload)
             if payload.in_model:
@@ -112,7 +112,7 @@ class GraspPublishers:
             simulation.reset(StandardForm(self._model))
         if self.payload_use is not None:
             self.payload_use.reset()
-            self._carrying_model, self._times_due = self._model, list(self.payload_use.changes)
+            self._carrying_model, self._times_due = self._model, list(self.payload_use.change_times)
 
     def steps_before_change(self, simulation: Simulation, steps: int) -> int:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""

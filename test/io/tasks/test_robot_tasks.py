@@ -145,7 +145,7 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     ]
     assert np.ptp(ratios) > 0.1
     assert np.abs(np.array(ratios) - 1.0).max() <= 0.2
-    away = model.difference(home, unknown.start(model, home))
+    away = model.difference(home, unknown.start_configuration(model, home))
     assert 0.02 < np.abs(away).max() <= 0.05
     sensor = Sensor(model, 0.005, unknown.noise, unknown.delay, unknown.seed)
     v = np.zeros(model.nv)
@@ -155,7 +155,7 @@ def test_errors_that_a_law_does_not_know_change_the_robot_and_what_is_measured()
     # Without errors everything is as it is.
     certain = Uncertainty()
     assert certain.plant(model) is model
-    assert certain.start(model, home) is home
+    assert certain.start_configuration(model, home) is home
     assert Sensor(model, 0.005, 0.0, 0.0, 0).measure(home, v).q is home
     with pytest.raises(OptionError, match="mass=1: a number of at least zero and below 1"):
         Uncertainty(mass=1.0)
