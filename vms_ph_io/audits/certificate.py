@@ -129,20 +129,20 @@ class _EnergySums:
         if len(samples) < 2:
             return
         potential = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
-        work, coarse = self._work(block)
-        gains = work - potential
+        work, coarse_work = self._work(block)
+        given_energy = work - potential
         self.weight_work += float(potential.sum())
-        supplied = self.supplied + np.concatenate([[0.0], np.cumsum(gains)])
-        peak = int(np.argmax(supplied))
-        if supplied[peak] > self.peak:
-            self.peak, self.peak_time = float(supplied[peak]), float(samples.t[peak])
+        supplied = self.supplied + np.concatenate([[0.0], np.cumsum(given_energy)])
+        k = int(np.argmax(supplied))
+        if supplied[k] > self.peak:
+            self.peak, self.peak_time = float(supplied[k]), float(samples.t[k])
         lowest = np.minimum(np.minimum.accumulate(supplied), self._lowest)
         self.largest_rise = max(self.largest_rise, float(np.max(supplied - lowest)))
         self._lowest = float(lowest[-1])
-        self.largest_step = max(self.largest_step, float(np.abs(gains).max()))
-        if coarse is not None and len(coarse):
-            fine = np.cumsum(work)[1 : 2 * len(coarse) : 2]
-            coarse_error = self._coarse_error + np.cumsum(coarse) - fine
+        self.largest_step = max(self.largest_step, float(np.abs(given_energy).max()))
+        if coarse_work is not None and len(coarse_work):
+            fine_work = np.cumsum(work)[1 : 2 * len(coarse_work) : 2]
+            coarse_error = self._coarse_error + np.cumsum(coarse_work) - fine_work
             self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
             self._coarse_error = float(coarse_error[-1])
         self.supplied = float(supplied[-1])
@@ -161,16 +161,16 @@ class _EnergySums:
             effort, rate = np.hstack([wrench, effort]), samples.v
         dt = np.diff(samples.t)
         if samples.zero_order_hold:
-            steps = [
+            configuration_steps = [
                 self._model.difference(q, after)
                 for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
             ]
-            displacements = np.array(steps)[:, -effort.shape[1] :]
+            displacements = np.array(configuration_steps)[:, -effort.shape[1] :]
             return (effort[:-1] * displacements).sum(axis=1), None
         power = (effort * rate).sum(axis=1)
-        fine = 0.5 * dt * (power[:-1] + power[1:])
+        fine_work = 0.5 * dt * (power[:-1] + power[1:])
         even_power = power[::2]
-        return fine, 0.5 * np.diff(samples.t[::2]) * (even_power[:-1] + even_power[1:])
+        return fine_work, 0.5 * np.diff(samples.t[::2]) * (even_power[:-1] + even_power[1:])
 
 
 def certify(

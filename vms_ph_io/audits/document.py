@@ -305,10 +305,10 @@ def lines(audit: Audit) -> Iterator[str]:
             f"{ledger.residual_by_joint[row]:>+12.4g}{ledger.residual_effort[row]:>10.3g} rms"
         )
     for appearance in audit.appearances[:8]:
-        change = "appeared" if appearance.energy > 0.0 else "disappeared"
+        verb = "appeared" if appearance.energy > 0.0 else "disappeared"
         where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.energies.items())
         span = f"from {appearance.begin:.2f} s to {appearance.end:.2f} s"
-        yield f"{span} {abs(appearance.energy):.3g} J {change}: {where}"
+        yield f"{span} {abs(appearance.energy):.3g} J {verb}: {where}"
     for supply in audit.supplies:
         if supply.violates:
             yield (

@@ -117,9 +117,9 @@ def with_identification(
     }
     if identification.posterior.references:
         identified["references"] = [asdict(ref) for ref in identification.posterior.references]
-    found = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
-    entries = tuple(finding.as_dictionary() for finding in found)
-    return replace(audit, identified=identified, findings=entries), identification
+    model_findings = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
+    finding_entries = tuple(finding.as_dictionary() for finding in model_findings)
+    return replace(audit, identified=identified, findings=finding_entries), identification
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:
@@ -190,8 +190,8 @@ def write_identified(
     Raises:
         VmsPhError: the folder cannot be written.
     """
-    belief = json.dumps(asdict(identification.posterior), default=np.ndarray.tolist)
-    texts = {"prior.json": belief + "\n"}
+    posterior_text = json.dumps(asdict(identification.posterior), default=np.ndarray.tolist)
+    texts = {"prior.json": posterior_text + "\n"}
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
     if friction := friction_text(identification):

@@ -77,9 +77,9 @@ def _shown_series(run: RunRecord, series: Series) -> dict[str, Array]:
 
 def text_and_plot(text: str, figure: Any) -> str:
     """Return a text and a figure as HTML, for notebooks."""
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=60)
-    image = b64encode(picture.getvalue()).decode()
+    png = BytesIO()
+    figure.savefig(png, format="png", dpi=60)
+    image = b64encode(png.getvalue()).decode()
     return f'<pre>{escape(text)}</pre><img alt="plots" src="data:image/png;base64,{image}">'
 
 

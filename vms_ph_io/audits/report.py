@@ -233,8 +233,8 @@ def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
 
 
 def _with_time_axis(figure: Any, label: str) -> Any:
-    size = {"height": 380, "margin": {"t": 20, "l": 5, "r": 5}}
-    return figure.update_layout(xaxis_title="time (s)", yaxis_title=label, hovermode="x", **size)
+    layout = {"height": 380, "margin": {"t": 20, "l": 5, "r": 5}}
+    return figure.update_layout(xaxis_title="time (s)", yaxis_title=label, hovermode="x", **layout)
 
 
 def _rounded(values: Any) -> list[float]:
@@ -247,12 +247,12 @@ def _html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return "<p>None.</p>"
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
-    body = "".join(
+    head_cells = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    body_rows = "".join(
         "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>"
         for row in rows
     )
-    return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
+    return f"<div class='wide'><table><tr>{head_cells}</tr>{body_rows}</table></div>"
 
 
 def _cell(value: Any) -> str:
