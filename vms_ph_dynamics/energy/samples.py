@@ -162,7 +162,7 @@ def smoothed_velocity(
     velocity, deviation = np.zeros((count, columns)), np.zeros((count, columns))
     best_score = np.full(columns, np.inf)
     usable_widths = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
-    for width in usable_widths:
+    for width in usable_widths if count > 1 else ():
         fitted, slope, leverage, slope_variance = _local_cubic(t, positions, width)
         cross_validation_error = (positions - fitted) / np.maximum(1.0 - leverage, 0.05)[:, None]
         score = np.mean(cross_validation_error**2, axis=0)

@@ -37,7 +37,7 @@ from .result import (
     prior_of,
     timing_unknown,
 )
-from .torque import best_width, torque_error, torque_windows, with_described_load
+from .torque import best_width, torque_error, torque_windows, with_described_load, with_net_load
 from .windows import (
     LEAST_MOTION,
     FrictionLaw,
@@ -146,7 +146,6 @@ def identify(
     elif "gains" in kinds:
         nominal = torque_gains
     gains = dict(zip((f"gain.{j}" for j in model.joint_names), nominal.tolist(), strict=True))
-    gains |= {f"friction.{name[5:]}.load": abs(gain) for name, gain in gains.items()}
     if np.any(nominal != 1.0):
         motions = [
             motion_of(model, replace(m.samples, torque=m.samples.torque * nominal)) for m in motions
@@ -156,6 +155,8 @@ def identify(
     options = WindowSettings(frame, friction=friction)
     if "gains" in kinds and model.fluid is None:
         motions = [with_described_load(model, m, options.length) for m in motions]
+    elif prior is not None:
+        motions = [with_net_load(model, m, prior) for m in motions]
     regression = _Regression(model, motions, options, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
@@ -194,12 +195,12 @@ def identify(
     gained = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
     friction_rows = replace(friction_rows, target=rows.target - 2.0 * gained)
     null_error = regression.error(friction_rows, mean, covariance)[0]
-    solution = regression.estimate(rows, mean, covariance, scale)
     for j, joint in enumerate(model.joint_names, -model.n):
         if "gains" in kinds and error[j] > _BEATS_FRICTION * null_error[j]:
-            reasons.setdefault(
-                joint, "friction alone fits nearly as well as any gain of this joint"
-            )
+            reason = "friction alone fits nearly as well as any gain of this joint"
+            reasons.setdefault(joint, reason)
+            regression.is_believed[j] = False  # nor may its errors pass for a load later
+    solution = regression.estimate(rows, mean, covariance, scale)
     for u, x in zip(unknowns, solution.mean, strict=True):
         if u.name.endswith(".load") and x > _MOST_LOAD_FRICTION:
             reason = f"friction would take {x:.0%} of the load, with which gears lock"
@@ -325,6 +326,7 @@ class _Regression:
         self._model, self._motions, self._settings = model, motions, settings
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
         base = np.ones(model.b if self._with_base else 0, bool)
+        self.is_believed = np.ones(base.size + model.n, bool)
         # A joint at rest has whatever load its dry friction holds.
         self._is_used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
         self._widths = [
@@ -355,7 +357,7 @@ class _Regression:
 
     def estimate(self, rows: Windows, mean: Array, covariance: Array, scale: Array) -> Estimate:
         """Return the estimate, every output weighted by its residuals."""
-        is_used = rows.noise > 0.0
+        is_used = (rows.noise > 0.0) & np.tile(self.is_believed, len(rows) // scale.size)
         if not is_used.any():
             is_used[:] = True  # nothing moves, and nothing will be claimed
         weight = 1.0 / np.tile(scale, len(rows) // scale.size)[is_used]

@@ -17,7 +17,7 @@ from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smoothed
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
-from .result import EFFORT_LAG, Unknown
+from .result import EFFORT_LAG, Posterior, Unknown
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
 ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their samples
@@ -189,6 +189,22 @@ def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motio
     """
     width = smoothing_width(motion.samples.t, 0.5 * length)
     return replace(motion, load=_described(model, motion, width, range(len(motion.v))))
+
+
+def with_net_load(model: VMSModel, motion: Motion, known: Posterior) -> Motion:
+    """Return the motion with what the gears transmit: the recorded efforts less known friction.
+
+    So friction grows with the same load as where it was identified, see :func:`with_described_load`.
+    """
+    mean, torque = dict(zip(known.names, known.mean.tolist(), strict=True)), motion.samples.torque
+    load, share = torque.copy(), np.zeros_like(torque)
+    terms = joint_columns(model, motion.v[:, model.b :], torque, np.ones_like(torque), ())
+    for name, (j, values) in terms.items():
+        if name.endswith(".load"):
+            share[:, j] = mean.get(name, 0.0) * values
+        elif not name.startswith("gain."):
+            load[:, j] -= mean.get(name, 0.0) * values
+    return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
 
 def best_width(model: VMSModel, motion: Motion, length: float) -> int:

@@ -37,6 +37,11 @@ def test_velocities_of_quantised_positions_are_within_their_deviation(
     assert np.sqrt(np.mean(error**2)) < 2.0 * np.mean(deviation)
 
 
+def test_one_sample_tells_no_velocity() -> None:
+    velocity, deviation = smoothed_velocity(np.zeros(1), np.ones((1, 2)))
+    assert velocity.tolist() == deviation.tolist() == [[0.0, 0.0]]
+
+
 def test_steps_on_a_floating_base_are_differences_of_configurations(
     rng: np.random.Generator,
 ) -> None:

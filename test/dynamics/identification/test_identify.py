@@ -251,6 +251,10 @@ def test_efforts_that_are_currents_give_gains_and_nothing_else(
     found = identify(panda, currents, ("gains",), settings=PLAIN)
     for joint, gain in zip(panda.joint_names[:4], gains, strict=False):
         assert found[f"gain.{joint}"].value == pytest.approx(gain, rel=0.03)
+    rubbing = unloaded.torque * (1.0 + 0.1 * np.sign(unloaded.torque * unloaded.v))
+    found = identify(panda, replace(currents, torque=rubbing / gains), ("gains", "friction"))
+    assert found["friction.panda_joint2.load"].contains(0.1)
+    assert found["friction.panda_joint4.load"].contains(0.1)
 
 
 def test_a_joint_whose_effort_means_nothing_is_left_out(truth: Truth, panda: VMSModel) -> None:
@@ -311,3 +315,5 @@ def test_friction_of_gears_never_takes_the_place_of_the_efforts(
     gains = {p.joint: p for p in found.parameters if p.kind == "gains"}
     assert all(p.contains(1.0) for p in gains.values() if p.value is not None)
     assert gains["panda_joint7"].reason.startswith("friction alone fits nearly as well as any gain")
+    # It tells a later identification no more than was known before.
+    assert found.posterior.mean[found.posterior.names.index("gain.panda_joint7")] == 1.0

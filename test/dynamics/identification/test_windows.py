@@ -13,6 +13,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification.result import (
+    Posterior,
     Unknown,
     friction_unknowns,
     payload_unknowns,
@@ -23,8 +24,10 @@ from vms_ph_dynamics.identification.torque import (
     described_torque,
     torque_error,
     torque_windows,
+    with_net_load,
 )
 from vms_ph_dynamics.identification.windows import (
+    SLIP,
     Motion,
     Windows,
     WindowSettings,
@@ -159,6 +162,20 @@ def test_the_described_torques_are_those_that_the_motion_needs(
     np.testing.assert_allclose(recorded, motion.samples.torque[chosen], atol=2e-3)
     np.testing.assert_allclose(friction[0], motion.samples.v[chosen], atol=1e-3)
     np.testing.assert_array_equal(friction[2], 1.0)
+
+
+def test_gears_transmit_what_known_friction_leaves_of_the_efforts(
+    panda: VMSModel, motion: Motion
+) -> None:
+    name, load = f"friction.{panda.joint_names[1]}", motion.samples.torque
+    known = Posterior((f"{name}.coulomb", f"{name}.load"), np.array([3.0, 0.2]), np.eye(2))
+    rubbing = load.copy()
+    rubbing[:, 1] += (3.0 + 0.2 * np.abs(load[:, 1])) * np.tanh(motion.v[:, 1] / SLIP)
+    seen = replace(motion, samples=replace(motion.samples, torque=rubbing))
+    found = with_net_load(panda, seen, known).load
+    is_certain = np.abs(load) > 4.0  # where friction does not turn the sign
+    assert is_certain[:, 1].any()
+    np.testing.assert_allclose(found[is_certain], load[is_certain], rtol=1e-9)
 
 
 def test_accelerations_are_smoothed_as_much_as_predicts_held_out_time_best(
