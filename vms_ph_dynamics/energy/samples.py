@@ -175,18 +175,29 @@ def smoothed_velocity(
     return velocity, deviation
 
 
-def smoothed(t: Array, values: Array, width: int) -> tuple[Array, Array]:
-    """Return values (N,k) and their slopes (N,k) by local cubics of a half width in samples."""
+def smoothed(
+    t: Array, values: Array, width: int, at: npt.NDArray[np.intp] | None = None
+) -> tuple[Array, Array]:
+    """Return values (M,k) and their slopes (M,k) by local cubics of a half width in samples.
+
+    Args:
+        t: (N,) s, increasing.
+        values: (N,k).
+        width: half the number of samples of a cubic.
+        at: (M,) indices of the samples at which they are wanted; None: at all.
+    """
     width = min(width, max(1, (len(t) - 1) // 2))
-    return _local_cubic(t, values, width)[:2]
+    return _local_cubic(t, values, width, at)[:2]
 
 
-def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, Array]:
-    """Return value and slope (N,k), and the leverage and the variance factor of the slope (N,)."""
+def _local_cubic(
+    t: Array, x: Array, width: int, at: npt.NDArray[np.intp] | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Return value and slope (M,k), and the leverage and the variance factor of the slope (M,)."""
     count = len(t)
-    order = min(3, count - 1)
+    order, at = min(3, count - 1), np.arange(count) if at is None else at
     if count <= 8 * width or not _is_uniform(t):
-        return _cubic_windows(t, x, width, order)
+        return _cubic_windows(t, x, width, order, at)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)
     abscissa = np.arange(-width, width + 1) / width
@@ -208,7 +219,8 @@ def _local_cubic(t: Array, x: Array, width: int) -> tuple[Array, Array, Array, A
     slope_variance = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
     window_row = np.clip(np.arange(count), 0, width)
     window_row[count - width :] = np.arange(width + 1, 2 * width + 1)
-    return smooth[0], smooth[1] / scale, leverage[window_row], slope_variance[window_row]
+    row = window_row[at]
+    return smooth[0][at], smooth[1][at] / scale, leverage[row], slope_variance[row]
 
 
 def _is_uniform(t: Array) -> bool:
@@ -216,25 +228,26 @@ def _is_uniform(t: Array) -> bool:
     return bool(np.ptp(periods) < 1e-3 * periods.mean())
 
 
-def _cubic_windows(t: Array, x: Array, width: int, order: int) -> tuple[Array, Array, Array, Array]:
-    count = len(t)
-    offsets = np.arange(-width, width + 1)
+def _cubic_windows(
+    t: Array, x: Array, width: int, order: int, at: npt.NDArray[np.intp]
+) -> tuple[Array, Array, Array, Array]:
+    window = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
-    normal_matrix = np.zeros((count, order + 1, order + 1))
-    right_side = np.zeros((count, order + 1, x.shape[1]))
-    indices = np.arange(count)
-    for offset in offsets:
+    parts = []
+    for rows in np.array_split(at, -(-at.size * window.size // _CUBIC_SAMPLES)):
         # At the ends the window keeps its samples inside the recording.
-        index = np.clip(indices, width, count - 1 - width) + offset
-        powers = ((t[index] - t) / scale)[:, None] ** np.arange(order + 1)
-        normal_matrix += powers[:, :, None] * powers[:, None, :]
-        right_side += powers[:, :, None] * (x[index] - x)[:, None, :]
-    normal_matrix += 1e-12 * np.eye(order + 1)
-    inverse = np.linalg.inv(normal_matrix)
-    fit = inverse @ right_side
-    return x + fit[:, 0], fit[:, 1] / scale, inverse[:, 0, 0], inverse[:, 1, 1] / scale**2
+        index = np.clip(rows, width, len(t) - 1 - width)[:, None] + window
+        powers = np.vander(((t[index] - t[rows, None]) / scale).ravel(), order + 1, increasing=True)
+        powers = powers.reshape(*index.shape, order + 1)
+        across = powers.swapaxes(1, 2)
+        inverse = np.linalg.inv(across @ powers + 1e-12 * np.eye(order + 1))
+        fit = inverse @ (across @ (x[index] - x[rows, None]))
+        parts.append((x[rows] + fit[:, 0], fit[:, 1], inverse[:, 0, 0], inverse[:, 1, 1]))
+    value, slope, leverage, variance = map(np.concatenate, zip(*parts, strict=True))
+    return value, slope / scale, leverage, variance / scale**2
 
 
+_CUBIC_SAMPLES = 100_000  # of the windows that are fitted at once, for the memory
 _MIN_SPEED_SHARE = 0.2  # share of the largest speed above which a step tells its duration
 
 

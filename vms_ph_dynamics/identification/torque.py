@@ -55,8 +55,8 @@ def torque_windows(
     regressor = EnergyRegressor(model)
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
-    acceleration = smoothed(samples.t, motion.v, width)[1]
     points = _row_indices(len(samples), width, every or min(ROW_SPACING, width), _MAX_INSTANTS)
+    acceleration = smoothed(samples.t, motion.v, width, points)[1]
     start = 0 if at_base else b
     measured = samples.torque
     if at_base:
@@ -65,7 +65,7 @@ def torque_windows(
     efforts = smoothed(samples.t, measured, width)[0]
     # With the noise of few samples, lags would seem smaller than they are.
     longer = max(width, smoothing_width(samples.t, settings.length))
-    effort_rates = smoothed(samples.t, measured, longer)[1]
+    effort_rates = smoothed(samples.t, measured, longer, points)[1]
     indices_of = {
         kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
         for kind in ("payload", "inertia")
@@ -79,11 +79,11 @@ def torque_windows(
             frame = model.frame_id(port)
             target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, start:]
     if settings.friction is not None:
-        joint_target -= smoothed(samples.t, settings.friction(motion.v[:, b:]), width)[0][points]
+        joint_target -= smoothed(samples.t, settings.friction(motion.v[:, b:]), width, points)[0]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(points):
-        v, a = motion.v[k], acceleration[k]
+        v, a = motion.v[k], acceleration[row]
         state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
         rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[start:]
         target[row] -= rows @ regressor.parameters + (armature * a)[start:]
@@ -104,12 +104,13 @@ def torque_windows(
     names = [name for name in terms if name in index_of and not name.startswith("gain.")]
     joints = {name: terms[name][0] for name in names}
     if names:
-        values = smoothed(samples.t, np.stack([terms[name][1] for name in names], axis=1), width)
-        for name, signal in zip(names, values[0][points].T, strict=True):
+        friction = np.stack([terms[name][1] for name in names], axis=1)
+        values = smoothed(samples.t, friction, width, points)[0]
+        for name, signal in zip(names, values.T, strict=True):
             columns[:, b - start + joints[name], index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index_of:
-            columns[:, b - start + j, index_of[f"armature.{joint}"]] = acceleration[points, b + j]
+            columns[:, b - start + j, index_of[f"armature.{joint}"]] = acceleration[:, b + j]
         if f"gain.{joint}" in index_of:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
@@ -117,7 +118,7 @@ def torque_windows(
             joint_target[:, j] -= required
             columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required
     if EFFORT_LAG in index_of:
-        columns[:, :, index_of[EFFORT_LAG]] = -effort_rates[points]
+        columns[:, :, index_of[EFFORT_LAG]] = -effort_rates
     rms = np.sqrt(np.mean(efforts**2, axis=0))
     rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
     scaled = (columns / rms[:, None]).reshape(-1, len(unknowns))
@@ -157,7 +158,7 @@ def described_torque(
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
     signals = np.hstack([samples.torque, rate, slip])
-    smoothed_signals = smoothed(samples.t, signals, effort_width)[0][points]
+    smoothed_signals = smoothed(samples.t, signals, effort_width, points)[0]
     recorded, *friction = np.split(smoothed_signals, 3, axis=1)
     described = _described(model, motion, width, points)
     return described, recorded, [*friction, np.ones_like(recorded)]
@@ -165,11 +166,11 @@ def described_torque(
 
 def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
     """Return the joint efforts of the description without friction, (M,n), at some samples."""
-    acceleration = smoothed(motion.samples.t, motion.v, width)[1]
+    acceleration = smoothed(motion.samples.t, motion.v, width, points)[1]
     tree, rows = model.tree, []
     data = tree.pinocchio.createData()
-    for k in points:
-        v, a = motion.v[k], acceleration[k]
+    for k, a in zip(points, acceleration, strict=True):
+        v = motion.v[k]
         state = tree.full_configuration(motion.samples.q[k]), tree.full_velocity(v)
         efforts = pin.rnea(tree.pinocchio, data, *state, tree.full_velocity(a))
         rows.append(tree.restrict(efforts)[model.b :])
@@ -188,7 +189,7 @@ def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motio
         length: of a window, s, half of which accelerations are smoothed over.
     """
     width = smoothing_width(motion.samples.t, 0.5 * length)
-    return replace(motion, load=_described(model, motion, width, range(len(motion.v))))
+    return replace(motion, load=_described(model, motion, width, np.arange(len(motion.v))))
 
 
 def with_net_load(model: VMSModel, motion: Motion, known: Posterior) -> Motion:
