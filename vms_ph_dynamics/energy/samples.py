@@ -195,8 +195,8 @@ def _local_cubic(
 ) -> tuple[Array, Array, Array, Array]:
     """Return value and slope (M,k), and the leverage and the variance factor of the slope (M,)."""
     count = len(t)
-    order, at = min(3, count - 1), np.arange(count) if at is None else at
-    if count <= 8 * width or not _is_uniform(t):
+    order, at, period = min(3, count - 1), np.arange(count) if at is None else at, np.diff(t)
+    if count <= 8 * width or np.ptp(period) >= 1e-3 * period.mean():
         return _cubic_windows(t, x, width, order, at)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)
@@ -211,21 +211,15 @@ def _local_cubic(
     smooth = []
     for kernel, fit, offset in ((weights[0], fits[0], x[:1]), (weights[1], fits[1], 0.0)):
         convolved = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
-        inner = convolved[2 * width : count]
-        end_values = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
+        ends = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
                 fit[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
-        smooth.append(np.concatenate([end_values[0], inner, end_values[1]]) + offset)
+        smooth.append(np.concatenate([ends[0], convolved[2 * width : count], ends[1]]) + offset)
     leverage = np.einsum("ij,jk,ik->i", powers, inverse, powers)
     slope_variance = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
     window_row = np.clip(np.arange(count), 0, width)
     window_row[count - width :] = np.arange(width + 1, 2 * width + 1)
     row = window_row[at]
     return smooth[0][at], smooth[1][at] / scale, leverage[row], slope_variance[row]
-
-
-def _is_uniform(t: Array) -> bool:
-    periods = np.diff(t)
-    return bool(np.ptp(periods) < 1e-3 * periods.mean())
 
 
 def _cubic_windows(

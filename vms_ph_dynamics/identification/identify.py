@@ -134,32 +134,29 @@ def identify(
     regressor = EnergyRegressor(model)
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
-    prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
+    known = {} if prior is None else dict(zip(prior.names, prior.mean.tolist(), strict=True))
+    prior_kinds = {name.split(".")[0] for name in known}
     reasons, left_out, torque_gains, is_scaled = _effort_exclusions(
         model, motions, {*kinds, *prior_kinds}
     )
     # What is identified are factors about one, on efforts of the size of torques.
-    nominal = np.ones(model.n)
-    if "gain" in prior_kinds and prior is not None:
-        means = dict(zip(prior.names, prior.mean.tolist(), strict=True))
-        nominal = np.array([means.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
-    elif "gains" in kinds:
+    nominal = np.array([known.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
+    if "gains" in kinds and "gain" not in prior_kinds:
         nominal = torque_gains
     gains = dict(zip((f"gain.{j}" for j in model.joint_names), nominal.tolist(), strict=True))
     if np.any(nominal != 1.0):
         motions = [
             motion_of(model, replace(m.samples, torque=m.samples.torque * nominal)) for m in motions
         ]
-        if prior is not None:
-            prior = prior.times({name: 1.0 / gain for name, gain in gains.items()})
+        prior = prior and prior.times({name: 1.0 / gain for name, gain in gains.items()})
     options = WindowSettings(frame, friction=friction)
     if "gains" in kinds and model.fluid is None:
         motions = [with_described_load(model, m, options.length) for m in motions]
-    elif prior is not None:
-        motions = [with_net_load(model, m, prior) for m in motions]
+    elif known:
+        motions = [with_net_load(model, m, known) for m in motions]
     regression = _Regression(model, motions, options, left_out)
 
-    unknowns = _unknowns(model, regressor, motions, kinds, friction, prior, settings)
+    unknowns = _unknowns(model, regressor, motions, kinds, friction, prior_kinds, settings)
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
     is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
@@ -197,8 +194,7 @@ def identify(
     null_error = regression.error(friction_rows, mean, covariance)[0]
     for j, joint in enumerate(model.joint_names, -model.n):
         if "gains" in kinds and error[j] > _BEATS_FRICTION * null_error[j]:
-            reason = "friction alone fits nearly as well as any gain of this joint"
-            reasons.setdefault(joint, reason)
+            reasons.setdefault(joint, "friction alone fits nearly as well as any gain of the joint")
             regression.is_believed[j] = False  # nor may its errors pass for a load later
     solution = regression.estimate(rows, mean, covariance, scale)
     for u, x in zip(unknowns, solution.mean, strict=True):
@@ -234,18 +230,17 @@ def identify(
     posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
-    energy = {name: p.times(gains.get(name, 1.0)) for name, p in energy.items()}
-    posterior = posterior.times(gains)
-    before = _largest_unaccounted(windows, np.array([u.mean for u in unknowns]))
     joints = [(j, joint) for j, joint in enumerate(model.joint_names, -model.n)]
     errors = {name: (float(error[j]), float(null_error[j])) for j, name in joints}
     return Identification(
-        parameters=parameters, posterior=posterior, gross=float(windows.gross.sum()),
-        unaccounted_before=before, unaccounted=_largest_unaccounted(windows, consistent),
+        parameters=parameters, posterior=posterior.times(gains), gross=float(windows.gross.sum()),
+        unaccounted_before=_largest_unaccounted(windows, np.array([u.mean for u in unknowns])),
+        unaccounted=_largest_unaccounted(windows, consistent),
         residual=residual, windows=len(windows), frame=frame, unknowns=tuple(unknowns),
         length=float(np.median(windows.end - windows.begin)),
         consistent=consistent * np.array([gains.get(u.name, 1.0) for u in unknowns]),
-        energy=energy, quantile=solution.quantile,
+        energy={name: p.times(gains.get(name, 1.0)) for name, p in energy.items()},
+        quantile=solution.quantile,
         error={name: values for name, values in errors.items() if name not in reasons},
         scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
     )  # fmt: skip
@@ -346,9 +341,8 @@ class _Regression:
             is_sliding = slip.reshape(-1, is_used.size) >= _LEAST_SLIP * bool(coulomb)
             is_sliding[:, : -self._model.n] = True
             weight = (is_sliding & is_used).reshape(-1)
-            columns = part.columns * weight[:, None]
-            target = part.target * weight
-            parts.append(replace(part, target=target, columns=columns, noise=part.noise * weight))
+            used = {x: (getattr(part, x).T * weight).T for x in ("target", "columns", "noise")}
+            parts.append(replace(part, **used))
         return stacked(parts)
 
     def error(self, rows: Windows, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
@@ -405,14 +399,14 @@ def _effort_exclusions(
             "(currents, or the motor side); identify gains first, or give them in a column map"
         )
         reasons |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
-    for j, joint in enumerate(model.joint_names):
-        if not is_measured[j]:
-            reasons[joint] = "no effort of this joint is recorded"
-        elif is_left_out[j]:
-            reasons[joint] = (
-                f"{LEFT_OUT} explains the effort of this joint better than "
-                "friction alone, and the model itself is worse"
-            )
+    text = (
+        f"{LEFT_OUT} explains the effort of this joint better than friction alone, and the model "
+    )
+    for j in np.flatnonzero(is_left_out):
+        reason = (
+            text + "itself is worse" if is_measured[j] else "no effort of this joint is recorded"
+        )
+        reasons[model.joint_names[j]] = reason
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)
     is_scaled = meaning.scaled & ~is_left_out & (not {"gains", "gain"} & set(kinds))
@@ -425,11 +419,10 @@ def _unknowns(
     motions: Sequence[Motion],
     kinds: Collection[str],
     friction: FrictionLaw | None,
-    prior: Posterior | None,
+    prior_kinds: set[str],
     settings: Settings,
 ) -> list[Unknown]:
     joints = model.joint_names
-    prior_kinds = {name.split(".")[0] for name in prior.names} if prior is not None else set()
     unknown_kinds = {*kinds, *(prior_kinds & {"payload", "armature", "inertia", "drag"})}
     unknown_kinds |= {"gains"} if "gain" in prior_kinds else set()
     effort = np.concatenate([m.effort for m in motions])

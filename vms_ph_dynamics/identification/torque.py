@@ -3,7 +3,7 @@
 
 """The torque regression: efforts as linear functions of all unknowns, and its held-out error."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smoothed
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
-from .result import EFFORT_LAG, Posterior, Unknown
+from .result import EFFORT_LAG, Unknown
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
 ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their samples
@@ -102,12 +102,11 @@ def torque_windows(
             columns[row][:, indices_of["inertia"]] = rows
     terms = joint_columns(model, motion.v[:, b:], samples.torque, motion.load, index_of)
     names = [name for name in terms if name in index_of and not name.startswith("gain.")]
-    joints = {name: terms[name][0] for name in names}
     if names:
         friction = np.stack([terms[name][1] for name in names], axis=1)
         values = smoothed(samples.t, friction, width, points)[0]
         for name, signal in zip(names, values.T, strict=True):
-            columns[:, b - start + joints[name], index_of[name]] = signal
+            columns[:, b - start + terms[name][0], index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index_of:
             columns[:, b - start + j, index_of[f"armature.{joint}"]] = acceleration[:, b + j]
@@ -169,10 +168,9 @@ def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Arra
     acceleration = smoothed(motion.samples.t, motion.v, width, points)[1]
     tree, rows = model.tree, []
     data = tree.pinocchio.createData()
-    for k, a in zip(points, acceleration, strict=True):
-        v = motion.v[k]
-        state = tree.full_configuration(motion.samples.q[k]), tree.full_velocity(v)
-        efforts = pin.rnea(tree.pinocchio, data, *state, tree.full_velocity(a))
+    for q, v, a in zip(motion.samples.q[points], motion.v[points], acceleration, strict=True):
+        state = tree.full_configuration(q), tree.full_velocity(v), tree.full_velocity(a)
+        efforts = pin.rnea(tree.pinocchio, data, *state)
         rows.append(tree.restrict(efforts)[model.b :])
     return np.array(rows)
 
@@ -192,19 +190,23 @@ def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motio
     return replace(motion, load=_described(model, motion, width, np.arange(len(motion.v))))
 
 
-def with_net_load(model: VMSModel, motion: Motion, known: Posterior) -> Motion:
+def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -> Motion:
     """Return the motion with what the gears transmit: the recorded efforts less known friction.
 
-    So friction grows with the same load as where it was identified, see :func:`with_described_load`.
+    So friction grows with the same load as where it was identified, in
+    :func:`with_described_load`.
+
+    Args:
+        model: the robot.
+        motion: the recording.
+        known: coefficients of friction by their names, among others.
     """
-    mean, torque = dict(zip(known.names, known.mean.tolist(), strict=True)), motion.samples.torque
-    load, share = torque.copy(), np.zeros_like(torque)
-    terms = joint_columns(model, motion.v[:, model.b :], torque, np.ones_like(torque), ())
-    for name, (j, values) in terms.items():
-        if name.endswith(".load"):
-            share[:, j] = mean.get(name, 0.0) * values
-        elif not name.startswith("gain."):
-            load[:, j] -= mean.get(name, 0.0) * values
+    friction, share = np.zeros((2, *motion.samples.torque.shape))
+    rate, ones = motion.v[:, model.b :], np.ones_like(friction)
+    for name, (j, values) in joint_columns(model, rate, ones, ones, ()).items():
+        if name in known and not name.startswith("gain."):
+            (share if name.endswith(".load") else friction)[:, j] += known[name] * values
+    load = motion.samples.torque - friction
     return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
 

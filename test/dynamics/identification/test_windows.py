@@ -13,7 +13,6 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification.result import (
-    Posterior,
     Unknown,
     friction_unknowns,
     payload_unknowns,
@@ -168,7 +167,7 @@ def test_gears_transmit_what_known_friction_leaves_of_the_efforts(
     panda: VMSModel, motion: Motion
 ) -> None:
     name, load = f"friction.{panda.joint_names[1]}", motion.samples.torque
-    known = Posterior((f"{name}.coulomb", f"{name}.load"), np.array([3.0, 0.2]), np.eye(2))
+    known = {f"{name}.coulomb": 3.0, f"{name}.load": 0.2, f"gain.{panda.joint_names[1]}": 9.0}
     rubbing = load.copy()
     rubbing[:, 1] += (3.0 + 0.2 * np.abs(load[:, 1])) * np.tanh(motion.v[:, 1] / SLIP)
     seen = replace(motion, samples=replace(motion.samples, torque=rubbing))
