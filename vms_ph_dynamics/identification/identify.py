@@ -386,11 +386,8 @@ def _effort_exclusions(
         raise StateError("the recording has no efforts, so nothing can be identified from it")
     v = np.concatenate([m.v for m in parts])
     meaning = effort_meaning(model, t, q, v, torque, is_measured)
-    is_left_out = ~is_measured
-    if not {"inertia", "gain"} & set(kinds):
-        is_left_out = is_left_out | meaning.meaningless
-    if meaning.best == "scaled":
-        is_left_out = is_left_out | ~(meaning.ratio["scaled"] < 0.9)
+    is_left_out = ~is_measured | (meaning.meaningless & (not {"inertia", "gain"} & set(kinds)))
+    is_left_out |= (meaning.best == "scaled") & ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
         gains = ", ".join(f"{joint} {gain:.3g}" for joint, gain, is_sure in factors if is_sure)
