@@ -377,15 +377,13 @@ def _effort_exclusions(
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
     end_times = np.cumsum([m.samples.duration + _GAP for m in parts])
-    t = np.concatenate(
-        [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, end_times, strict=True)]
-    )
+    times = [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, end_times, strict=True)]
     q, torque = (np.concatenate([getattr(m.samples, x) for m in parts]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
     if not is_measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
     v = np.concatenate([m.v for m in parts])
-    meaning = effort_meaning(model, t, q, v, torque, is_measured)
+    meaning = effort_meaning(model, np.concatenate(times), q, v, torque, is_measured)
     is_left_out = ~is_measured | (meaning.meaningless & (not {"inertia", "gain"} & set(kinds)))
     is_left_out |= (meaning.best == "scaled") & ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):

@@ -124,9 +124,8 @@ def torque_windows(
     t = np.repeat(samples.t[points], rms.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
-    return Windows(
-        t, t, (target / rms).reshape(-1), scaled, np.tile(rms, len(points)), ones, 0.0 * ones
-    )
+    sizes = np.tile(rms, len(points))
+    return Windows(t, t, (target / rms).reshape(-1), scaled, sizes, ones, 0.0 * ones)
 
 
 def smoothing_width(t: Array, half: float) -> int:
