@@ -488,15 +488,15 @@ class UnaccountedInterval:
 class PortSupply:
     """What a port, or what is unexplained at a joint, supplied at most.
 
-    A passive neighbour can never have supplied more than it took before: ``net`` is a violation of
-    its passivity where it is positive beyond the noise.
+    A passive neighbour can never have supplied more than it took before:
+    ``largest_supply`` is a violation of its passivity where it is positive beyond the noise.
 
     Attributes:
         name: of the port or joint.
         largest_supply: largest supplied energy since the start, J; at least zero.
         time: when, s.
         rise: largest energy supplied over any time, J, from ``rise_begin`` to ``rise_end``, s.
-        violates: whether ``net`` is beyond the noise.
+        violates: whether ``largest_supply`` is beyond the noise.
     """
 
     name: str

@@ -4,7 +4,6 @@
 """What an audit says: sentences to act on, one document of plain values, lines for a terminal."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -217,6 +216,7 @@ def _nonfinite_to_none(value: Any) -> Any:
 def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
+    jumps = [{**_fields(a, "begin end energy"), "shares": a.energies} for a in audit.appearances]
     return {
         "answers": answers(audit),
         "recording": str(audit.recording.path),
@@ -245,8 +245,12 @@ def _document(audit: Audit) -> dict[str, Any]:
             "port": audit.port_energies,
             **_fields(ledger, "supplied dissipated stored unobserved unaccounted"),
         },
-        "appearances": [asdict(appearance) for appearance in audit.appearances],
-        "passivity": [{**asdict(s), "name": audit.port_name(s.name)} for s in audit.supplies],
+        "appearances": jumps,
+        "passivity": [
+            {"name": audit.port_name(s.name), "net": s.largest_supply}
+            | _fields(s, "time rise rise_begin rise_end violates")
+            for s in audit.supplies
+        ],
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
         "damage": list(audit.recording.notes),
         "identified": dict(audit.identified),

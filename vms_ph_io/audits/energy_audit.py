@@ -191,9 +191,8 @@ def audit_motion(
         progress: called with the share that is done.
     """
     start_time = perf_counter()
-    model = motion.model
+    model, conditioning = motion.model, motion.conditioning
     friction_source = friction_name or "URDF"
-    conditioning = motion.conditioning
     has_payload = isfinite(motion.recording.last_energies.get("payload", nan))
     if has_payload:
         note = "the simulation had a payload: not its port energies are used, but the samples"
