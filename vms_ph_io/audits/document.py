@@ -48,15 +48,15 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif share < _CLOSED_SHARE or is_within_band:
-        noise = max(float(ledger.band[-1]), ledger.sampling_bound)
+        others, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
         samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
         yield (
             f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
             f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
             f"{ledger.largest_unaccounted:.2g} J ({100 * share:.2g} %) is unaccounted for."
         )
-        if samples_differ and abs(ledger.from_samples - sum(audit.unseen.values())) <= limit:
-            names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in audit.unseen.items())
+        if samples_differ and abs(ledger.from_samples - sum(others.values())) <= limit:
+            names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in others.items())
             yield f"Its positions and efforts lack the {names}, which explains their difference."
             yield "The energies show nothing to mend."
         elif samples_differ:
@@ -111,9 +111,9 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{amount} is missing."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
-    if unseen := " and ".join(map(label_of, audit.unseen)):
+    if names := " and ".join(map(label_of, audit.other_energies)):
         yield f"{amount} is open."
-        yield f"No joint is named: the forces of {unseen} are not recorded, and act on all."
+        yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     columns = [ledger.balanced.index(n) for n in ledger.joints]
     residuals = ledger.series["residual_by_joint"][:, columns]

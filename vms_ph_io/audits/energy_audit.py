@@ -160,11 +160,11 @@ class Audit(WithHints):
         return {**dict(zip(names, map(float, values), strict=True)), **exact}
 
     @property
-    def unseen(self) -> dict[str, float]:
+    def other_energies(self) -> dict[str, float]:
         """Recorded energies (J) of ports whose forces are not recorded, such as a contact."""
-        seen = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
+        known = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
         energies = self.ledger.recorded or self.recording.last_energies
-        return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in seen}
+        return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in known}
 
 
 def _mean_powers(time: Array, energy: Array) -> Array:

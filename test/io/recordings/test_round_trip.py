@@ -106,9 +106,9 @@ def test_the_recorded_energy_of_a_contact_explains_what_positions_and_efforts_la
     run = simulate(panda, law, 0.3, reference=[0.7, 0.0, 0.7], q=q, effects=[MujocoEngine(wall)])
     bag = run.save(tmp_path / "b")
     done = audit(bag)
-    assert done.ledger.from_samples == pytest.approx(done.unseen["contact"], abs=1e-3)
+    assert done.ledger.from_samples == pytest.approx(done.other_energies["contact"], abs=1e-3)
     text = "\n".join(said := answers(done))
-    assert f"lack the contact ({done.unseen['contact']:+.3g} J), which explains" in text
+    assert f"lack the contact ({done.other_energies['contact']:+.3g} J), which explains" in text
     assert said[-1] == "The energies show nothing to mend."
     assert "no torque" not in (signals := "\n".join(lines(done)))
     assert "opposite" not in signals
