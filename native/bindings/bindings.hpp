@@ -93,7 +93,7 @@ class Numbers {
   friend pybind11::detail::type_caster<Numbers>;
 
   [[noreturn]] void throw_shape_error(std::initializer_list<Size> shape, const char* name) const {
-    const auto text = [](const Size* sizes, Size axes) {
+    const auto shape_text = [](const Size* sizes, Size axes) {
       std::string list;
       for (Size i = 0; i < axes; ++i) {
         list += sizes[i] < 0 ? "count" : std::to_string(sizes[i]);
@@ -102,8 +102,8 @@ class Numbers {
       return "(" + list + ")";
     };
     throw ModelError(std::string(name) + " must have shape " +
-                     text(shape.begin(), static_cast<Size>(shape.size())) +
-                     "; given: " + text(array_.shape(), array_.ndim()));
+                     shape_text(shape.begin(), static_cast<Size>(shape.size())) +
+                     "; given: " + shape_text(array_.shape(), array_.ndim()));
   }
 
   Array array_;

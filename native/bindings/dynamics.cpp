@@ -22,7 +22,7 @@ using namespace py::literals;
 namespace vms_ph {
 namespace {
 
-void write(const Screw& s, double* out) {
+void write_screw(const Screw& s, double* out) {
   vector3(out) = s.linear;
   vector3(out + 3) = s.angular;
 }
@@ -59,9 +59,9 @@ const Term kTerms[] = {
     {"centre_of_mass", nullptr, true, "3",
      [](Dynamics& d, int, double* x) { vector3(x) = d.momenta().centre_of_mass; }},
     {"centroidal_momentum", nullptr, true, "6",
-     [](Dynamics& d, int, double* x) { write(d.momenta().centroidal, x); }},
+     [](Dynamics& d, int, double* x) { write_screw(d.momenta().centroidal, x); }},
     {"spatial_momentum", nullptr, true, "6",
-     [](Dynamics& d, int, double* x) { write(d.momenta().spatial, x); }},
+     [](Dynamics& d, int, double* x) { write_screw(d.momenta().spatial, x); }},
     {"kinetic_regressor", nullptr, true, "r",
      [](Dynamics& d, int, double* x) { d.kinetic_regressor(x); }},
     {"potential_regressor", nullptr, false, "r",
@@ -80,19 +80,19 @@ std::vector<py::ssize_t> shape_of(const Term& term, const Dynamics& d) {
   return shape;
 }
 
-int checked(const Dynamics& d, int frame) {
+int checked_frame(const Dynamics& d, int frame) {
   if (frame < 0 || frame >= d.frames()) throw py::index_error("no such frame");
   return frame;
 }
 
-Dynamics& at(Dynamics& d, const Numbers& q) {
+Dynamics& placed(Dynamics& d, const Numbers& q) {
   d.set_configuration(q.data(d.nq(), "q"));
   return d;
 }
 
-Dynamics& at(Dynamics& d, const Numbers& q, const Numbers& v) {
+Dynamics& placed(Dynamics& d, const Numbers& q, const Numbers& v) {
   const double* velocity = v.data(d.nv(), "v");
-  at(d, q).set_velocity(velocity);
+  placed(d, q).set_velocity(velocity);
   return d;
 }
 
@@ -156,14 +156,14 @@ struct StateArguments {
 };
 
 /// An effort for every state, or one for all of them.
-struct Effort {
+struct BatchEffort {
   const double* data = nullptr;
   py::ssize_t stride = 0;
 
-  Effort(const MaybeNumbers& numbers, int size, py::ssize_t count, const char* name) {
-    if (numbers) *this = Effort(*numbers, size, count, name);
+  BatchEffort(const MaybeNumbers& numbers, int size, py::ssize_t count, const char* name) {
+    if (numbers) *this = BatchEffort(*numbers, size, count, name);
   }
-  Effort(const Numbers& numbers, int size, py::ssize_t count, const char* name)
+  BatchEffort(const Numbers& numbers, int size, py::ssize_t count, const char* name)
       : data(numbers.dimensions() == 1 ? numbers.data(size, name)
                                        : numbers.matrix(count, size, name).data()),
         stride(numbers.dimensions() == 1 ? 0 : size) {}
@@ -175,9 +175,9 @@ struct BatchArguments {
   static constexpr std::size_t kMaxFrames = 32;
   py::ssize_t count, nv;
   const double *q, *z;
-  Effort joints, base;
-  Efforts common;
-  std::vector<std::pair<int, Effort>> wrenches;
+  BatchEffort torque, wrench_base;
+  Efforts shared;
+  std::vector<std::pair<int, BatchEffort>> wrenches;
 
   BatchArguments(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
                  const EffortArguments& ports)
@@ -185,18 +185,18 @@ struct BatchArguments {
         nv(robot.nv()),
         q(configurations.rows(robot.nq(), "Q").data()),
         z(momenta.matrix(count, nv, "Z").data()),
-        joints(ports.torque, robot.n(), count, "torque"),
-        base(ports.wrench_base, robot.b(), count, "wrench_base") {
+        torque(ports.torque, robot.n(), count, "torque"),
+        wrench_base(ports.wrench_base, robot.b(), count, "wrench_base") {
     if (ports.viscous.has_value() != ports.coulomb.has_value()) {
       throw ModelError("viscous and coulomb friction must be given together");
     }
-    common.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
-    common.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
-    common.slip = ports.slip;
-    common.gravity = ports.gravity;
+    shared.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
+    shared.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
+    shared.slip = ports.slip;
+    shared.gravity = ports.gravity;
     if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
     for (const auto& [frame, wrench] : ports.wrenches) {
-      wrenches.emplace_back(checked(robot, frame), Effort(wrench, 6, count, "a wrench"));
+      wrenches.emplace_back(checked_frame(robot, frame), BatchEffort(wrench, 6, count, "a wrench"));
     }
   }
 
@@ -207,9 +207,9 @@ struct BatchArguments {
     batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t state) {
       const auto i = static_cast<py::ssize_t>(state);
       FrameWrench frame_wrenches[kMaxFrames];
-      Efforts efforts = common;
-      efforts.torque = joints.at(i);
-      efforts.wrench_base = base.at(i);
+      Efforts efforts = shared;
+      efforts.torque = torque.at(i);
+      efforts.wrench_base = wrench_base.at(i);
       efforts.wrenches = frame_wrenches;
       efforts.wrench_count = wrenches.size();
       for (std::size_t k = 0; k < wrenches.size(); ++k) {
@@ -224,40 +224,40 @@ struct BatchArguments {
 /// New arrays of the derivatives of rates, in the order of Python's, each of `count` states or of
 /// one for a negative number.
 struct DerivativeArrays {
-  std::vector<Array> all;
+  std::vector<Array> arrays;
   std::vector<double*> data;
   std::vector<py::ssize_t> sizes;
 
-  DerivativeArrays(const Dynamics& d, bool parameters, py::ssize_t count) {
-    const py::ssize_t nv = d.nv(), ten = parameters ? 10 * d.bodies() : 0;
-    for (const py::ssize_t width : {nv, nv, ten, nv, nv, nv, ten}) {
-      all.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
-      data.push_back(all.back().mutable_data());
+  DerivativeArrays(const Dynamics& d, bool with_parameters, py::ssize_t count) {
+    const py::ssize_t nv = d.nv(), parameter_count = with_parameters ? 10 * d.bodies() : 0;
+    for (const py::ssize_t width : {nv, nv, parameter_count, nv, nv, nv, parameter_count}) {
+      arrays.push_back(count >= 0 ? empty({count, nv, width}) : empty({nv, width}));
+      data.push_back(arrays.back().mutable_data());
       sizes.push_back(nv * width);
     }
   }
   RateDerivatives at(py::ssize_t i) const {
-    const auto part = [&](std::size_t k) {
+    const auto data_of = [&](std::size_t k) {
       return sizes[k] == 0 ? nullptr : data[k] + i * sizes[k];
     };
-    return {part(0), part(1), part(3), part(4), part(5), part(2), part(6)};
+    return {data_of(0), data_of(1), data_of(3), data_of(4), data_of(5), data_of(2), data_of(6)};
   }
   py::tuple tuple() {
-    py::tuple arrays(all.size());
-    for (std::size_t k = 0; k < all.size(); ++k) arrays[k] = read_only(std::move(all[k]));
-    return arrays;
+    py::tuple result(arrays.size());
+    for (std::size_t k = 0; k < arrays.size(); ++k) result[k] = read_only(std::move(arrays[k]));
+    return result;
   }
 };
 
 /// Functions of the efforts, of which Python passes the seven parts of EffortArguments.
 template <class... Parts>
-struct OfEfforts {
+struct RateFunctions {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
   static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                          Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
-    at(d, q);
+    placed(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
     const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
     (d.*rates)(arguments.momenta, arguments.efforts, qdot.mutable_data(), zdot.mutable_data());
@@ -270,19 +270,19 @@ struct OfEfforts {
   }
 
   /// Their derivatives; None likewise.
-  static py::object rate_derivatives(Dynamics& d, bool decoupled, bool parameters, const Numbers& q,
-                                     const Numbers& z, Parts... parts) {
+  static py::object rate_derivatives(Dynamics& d, bool decoupled, bool with_parameters,
+                                     const Numbers& q, const Numbers& z, Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
-    DerivativeArrays arrays(d, parameters, -1);
-    at(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
+    DerivativeArrays arrays(d, with_parameters, -1);
+    placed(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
     return arrays.tuple();
   }
 
   /// The same of many states.
   static py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
                                Parts... parts) {
-    const BatchArguments states(batch.first(), q, z, {parts...});
+    const BatchArguments states(batch.first_robot(), q, z, {parts...});
     Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
@@ -293,10 +293,10 @@ struct OfEfforts {
     return py::make_tuple(read_only(std::move(qdot)), read_only(std::move(zdot)));
   }
 
-  static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool parameters,
+  static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool with_parameters,
                                      const Numbers& q, const Numbers& z, Parts... parts) {
-    const BatchArguments states(batch.first(), q, z, {parts...});
-    DerivativeArrays arrays(batch.first(), parameters, states.count);
+    const BatchArguments states(batch.first_robot(), q, z, {parts...});
+    DerivativeArrays arrays(batch.first_robot(), with_parameters, states.count);
     states.for_each(batch,
                     [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
                       d.rate_derivatives(decoupled, z_i, efforts, arrays.at(i));
@@ -304,20 +304,20 @@ struct OfEfforts {
     return arrays.tuple();
   }
 };
-using WithEfforts = OfEfforts<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
-                              const MaybeNumbers&, const MaybeNumbers&, double, bool>;
+using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
+                                   const MaybeNumbers&, const MaybeNumbers&, double, bool>;
 
 py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                               bool gravity) {
   const double* momenta = z.if_finite(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  at(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(), by_z.mutable_data(),
-                              by_parameters.mutable_data());
+  placed(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
+                                  by_z.mutable_data(), by_parameters.mutable_data());
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
 }
 
-Array copy(const double* x, py::ssize_t size) {
+Array copied(const double* x, py::ssize_t size) {
   Array out = empty({size});
   std::copy(x, x + size, out.mutable_data());
   return read_only(std::move(out));
@@ -325,14 +325,14 @@ Array copy(const double* x, py::ssize_t size) {
 
 Array as_array(const Screw& s) {
   Array out = empty({6});
-  write(s, out.mutable_data());
+  write_screw(s, out.mutable_data());
   return read_only(std::move(out));
 }
 
 Array placement(Dynamics& d, const Numbers& q, int frame) {
   Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
-  at(d, q).placement(checked(d, frame), rotation, origin);
+  placed(d, q).placement(checked_frame(d, frame), rotation, origin);
   Array out = empty({4, 4});
   Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>> pose(out.mutable_data());
   pose.setIdentity();
@@ -342,11 +342,11 @@ Array placement(Dynamics& d, const Numbers& q, int frame) {
 }
 
 Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& directions) {
-  const auto rows = directions.rows(d.nv(), "velocities");
-  at(d, q);
-  Array out = empty({rows.rows(), d.nv(), d.nv()});
-  for (Eigen::Index k = 0; k < rows.rows(); ++k) {
-    d.mass_rate(rows.data() + k * d.nv(), out.mutable_data(k));
+  const auto velocities = directions.rows(d.nv(), "velocities");
+  placed(d, q);
+  Array out = empty({velocities.rows(), d.nv(), d.nv()});
+  for (Eigen::Index k = 0; k < velocities.rows(); ++k) {
+    d.mass_rate(velocities.data() + k * d.nv(), out.mutable_data(k));
   }
   return read_only(std::move(out));
 }
@@ -360,13 +360,13 @@ void bind_dynamics_class(py::module_& module) {
     if (term.method == nullptr) continue;
     if (term.depends_on_speed) {
       const auto at_motion = [&term](Dynamics& d, const Numbers& q, const Numbers& v) {
-        return term_array(term, at(d, q, v));
+        return term_array(term, placed(d, q, v));
       };
       dynamics.def(term.method, at_motion, "q"_a, "v"_a);
     } else {
       dynamics.def(
           term.method,
-          [&term](Dynamics& d, const Numbers& q) { return term_array(term, at(d, q)); }, "q"_a);
+          [&term](Dynamics& d, const Numbers& q) { return term_array(term, placed(d, q)); }, "q"_a);
     }
   }
   dynamics
@@ -379,23 +379,23 @@ void bind_dynamics_class(py::module_& module) {
       .def(
           "coriolis_power",
           [](Dynamics& d, const Numbers& q, const Numbers& v, const Numbers& x, const Numbers& y) {
-            return at(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
+            return placed(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
           },
           "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
       .def(
           "potential_energy",
-          [](Dynamics& d, const Numbers& q) { return at(d, q).potential_energy(); }, "q"_a)
+          [](Dynamics& d, const Numbers& q) { return placed(d, q).potential_energy(); }, "q"_a)
       .def(
           "kinetic_energy",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            return at(d, q, v).kinetic_energy();
+            return placed(d, q, v).kinetic_energy();
           },
           "q"_a, "v"_a)
       .def(
           "jacobian",
           [](Dynamics& d, const Numbers& q, int frame, bool aligned) {
             Array out = new_jacobian(d);
-            at(d, q).jacobian(checked(d, frame), aligned, out.mutable_data());
+            placed(d, q).jacobian(checked_frame(d, frame), aligned, out.mutable_data());
             return out;
           },
           "q"_a, "frame"_a, "aligned"_a)
@@ -403,16 +403,16 @@ void bind_dynamics_class(py::module_& module) {
           "jacobian_rate",
           [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool aligned) {
             Array out = new_jacobian(d);
-            at(d, q, v).jacobian_rate(checked(d, frame), aligned, out.mutable_data());
+            placed(d, q, v).jacobian_rate(checked_frame(d, frame), aligned, out.mutable_data());
             return out;
           },
           "q"_a, "v"_a, "frame"_a, "aligned"_a)
       .def(
           "momenta",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            const Momenta all = at(d, q, v).momenta();
-            return py::make_tuple(copy(all.centre_of_mass.data(), 3), as_array(all.centroidal),
-                                  as_array(all.spatial));
+            const Momenta momenta = placed(d, q, v).momenta();
+            return py::make_tuple(copied(momenta.centre_of_mass.data(), 3),
+                                  as_array(momenta.centroidal), as_array(momenta.spatial));
           },
           "q"_a, "v"_a, "Return centre of mass, centroidal and spatial momentum.")
       .def("placement", &placement, "q"_a, "frame"_a,
@@ -423,7 +423,7 @@ void bind_dynamics_class(py::module_& module) {
           "velocity",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = new_velocity(d);
-            at(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            placed(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")
@@ -431,7 +431,7 @@ void bind_dynamics_class(py::module_& module) {
           "gradient",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = empty({d.nv() + d.n()});
-            at(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            placed(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the gradient of the kinetic Hamiltonian.")
@@ -440,34 +440,34 @@ void bind_dynamics_class(py::module_& module) {
           [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
             const double* velocity = v.if_finite(d.nv());
             if (velocity == nullptr || !is_configuration(d, q)) return py::none();
-            return py::make_tuple(copy(q.data(d.nq(), "q"), d.nq()), copy(velocity, d.nv()));
+            return py::make_tuple(copied(q.data(d.nq(), "q"), d.nq()), copied(velocity, d.nv()));
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
-      .def("rate", &WithEfforts::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,
+      .def("rate", &RateBindings::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,
            "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates (nv,) of configuration and momenta, or None for arguments that are "
            "not valid.")
-      .def("rate_derivatives", &WithEfforts::rate_derivatives, "decoupled"_a, "parameters"_a, "q"_a,
-           "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
-           "gravity"_a, "Return the seven derivatives of these rates, or None.")
+      .def("rate_derivatives", &RateBindings::rate_derivatives, "decoupled"_a, "parameters"_a,
+           "q"_a, "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a,
+           "slip"_a, "gravity"_a, "Return the seven derivatives of these rates, or None.")
       .def("energy_derivatives", &energy_derivatives, "decoupled"_a, "q"_a, "z"_a, "gravity"_a,
            "Return the derivatives of the Hamiltonian by q, z and parameters, or None.");
 }
 
 py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
                   const std::vector<std::string>& names, int frame) {
-  const Dynamics& robot = batch.first();
+  const Dynamics& robot = batch.first_robot();
   const auto configurations = q.rows(robot.nq(), "Q");
   const Eigen::Index count = configurations.rows();
-  const auto motions = v.matrix(count, robot.nv(), "V");
-  checked(robot, frame);
-  struct Requested {
+  const auto velocities = v.matrix(count, robot.nv(), "V");
+  checked_frame(robot, frame);
+  struct TermArray {
     const Term* term;
     Array array;
     double* data;
     py::ssize_t size;
   };
-  std::vector<Requested> all;
+  std::vector<TermArray> outputs;
   for (const std::string& name : names) {
     const Term* term = std::find_if(std::begin(kTerms), std::end(kTerms),
                                     [&](const Term& entry) { return name == entry.name; });
@@ -477,19 +477,19 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
     for (const py::ssize_t length : shape) size *= length;
     shape.insert(shape.begin(), count);
     Array array(shape);
-    all.push_back({term, array, array.mutable_data(), size});
+    outputs.push_back({term, array, array.mutable_data(), size});
   }
   {
     const py::gil_scoped_release without_gil;
     batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t i) {
       const auto state = static_cast<Eigen::Index>(i);
       d.set_configuration(configurations.data() + state * d.nq());
-      d.set_velocity(motions.data() + state * d.nv());
-      for (const Requested& part : all) part.term->write(d, frame, part.data + state * part.size);
+      d.set_velocity(velocities.data() + state * d.nv());
+      for (const TermArray& out : outputs) out.term->write(d, frame, out.data + state * out.size);
     });
   }
   py::dict result;
-  for (Requested& part : all) result[part.term->name] = read_only(std::move(part.array));
+  for (TermArray& out : outputs) result[out.term->name] = read_only(std::move(out.array));
   return result;
 }
 
@@ -501,10 +501,10 @@ void bind_batch(py::module_& module) {
            "model"_a, "threads"_a)
       .def("evaluate", &evaluate, "Q"_a, "V"_a, "terms"_a, "frame"_a,
            "Return arrays of the terms, by name, with an axis of states before their own.")
-      .def("rates", &WithEfforts::batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a,
+      .def("rates", &RateBindings::batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a,
            "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates of configurations and momenta of a form, (count,nv) each.")
-      .def("rate_derivatives", &WithEfforts::batch_derivatives, "decoupled"_a, "parameters"_a,
+      .def("rate_derivatives", &RateBindings::batch_derivatives, "decoupled"_a, "parameters"_a,
            "Q"_a, "Z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a,
            "slip"_a, "gravity"_a,
            "Return the seven derivatives of these rates, with an axis of states.");

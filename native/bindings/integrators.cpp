@@ -62,19 +62,19 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
 /// fails; the records after it are left as they are.
 py::dict run_batch(const Model& model, const std::string& name, bool gravity, const Numbers& Q,
                    const Numbers& V, const std::vector<StoredPorts>& ports, double t0, double dt,
-                   long steps, long every, std::size_t threads) {
+                   long steps, long stride, std::size_t threads) {
   const auto q = Q.rows(model.nq(), "Q");
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
   for (const StoredPorts& stored : ports) efforts.push_back(&stored.checked_for(model));
   const auto count = static_cast<std::size_t>(runs);
-  constexpr double kMostRecords = 1e10;
-  if ((efforts.size() != 1 && efforts.size() != count) || every < 1 || steps < 0 ||
-      static_cast<double>(steps / every) * static_cast<double>(runs) > kMostRecords) {
+  constexpr double kMaxRecords = 1e10;
+  if ((efforts.size() != 1 && efforts.size() != count) || stride < 1 || steps < 0 ||
+      static_cast<double>(steps / stride) * static_cast<double>(runs) > kMaxRecords) {
     throw ModelError("states, efforts or steps do not fit each other");
   }
-  const Eigen::Index records = steps / every + (steps % every > 0 ? 1 : 0) + 1;
+  const Eigen::Index records = steps / stride + (steps % stride > 0 ? 1 : 0) + 1;
   const auto nan_array = [](std::initializer_list<py::ssize_t> shape) {
     Array out = empty(shape);
     std::fill_n(out.mutable_data(), out.size(), std::numeric_limits<double>::quiet_NaN());
@@ -94,10 +94,10 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
     workers.push_back({make_stepper(name, model, gravity), std::make_unique<Dynamics>(model)});
   }
   {
-    double *qs = q_out.mutable_data(), *vs = v_out.mutable_data();
-    double *energies = energy.mutable_data(), *losses = dissipated.mutable_data();
-    double* port_works = supplied.mutable_data();
-    long* counts = step_counts.mutable_data();
+    double *q_data = q_out.mutable_data(), *v_data = v_out.mutable_data();
+    double *energy_data = energy.mutable_data(), *dissipated_data = dissipated.mutable_data();
+    double* supplied_data = supplied.mutable_data();
+    long* step_count_data = step_counts.mutable_data();
     const py::gil_scoped_release gil_release;
     parallel_for(count, workers.size(), [&](std::size_t worker, std::size_t run) {
       auto& [stepper, robot] = workers[worker];
@@ -108,26 +108,26 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
       long k = 0;
       for (Eigen::Index record = 0; record < records; ++record) {
         if (record > 0) {
-          const long block = std::min(every, steps - k);
-          const MultiStepResult result = stepper->run(x, run_ports, t0, dt, k, block, scratch);
-          k += result.steps;
-          if (result.steps < block) break;
+          const long block_steps = std::min(stride, steps - k);
+          const MultiStepResult block = stepper->run(x, run_ports, t0, dt, k, block_steps, scratch);
+          k += block.steps;
+          if (block.steps < block_steps) break;
           const Eigen::Index interval = i * (records - 1) + record - 1;
           for (Eigen::Index port = 0; port < 3; ++port) {
-            port_works[port * runs * (records - 1) + interval] =
-                result.result.supplied[static_cast<std::size_t>(port)];
+            supplied_data[port * runs * (records - 1) + interval] =
+                block.sum.supplied[static_cast<std::size_t>(port)];
           }
-          losses[interval] = result.result.dissipated;
+          dissipated_data[interval] = block.sum.dissipated;
         }
         stepper->motion(x, q_i, v_i);
-        std::copy_n(q_i.data(), nq, qs + (i * records + record) * nq);
-        std::copy_n(v_i.data(), nv, vs + (i * records + record) * nv);
+        std::copy_n(q_i.data(), nq, q_data + (i * records + record) * nq);
+        std::copy_n(v_i.data(), nv, v_data + (i * records + record) * nv);
         robot->set_configuration(q_i.data());
         robot->set_velocity(v_i.data());
-        energies[i * records + record] =
+        energy_data[i * records + record] =
             robot->kinetic_energy() + (gravity ? robot->potential_energy() : 0.0);
       }
-      counts[i] = k;
+      step_count_data[i] = k;
     });
   }
   return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied,
@@ -176,7 +176,7 @@ void bind_scheme(py::module_& module) {
               const py::gil_scoped_release gil_release;
               total = self.stepper->run(current, ports, t0, dt, first, steps, scratch);
             }
-            return py::make_tuple(StoredState(std::move(current)), total.result, total.steps);
+            return py::make_tuple(StoredState(std::move(current)), total.sum, total.steps);
           },
           "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
           "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
@@ -233,8 +233,8 @@ void StoredState::bind(py::module_& module) {
                                      py::return_value_policy::reference_internal),
                     [](StoredState& x, const Fall& fall) { x.state_.fall = fall; })
       .def_property(
-          "angular", [](const StoredState& x) { return x.state_.angular; },
-          [](StoredState& x, const Eigen::Vector3d& angular) { x.state_.angular = angular; })
+          "angular", [](const StoredState& x) { return x.state_.angular_momentum; },
+          [](StoredState& x, const Eigen::Vector3d& l) { x.state_.angular_momentum = l; })
       .def_property(
           "energy",
           [](const StoredState& x) {
@@ -286,9 +286,9 @@ class PythonControl final : public Control {
 
   const Command* update(const RobotState& state, double dt) noexcept override {
     try {
-      const py::object answer = function_(state.q, state.v, dt);
-      read_vector(answer.attr("torque"), command_.torque, "torque");
-      read_vector(answer.attr("wrench_base"), command_.wrench_base, "wrench_base");
+      const py::object command = function_(state.q, state.v, dt);
+      read_vector(command.attr("torque"), command_.torque, "torque");
+      read_vector(command.attr("wrench_base"), command_.wrench_base, "wrench_base");
       return &command_;
     } catch (...) {
       error = std::current_exception();
@@ -326,7 +326,7 @@ struct SchemeLoop {
 };
 
 py::tuple result_of(SolverState&& current, LoopResult&& result, py::object error) {
-  return py::make_tuple(StoredState(std::move(current)), result.total.result, result.total.steps,
+  return py::make_tuple(StoredState(std::move(current)), result.total.sum, result.total.steps,
                         std::move(result.last_command.torque),
                         std::move(result.last_command.wrench_base),
                         std::move(result.next_command.torque),
@@ -356,13 +356,13 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->of_any_size();
   SolverState current = x.checked_for(self.scheme), scratch = current;
-  const Ports& stored_ports = external_ports.checked_for(self.scheme.model);
+  const Ports& ports = external_ports.checked_for(self.scheme.model);
   LoopResult result;
   result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   ConstantReference control(law, reference);
   {
     const py::gil_scoped_release gil_release;
-    self.loop.run(control, current, scratch, stored_ports, t0, dt, first, steps, result);
+    self.loop.run(control, current, scratch, ports, t0, dt, first, steps, result);
   }
   if (!result.sizes_match) throw ModelError("the law is for a robot of another size");
   return result_of(std::move(current), std::move(result), py::none());
@@ -397,9 +397,9 @@ void bind_closed_loop(py::module_& module) {
 
 void bind_integrators(py::module_& module) {
   py::class_<Fall>(module, "Fall")
-      .def_readwrite("since", &Fall::since)
+      .def_readwrite("since", &Fall::start_time)
       .def_readwrite("centre", &Fall::centre)
-      .def_readwrite("linear", &Fall::linear)
+      .def_readwrite("linear", &Fall::linear_momentum)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
   StoredState::bind(module);

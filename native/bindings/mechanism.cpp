@@ -19,7 +19,7 @@ namespace vms_ph {
 namespace {
 
 template <typename T>
-T at(const py::dict& part, const char* name) {
+T get(const py::dict& part, const char* name) {
   py::detail::make_caster<T> value;
   if (!part.contains(name) || !value.load(part[name], true)) {
     throw ModelError(std::string("a part of a mechanism has no '") + name +
@@ -30,51 +30,51 @@ T at(const py::dict& part, const char* name) {
 
 MechanismBody body_of(const py::dict& part) {
   MechanismBody body;
-  body.momentum = at<int>(part, "momentum");
-  body.pose = at<int>(part, "pose");
-  body.pose_rate = at<int>(part, "pose_rate");
-  body.mass = at<double>(part, "mass");
-  body.inertia = at<Eigen::Matrix3d>(part, "inertia");
-  body.inverse_inertia = at<Eigen::Matrix3d>(part, "inverse");
-  body.weight = at<Eigen::Vector3d>(part, "weight");
+  body.momentum = get<int>(part, "momentum");
+  body.pose = get<int>(part, "pose");
+  body.pose_rate = get<int>(part, "pose_rate");
+  body.mass = get<double>(part, "mass");
+  body.inertia = get<Eigen::Matrix3d>(part, "inertia");
+  body.inverse_inertia = get<Eigen::Matrix3d>(part, "inverse");
+  body.weight = get<Eigen::Vector3d>(part, "weight");
   return body;
 }
 
 MechanismJoint joint_of(const py::dict& part) {
   MechanismJoint joint;
-  joint.first = at<int>(part, "first");
-  joint.second = at<int>(part, "second");
-  joint.offset_1 = at<Eigen::Matrix4d>(part, "offset_1");
-  joint.offset_2 = at<Eigen::Matrix4d>(part, "offset_2");
-  joint.kind = static_cast<PairKind>(at<int>(part, "kind"));
-  joint.turn = at<double>(part, "turn");
-  joint.advance = at<double>(part, "advance");
-  const auto subspace = at<Numbers>(part, "subspace"), dual_basis = at<Numbers>(part, "rates"),
-             constraints = at<Numbers>(part, "closed");
+  joint.first = get<int>(part, "first");
+  joint.second = get<int>(part, "second");
+  joint.offset_1 = get<Eigen::Matrix4d>(part, "offset_1");
+  joint.offset_2 = get<Eigen::Matrix4d>(part, "offset_2");
+  joint.kind = static_cast<PairKind>(get<int>(part, "kind"));
+  joint.angle_per_unit = get<double>(part, "turn");
+  joint.shift_per_unit = get<double>(part, "advance");
+  const auto subspace = get<Numbers>(part, "subspace"), dual_basis = get<Numbers>(part, "rates"),
+             constraints = get<Numbers>(part, "closed");
   const Eigen::Index freedoms = subspace.matrix_of_any_size().cols();
   if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
   joint.freedoms = static_cast<int>(freedoms);
   joint.subspace = subspace.matrix(6, freedoms, "subspace");
   joint.dual_basis = dual_basis.matrix(freedoms, 6, "rates");
   joint.constraints = constraints.matrix(6 - freedoms, 6, "closed");
-  joint.position = at<int>(part, "position");
-  joint.position_rate = at<int>(part, "position_rate");
-  joint.spring = at<bool>(part, "spring");
-  joint.stiffness = at<Eigen::Vector3d>(part, "stiffness");
-  joint.rest = at<Eigen::Vector3d>(part, "rest");
-  joint.rotor = at<int>(part, "rotor");
-  joint.armature = at<double>(part, "armature");
-  joint.friction = static_cast<FrictionKind>(at<int>(part, "friction"));
-  joint.tensor = at<Eigen::Matrix3d>(part, "tensor");
-  joint.viscous = at<double>(part, "viscous");
-  joint.dry = at<double>(part, "dry");
-  joint.slip = at<double>(part, "slip");
-  joint.softening = at<double>(part, "softening");
-  joint.reference_theta = at<double>(part, "reference");
-  joint.heat = at<int>(part, "heat");
-  joint.effort = at<int>(part, "effort");
-  joint.effort_1 = at<int>(part, "effort_1");
-  joint.effort_2 = at<int>(part, "effort_2");
+  joint.position = get<int>(part, "position");
+  joint.position_rate = get<int>(part, "position_rate");
+  joint.has_spring = get<bool>(part, "spring");
+  joint.stiffness = get<Eigen::Vector3d>(part, "stiffness");
+  joint.rest = get<Eigen::Vector3d>(part, "rest");
+  joint.rotor = get<int>(part, "rotor");
+  joint.armature = get<double>(part, "armature");
+  joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
+  joint.tensor = get<Eigen::Matrix3d>(part, "tensor");
+  joint.viscous = get<double>(part, "viscous");
+  joint.dry = get<double>(part, "dry");
+  joint.slip = get<double>(part, "slip");
+  joint.softening = get<double>(part, "softening");
+  joint.reference_theta = get<double>(part, "reference");
+  joint.heat = get<int>(part, "heat");
+  joint.effort = get<int>(part, "effort");
+  joint.effort_1 = get<int>(part, "effort_1");
+  joint.effort_2 = get<int>(part, "effort_2");
   return joint;
 }
 
@@ -83,8 +83,8 @@ std::unique_ptr<Mechanism> make_mechanism(
     const std::vector<py::dict>& joints, const std::vector<std::tuple<int, double, double>>& heats,
     const std::vector<std::tuple<int, int, double>>& conductions) {
   MechanismParts parts;
-  parts.size = size;
-  parts.stored = stored;
+  parts.nx = size;
+  parts.rate_size = stored;
   parts.total = total;
   parts.theta_0 = theta_0;
   for (const auto& body : bodies) parts.bodies.push_back(body_of(body));
@@ -95,54 +95,54 @@ std::unique_ptr<Mechanism> make_mechanism(
   return std::make_unique<Mechanism>(std::move(parts));
 }
 
-const double* state(const Mechanism& m, const Numbers& x) { return x.data(m.parts().size, "x"); }
+const double* x_of(const Mechanism& m, const Numbers& x) { return x.data(m.parts().nx, "x"); }
 
 const double* flow_of(const Mechanism& m, const MaybeNumbers& flow) {
   return flow ? flow->data(m.parts().total, "flow") : nullptr;
 }
 
 py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
-  Array rate = empty({m.parts().stored}), efforts = empty({m.parts().total});
+  Array rate = empty({m.parts().rate_size}), efforts = empty({m.parts().total});
   const auto status =
-      m.rates(state(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
+      m.rates(x_of(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
   if (status != MechanismStatus::good) return py::none();
   return py::make_tuple(rate, efforts);
 }
 
-/// A step, or None where its status is not good: x, along, flows and exergy by effort, opening.
+/// A step, or None where its status is not good: x, tangent, flows and exergy by effort, opening.
 py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::object& flows,
                 double tolerance) {
-  Array x_after = empty({m.parts().size}), along = empty({m.parts().stored});
+  Array x_after = empty({m.parts().nx}), tangent = empty({m.parts().rate_size});
   Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
-  const auto copy_state = [&m](const py::handle& from, double* flow) {
+  const auto copy_flow = [&m](const py::handle& from, double* flow) {
     const auto numbers = py::cast<Numbers>(from);
     std::copy_n(numbers.data(m.parts().total, "flow"), m.parts().total, flow);
   };
-  Mechanism::Flows description;
+  Mechanism::Flows flow_at;
   if (py::isinstance<py::array>(flows)) {
-    description = [&](double, const double*, double* flow) { copy_state(flows, flow); };
+    flow_at = [&](double, const double*, double* flow) { copy_flow(flows, flow); };
   } else if (!flows.is_none()) {
-    description = [&](double time, const double* x_now, double* flow) {
-      copy_state(flows(time, Array(m.parts().size, x_now)), flow);
+    flow_at = [&](double time, const double* x_now, double* flow) {
+      copy_flow(flows(time, Array(m.parts().nx, x_now)), flow);
     };
   }
-  const auto outcome = m.step(
-      t, state(m, x), dt, description ? &description : nullptr, tolerance, x_after.mutable_data(),
-      along.mutable_data(), description ? supplied.mutable_data() : nullptr, exergy.mutable_data());
+  const auto outcome = m.step(t, x_of(m, x), dt, flow_at ? &flow_at : nullptr, tolerance,
+                              x_after.mutable_data(), tangent.mutable_data(),
+                              flow_at ? supplied.mutable_data() : nullptr, exergy.mutable_data());
   if (outcome.status != MechanismStatus::good) return py::none();
-  if (!description) return py::make_tuple(x_after, along, py::none(), py::none(), outcome.opening);
-  return py::make_tuple(x_after, along, supplied, exergy, outcome.opening);
+  if (!flow_at) return py::make_tuple(x_after, tangent, py::none(), py::none(), outcome.opening);
+  return py::make_tuple(x_after, tangent, supplied, exergy, outcome.opening);
 }
 
 /// Steps without Python in between; for their cost.
 Array run(Mechanism& m, const Numbers& x, double dt, int steps) {
-  Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(state(m, x), m.parts().size), next = now;
-  Eigen::VectorXd total_step(m.parts().stored);
+  Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(x_of(m, x), m.parts().nx), next = now;
+  Eigen::VectorXd total_step(m.parts().rate_size);
   for (int k = 0; k < steps; ++k) {
     m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), total_step.data(), nullptr, nullptr);
     std::swap(now, next);
   }
-  Array out = empty({m.parts().size});
+  Array out = empty({m.parts().nx});
   std::copy(now.data(), now.data() + now.size(), out.mutable_data());
   return out;
 }
@@ -164,15 +164,15 @@ void bind_mechanism(py::module_& module) {
       .def("run", &run, py::arg("x"), py::arg("dt"), py::arg("steps"))
       .def("project",
            [](Mechanism& m, const Numbers& x, double tolerance) {
-             Array after = empty({m.parts().size});
-             std::copy_n(state(m, x), m.parts().size, after.mutable_data());
+             Array after = empty({m.parts().nx});
+             std::copy_n(x_of(m, x), m.parts().nx, after.mutable_data());
              const double opening = m.project(after.mutable_data(), tolerance);
              return py::make_tuple(after, opening);
            })
-      .def("violation", [](Mechanism& m, const Numbers& x) { return m.violation(state(m, x)); })
-      .def("energy", [](const Mechanism& m, const Numbers& x) { return m.energy(state(m, x)); })
+      .def("violation", [](Mechanism& m, const Numbers& x) { return m.violation(x_of(m, x)); })
+      .def("energy", [](const Mechanism& m, const Numbers& x) { return m.energy(x_of(m, x)); })
       .def("friction_rate",
-           [](Mechanism& m, const Numbers& x) { return m.friction_rate(state(m, x)); });
+           [](Mechanism& m, const Numbers& x) { return m.friction_rate(x_of(m, x)); });
 }
 
 }  // namespace vms_ph

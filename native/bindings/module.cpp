@@ -20,14 +20,14 @@ namespace vms_ph {
 namespace {
 
 /// The numbers of an array of any number of axes.
-Eigen::VectorXd vector(const py::object& from) {
+Eigen::VectorXd flattened(const py::object& from) {
   const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
   return numbers.of_any_size();
 }
 
 template <int size>
 Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
-  const Eigen::VectorXd numbers = vector(from);
+  const Eigen::VectorXd numbers = flattened(from);
   if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
   return numbers;
 }
@@ -37,7 +37,7 @@ void read_subspace(const py::object& joint, const py::object& start, ModelParts:
   const py::object data = joint.attr("createData")();
   joint.attr("calc")(data, start);
   const auto subspace = vector_of<6>(data.attr("S"));
-  out.slide = subspace.head<3>();
+  out.linear_axis = subspace.head<3>();
   out.axis = subspace.tail<3>();
 }
 
@@ -74,14 +74,14 @@ ModelParts parts_of(const py::object& robot) {
            py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  parts.lower = vector(robot.attr("lowerPositionLimit"));
-  parts.upper = vector(robot.attr("upperPositionLimit"));
-  parts.armature = vector(robot.attr("armature"));
-  parts.damping = vector(robot.attr("damping"));
+  parts.lower = flattened(robot.attr("lowerPositionLimit"));
+  parts.upper = flattened(robot.attr("upperPositionLimit"));
+  parts.armature = flattened(robot.attr("armature"));
+  parts.damping = flattened(robot.attr("damping"));
   const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
-  parts.effort = vector(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
-  parts.velocity = vector(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
-  parts.dry_friction = vector(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
+  parts.effort = flattened(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
+  parts.velocity = flattened(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
+  parts.dry_friction = flattened(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
   parts.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return parts;
 }
@@ -96,9 +96,9 @@ ModelError read_error(const py::object& robot, const std::exception& error) {
 
 Model model_of(const py::object& robot, const std::string& end_effector,
                const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
-  std::vector<Mimic> followers;
+  std::vector<Mimic> mimic_joints;
   for (const auto& [joint, of, multiplier, offset] : mimics) {
-    followers.push_back({joint, of, multiplier, offset});
+    mimic_joints.push_back({joint, of, multiplier, offset});
   }
   ModelParts parts;
   try {
@@ -109,7 +109,7 @@ Model model_of(const py::object& robot, const std::string& end_effector,
     if (!error.matches(PyExc_Exception)) throw;  // such as an interrupt
     throw read_error(robot, error);
   }
-  return Model(parts, end_effector, std::move(followers));
+  return Model(parts, end_effector, std::move(mimic_joints));
 }
 
 namespace {

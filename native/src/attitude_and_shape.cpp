@@ -406,9 +406,9 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
   if (wrench_squares.size() < 4 || !(wrench_squares[2] > kRank * kRank * wrench_squares[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
-  const Eigen::VectorXd low = axial_gains.cwiseProduct(allocation.lower());
-  const Eigen::VectorXd high = axial_gains.cwiseProduct(allocation.upper());
-  return {axis, low.cwiseMin(high).sum(), low.cwiseMax(high).sum()};
+  const Eigen::VectorXd at_lower = axial_gains.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd at_upper = axial_gains.cwiseProduct(allocation.upper());
+  return {axis, at_lower.cwiseMin(at_upper).sum(), at_lower.cwiseMax(at_upper).sum()};
 }
 
 /// The attitudes of a base whose thrust has one axis; see
@@ -556,8 +556,8 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     BaseDemand demand;
     demand.attitude = thrust_direction_.attitude(desired_force, heading);
     const Vector3d axis = rotation * thrust_.axis;
-    const double projected = desired_force.dot(axis);
-    const double thrust = std::min(std::max(projected, thrust_.min_thrust), thrust_.max_thrust);
+    const double axial_force = desired_force.dot(axis);
+    const double thrust = std::min(std::max(axial_force, thrust_.min_thrust), thrust_.max_thrust);
     const Vector3d force = thrust * axis;
     const Vector3d acceleration_error = force / body.mass - hover_acceleration - feedforward;
     constexpr double kStep = 1e-3;
@@ -576,7 +576,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     demand.unactuated_power = velocity_error.dot(force - desired_force);
     demand.equilibrium_power =
         -body.mass * stiffness * deviation.dot(equilibrium_velocity + integral().position_rate());
-    demand.reason = projected > thrust_.min_thrust ? "" : reasons::turning_over;
+    demand.reason = axial_force > thrust_.min_thrust ? "" : reasons::turning_over;
     return demand;
   }
 

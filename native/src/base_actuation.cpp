@@ -53,9 +53,9 @@ constexpr double kRounding = 1e-9;
 /// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
 /// takes no part: it is written to `fixed`, (m,), zero for the others.
 Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
-                               Eigen::VectorXd& fixed) {
+                               Eigen::VectorXd& fixed_inputs) {
   const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
-  fixed = is_fixed.select(allocation.lower(), 0.0);
+  fixed_inputs = is_fixed.select(allocation.lower(), 0.0);
   for (Eigen::Index i = 0; i < map.cols(); ++i) {
     if (is_fixed[i]) map.col(i).setZero();
   }
@@ -92,7 +92,7 @@ VectorB checked_weights(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& we
                    " components are " + std::to_string(weights.size()));
 }
 
-const Allocation& checked(const Allocation& allocation) {
+const Allocation& checked_allocation(const Allocation& allocation) {
   const Eigen::Index count = allocation.matrix().cols();
   if (count > kMaxVelocities) {
     throw ModelError("a base with " + std::to_string(count) + " actuators has more than the " +
@@ -150,7 +150,7 @@ bool Allocation::is_fully_actuated() const {
 
 BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
                              bool actuated)
-    : actuated_(actuated && model.b() > 0),
+    : is_actuated_(actuated && model.b() > 0),
       allocation_(std::move(allocation)),
       wrench_(VectorB::Zero(model.b())),
       residual_(wrench_) {
@@ -170,7 +170,7 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
 const VectorB& BaseActuation::apply(const ConstVector& desired,
                                     const ConstVector& static_effort) noexcept {
   reason_.clear();
-  if (!actuated_) return wrench_;
+  if (!is_actuated_) return wrench_;
   if (!allocation_) {
     wrench_ = desired;
     return wrench_;
@@ -219,28 +219,28 @@ void BaseActuation::clip_thrusts() noexcept {
 double BaseActuation::share_within_limits() const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < thrust_step_.size(); ++i) {
-    const double size = std::abs(thrust_step_[i]);
-    if (size <= 1e-12) continue;
+    const double magnitude = std::abs(thrust_step_[i]);
+    if (magnitude <= 1e-12) continue;
     const double margin = thrust_step_[i] > 0.0 ? allocation_->upper()[i] - static_thrusts_[i]
                                                 : static_thrusts_[i] - allocation_->lower()[i];
-    share = std::min(share, std::max(0.0, margin) / size);
+    share = std::min(share, std::max(0.0, margin) / magnitude);
   }
   return share;
 }
 
 PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
                                            const Eigen::VectorXd& weights)
-    : allocation_(checked(allocation)),
+    : allocation_(checked_allocation(allocation)),
       weights_(checked_weights(allocation.matrix(), weights)),
-      weighted_(weights_.asDiagonal() * allocation.matrix()),
-      projector_(product<Eigen::MatrixXd>(weighted_, pseudo_inverse(weighted_))),
-      fixed_inputs_(Eigen::VectorXd::Zero(weighted_.cols())),
+      weighted_map_(weights_.asDiagonal() * allocation.matrix()),
+      projector_(product<Eigen::MatrixXd>(weighted_map_, pseudo_inverse(weighted_map_))),
+      fixed_inputs_(Eigen::VectorXd::Zero(weighted_map_.cols())),
       inputs_(fixed_inputs_),
-      solver_(weighted_),
-      wrench_(VectorB::Zero(weighted_.rows())),
+      solver_(weighted_map_),
+      wrench_(VectorB::Zero(weighted_map_.rows())),
       weighted_goal_(wrench_),
       residual_(wrench_) {
-  inverse_ = active_inverse(allocation_, weighted_, fixed_inputs_);
+  inverse_ = active_inverse(allocation_, weighted_map_, fixed_inputs_);
 }
 
 const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
@@ -248,7 +248,7 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
   reason_.clear();
   weighted_goal_ = weights_.cwiseProduct(desired);
   residual_ = weighted_goal_;
-  add_product(weighted_, fixed_inputs_, residual_, -1.0);
+  add_product(weighted_map_, fixed_inputs_, residual_, -1.0);
   inputs_ = fixed_inputs_;
   add_product(inverse_, residual_, inputs_);
   if (!is_within_limits())

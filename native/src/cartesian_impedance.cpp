@@ -87,27 +87,27 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       base_spring_(model),
       last_effort_(zero_velocity_),
       effort_(model),
-      posture_(n_),
+      posture_reference_(n_),
       weights_(VectorV::Ones(n_)),
       ramped_weights_(weights_),
       last_posture_(VectorV::Zero(n_)),
       last_stiffness_(last_posture_),
       posture_error_(last_posture_),
       posture_stiffness_(last_posture_),
-      friction_(zero_velocity_),
+      friction_effort_(zero_velocity_),
       posture_step_(zero_velocity_),
       jacobian_(Matrix6V::Zero(6, model.nv())),
       momentum_map_(jacobian_),
       shape_inertia_(VectorV::Zero(n_)),
       positions_(shape_inertia_),
-      desired_(zero_velocity_),
+      desired_effort_(zero_velocity_),
       sampled_effort_(zero_velocity_),
       eigen_(std::min(6, model.nv())),
       relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
 
 void PoseImpedance::start_holding() noexcept {
   is_relative_ = active_gains().relative_to_base;
-  tool_.restart(tool_pose());
+  tool_reference_.restart(tool_pose());
   effort_.restart();
   base_spring_.restart(d_);
   shape_inertia_ = d_.M_hat_m().diagonal();
@@ -118,7 +118,7 @@ void PoseImpedance::start_holding() noexcept {
   attachment_ramp_.restart();
   reference_ramp_.restart();
   model_.joint_positions(d_.q(), positions_);
-  posture_.restart(positions_);
+  posture_reference_.restart(positions_);
   last_posture_ = positions_;
   ramped_weights_ = weights_;
   last_compliance_.reset();
@@ -168,20 +168,20 @@ Compliance PoseImpedance::compliance(double attachment, double dt) noexcept {
       g.damping_share_ry, g.damping_share_rz;
   c.damping.array() *= shares.array();
   c.reference_share = reference_ramp_.follow(g.tool_axes, dt);
-  c.force = g.force_limit;
-  c.moment = g.moment_limit;
+  c.force_limit = g.force_limit;
+  c.moment_limit = g.moment_limit;
   return c;
 }
 
 /// Move the posture, account for its spring, and compute its offset and its stiffness.
 void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
-  posture_.set_target(reference);
-  posture_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
-  const double step = std::min(dt / kCrossing, 1.0);
+  posture_reference_.set_target(reference);
+  posture_reference_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
+  const double step = std::min(dt / kCrossingTime, 1.0);
   for (int i = 0; i < n_; ++i) ramped_weights_[i] = approach(ramped_weights_[i], weights_[i], step);
   model_.joint_positions(d_.q(), positions_);
-  posture_error_ = positions_ - posture_.positions();
+  posture_error_ = positions_ - posture_reference_.positions();
   posture_stiffness_ = gains.null_stiffness * ramped_weights_;
   const double stored_energy =
       0.5 * (posture_stiffness_.array() * posture_error_.array().square()).sum();
@@ -189,7 +189,7 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   if (has_posture_) {
     level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
   }
-  last_posture_ = posture_.positions();
+  last_posture_ = posture_reference_.positions();
   last_stiffness_ = posture_stiffness_;
   has_posture_ = true;
   if (posture_sample_) {
@@ -211,7 +211,7 @@ void PoseImpedance::compensate_friction(double h) noexcept {
     const double coulomb = model_.dry_friction()[i];
     const double slip = std::max(kFrictionSlip, coulomb / max_damping);
     const double viscous = std::min(model_.damping()[i], max_damping) * rates[i];
-    friction_[b_ + i] =
+    friction_effort_[b_ + i] =
         active_gains().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
   }
 }
@@ -222,15 +222,15 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   // Spring and damping fade out before the frame is changed, and in again.
   if (gains.relative_to_base != is_relative_ && attachment_ramp_.share() == 0.0) {
     is_relative_ = gains.relative_to_base;
-    tool_.restart(tool_pose());
+    tool_reference_.restart(tool_pose());
   }
   const double attachment = attachment_ramp_.follow(gains.relative_to_base == is_relative_, dt);
   follow(reference, dt);
   const Push* active_push = update_push(reference, dt);
-  const Pose error = se3::inverse(tool_.pose()) * tool_pose();
+  const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
   const Compliance current = compliance(attachment, dt);
-  effort_.set_error(error, tool_.pose(), tool_.twist(), current, h);
+  effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current, h);
   double supplied_power = 0.0;  // by changes, W
   if (last_compliance_ && !current.equals(*last_compliance_) && dt > 0.0) {
     supplied_power = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
@@ -247,16 +247,16 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     effort_.posture_effort.setZero();
   }
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
-  desired_ = d_.g() + effort_.continuous_effort;
-  if (active_push) desired_ += active_push->effort;
-  if (!desired_.allFinite()) return reject_effort();
+  desired_effort_ = d_.g() + effort_.continuous_effort;
+  if (active_push) desired_effort_ += active_push->effort;
+  if (!desired_effort_.allFinite()) return reject_effort();
   sampled_effort_ = d_.g() + effort_.sampled_effort + effort_.impedance.brake(d_, h);
   if (active_push) sampled_effort_ += active_push->effort;
   if (gains.friction_compensation > 0.0) {
     compensate_friction(h);
-    desired_ += friction_;
-    sampled_effort_ += friction_;
-    supplied_power += friction_.dot(d_.v());
+    desired_effort_ += friction_effort_;
+    sampled_effort_ += friction_effort_;
+    supplied_power += friction_effort_.dot(d_.v());
   }
   supplied_power += effort_.posture_effort.dot(d_.v());
   posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.damping_null};
@@ -273,7 +273,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.damping_null = effort_.damping_null;
   energy.reference_power = base_power_ + supplied_power + effort_.reference_power;
   if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
-  energy.clipped_power = (last_effort_ - desired_).dot(d_.v());
+  energy.clipped_power = (last_effort_ - desired_effort_).dot(d_.v());
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_value_;
   command_.authority = active_push ? active_push->authority : 1.0;
@@ -284,7 +284,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+  tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
 }
 
 void PoseImpedance::hold_base(double dt) noexcept {

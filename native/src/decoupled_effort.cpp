@@ -44,7 +44,7 @@ void IntegralAction::zero_rates() noexcept {
 
 void IntegralAction::advance(double gain, double omega_base, double omega_shape,
                              const Eigen::Vector3d& position_error,
-                             const Eigen::Matrix3d* rotation_error, const VectorV& offset,
+                             const Eigen::Matrix3d* rotation_error, const VectorV& joint_error,
                              double dt, double h) noexcept {
   if (gain == 0.0) {
     restart();
@@ -69,8 +69,8 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
   position_rate_ = (position - position_) / dt;
   position_ = position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
-    const double desired = joints_[i] - std::min(dt * gain * omega_shape, max_step) * offset[i];
-    const double next = std::min(std::max(desired, -kMaxAngle), kMaxAngle);
+    const double goal = joints_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
+    const double next = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
     joint_rates_[i] = (next - joints_[i]) / dt;
     joints_[i] = next;
   }
@@ -93,15 +93,15 @@ double DecoupledEffort::set_springs(const Evaluation& d, const Springs& springs,
                                     const VectorV& joint_error) noexcept {
   d.model().joint_positions(d.q(), positions_);
   const LimitSprings limits =
-      joint_limits_.springs(positions_, d.v().tail(n_), springs.limit, springs.margin, demand.h);
-  const double linear = springs.position, angular = springs.rotation;
+      joint_limits_.springs(positions_, d.v().tail(n_), springs.k_limit, springs.margin, demand.h);
+  const double linear = springs.k_position, angular = springs.k_rotation;
   demand.gradient.head(b_) = base_components(potential.gradient(pose, linear, angular), b_);
   Twist base_stiffness;
   base_stiffness << linear, linear, linear, angular, angular, angular;
   demand.stiffness.head(b_) = base_components(base_stiffness, b_);
   double energy = potential.value(pose, linear, angular) + limits.energy;
   for (int k = 0; k < n_; ++k) {
-    const double stiffness = springs.shape[k];
+    const double stiffness = springs.k_shape[k];
     demand.gradient[b_ + k] = stiffness * joint_error[k] + limits.force[k];
     demand.stiffness[b_ + k] = stiffness + limits.stiffness[k];
     energy += 0.5 * stiffness * joint_error[k] * joint_error[k];
@@ -142,11 +142,11 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   const MatrixV &mass = d.M(), &shape_inertia = d.M_hat_m();
   const MatrixBN& connection = d.A();
   velocity_error = d.v() - demand.velocity;
-  const VectorV error_shape = velocity_error.tail(n_);
+  const VectorV shape_error = velocity_error.tail(n_);
   VectorB locked_error = velocity_error.head(b_);
-  add_product(connection, error_shape, locked_error);
-  const VectorB momentum_base = product<VectorB>(d.M_b(), locked_error);
-  const VectorV momentum_shape = product<VectorV>(shape_inertia, error_shape);
+  add_product(connection, shape_error, locked_error);
+  const VectorB base_momentum = product<VectorB>(d.M_b(), locked_error);
+  const VectorV shape_momentum = product<VectorV>(shape_inertia, shape_error);
   damping_ = base_damping * mass;
   damping_.bottomRightCorner(n_, n_) = shape_damping * shape_inertia;
   add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base_damping);
@@ -174,11 +174,11 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   add_product(transposed(connection), base_force, continuous_effort.tail(n_), -1.0);
   sampled_effort = continuous_effort + demand.gradient - impedance_.spring;
   sampled_effort += impedance_.brake(d, h);
-  kinetic_base = 0.5 * locked_error.dot(momentum_base);
-  kinetic_shape = 0.5 * error_shape.dot(momentum_shape);
+  kinetic_base = 0.5 * locked_error.dot(base_momentum);
+  kinetic_shape = 0.5 * shape_error.dot(shape_momentum);
   damping_base = base_force.dot(locked_error) +
                  impedance_.predicted_spring.head(b_).dot(velocity_error.head(b_));
-  damping_shape = shape_force.dot(error_shape) +
+  damping_shape = shape_force.dot(shape_error) +
                   impedance_.predicted_spring.tail(n_).dot(velocity_error.tail(n_));
 }
 

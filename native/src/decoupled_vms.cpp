@@ -85,7 +85,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
         joint_reference_(model.n()),
         integral_(model.n()),
-        actuated_(output_.base_is_actuated() ? 1.0 : 0.0),
+        actuation_(output_.base_is_actuated() ? 1.0 : 0.0),
         is_continuous_(continuous_joints(model)),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
@@ -124,7 +124,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const Pose error = se3::inverse(minimum) * pose;
     const bool is_reversed = potential_.set_error(error);
     DecoupledEffort::Demand& demand = effort_.demand;
-    demand.base_damping = actuated_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+    demand.base_damping = actuation_ * 2.0 * gains.damping_ratio * gains.frequency_base;
     demand.shape_damping = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
@@ -184,7 +184,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     if (is_limited_) {
       integral_.zero_rates();
     } else {
-      integral_.advance(gains.integral * gains.damping_ratio, actuated_ * gains.frequency_base,
+      integral_.advance(gains.integral * gains.damping_ratio, actuation_ * gains.frequency_base,
                         gains.frequency_shape, position_error, &rotation_error, joint_error_, dt,
                         horizon(dt, gains.delay, age_));
     }
@@ -211,11 +211,11 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   /// The springs at the present gains.
   void update_springs() noexcept {
     const DecoupledVmsGains& gains = active_gains();
-    const double squared_frequency = actuated_ * gains.frequency_base * gains.frequency_base;
-    springs_.position = squared_frequency * mean_mass_;
-    springs_.rotation = squared_frequency * mean_inertia_;
-    springs_.shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-    springs_.limit = stable_square(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
+    const double squared_frequency = actuation_ * gains.frequency_base * gains.frequency_base;
+    springs_.k_position = squared_frequency * mean_mass_;
+    springs_.k_rotation = squared_frequency * mean_inertia_;
+    springs_.k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
+    springs_.k_limit = stable_square(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
     springs_.margin = gains.limit_margin;
   }
 
@@ -223,7 +223,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   PoseReference base_reference_;
   JointReference joint_reference_;
   IntegralAction integral_;
-  const double actuated_;            // 1 for an actuated base, else 0
+  const double actuation_;           // 1 for an actuated base, else 0
   std::vector<bool> is_continuous_;  // (n,) whether a joint is continuous
   double mean_mass_ = 0.0, mean_inertia_ = 0.0;
   VectorV shape_inertia_, positions_, joint_error_;

@@ -47,7 +47,7 @@ class DriveReference {
  public:
   /// Largest forward speed, m/s, rate of turning, rad/s, and their rates of change.
   struct Bounds {
-    double speed, turn, acceleration, turn_acceleration;
+    double speed, heading_rate, acceleration, heading_acceleration;
   };
 
   /// Rest at a pose.
@@ -136,8 +136,8 @@ class DriveReference {
   /// Begin a segment, unless its length is zero.
   void begin_segment(int phase, const Bounds& bounds) noexcept {
     const Eigen::Vector2d displacement = goal_->location - pose_.location;
-    double start = pose_.heading, rate = bounds.turn, acceleration = bounds.turn_acceleration,
-           length = 0.0;
+    double start = pose_.heading, rate = bounds.heading_rate,
+           acceleration = bounds.heading_acceleration, length = 0.0;
     if (phase == kFinalTurn) {
       length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
     } else if (phase == kTurn) {
@@ -165,7 +165,7 @@ class DriveReference {
   /// Bring the present segment to rest and discard those after it.
   void brake(const Bounds& bounds) noexcept {
     const Motion current = segment_->at(time_);
-    const double limit = is_turning_ ? bounds.turn_acceleration : bounds.acceleration;
+    const double limit = is_turning_ ? bounds.heading_acceleration : bounds.acceleration;
     const double time = std::max(kPeakRate * std::abs(current.rate) / limit, kShortestBraking);
     segment_ = Quintic(current, current.position + 0.5 * current.rate * time, time);
     time_ = 0.0;
@@ -230,7 +230,7 @@ namespace {
 // Share of the rate of the velocities up to which errors are fed back to them.
 constexpr double kFeedbackShare = 0.25;
 
-PlanarPose planar(const pinocchio::SE3& pose) noexcept {
+PlanarPose planar_pose(const pinocchio::SE3& pose) noexcept {
   return {pose.translation().head<2>(), std::atan2(pose.rotation()(1, 0), pose.rotation()(0, 0))};
 }
 
@@ -293,7 +293,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
   bool reset(const RobotState& state) noexcept override {
     if (!model_.is_configuration(state.q)) return false;
-    base_reference_.restart(planar(model_.base_pose(state.q)));
+    base_reference_.restart(planar_pose(model_.base_pose(state.q)));
     model_.joint_positions(state.q, positions_);
     joint_reference_.restart(positions_);
     limits_.restart();
@@ -313,8 +313,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     const auto rates = product<VectorV>(joint_basis, reference_nu_);
     VectorV effort = d.g();
     for (Eigen::Index i = 0; i < n_; ++i) {
-      const double smoothed = std::tanh(rates[i] / kSlip);
-      effort[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed);
+      const double smoothed_sign = std::tanh(rates[i] / kSlip);
+      effort[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed_sign);
     }
     auto force = product<VectorV>(transposed(terms_.basis), effort);
     add_product(terms_.mass, desired_rate, force);
@@ -325,9 +325,9 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     const auto rate_error = product<VectorV>(joint_basis, error);
     command_.energy.closed_loop_energy = stored_energy;
     command_.energy.damping_task = 2.0 * rate * stored_energy;
-    command_.energy.clipped_power = (command_.torque - torque_).dot(rate_error);
+    command_.energy.clipped_power = (command_.torque - desired_torque_).dot(rate_error);
     const Eigen::Vector2d position_error =
-        base_reference_.location() - planar(model_.base_pose(d.q())).location;
+        base_reference_.location() - planar_pose(model_.base_pose(d.q())).location;
     command_.task_error = position_error.norm();
     return nullptr;
   }
@@ -361,7 +361,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     const double limit = kFeedbackShare * gains_.rate;
     const double k = std::min(gains_.rate_base, limit);
     const double k_joints = std::min(gains_.rate_joints, limit);
-    const PlanarPose pose = planar(model_.base_pose(q));
+    const PlanarPose pose = planar_pose(model_.base_pose(q));
     const double c = std::cos(pose.heading), s = std::sin(pose.heading);
     const Eigen::Vector2d position_error = base_reference_.location() - pose.location;
     const double x = c * position_error.x() + s * position_error.y(),

@@ -290,9 +290,9 @@ void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& 
   add_force(efforts, rate_.data());
   friction_slopes_.setZero();
   for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
-    const double saturated = std::tanh(v_[b() + i] / efforts.slip);
-    friction_slopes_[i] =
-        efforts.viscous[i] + efforts.coulomb[i] / efforts.slip * (1.0 - saturated * saturated);
+    const double smoothed_sign = std::tanh(v_[b() + i] / efforts.slip);
+    friction_slopes_[i] = efforts.viscous[i] +
+                          efforts.coulomb[i] / efforts.slip * (1.0 - smoothed_sign * smoothed_sign);
   }
   derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(),
                      friction_slopes_.data(), screw_of(rate_.data()));
@@ -325,9 +325,9 @@ void Dynamics::energy_derivatives(bool decoupled, const double* z, bool has_grav
 }
 
 void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
-  double* joints = force + b();
+  double* joint_force = force + b();
   if (efforts.torque != nullptr) {
-    for (int i = 0; i < n(); ++i) joints[i] += efforts.torque[i];
+    for (int i = 0; i < n(); ++i) joint_force[i] += efforts.torque[i];
   }
   if (efforts.wrench_base != nullptr) {
     for (int i = 0; i < b(); ++i) force[i] += efforts.wrench_base[i];
@@ -335,7 +335,7 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
   if (efforts.viscous != nullptr) {
     for (int i = 0; i < n(); ++i) {
       const double v = v_[b() + i];
-      joints[i] -= efforts.viscous[i] * v + efforts.coulomb[i] * std::tanh(v / efforts.slip);
+      joint_force[i] -= efforts.viscous[i] * v + efforts.coulomb[i] * std::tanh(v / efforts.slip);
     }
   }
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {

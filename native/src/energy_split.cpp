@@ -77,30 +77,30 @@ PowerAudit::PortPowers PowerAudit::port_powers(const RobotState& state,
 const PowerBalance& PowerAudit::add(const RobotState& state, const Command& held_command,
                                     const Command& new_command, double energy, double dt) noexcept {
   const PortPowers held = port_powers(state, held_command), sent = port_powers(state, new_command);
-  const double dissipated = state.v.tail(n_).cwiseAbs2().dot(damping_);
+  const double dissipated_power = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& balance = balance_;
   if (!std::isfinite(energy + sent.torque + sent.wrench_base + held.torque + held.wrench_base)) {
     // A sample that is not finite must not make all later energies not finite.
     if (dt > 0.0) skipped_time_ += dt;
-    balance.torque = balance.wrench_base = balance.dissipated = kNaN;
+    balance.torque_power = balance.wrench_base_power = balance.dissipated_power = kNaN;
     return balance;
   }
   if (!is_started_) {
     is_started_ = true;
-    first_energy_ = energy;
+    initial_energy_ = energy;
   } else if (dt > 0.0) {
     dt += skipped_time_;
     const double last_unaccounted = balance.unaccounted_energy();
     balance.torque_energy += 0.5 * dt * (last_powers_.torque + held.torque);
     balance.wrench_base_energy += 0.5 * dt * (last_powers_.wrench_base + held.wrench_base);
-    balance.dissipated_energy += 0.5 * dt * (last_dissipated_ + dissipated);
-    balance.stored = energy - first_energy_;
-    balance.residual = (balance.unaccounted_energy() - last_unaccounted) / dt;
+    balance.dissipated_energy += 0.5 * dt * (last_dissipated_power_ + dissipated_power);
+    balance.stored_energy = energy - initial_energy_;
+    balance.unaccounted_power = (balance.unaccounted_energy() - last_unaccounted) / dt;
   }
   skipped_time_ = 0.0;
-  balance.torque = 0.5 * (held.torque + sent.torque);
-  balance.wrench_base = 0.5 * (held.wrench_base + sent.wrench_base);
-  balance.dissipated = last_dissipated_ = dissipated;
+  balance.torque_power = 0.5 * (held.torque + sent.torque);
+  balance.wrench_base_power = 0.5 * (held.wrench_base + sent.wrench_base);
+  balance.dissipated_power = last_dissipated_power_ = dissipated_power;
   last_powers_ = sent;
   return balance;
 }

@@ -30,20 +30,20 @@ constexpr double kMargin = 0.1;
 // Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 // number of steps; a faster motion is not predicted.
 constexpr double kLongestPredicted = 0.2;
-constexpr int kMostSteps = 16;
+constexpr int kMaxSteps = 16;
 
 // A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
 constexpr double kNoPeak = 1e-15;
 
 // The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
-double cubic_maximum(double gain, double start, double end) {
-  const double square = 3.0 * gain - 2.0 * start - end, cube = start + end - 2.0 * gain;
-  const double root = square * square - 3.0 * cube * start;
+double cubic_maximum(double gain, double slope_0, double slope_1) {
+  const double square = 3.0 * gain - 2.0 * slope_0 - slope_1, cube = slope_0 + slope_1 - 2.0 * gain;
+  const double root = square * square - 3.0 * cube * slope_0;
   if (root > 0.0) {
     // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
     const double denominator = std::sqrt(root) - square;
-    const double x = denominator > 0.0 ? start / denominator : -1.0;
-    const double peak = 0.0 < x && x < 1.0 ? x * (start + x * (square + x * cube)) : 0.0;
+    const double x = denominator > 0.0 ? slope_0 / denominator : -1.0;
+    const double peak = 0.0 < x && x < 1.0 ? x * (slope_0 + x * (square + x * cube)) : 0.0;
     if (peak > kNoPeak) return std::max(gain, peak);
   }
   return gain;
@@ -75,9 +75,9 @@ double largest_share(double a, double b, double limit) {
 // Energies below this, J, are rounding.
 constexpr double kRoundingEnergy = 1e-12;
 
-// The share of a potential of `full` joules that the available energy covers.
-double covered_authority(double full, double available) {
-  return full <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / full);
+// The share of a potential of `energy` joules that the available energy covers.
+double covered_authority(double energy, double available) {
+  return energy <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / energy);
 }
 
 }  // namespace
@@ -137,8 +137,8 @@ SamplePrediction::SamplePrediction(const Model& model)
       first_(model),
       second_(model),
       stage_(model),
-      start_(Eigen::VectorXd::Zero(model.nq())),
-      q_(start_),
+      step_q_(Eigen::VectorXd::Zero(model.nq())),
+      q_(step_q_),
       velocity_(Eigen::VectorXd::Zero(model.nv())),
       tangent_(velocity_),
       force_(velocity_),
@@ -154,7 +154,7 @@ SamplePrediction::SamplePrediction(const Model& model)
       v3_(unactuated_gravity_),
       v4_(unactuated_gravity_),
       displacement_(unactuated_gravity_) {
-  if (model.fluid() != nullptr) in_fluid_.emplace(model);
+  if (model.fluid() != nullptr) fluid_state_.emplace(model);
 }
 
 void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, double budget,
@@ -166,14 +166,14 @@ void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, d
 }
 
 void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
-  start_ = q_ = d_->q();
+  step_q_ = q_ = d_->q();
   v1_ = d_->v();
   double p1 = accelerate(first_, v1_, force, a1_);
   result.acceleration = a1_;
   result.displacement.setZero(v1_.size());
   result.deficit = energy_ = kInfinity;
   const double travel = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
-  if (!(travel < kLongestPredicted * kMostSteps)) return;
+  if (!(travel < kLongestPredicted * kMaxSteps)) return;
   const int steps = std::max(1, static_cast<int>(std::ceil(travel / kLongestPredicted)));
   const double h = dt_ / steps;
   double energy = 0.0, peak = 0.0, margin = 0.0;
@@ -190,7 +190,7 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     const double energy_gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), start_power = p1;
     displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(displacement_);
-    start_ = q_;
+    step_q_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
     p1 = k + 1 < steps ? accelerate(first_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(energy_gain - h * p2);
@@ -206,21 +206,21 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
 
 void SamplePrediction::move(const VectorV& displacement) noexcept {
   tangent_ = displacement;
-  model_.integrate(start_, tangent_, q_);
+  model_.integrate(step_q_, tangent_, q_);
 }
 
 double SamplePrediction::accelerate(Dynamics& robot, const VectorV& v, const VectorV& force,
                                     VectorV& out) noexcept {
   velocity_ = v;
-  if (in_fluid_) {
-    in_fluid_->set(q_, velocity_);
-    const VectorV& weight = in_fluid_->g();
+  if (fluid_state_) {
+    fluid_state_->set(q_, velocity_);
+    const VectorV& weight = fluid_state_->g();
     out = force - weight;
-    const double supplied = (out - unactuated_gravity_).dot(v);
-    add_product(in_fluid_->C(), v, out, -1.0);
-    inertia_.compute(in_fluid_->M());
+    const double power = (out - unactuated_gravity_).dot(v);
+    add_product(fluid_state_->C(), v, out, -1.0);
+    inertia_.compute(fluid_state_->M());
     inertia_.solve(out.data());
-    return supplied;
+    return power;
   }
   robot.set_configuration(q_.data());
   robot.gravity(weight_.data());
@@ -232,18 +232,18 @@ double SamplePrediction::accelerate(Dynamics& robot, const VectorV& v, const Vec
 }
 
 double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
-  if (in_fluid_) {
+  if (fluid_state_) {
     velocity_ = v;
-    in_fluid_->set(q_, velocity_);
-    return (force - unactuated_gravity_ - in_fluid_->g()).dot(v);
+    fluid_state_->set(q_, velocity_);
+    return (force - unactuated_gravity_ - fluid_state_->g()).dot(v);
   }
   return (force - unactuated_gravity_).dot(v) - stage_.lifting_power(q_.data(), v.data());
 }
 
 SampleGrant::SampleGrant(const Model& model)
-    : prediction_(model), excess_(VectorV::Zero(model.nv())), force_(excess_) {
+    : prediction_(model), active_effort_(VectorV::Zero(model.nv())), force_(active_effort_) {
   for (Prediction* prediction : {&baseline_, &candidate_, &best_})
-    prediction->acceleration = prediction->displacement = excess_;
+    prediction->acceleration = prediction->displacement = active_effort_;
 }
 
 bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double budget,
@@ -258,17 +258,17 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   prediction_.begin(d, static_effort - d.g(), budget, dt);
   prediction_.predict(force, best_);
   if (best_.deficit <= 0.0) return true;
-  excess_ = force - static_effort;
+  active_effort_ = force - static_effort;
   prediction_.predict(static_effort, baseline_);
   baseline_energy_ = prediction_.energy();
-  const double b = dt * dt * excess_.dot(best_.acceleration - baseline_.acceleration);
-  double a = dt * excess_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinking;
+  const double b = dt * dt * active_effort_.dot(best_.acceleration - baseline_.acceleration);
+  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinking;
   best_ = baseline_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
     const double s = std::min(largest_share(a, b, -baseline_.deficit), limit);
     if (!(s > 0.0)) break;
-    force_ = static_effort + s * excess_;
+    force_ = static_effort + s * active_effort_;
     prediction_.predict(force_, candidate_);
     if (candidate_.deficit <= 0.0 || candidate_.deficit < best_.deficit) {
       share_ = s;
@@ -279,7 +279,7 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
     limit = kShrinking * s;
   }
   force = static_effort;
-  if (share_ > 0.0) force += share_ * excess_;
+  if (share_ > 0.0) force += share_ * active_effort_;
   reason_.set("the energy tank covers %.0f%% of the effort", 100.0 * share_);
   return best_.deficit <= 0.0;
 }
@@ -298,13 +298,13 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
     return;
   }
   if (!std::isfinite(baseline_energy_) || !(baseline_energy_ > brake_energy)) return;
-  excess_ = brake_effort - static_effort;
+  active_effort_ = brake_effort - static_effort;
   // The energy is a convex function of the share: it lies below its chord. Only a peak within the
   // sample may be too high.
   double share = std::max(
       kChordFactor * (baseline_energy_ - budget_) / (baseline_energy_ - brake_energy), kMinShare);
   for (int k = 0; k < kTrials && share < 1.0; ++k) {
-    force_ = static_effort + share * excess_;
+    force_ = static_effort + share * active_effort_;
     prediction_.predict(force_, candidate_);
     if (candidate_.deficit <= 0.0) {
       force = force_;
@@ -400,7 +400,7 @@ bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
                             double last_energy) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
   trial_ = potential_;
-  trial_.move(next);
+  trial_.copy_minimum(next);
   return authority_ * trial_.energy(q) - last_energy <= tank()->available() + kRoundingEnergy;
 }
 

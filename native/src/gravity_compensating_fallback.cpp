@@ -15,8 +15,8 @@ GravityCompensatingFallback::GravityCompensatingFallback(const Model& model,
   if (law_->b() != model.b() || law_->joint_names() != model.joint_names()) {
     throw ModelError("Python finds other joints in this robot description than Pinocchio");
   }
-  fallback_.wrench_base = Eigen::VectorXd::Zero(model.b());
-  fallback_.torque = Eigen::VectorXd::Zero(model.n());
+  fallback_command_.wrench_base = Eigen::VectorXd::Zero(model.b());
+  fallback_command_.torque = Eigen::VectorXd::Zero(model.n());
 }
 
 const Command& GravityCompensatingFallback::update(const RobotState& state,
@@ -25,13 +25,13 @@ const Command& GravityCompensatingFallback::update(const RobotState& state,
   const auto& command = law_->update(state, reference, dt);
   if (law_->late() + law_->failed() == last_failures || !state.is_usable(model_)) return command;
   safe_.compute(state.q, state.v, dt, state.age);
-  fallback_.wrench_base = safe_.wrench_base();
-  fallback_.torque = safe_.torque();
-  fallback_.status = command.status;
-  fallback_.reason = command.reason;
-  fallback_.task_error = command.task_error;
-  fallback_.smallest_singular_value = command.smallest_singular_value;
-  return fallback_;
+  fallback_command_.wrench_base = safe_.wrench_base();
+  fallback_command_.torque = safe_.torque();
+  fallback_command_.status = command.status;
+  fallback_command_.reason = command.reason;
+  fallback_command_.task_error = command.task_error;
+  fallback_command_.smallest_singular_value = command.smallest_singular_value;
+  return fallback_command_;
 }
 
 }  // namespace vms_ph

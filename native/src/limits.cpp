@@ -34,15 +34,15 @@ void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noex
 }
 
 TorqueLimits::TorqueLimits(const Model& model)
-    : model_(model), torque_(VectorV::Zero(model.n())), reason_(reason_capacity(model)) {}
+    : model_(model), last_torque_(VectorV::Zero(model.n())), reason_(reason_capacity(model)) {}
 
 double TorqueLimits::share_within(const ConstVector& static_effort,
                                   const ConstVector& torque) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
     const double step = std::abs(torque[i] - static_effort[i]);
-    const double room = model_.effort()[i] - std::abs(static_effort[i]);
-    if (step > room) share = std::min(share, room / step);
+    const double margin = model_.effort()[i] - std::abs(static_effort[i]);
+    if (step > margin) share = std::min(share, margin / step);
   }
   return std::max(0.0, share);
 }
@@ -63,34 +63,34 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     reason_.set("power at its limit of %g W", power);
   }
   if (has_last_torque_ && torque_rate > 0.0) {
-    const double largest_change = torque_rate * dt;
-    VectorV reached = torque_;
-    double missing = 0.0;
+    const double max_change = torque_rate * dt;
+    VectorV reached = last_torque_;
+    double largest_gap = 0.0;
     for (Eigen::Index i = 0; i < torque.size(); ++i) {
-      reached[i] += std::min(std::max(torque[i] - torque_[i], -largest_change), largest_change);
-      missing = std::max(missing, std::abs(reached[i] - torque[i]));
+      reached[i] += std::min(std::max(torque[i] - last_torque_[i], -max_change), max_change);
+      largest_gap = std::max(largest_gap, std::abs(reached[i] - torque[i]));
     }
-    if (missing > 1e-12) {
+    if (largest_gap > 1e-12) {
       torque = reached;
       reason_.set(reasons::torque_rate_limited);
     }
   }
-  bool bounded = false;
+  bool is_bounded = false;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
     const double bound = model_.effort()[i];
     if (!(std::abs(torque[i]) > bound)) continue;
     torque[i] = std::min(std::max(torque[i], -bound), bound);
     const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();
-    if (bounded) {
+    if (is_bounded) {
       reason_.add(", %s", name);
     } else {
       reason_.set("torque at its limit: %s", name);
     }
-    bounded = true;
+    is_bounded = true;
   }
-  torque_ = torque;
+  last_torque_ = torque;
   has_last_torque_ = true;
-  return torque_;
+  return last_torque_;
 }
 
 }  // namespace vms_ph

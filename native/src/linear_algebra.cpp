@@ -69,25 +69,25 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
 
 }  // namespace
 
-VMS_PH_WIDE void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
-                     Index step) noexcept {
+VMS_PH_FMA void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
+                    Index step) noexcept {
   product<true>(a, b, factor, to, step);
 }
 
-VMS_PH_WIDE void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
+VMS_PH_FMA void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
   product<false>(a, b, 1.0, to, step);
 }
 
 }  // namespace products
 
-VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
+VMS_PH_FMA bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
   size_ = matrix.rows();
   const Eigen::Index rows = symmetric::padded(size_), stride = matrix.outerStride();
   for (Eigen::Index j = 0; j < size_; ++j) {
     double* column = factor_ + j * kMaxRows;
     const double* source = matrix.data() + j * stride;
-    for (Eigen::Index i = symmetric::group_start(j); i < rows; i += symmetric::kGroup) {
-      for (Eigen::Index r = i; r < i + symmetric::kGroup; ++r) {
+    for (Eigen::Index i = symmetric::group_start(j); i < rows; i += symmetric::kGroupSize) {
+      for (Eigen::Index r = i; r < i + symmetric::kGroupSize; ++r) {
         column[r] = r < j || r >= size_ ? 0.0 : source[r];
       }
     }
@@ -97,7 +97,7 @@ VMS_PH_WIDE bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matr
   return is_positive_;
 }
 
-VMS_PH_WIDE void Cholesky::solve(double* x) const noexcept {
+VMS_PH_FMA void Cholesky::solve(double* x) const noexcept {
   double padded[kMaxRows];
   const Eigen::Index rows = symmetric::padded(size_);
   std::copy(x, x + size_, padded);
@@ -221,15 +221,15 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
     if (step_to_bound(lower, upper, x)) continue;
     gradient_.noalias() = H_.lazyProduct(x);
     gradient_ -= g_;
-    Eigen::Index released_bound = 0;
+    Eigen::Index released_index = 0;
     double largest_multiplier = -kInfinity;
     for (Eigen::Index i = 0; i < m; ++i) {
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
-      if (multiplier > largest_multiplier) largest_multiplier = multiplier, released_bound = i;
+      if (multiplier > largest_multiplier) largest_multiplier = multiplier, released_index = i;
     }
     const double magnitude = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
     if (!(largest_multiplier > kMultiplierRounding * magnitude)) break;
-    active_bounds_[released_bound] = 0;
+    active_bounds_[released_index] = 0;
   }
 }
 

@@ -19,7 +19,7 @@ using Body = MechanismTree::Body;
 
 namespace {
 
-double viscous(const MechanismJoint& joint, double theta) {
+double viscous_at(const MechanismJoint& joint, double theta) {
   if (joint.softening == 0.0) return joint.viscous;
   return joint.viscous * std::exp(-joint.softening * (theta - joint.reference_theta));
 }
@@ -27,7 +27,7 @@ double viscous(const MechanismJoint& joint, double theta) {
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
   const double speed = std::abs(rate) / joint.slip;
   const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
-  return viscous(joint, theta) + joint.dry / joint.slip * ratio;
+  return viscous_at(joint, theta) + joint.dry / joint.slip * ratio;
 }
 
 bool has_matrix_position(const MechanismJoint& joint) {
@@ -80,13 +80,13 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const int bodies = static_cast<int>(parts_.bodies.size());
   const int heats = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
-  const int smallest_size = std::min({parts_.size, parts_.stored, parts_.total});
+  const int smallest_size = std::min({parts_.nx, parts_.rate_size, parts_.total});
   constexpr int kMaxSize = 1 << 24;
   bool is_valid =
-      smallest_size >= 0 && std::max({parts_.size, parts_.stored, parts_.total}) <= kMaxSize;
+      smallest_size >= 0 && std::max({parts_.nx, parts_.rate_size, parts_.total}) <= kMaxSize;
   for (const MechanismBody& body : parts_.bodies) {
     is_valid = is_valid && within(body.momentum, 6, smallest_size) &&
-               within(body.pose, 16, parts_.size) && within(body.pose_rate, 6, smallest_size) &&
+               within(body.pose, 16, parts_.nx) && within(body.pose_rate, 6, smallest_size) &&
                body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
@@ -95,7 +95,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
                joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
-               within(joint.position, has_matrix_position(joint) ? 9 : d, parts_.size) &&
+               within(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
                within(joint.position_rate, d, smallest_size) && joint.rotor < smallest_size &&
                (d == 3 || !has_matrix_position(joint)) &&
                (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
@@ -119,10 +119,10 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
     }
   }
   theta_.resize(parts_.heats.size());
-  for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.stored);
+  for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.rate_size);
   increment_ = stages_[0];
   flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.total);
-  stage_state_ = Eigen::VectorXd::Zero(parts_.size);
+  stage_state_ = Eigen::VectorXd::Zero(parts_.nx);
 }
 
 Mechanism::~Mechanism() = default;
@@ -222,7 +222,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     joint.force.setZero();
-    if (!description.spring) continue;
+    if (!description.has_spring) continue;
     for (int k = 0; k < description.freedoms; ++k) {
       joint.force[k] =
           -description.stiffness[k] * (x[description.position + k] - description.rest[k]);
@@ -241,7 +241,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     for (const MechanismJoint& joint : parts_.joints) {
       for (int k = 0; k < joint.freedoms; ++k) {
         efforts[joint.position_rate + k] =
-            joint.spring ? joint.stiffness[k] * (x[joint.position + k] - joint.rest[k]) : 0.0;
+            joint.has_spring ? joint.stiffness[k] * (x[joint.position + k] - joint.rest[k]) : 0.0;
       }
     }
   }
@@ -280,7 +280,7 @@ void Mechanism::write_efforts(double* efforts) const {
 }
 
 void Mechanism::move(const double* x, const double* step, double* x_after) const {
-  if (x_after != x) std::copy(x, x + parts_.size, x_after);
+  if (x_after != x) std::copy(x, x + parts_.nx, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     for (int k = 0; k < 6; ++k)
       x_after[body.momentum + k] = x[body.momentum + k] + step[body.momentum + k];
@@ -317,7 +317,7 @@ void Mechanism::map_rates(const double* step, double* rate) const {
   }
 }
 
-double Mechanism::correct(double* x) {
+double Mechanism::close_joints(double* x) {
   tree_->set_configuration(x);
   tree_->factorise();
   for (Body& body : tree_->bodies) body.force.setZero();
@@ -398,8 +398,8 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
 
 double Mechanism::project(double* x, double tolerance) {
   if (parts_.joints.empty()) return 0.0;
-  const double opening = correct(x);
-  if (opening > tolerance && opening * opening <= tolerance) correct(x);
+  const double opening = close_joints(x);
+  if (opening > tolerance && opening * opening <= tolerance) close_joints(x);
   return opening;
 }
 
@@ -455,7 +455,7 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
       exergy[i] += weights[k] * efforts_[i] * flow_[i];
     }
   }
-  for (int i = 0; i < parts_.stored; ++i) {
+  for (int i = 0; i < parts_.rate_size; ++i) {
     total_step[i] = weights[0] * stages_[0][i] + weights[1] * stages_[1][i] +
                     weights[2] * stages_[2][i] + weights[3] * stages_[3][i];
   }
@@ -472,7 +472,7 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
     set_relative_pose(joint, pose, x_after + joint.position);
   }
   const auto is_finite = [&] {
-    return std::all_of(x_after, x_after + parts_.size, [](double v) { return std::isfinite(v); });
+    return std::all_of(x_after, x_after + parts_.nx, [](double v) { return std::isfinite(v); });
   };
   if (!is_finite()) {
     result.status = MechanismStatus::not_finite;
@@ -496,7 +496,7 @@ double Mechanism::energy(const double* x) const {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) sum += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
-    for (int k = 0; joint.spring && k < joint.freedoms; ++k) {
+    for (int k = 0; joint.has_spring && k < joint.freedoms; ++k) {
       const double stretch = x[joint.position + k] - joint.rest[k];
       sum += 0.5 * joint.stiffness[k] * stretch * stretch;
     }
@@ -538,7 +538,7 @@ double Mechanism::friction_rate(const double* x) {
     }
     if (description.friction == FrictionKind::coulomb) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
-      sum += mobility(0, 0) * (viscous(description, theta) + description.dry / description.slip);
+      sum += mobility(0, 0) * (viscous_at(description, theta) + description.dry / description.slip);
     } else {
       for (int k = 0; k < d; ++k) {
         for (int l = 0; l < d; ++l) sum += mobility(k, l) * description.tensor(k, l);

@@ -24,8 +24,8 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
     joint.inverse = JointMatrix::Zero(description.freedoms, description.freedoms);
-    joint.inclusion.R.setIdentity();
-    joint.inclusion.p.setZero();
+    joint.joint_pose.R.setIdentity();
+    joint.joint_pose.p.setZero();
     joint.bias = joint.child_bias = joint.first_twist = Twist::Zero();
   }
   build_tree();
@@ -43,7 +43,7 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
   if (rows > 0) eigen_.compute(delassus_);  // takes its memory here
-  scale_ = right_side_ = loop_spectrum_ = Eigen::VectorXd::Zero(rows);
+  row_scales_ = right_side_ = loop_spectrum_ = Eigen::VectorXd::Zero(rows);
   rank_ = rows;
 }
 
@@ -66,13 +66,13 @@ void MechanismTree::build_tree() {
         in_tree[j] = changed = true;
         reached[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
-        order_.push_back(joint.child);
+        body_order_.push_back(joint.child);
       }
     }
     while (next_root < bodies.size() && reached[next_root]) ++next_root;
     if (next_root == bodies.size()) break;
     reached[next_root] = true;
-    order_.push_back(static_cast<int>(next_root));
+    body_order_.push_back(static_cast<int>(next_root));
   }
   for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !in_tree[j];
 }
@@ -91,21 +91,21 @@ void MechanismTree::set_configuration(const double* x) {
       case PairKind::about_z:
       case PairKind::cylindrical: {
         const bool is_cylindrical = description.kind == PairKind::cylindrical;
-        const double angle = is_cylindrical ? q[1] : description.turn * q[0];
+        const double angle = is_cylindrical ? q[1] : description.angle_per_unit * q[0];
         const double c = std::cos(angle), s = std::sin(angle);
-        joint.inclusion.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
-        joint.inclusion.p << 0.0, 0.0, is_cylindrical ? q[0] : description.advance * q[0];
+        joint.joint_pose.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
+        joint.joint_pose.p << 0.0, 0.0, is_cylindrical ? q[0] : description.shift_per_unit * q[0];
         break;
       }
       case PairKind::planar:
-        joint.inclusion.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
-        joint.inclusion.p << q[2], q[5], 0.0;
+        joint.joint_pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
+        joint.joint_pose.p << q[2], q[5], 0.0;
         break;
       case PairKind::spherical:
-        joint.inclusion.R = rigid::read_rows(q, 3);
+        joint.joint_pose.R = rigid::read_rows(q, 3);
         break;
     }
-    joint.first_to_joint = joint.offset_1 * joint.inclusion;
+    joint.first_to_joint = joint.offset_1 * joint.joint_pose;
     if (joint.is_loop) continue;
     const SE3 forward = joint.first_to_joint * joint.offset_2.inverse();
     joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
@@ -153,7 +153,7 @@ void MechanismTree::factorise() {
     m.B.setZero();
     m.C = description.inertia;
   }
-  for (auto index = order_.rbegin(); index != order_.rend(); ++index) {
+  for (auto index = body_order_.rbegin(); index != body_order_.rend(); ++index) {
     Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) {
       MatrixV full(6, 6);
@@ -204,7 +204,7 @@ void MechanismTree::factorise() {
 }
 
 void MechanismTree::solve_tree() {
-  for (auto index = order_.rbegin(); index != order_.rend(); ++index) {
+  for (auto index = body_order_.rbegin(); index != body_order_.rend(); ++index) {
     Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) continue;
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
@@ -222,7 +222,7 @@ void MechanismTree::solve_tree() {
       transmitted -= joint_acceleration[k] * joint.articulated_axes[k];
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(transmitted);
   }
-  for (const int index : order_) {
+  for (const int index : body_order_) {
     Body& body = bodies[static_cast<std::size_t>(index)];
     if (body.joint < 0) {
       apply(body.mobility, body.force.data(), body.acceleration.data());
@@ -274,7 +274,7 @@ void MechanismTree::factorise_loops() {
       solve_tree();
       const int column = joints[j].row + k;
       const auto row = static_cast<std::size_t>(column);
-      scale_[column] = std::sqrt(mobility);
+      row_scales_[column] = std::sqrt(mobility);
       for (std::size_t i = 0; i < bodies.size(); ++i)
         row_body_accelerations_[row][i] = bodies[i].acceleration;
       for (std::size_t i = 0; i < joints.size(); ++i) {
@@ -288,10 +288,10 @@ void MechanismTree::factorise_loops() {
     }
   }
   // The independent part: eigenvectors of the scaled matrix, as in Equations.solve.
-  for (Eigen::Index i = 0; i < scale_.size(); ++i) {
+  for (Eigen::Index i = 0; i < row_scales_.size(); ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) {
       const double mean = 0.5 * (delassus_(i, j) + delassus_(j, i));
-      delassus_(i, j) = delassus_(j, i) = mean / (scale_[i] * scale_[j]);
+      delassus_(i, j) = delassus_(j, i) = mean / (row_scales_[i] * row_scales_[j]);
     }
   }
   eigen_.compute(delassus_);
@@ -307,11 +307,11 @@ void MechanismTree::solve() {
     apply(parts_.joints[j].constraints, opening.data(), &right_side_[joints[j].row]);
   }
   const MatrixView basis = MatrixView(eigen_.vectors()).right_columns(rank_);
-  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= scale_[i];
+  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= row_scales_[i];
   Eigen::VectorXd weights = product<Eigen::VectorXd>(transposed(basis), right_side_);
   for (int i = 0; i < rank_; ++i) weights[i] /= loop_spectrum_[rows() - rank_ + i];
   multiply(basis, weights, right_side_);
-  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= scale_[i];
+  for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= row_scales_[i];
   for (std::size_t row = 0; row < row_body_accelerations_.size(); ++row) {
     const double multiplier = right_side_[static_cast<int>(row)];
     for (std::size_t i = 0; i < bodies.size(); ++i) {

@@ -221,7 +221,7 @@ class MechanismTree {
   struct Joint {
     bool is_loop = false, is_reversed = false;  // reversed: the child is the first body
     int parent = -1, child = -1, row = 0;
-    rigid::SE3 offset_1, offset_2, inclusion;
+    rigid::SE3 offset_1, offset_2, joint_pose;
     rigid::SE3 first_to_joint;           // offset_1 times the inclusion
     rigid::SE3 child_pose;               // in the parent
     Twist axes[3], articulated_axes[3];  // columns of S in the child, and of U = M S
@@ -257,13 +257,13 @@ class MechanismTree {
   Twist acceleration(int body) const;
 
   const MechanismParts& parts_;
-  std::vector<int> order_;  // of bodies, parents first
+  std::vector<int> body_order_;  // of bodies, parents first
   // Accelerations of all bodies, per row of loops, and of all joints.
   std::vector<std::vector<Twist>> row_body_accelerations_;
   std::vector<std::vector<JointVector>> row_joint_accelerations_;
   Eigen::MatrixXd delassus_;
   SymmetricEigen eigen_;
-  Eigen::VectorXd scale_, right_side_, loop_spectrum_;
+  Eigen::VectorXd row_scales_, right_side_, loop_spectrum_;
   int rank_ = 0;
 };
 

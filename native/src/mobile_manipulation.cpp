@@ -82,20 +82,20 @@ class MobileManipulation final : public PostureGains<MobileGains> {
     PoseImpedance::start_holding();
     goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
     vehicle_.restart(goal_);
-    tool_home_ = tool_.pose().topRightCorner<3, 1>();
+    tool_home_ = tool_reference_.pose().topRightCorner<3, 1>();
   }
 
   void follow(const Reference& reference, double dt) noexcept override {
     const MobileGains& gains = active_gains();
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
   }
 
   /// Move the spring of the base with its reference.
   void hold_base(double dt) noexcept override {
     const MobileGains& gains = active_gains();
     Eigen::Vector3d base_displacement =
-        gains.base_share * (tool_.pose().topRightCorner<3, 1>() - tool_home_);
+        gains.base_share * (tool_reference_.pose().topRightCorner<3, 1>() - tool_home_);
     if (model_.base() == Base::planar) base_displacement[2] = 0.0;
     Pose goal = goal_;
     goal.topRightCorner<3, 1>() += base_displacement;
@@ -103,7 +103,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
       vehicle_.set_target(goal);
     }
     vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
-    base_spring_.move(vehicle_.pose());
+    base_spring_.set_rest_pose(vehicle_.pose());
     PoseImpedance::hold_base(dt);
     const Pose error =
         se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();

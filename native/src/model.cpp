@@ -74,7 +74,7 @@ ModelError mimic_error(const Mimic& mimic, const std::string& why) {
 
 pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   const std::string& kind = joint.kind;
-  const Eigen::Vector3d &axis = joint.axis, &slide = joint.slide;
+  const Eigen::Vector3d &axis = joint.axis, &linear_axis = joint.linear_axis;
   const auto is_kind = [&](const char* name) { return kind == std::string("JointModel") + name; };
   if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
   if (is_kind("Planar")) return pinocchio::JointModelPlanar();
@@ -91,8 +91,8 @@ pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   if (is_kind("PX")) return pinocchio::JointModelPX();
   if (is_kind("PY")) return pinocchio::JointModelPY();
   if (is_kind("PZ")) return pinocchio::JointModelPZ();
-  if (is_kind("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(slide);
-  const double pitch = slide.dot(axis);
+  if (is_kind("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(linear_axis);
+  const double pitch = linear_axis.dot(axis);
   if (is_kind("HX")) return pinocchio::JointModelHX(pitch);
   if (is_kind("HY")) return pinocchio::JointModelHY(pitch);
   if (is_kind("HZ")) return pinocchio::JointModelHZ(pitch);
@@ -449,8 +449,8 @@ void Model::joint_positions(const ConstVector& q,
   result = deviation.tail(n_);
 }
 
-void Model::fill_configuration(const ConstVector& q,
-                               Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+void Model::expand_configuration(const ConstVector& q,
+                                 Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(base_size()) = q.head(base_size());
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
     const JointLeader& leader = leaders_[i];
@@ -465,7 +465,7 @@ void Model::fill_configuration(const ConstVector& q,
   }
 }
 
-void Model::fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
+void Model::expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(b_) = v.head(b_);
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
     full[model_->idx_vs[i]] = leaders_[i].multiplier * v[b_ + leaders_[i].joint];

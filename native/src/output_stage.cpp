@@ -137,7 +137,7 @@ void OutputStage::update_safe_command(Evaluation& d) noexcept {
 namespace {
 
 // Largest h^2 G at which a weight is held, see vms_ph_controllers/laws/sampled_impedance.py.
-constexpr double kLargestWeight = 3.0;
+constexpr double kLargestWeightRatio = 3.0;
 
 // Step of a difference of the weight, rad or m.
 constexpr double kDifference = 1e-4;
@@ -197,7 +197,7 @@ bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
   VectorV step = VectorV::Zero(model_.nv());
   d_.set(q, step);
   const VectorV weight = d_.g();
-  MatrixV system = kLargestWeight / (h * h) * d_.M();
+  MatrixV stability_matrix = kLargestWeightRatio / (h * h) * d_.M();
   for (Eigen::Index i = 0; i < step.size(); ++i) {
     step.setZero();
     step[i] = kDifference;
@@ -205,10 +205,10 @@ bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
     step.setZero();
     d_.set(next_q_, step);
     const VectorV half_slope = 0.5 / kDifference * (d_.g() - weight);
-    system.row(i) += half_slope;
-    system.col(i) += half_slope;
+    stability_matrix.row(i) += half_slope;
+    stability_matrix.col(i) += half_slope;
   }
-  return Cholesky(system).is_positive();
+  return Cholesky(stability_matrix).is_positive();
 }
 
 }  // namespace vms_ph

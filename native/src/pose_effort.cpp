@@ -134,7 +134,7 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_count)
       sampled_effort(other_force),
       posture_effort(other_force),
       reference_twist_(Twist::Zero()),
-      spring_(reference_twist_),
+      spring_wrench_(reference_twist_),
       feedforward_(reference_twist_),
       stiffness_(Matrix6::Zero()),
       damping_(stiffness_) {}
@@ -154,9 +154,9 @@ void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& fo
     other_stiffness(b + k, b + k) = limits.stiffness[k];
   }
   const MatrixV& mass = d.M();
-  const int first = b == 6 ? 3 : 2;  // the first velocity that turns the base
-  for (Eigen::Index j = first; j < b; ++j) {
-    for (Eigen::Index i = first; i < b; ++i) other_damping(i, j) += attitude_damping * mass(i, j);
+  const int angular = b == 6 ? 3 : 2;  // the first velocity that turns the base
+  for (Eigen::Index j = angular; j < b; ++j) {
+    for (Eigen::Index i = angular; i < b; ++i) other_damping(i, j) += attitude_damping * mass(i, j);
   }
 }
 
@@ -165,10 +165,10 @@ PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness)
   const Eigen::Matrix3d rotation = error_.topLeftCorner<3, 3>();
   const Eigen::Matrix3d linear = in_reference_axes(k, c.reference_share, axes_);
   const Eigen::Matrix3d angular = in_reference_axes(k_angular, c.reference_share, axes_);
-  SpringEnergy position = potential_.position(error_, linear);
-  SpringEnergy attitude = potential_.attitude(angular);
-  const double force_share = position.bound(c.force, k.maxCoeff());
-  const double moment_share = attitude.bound(c.moment, k_angular.maxCoeff());
+  SpringEnergy position = potential_.position_spring(error_, linear);
+  SpringEnergy attitude = potential_.attitude_spring(angular);
+  const double force_share = position.limit_force(c.force_limit, k.maxCoeff());
+  const double moment_share = attitude.limit_force(c.moment_limit, k_angular.maxCoeff());
   stiffness.setZero();
   stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
@@ -197,15 +197,15 @@ void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matr
   null_projector_.setIdentity(mass.rows(), mass.cols());
   add_product(M_inverse_JT, momentum_map, null_projector_, -1.0);
   const Eigen::Index n = stiffness.size();
-  const MatrixView rows = MatrixView(null_projector_).bottom_rows(n);
+  const MatrixView joint_rows = MatrixView(null_projector_).bottom_rows(n);
   VectorV spring_force = posture_error;
-  if (mass.rows() > n) multiply(rows.right_columns(n), posture_error, spring_force);
+  if (mass.rows() > n) multiply(joint_rows.right_columns(n), posture_error, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
-  multiply(transposed(rows), spring_force, posture_effort);
+  multiply(transposed(joint_rows), spring_force, posture_effort);
   other_force -= posture_effort;
   null_stiffness_ = null_projector_.bottomRows(n);
   for (Eigen::Index k = 0; k < n; ++k) null_stiffness_.row(k) *= stiffness[k];
-  add_product(transposed(rows), null_stiffness_, other_stiffness);
+  add_product(transposed(joint_rows), null_stiffness_, other_stiffness);
 }
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
@@ -216,7 +216,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   omega_ = twist.tail<3>();
   reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
   const Springs current_springs = springs(compliance, stiffness_);
-  spring_ = current_springs.gradient;
+  spring_wrench_ = current_springs.gradient;
   rotation_power_ = current_springs.power;
   potential = current_springs.energy;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
@@ -234,8 +234,8 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
 }
 
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
-  const Eigen::Vector3d spring_force = spring_.head<3>();
-  spring_.head<3>() -= direction.dot(spring_force) * direction;
+  const Eigen::Vector3d spring_force = spring_wrench_.head<3>();
+  spring_wrench_.head<3>() -= direction.dot(spring_force) * direction;
   const Eigen::Matrix3d lateral_projector =
       Eigen::Matrix3d::Identity() - product<Eigen::Matrix3d>(direction, transposed(direction));
   for (Matrix6* matrix : {&stiffness_, &damping_}) {
@@ -249,13 +249,13 @@ void PoseEffort::release(const Eigen::Vector3d& direction, double damping, doubl
 
 void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
                          double h) noexcept {
-  auto scaled = product<Matrix6V>(damping_, J);
+  auto weighted_jacobian = product<Matrix6V>(damping_, J);
   total_damping_ = other_damping;
-  add_product(transposed(J), scaled, total_damping_);
-  multiply(stiffness_, J, scaled);
+  add_product(transposed(J), weighted_jacobian, total_damping_);
+  multiply(stiffness_, J, weighted_jacobian);
   total_stiffness_ = other_stiffness;
-  add_product(transposed(J), scaled, total_stiffness_);
-  const Twist spring_force = spring_ - feedforward_;
+  add_product(transposed(J), weighted_jacobian, total_stiffness_);
+  const Twist spring_force = spring_wrench_ - feedforward_;
   const auto reference_damping = product<Twist>(damping_, reference_twist_);
   gradient_ = other_force;
   add_product(transposed(J), spring_force, gradient_);
@@ -276,8 +276,8 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   potential += other_energy;
   auto twist_error = product<Twist>(J, v);
   twist_error -= reference_twist_;
-  const Twist braking = task_damping - feedforward_;
-  damping_task = twist_error.dot(braking);
+  const Twist braking_force = task_damping - feedforward_;
+  damping_task = twist_error.dot(braking_force);
   damping_null = v.dot(null_force_);
   reference_power = rotation_power_ - force.dot(reference_twist_);
 }

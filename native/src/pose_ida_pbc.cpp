@@ -89,8 +89,8 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
         effort_(model),
         shape_inertia_(VectorV::Zero(n_)),
         positions_(shape_inertia_),
-        gyroscopic_(zero_velocity_),
-        desired_(zero_velocity_),
+        gyroscopic_force_(zero_velocity_),
+        desired_effort_(zero_velocity_),
         sampled_effort_(zero_velocity_),
         posture_(model.neutral_configuration()),
         posture_error_(Eigen::VectorXd::Zero(model.nv())) {
@@ -99,7 +99,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
 
  private:
   void start_holding() noexcept override {
-    tool_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
+    tool_reference_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
     effort_.restart();
     base_spring_.restart(d_);
     posture_ = d_.q();
@@ -112,13 +112,13 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     const PoseIdaPbcGains& gains = active_gains();
     const double h = horizon(dt, gains.delay, age_);
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
     const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
-    const Pose error = se3::inverse(tool_.pose()) * placement;
+    const Pose error = se3::inverse(tool_reference_.pose()) * placement;
     motion_.compute(d_, model_.end_effector());
     const Matrix6V& J = motion_.J;
     effort_.set_error(
-        error, tool_.pose(), tool_.twist(),
+        error, tool_reference_.pose(), tool_reference_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
     effort_.other_damping = gains.damping_null * motion_.null_inertia;
     compute_springs(h, dt);
@@ -128,14 +128,14 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     const double smallest = motion_.smallest_value;
     double cancellation = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
     cancellation *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
-    gyroscopic_ = motion_.null_coupling;
-    add_product(transposed(J), motion_.task_coupling, gyroscopic_);
-    gyroscopic_ *= cancellation;
-    desired_ = d_.g() + gyroscopic_ + effort_.continuous_effort;
-    if (!desired_.allFinite()) return reject_effort();
-    const bool is_gyroscopic = !gyroscopic_.isZero(0.0);
-    sampled_effort_ = d_.g() + gyroscopic_ + effort_.sampled_effort;
-    sampled_effort_ += effort_.impedance.brake(d_, h, is_gyroscopic ? &gyroscopic_ : nullptr);
+    gyroscopic_force_ = motion_.null_coupling;
+    add_product(transposed(J), motion_.task_coupling, gyroscopic_force_);
+    gyroscopic_force_ *= cancellation;
+    desired_effort_ = d_.g() + gyroscopic_force_ + effort_.continuous_effort;
+    if (!desired_effort_.allFinite()) return reject_effort();
+    const bool is_gyroscopic = !gyroscopic_force_.isZero(0.0);
+    sampled_effort_ = d_.g() + gyroscopic_force_ + effort_.sampled_effort;
+    sampled_effort_ += effort_.impedance.brake(d_, h, is_gyroscopic ? &gyroscopic_force_ : nullptr);
     const VectorV& output = apply_output_stage(sampled_effort_, dt);
 
     ControlEnergy& energy = command_.energy;
@@ -147,8 +147,8 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     energy.damping_task = effort_.damping_task;
     energy.damping_null = effort_.damping_null;
     energy.reference_power = effort_.reference_power;
-    energy.clipped_power = (output - desired_).dot(d_.v());
-    energy.routing_power = gyroscopic_.dot(d_.v());
+    energy.clipped_power = (output - desired_effort_).dot(d_.v());
+    energy.routing_power = gyroscopic_force_.dot(d_.v());
     energy.null_to_task = null_to_task;
     command_.task_error = effort_.distance;
     command_.smallest_singular_value = smallest;
@@ -179,19 +179,19 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     }
     for (Eigen::Index k = 0; k < n_; ++k) {
       const Eigen::Index row = b_ + k;
-      const double stiffness = squared * shape_inertia_[k], pull = stiffness * posture_error_[row];
-      effort_.other_energy += 0.5 * pull * posture_error_[row];
-      effort_.other_force[row] = limits.force[k] + pull;
+      const double stiffness = squared * shape_inertia_[k], force = stiffness * posture_error_[row];
+      effort_.other_energy += 0.5 * force * posture_error_[row];
+      effort_.other_force[row] = limits.force[k] + force;
       effort_.other_stiffness(row, row) = limits.stiffness[k] + stiffness;
     }
   }
 
   SwitchRamp base_ramp_, cancelling_ramp_;
   BaseSpring base_spring_;
-  PoseReference tool_;
+  PoseReference tool_reference_;
   PoseMotion motion_;
   PoseEffort effort_;
-  VectorV shape_inertia_, positions_, gyroscopic_, desired_, sampled_effort_;
+  VectorV shape_inertia_, positions_, gyroscopic_force_, desired_effort_, sampled_effort_;
   Eigen::VectorXd posture_, posture_error_;
 };
 

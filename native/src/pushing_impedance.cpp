@@ -80,7 +80,7 @@ void PushingImpedance::start_holding() noexcept {
   observer_.restart();
   last_force_.reset();
   desired_force_.setZero();
-  normal_ = Eigen::Vector3d::UnitX();
+  push_axis_ = Eigen::Vector3d::UnitX();
   force_ = force_correction_ = observed_force_ = routable_power_ = 0.0;
 }
 
@@ -96,8 +96,8 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
   const double force = push_.authority * (force_ + force_correction(dt));
-  last_force_ = AppliedForce{tool_position_, force, normal_};
-  multiply(transposed(tool_rotation_), normal_, push_.direction);
+  last_force_ = AppliedForce{tool_position_, force, push_axis_};
+  multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
   const auto effort_row = product<VectorV>(transposed(linear_rows), push_.direction);
   push_.effort = effort_row;
@@ -125,15 +125,15 @@ void PushingImpedance::update_tank(double dt) noexcept {
   }
   const auto twist = product<Twist>(tool_jacobian_, d_.v());
   const Eigen::Vector3d velocity = twist.head<3>(), angular_velocity = twist.tail<3>();
-  const auto direction = product<Eigen::Vector3d>(transposed(tool_rotation_), normal_);
+  const auto direction = product<Eigen::Vector3d>(transposed(tool_rotation_), push_axis_);
   const Eigen::Vector3d lateral_velocity = velocity - direction.dot(velocity) * direction;
   // At least, of all directions.
   const double damping_share =
       std::min({gains.damping_share_x, gains.damping_share_y, gains.damping_share_z});
-  const double share_rotation =
+  const double rotation_share =
       std::min({gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz});
   routable_power_ = damping_share * gains.damping * lateral_velocity.squaredNorm();
-  routable_power_ += share_rotation * gains.damping_rotation * angular_velocity.squaredNorm();
+  routable_power_ += rotation_share * gains.damping_rotation * angular_velocity.squaredNorm();
 }
 
 /// Advance direction and force towards the desired ones; false without a force reference.
@@ -143,7 +143,7 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
     desired_force_ = reference.wrench->head<3>();
   const double desired_norm = desired_force_.norm();
   const bool is_changing_direction =
-      desired_norm > kMinForce && desired_force_.dot(normal_) < 0.999 * desired_norm;
+      desired_norm > kMinForce && desired_force_.dot(push_axis_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
   const double target = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
@@ -156,21 +156,21 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
     last_force_.reset();
     return false;
   }
-  normal_ = desired_force_ / desired_norm;
+  push_axis_ = desired_force_ / desired_norm;
   return true;
 }
 
 /// Let the reference pose follow along the direction of the push.
 void PushingImpedance::move_reference() noexcept {
-  Eigen::Vector3d normal = normal_, position = tool_position_;
+  Eigen::Vector3d normal = push_axis_, position = tool_position_;
   if (is_relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
     const Eigen::Vector3d base_offset = tool_position_ - base.translation();
-    multiply(transposed(base.rotation()), normal_, normal);
+    multiply(transposed(base.rotation()), push_axis_, normal);
     multiply(transposed(base.rotation()), base_offset, position);
   }
-  const Eigen::Vector3d deviation = position - tool_.pose().topRightCorner<3, 1>();
-  tool_.shift(normal.dot(deviation) * normal);
+  const Eigen::Vector3d deviation = position - tool_reference_.pose().topRightCorner<3, 1>();
+  tool_reference_.shift(normal.dot(deviation) * normal);
 }
 
 /// Return the correction of the force by the observed one, N.
@@ -181,13 +181,13 @@ double PushingImpedance::force_correction(double dt) noexcept {
   wrench_map_.estimate(*impulse->d, observer_);
   const Eigen::Vector3d force = wrench_map_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
-  observed_force_ = -normal_.dot(inertial_force);
+  observed_force_ = -push_axis_.dot(inertial_force);
   const double feedback = active_gains().push_feedback;
   // What accelerates the end effector itself is no contact: then nothing is corrected.
   if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
-    const double error = feedback * (force_ - observed_force_), most = kCorrectionShare * force_;
+    const double error = feedback * (force_ - observed_force_), limit = kCorrectionShare * force_;
     force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
-    force_correction_ = std::min(std::max(force_correction_, -most), most);
+    force_correction_ = std::min(std::max(force_correction_, -limit), limit);
   } else {
     force_correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
   }

@@ -62,7 +62,7 @@ double* numbers_of(const py::object& array) { return py::array_t<double>(array).
 
 /// The arguments of VMSModel.from_urdf in the order of
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
-py::tuple arguments(const PythonRobot& robot) {
+py::tuple model_arguments(const PythonRobot& robot) {
   py::tuple locked_joints(robot.locked_joints.size());
   for (std::size_t k = 0; k < robot.locked_joints.size(); ++k)
     locked_joints[k] = robot.locked_joints[k];
@@ -221,7 +221,7 @@ class ControllerTask final : public PythonTask {
             "records differ; rebuild the library");
       }
     }
-    hosted_ = hosting.attr("make_hosted")(kind_, arguments(robot_), robot_.base_actuated,
+    hosted_ = hosting.attr("make_hosted")(kind_, model_arguments(robot_), robot_.base_actuated,
                                           allocation_of(robot_));
     sizes = sizes_of(hosted_.attr("model"));
     update_ = hosted_.attr("update");

@@ -26,8 +26,8 @@ void promote_libpython() {
       library.dli_fname != nullptr) {
     dlopen(library.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
-  void* global = dlopen(nullptr, RTLD_NOW);  // the program's symbols, without this library
-  if (dlsym(global, "PyObject_Call") == nullptr) {
+  void* program = dlopen(nullptr, RTLD_NOW);  // the program's symbols, without this library
+  if (dlsym(program, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
     throw PythonError(
         std::string("the Python library cannot be made visible to its extension modules: ") +
@@ -89,10 +89,10 @@ if folder not in sys.path:
 }  // namespace
 
 GilRelease::GilRelease()
-    : thread_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
+    : state_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
 
 GilRelease::~GilRelease() {
-  if (thread_ != nullptr) PyEval_RestoreThread(thread_);
+  if (state_ != nullptr) PyEval_RestoreThread(state_);
 }
 
 void start_python() {
@@ -169,22 +169,22 @@ void PythonTask::begin() {
     PyGILState_Release(gil_state_);
     throw;
   }
-  thread_ = PyEval_SaveThread();
+  thread_state_ = PyEval_SaveThread();
 }
 
 void PythonTask::run(int job) {
-  PyEval_RestoreThread(thread_);
+  PyEval_RestoreThread(thread_state_);
   try {
     translate_errors([](PythonTask& task, int number) { task.work(number); }, job);
   } catch (...) {
-    thread_ = PyEval_SaveThread();
+    thread_state_ = PyEval_SaveThread();
     throw;
   }
-  thread_ = PyEval_SaveThread();
+  thread_state_ = PyEval_SaveThread();
 }
 
 void PythonTask::end() noexcept {
-  PyEval_RestoreThread(thread_);
+  PyEval_RestoreThread(thread_state_);
   unload();
   PyGILState_Release(gil_state_);
 }

@@ -27,7 +27,7 @@ class GilRelease {
   GilRelease& operator=(const GilRelease&) = delete;
 
  private:
-  PyThreadState* thread_;
+  PyThreadState* state_;
 };
 
 /// Make the modules of an environment and of folders importable; with the GIL held.
@@ -53,7 +53,7 @@ class PythonTask : public WorkerTask {
 
   PythonOptions options_;
   PyGILState_STATE gil_state_{};
-  PyThreadState* thread_ = nullptr;
+  PyThreadState* thread_state_ = nullptr;
 };
 
 }  // namespace vms_ph

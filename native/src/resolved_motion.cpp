@@ -37,10 +37,10 @@ class PrioritisedRates {
   ///
   /// @param jacobian  (m,n), of at most six rows.
   /// @param desired    (m,) velocity of the task.
-  /// @param least     singular value below which the inverse is damped, as a share of the largest
+  /// @param cutoff    singular value below which the inverse is damped, as a share of the largest
   ///                  entry of the Jacobian.
   /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
-  void add(const MatrixBN& jacobian, const VectorB& desired, double least, double bound) noexcept;
+  void add(const MatrixBN& jacobian, const VectorB& desired, double cutoff, double bound) noexcept;
 
   VectorV rates;                         ///< u, rad/s or m/s
   double smallest_singular_value = 0.0;  ///< of the last task, in the null space of the others
@@ -69,13 +69,13 @@ const Model& checked_floating(const Model& model) {
 
 }  // namespace
 
-VMS_PH_WIDE void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
-                                       double least, double bound) noexcept {
+VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
+                                      double cutoff, double bound) noexcept {
   // SVD U S V^T of the Jacobian in the null space: columns_ is V S, scaled_ V / S, left_vectors_ U.
   multiply(null_projector_, transposed(jacobian), columns_);
   make_columns_orthogonal(columns_, left_vectors_);
   const Eigen::Index count = columns_.cols();
-  const double damping_threshold = least * jacobian.cwiseAbs().maxCoeff();
+  const double damping_threshold = cutoff * jacobian.cwiseAbs().maxCoeff();
   VectorB sigmas(count), residual = desired;
   add_product(jacobian, rates, residual, -1.0);
   VectorB coordinates = product<VectorB>(transposed(left_vectors_), residual);
@@ -223,15 +223,15 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     const MatrixBN& A = d_.A();
     Twist locked_twist = d_.v().head<6>();
     add_product(A, d_.v().tail(n_), locked_twist);
-    const auto& full = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
+    const auto& J_tool = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL_WORLD_ALIGNED);
     const auto set_tool_jacobian = [&](Eigen::Index rows) {
-      jacobian_ = full.topRightCorner(rows, n_);
-      add_product(full.topLeftCorner(rows, 6), A, jacobian_, -1.0);
+      jacobian_ = J_tool.topRightCorner(rows, n_);
+      add_product(J_tool.topLeftCorner(rows, 6), A, jacobian_, -1.0);
     };
     Twist twist = gains.bandwidth * error;
     add_product(goal_rotation, tool_reference_.twist().head<3>(), twist.head<3>());
     add_product(goal_rotation, tool_reference_.twist().tail<3>(), twist.tail<3>());
-    add_product(full.leftCols<6>(), locked_twist, twist, -1.0);
+    add_product(J_tool.leftCols<6>(), locked_twist, twist, -1.0);
     const auto add = [&](const VectorB& desired) {
       desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
     };

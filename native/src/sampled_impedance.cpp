@@ -29,18 +29,18 @@ double horizon(double dt, double delay, double age) noexcept {
   return (1.0 + 2.0 * delay) * std::max(0.0, std::min(dt, 1.0)) + 2.0 * age;
 }
 
-SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocities)
+SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_count)
     : spring(VectorV::Zero(model.nv())),
       velocity(spring),
       predicted_spring(spring),
       predicted_q_(Eigen::VectorXd::Zero(model.nq())),
       brake_(spring),
-      eigen_(velocities) {}
+      eigen_(velocity_count) {}
 
-VMS_PH_WIDE void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
-                                           const MatrixV& stiffness, const VectorV& gradient,
-                                           const VectorV& initial_velocity, double h,
-                                           const VectorV* drift) noexcept {
+VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
+                                          const MatrixV& stiffness, const VectorV& gradient,
+                                          const VectorV& initial_velocity, double h,
+                                          const VectorV* drift) noexcept {
   spring = gradient;
   velocity = initial_velocity;
   is_reduced_ = false;

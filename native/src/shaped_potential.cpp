@@ -20,7 +20,7 @@ void ShapedPotential::set(const Minimum& minimum, double stiffness) noexcept {
   q_star_ = minimum.q;
   minimum_id_ = minimum.identifier;
   is_scalar_ = true;
-  scalar_ = stiffness;
+  stiffness_ = stiffness;
 }
 
 void ShapedPotential::set(const Minimum& minimum, const WeightMatrix& weight) noexcept {
@@ -31,7 +31,7 @@ void ShapedPotential::set(const Minimum& minimum, const WeightMatrix& weight) no
   weight_.version = weight.version;
 }
 
-void ShapedPotential::move(const ShapedPotential& source) noexcept {
+void ShapedPotential::copy_minimum(const ShapedPotential& source) noexcept {
   q_star_ = source.q_star_;
   minimum_id_ = source.minimum_id_;
 }
@@ -47,7 +47,7 @@ VectorV ShapedPotential::gradient(const ConstVector& q) const noexcept {
 
 void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcept {
   if (is_scalar_) {
-    stiffness.diagonal().array() += share * scalar_;
+    stiffness.diagonal().array() += share * stiffness_;
   } else {
     stiffness += share * weight_.matrix;
   }
@@ -55,7 +55,7 @@ void ShapedPotential::add_weight(double share, MatrixV& stiffness) const noexcep
 
 bool ShapedPotential::is_same(const ShapedPotential& other) const noexcept {
   if (minimum_id_ != other.minimum_id_ || is_scalar_ != other.is_scalar_) return false;
-  return is_scalar_ ? scalar_ == other.scalar_ : weight_.version == other.weight_.version;
+  return is_scalar_ ? stiffness_ == other.stiffness_ : weight_.version == other.weight_.version;
 }
 
 VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {
@@ -65,7 +65,7 @@ VectorV ShapedPotential::displacement(const ConstVector& q) const noexcept {
 }
 
 VectorV ShapedPotential::apply_weight(const VectorV& displacement) const noexcept {
-  if (is_scalar_) return scalar_ * displacement;
+  if (is_scalar_) return stiffness_ * displacement;
   return product<VectorV>(weight_.matrix, displacement);
 }
 
@@ -75,10 +75,10 @@ MatrixV weight_of_task_stiffness(const PositionTask& task, Evaluation& d,
   const Matrix3V jacobian = task.jacobian(d);
   TaskSvd svd;
   svd.compute(jacobian);
-  const MatrixV n = null_space_map(svd.kernel, d.M());
+  const MatrixV null_map = null_space_map(svd.kernel, d.M());
   const Matrix3V stiff_jacobian = product<Matrix3V>(task_stiffness, jacobian);
   MatrixV weight = product<MatrixV>(transposed(jacobian), stiff_jacobian);
-  add_product(transposed(n), n, weight, null_stiffness);
+  add_product(transposed(null_map), null_map, weight, null_stiffness);
   const MatrixV weight_transposed = weight.transpose();
   return 0.5 * (weight + weight_transposed);
 }

@@ -49,7 +49,7 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
   return wrench;
 }
 
-double SpringEnergy::bound(double largest_force, double stiffness) noexcept {
+double SpringEnergy::limit_force(double largest_force, double stiffness) noexcept {
   if (largest_force <= 0.0 || 2.0 * stiffness * energy <= largest_force * largest_force) return 1.0;
   const double threshold_energy = 0.5 * largest_force * largest_force / stiffness;
   const double share = std::sqrt(threshold_energy / energy);
@@ -58,15 +58,15 @@ double SpringEnergy::bound(double largest_force, double stiffness) noexcept {
   return share;
 }
 
-SpringEnergy PosePotential::position(const Pose& error,
-                                     const Eigen::Matrix3d& stiffness) const noexcept {
+SpringEnergy PosePotential::position_spring(const Pose& error,
+                                            const Eigen::Matrix3d& stiffness) const noexcept {
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d e = error.topRightCorner<3, 1>();
   const auto spring_force = product<Eigen::Vector3d>(stiffness, e);
   return {0.5 * e.dot(spring_force), product<Eigen::Vector3d>(transposed(rotation), spring_force)};
 }
 
-SpringEnergy PosePotential::attitude(const Eigen::Matrix3d& stiffness) const noexcept {
+SpringEnergy PosePotential::attitude_spring(const Eigen::Matrix3d& stiffness) const noexcept {
   const Eigen::Vector3d eps = quaternion_.head<3>();
   const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
   const double eta = quaternion_[3], divisor = 1.0 + sign_ * eta,
@@ -136,9 +136,9 @@ void BaseSpring::compute(const Pose& pose, double frequency, double position_sha
 VectorV JointLimitPotential::depth(const VectorV& positions, double margin) const noexcept {
   VectorV depth(positions.size());
   for (Eigen::Index i = 0; i < depth.size(); ++i) {
-    const double above = std::max(positions[i] - (upper_[i] - margin), 0.0);
-    const double below = std::max((lower_[i] + margin) - positions[i], 0.0);
-    depth[i] = above - below;
+    const double upper_depth = std::max(positions[i] - (upper_[i] - margin), 0.0);
+    const double lower_depth = std::max((lower_[i] + margin) - positions[i], 0.0);
+    depth[i] = upper_depth - lower_depth;
   }
   return depth;
 }
@@ -146,13 +146,13 @@ VectorV JointLimitPotential::depth(const VectorV& positions, double margin) cons
 LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
                                           const VectorV& stiffness, double margin,
                                           double h) const noexcept {
-  const VectorV current = depth(positions, margin), next = depth(positions + h * rates, margin);
+  const VectorV d = depth(positions, margin), d_next = depth(positions + h * rates, margin);
   LimitSprings limit_springs;
-  limit_springs.force = stiffness.cwiseProduct(current);
-  limit_springs.energy = 0.5 * limit_springs.force.dot(current);
+  limit_springs.force = stiffness.cwiseProduct(d);
+  limit_springs.energy = 0.5 * limit_springs.force.dot(d);
   limit_springs.stiffness = stiffness;
   for (Eigen::Index i = 0; i < stiffness.size(); ++i) {
-    if (current[i] == 0.0 && next[i] == 0.0) limit_springs.stiffness[i] = 0.0;
+    if (d[i] == 0.0 && d_next[i] == 0.0) limit_springs.stiffness[i] = 0.0;
   }
   return limit_springs;
 }

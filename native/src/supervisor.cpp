@@ -82,10 +82,10 @@ bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
 }
 
 void PayloadCompensation::advance_payload(double dt) noexcept {
-  const Eigen::Vector4d remaining = target_payload_ - payload_;
+  const Eigen::Vector4d change = target_payload_ - payload_;
   // The first moment arrives with the mass.
-  const double size = std::max({std::abs(remaining[0]), remaining.tail<3>().norm() / kLever, 1e-9});
-  payload_ += std::min(1.0, rate_ * dt / size) * remaining;
+  const double mass_gap = std::max({std::abs(change[0]), change.tail<3>().norm() / kLever, 1e-9});
+  payload_ += std::min(1.0, rate_ * dt / mass_gap) * change;
 }
 
 const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd& q) noexcept {

@@ -29,8 +29,8 @@ constexpr double kNegligible = 1e-12;
 /// Q is the product of three reflections 1 - tau w w^T, kept as 1 - U W^T (the compact WY form).
 /// Where the number of rows is known to the compiler, it unrolls the loops.
 template <int kRows>
-VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, TallMatrix& range,
-                                  MatrixV& kernel) noexcept {
+VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle,
+                                  TallMatrix& range_basis, MatrixV& kernel) noexcept {
   constexpr bool kIsFixedSize = kRows != Eigen::Dynamic;
   constexpr int kCapacity = kIsFixedSize ? kRows : kMaxVelocities;
   const Eigen::Index nv = kIsFixedSize ? kRows : jacobian.cols();
@@ -74,9 +74,9 @@ VMS_PH_INLINED inline void reduce(const Matrix3V& jacobian, Matrix3d& triangle, 
       u[k][i] = w[0][i] * factor[0][k] + w[1][i] * factor[1][k] + w[2][i] * factor[2][k];
     }
   }
-  range.resize(nv, 3);
+  range_basis.resize(nv, 3);
   for (int j = 0; j < 3; ++j) {
-    double* column = range.data() + j * nv;
+    double* column = range_basis.data() + j * nv;
     for (Eigen::Index i = 0; i < nv; ++i) {
       column[i] = -(u[0][i] * w[0][j] + u[1][i] * w[1][j] + u[2][i] * w[2][j]);
     }
@@ -153,7 +153,7 @@ VMS_PH_INLINED inline void fixed_size_damping(const double* jacobian, const doub
   for (int j = 0; j < kVelocities; ++j) {
     for (int k = 0; k < kVelocities; ++k) {
       const double gain = (k < 3 ? damping_task : damping_null) * stacked(j, k);
-      for (int i = 0; i < kPadded; i += static_cast<int>(symmetric::kGroup)) {
+      for (int i = 0; i < kPadded; i += static_cast<int>(symmetric::kGroupSize)) {
         symmetric::add_group(&damping(i, j), gain, &stacked(i, k));
       }
     }
@@ -186,27 +186,27 @@ void divide(MatrixV& matrix, const MatrixV& divisor) noexcept {
 
 }  // namespace
 
-VMS_PH_WIDE void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
+VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
   // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
   // kernel.
   Matrix3d triangle;
-  TallMatrix range;
+  TallMatrix range_basis;
   switch (jacobian.cols()) {
     case 6:
-      reduce<6>(jacobian, triangle, range, kernel);
+      reduce<6>(jacobian, triangle, range_basis, kernel);
       break;
     case 7:
-      reduce<7>(jacobian, triangle, range, kernel);
+      reduce<7>(jacobian, triangle, range_basis, kernel);
       break;
     default:
-      reduce<Eigen::Dynamic>(jacobian, triangle, range, kernel);
+      reduce<Eigen::Dynamic>(jacobian, triangle, range_basis, kernel);
   }
   decompose(triangle.transpose());
-  right = right_rotation_.lazyProduct(range.transpose());
+  right = right_rotation_.lazyProduct(range_basis.transpose());
 }
 
 /// The values and singular vectors of a matrix of fixed size.
-VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
+VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   Matrix3d rotated_columns = matrix, rotation;
   make_columns_orthogonal(rotated_columns, rotation);
   Vector3d lengths;
@@ -231,13 +231,13 @@ VMS_PH_WIDE void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   }
 }
 
-VMS_PH_WIDE TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
+VMS_PH_FMA TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
   Matrix3d scaled = left.transpose();
   for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], min_value);
   return product<TallMatrix>(transposed(right), scaled);
 }
 
-VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
+VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
   if (mass.rows() == 7 && z.rows() == 4) {
     MatrixV result;
     fixed_size_null_map<7>(z, mass, result);
@@ -256,9 +256,9 @@ VMS_PH_WIDE MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexce
   return weighted;
 }
 
-VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
-                                      const ConstVector& momentum, const Matrix3V& jacobian,
-                                      const TaskSvd& svd, double singular_below) noexcept {
+VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
+                                     const ConstVector& momentum, const Matrix3V& jacobian,
+                                     const TaskSvd& svd, double singular_below) noexcept {
   smallest_value = svd.smallest();
   is_regular = smallest_value >= singular_below;
   singular_below_ = singular_below;
@@ -285,16 +285,16 @@ VMS_PH_WIDE void SplitMotion::compute(const MatrixV& mass, const ConstVector& ve
   const MatrixV weighted = product<MatrixV>(s, mass);
   MatrixV inertia = product<MatrixV>(weighted, s);
   add_weighted(svd.right, lifting_weight, scale, inertia);
-  MatrixV solved = weighted;
-  Cholesky(inertia).solve_columns(solved);
-  multiply(s, solved, null_map);
+  MatrixV inertia_ratio = weighted;
+  Cholesky(inertia).solve_columns(inertia_ratio);
+  multiply(s, inertia_ratio, null_map);
   multiply(null_map, velocity, nu);
   null_velocity = nu;
   kinetic_null = 0.5 * momentum.dot(nu);
 }
 
-VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
-                                                double damping_null) const noexcept {
+VMS_PH_FMA MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
+                                               double damping_null) const noexcept {
   if (is_regular && (jacobian.cols() == 7 || jacobian.cols() == 6)) {
     MatrixV result;
     if (jacobian.cols() == 7) {
@@ -310,8 +310,8 @@ VMS_PH_WIDE MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double
   return damping;
 }
 
-VMS_PH_WIDE double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
-                                         const Matrix3V& jacobian_rate) const noexcept {
+VMS_PH_FMA double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
+                                        const Matrix3V& jacobian_rate) const noexcept {
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
@@ -435,8 +435,8 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
   divide(weight, eigenvalue_sums_);
   const MatrixV inner = product<MatrixV>(eigenvectors_, weight);
   const MatrixV outer = product<MatrixV>(inner, transposed(eigenvectors_));
-  const TallMatrix lever = product<TallMatrix>(reference_basis_, pseudo_inverse);  // (k,3)
-  const Matrix3V rotation_term = product<Matrix3V>(transposed(lever), outer);
+  const TallMatrix overlap = product<TallMatrix>(reference_basis_, pseudo_inverse);  // (k,3)
+  const Matrix3V rotation_term = product<Matrix3V>(transposed(overlap), outer);
   const auto task_momentum = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
   const VectorV velocity = product<VectorV>(transposed(Z_), nu);
   Matrix3V result = Matrix3V::Zero(3, Z_.cols());
@@ -448,8 +448,8 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
 bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
                            const Matrix3V& jacobian_rate, VectorV& result) noexcept {
   if (!has_basis_) return false;
-  const double fade = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
-  if (!(fade > 0.0)) return false;
+  const double fade_factor = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
+  if (!(fade_factor > 0.0)) return false;
   if (align(svd.kernel) < kRenewalAlignment) {
     reference_basis_ = Z_;
     align(svd.kernel);
@@ -493,18 +493,18 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   add_product(pi, transposed(difference), weight);
   VectorV gradient = task_.jacobian_gradient(d, weight);
   // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
-  const VectorV other = u - n;
-  C_other_.resize(c.rows(), c.cols());
-  d.coriolis(other, C_other_);
+  const VectorV reflected_velocity = u - n;
+  reflected_coriolis_.resize(c.rows(), c.cols());
+  d.coriolis(reflected_velocity, reflected_coriolis_);
   add_product(transposed(c), d.v(), gradient, -0.5);
-  add_product(transposed(C_other_), other, gradient, 0.5);
+  add_product(transposed(reflected_coriolis_), reflected_velocity, gradient, 0.5);
 
   // Minus G (eta, nu), mapped to the joints.
   task_force = product<Eigen::Vector3d>(transposed(j_sharp), gradient) - task_force;
   null_force = product<VectorV>(Z_, gradient) - null_force;
   multiply(transposed(jacobian), task_force, result);
   add_product(transposed(n_map), null_force, result);
-  result *= fade;
+  result *= fade_factor;
   return result.allFinite();
 }
 

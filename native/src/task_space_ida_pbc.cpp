@@ -173,7 +173,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
     desired_potential_.set(minimum, gains.stiffness);
     return desired_potential_;
   }
-  if (weight_minimum_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
+  if (weight_minimum_id_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
       weight_null_ != gains.null_stiffness || weight_share_ != share || weight_rest_ != rest) {
     const Eigen::Matrix3d stiffness = gains.task_stiffness * Eigen::Matrix3d::Identity();
     minimum_state_.set(minimum.q, zero_velocity_);
@@ -182,7 +182,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
     current_weight_.matrix *= share;
     for (int k = 0; k < model_.n(); ++k) current_weight_.matrix(k, k) += rest;
     ++current_weight_.version;
-    weight_minimum_ = minimum.identifier;
+    weight_minimum_id_ = minimum.identifier;
     weight_stiffness_ = gains.task_stiffness;
     weight_null_ = gains.null_stiffness;
     weight_share_ = share;

@@ -35,7 +35,7 @@ Tree::Tree(const Model& model, bool gravity)
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
   VectorXd zero_configuration(m.nq);
-  model.fill_configuration(neutral_, zero_configuration);
+  model.expand_configuration(neutral_, zero_configuration);
   for (std::size_t i = 1; i < m.joints.size(); ++i) {
     if (m.nqs[i] == 1) zero_configuration[m.idx_qs[i]] = 0.0;
   }
@@ -62,7 +62,7 @@ Tree::Tree(const Model& model, bool gravity)
     joint.leader = leader.joint;
     joint.position_index = model.position_index(leader.joint);
     joint.multiplier = leader.multiplier;
-    joint.constant = leader.offset;
+    joint.offset = leader.offset;
     joint.is_pair = m.nqs[id] == 2;
     // A joint that mimics another moves at the rate of that one.
     joint.armature = leader.multiplier * leader.multiplier * m.armature[m.idx_vs[id]];
@@ -73,24 +73,24 @@ Tree::Tree(const Model& model, bool gravity)
     const Vector3d axis = screw.angular(), linear_axis = screw.linear();
     const bool is_revolute = !axis.isZero(0.0);
     const Matrix3d projector = axis * axis.transpose();
-    put(is_revolute ? Matrix3d(rotation * projector) : rotation, link.fixed, lane);
+    set_lane(is_revolute ? Matrix3d(rotation * projector) : rotation, link.fixed, lane);
     if (is_revolute) {
-      put(Matrix3d(rotation * (Matrix3d::Identity() - projector)), link.cosine, lane);
-      put(Matrix3d(rotation * se3::skew(axis)), link.sine, lane);
+      set_lane(Matrix3d(rotation * (Matrix3d::Identity() - projector)), link.cosine, lane);
+      set_lane(Matrix3d(rotation * se3::skew(axis)), link.sine, lane);
     }
     Vector3d offset = m.jointPlacements[id].translation();
     if (b_ == 0 && index == 0) root_origin_ = offset;
     if (joint.parent < 0) offset -= root_origin_;
-    put(offset, link.offset, lane);
-    if (!joint.is_pair) put(Vector3d(rotation * linear_axis), link.slide, lane);
-    put(Vector3d(leader.multiplier * axis), link.axis, lane);
-    put(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
+    set_lane(offset, link.offset, lane);
+    if (!joint.is_pair) set_lane(Vector3d(rotation * linear_axis), link.linear_rate, lane);
+    set_lane(Vector3d(leader.multiplier * axis), link.axis, lane);
+    set_lane(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
     link.mass[lane] = link.subtree_mass[lane] = inertia.mass();
-    put(Vector3d(inertia.lever()), link.lever, lane);
+    set_lane(Vector3d(inertia.lever()), link.lever, lane);
     const Matrix3d tensor = inertia.inertia().matrix();
     Eigen::Matrix<double, 6, 1> packed;
     packed << tensor(0, 0), tensor(0, 1), tensor(0, 2), tensor(1, 1), tensor(1, 2), tensor(2, 2);
-    put(packed, link.inertia, lane);
+    set_lane(packed, link.inertia, lane);
     total_mass_ += inertia.mass();
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
@@ -157,14 +157,14 @@ std::uint64_t Tree::fingerprint_of() const noexcept {
   };
   for (const Joint& j : joints_) {
     add_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
-                 j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.constant});
+                 j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.offset});
   }
   for (const LinkConstants& link : link_constants_) {
     const auto* numbers = reinterpret_cast<const double*>(&link);
     add(std::vector<double>(numbers, numbers + sizeof(LinkConstants) / sizeof(double)));
   }
   add_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
-  add(root_.first);
+  add(root_.mc);
   add(root_origin_);
   return hash;
 }

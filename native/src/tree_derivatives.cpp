@@ -56,7 +56,7 @@ struct Rows {
 
 /// The rate of inertias of bodies that move with twists.
 VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, Row* rows) {
-  const LaneVector &f = y.first, &v = twist.linear, &w = twist.angular;
+  const LaneVector &f = y.mc, &v = twist.linear, &w = twist.angular;
   const LaneVector a = w.cross(LaneVector(y.xx, y.xy, y.xz)),
                    b = w.cross(LaneVector(y.xy, y.yy, y.yz)),
                    c = w.cross(LaneVector(y.xz, y.yz, y.zz));
@@ -71,12 +71,12 @@ VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twi
   store(rows[9], 2.0 * (c.z + x + yy));
 }
 
-Screw in_axes(const Tree::Frame& body, const Screw& s) {
+Screw in_body(const Tree::Frame& body, const Screw& s) {
   return {body.rotation.transpose() * (s.linear + s.angular.cross(body.origin)),
           body.rotation.transpose() * s.angular};
 }
 
-Screw unit(int b, int k) {
+Screw unit_twist(int b, int k) {
   Screw s;
   if (b == 3 && k == 2) k = 5;
   (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
@@ -135,12 +135,12 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   connection_slope_.assign(n * base_column_, 0.0);
 }
 
-void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, const double* slopes,
-                            const Screw& base_rate) noexcept {
+void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
+                            const double* friction_slopes, const Screw& base_rate) noexcept {
   const int b = tree.b_, n = tree.n_;
   decoupled_ = decoupled && b > 0;
   field_ = field;
-  std::copy(slopes, slopes + n, friction_slopes_.data());
+  std::copy(friction_slopes, friction_slopes + n, friction_slopes_.data());
   tree.factorise();
   if (b > 0) {
     tree.write_connection(connection_.data());
@@ -156,7 +156,7 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
-    const Screw e = unit(b, k);
+    const Screw e = unit_twist(b, k);
     const Vector3d field_cross = field.cross(e.angular);
     const auto column = base_column_ + static_cast<std::size_t>(k),
                by_p = column + static_cast<std::size_t>(b);
@@ -166,7 +166,7 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
               h.angular.cross(twist.angular) + h.linear.cross(twist.linear)};
     };
     const auto stride = static_cast<int>(stride_);
-    tree.write_base({tree.total_.mass * field_cross, tree.total_.first.cross(field_cross)},
+    tree.write_base({tree.total_.mass * field_cross, tree.total_.mc.cross(field_cross)},
                     &state_.force[column], stride);
     tree.write_base(momentum_rate(v, e), &state_.force[by_p], stride);
     tree.write_base(momentum_rate(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
@@ -179,7 +179,7 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field, c
 }
 
 /// The inverse of the shape inertia from its factors.
-VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
+VMS_PH_FMA void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
   const auto n = static_cast<std::size_t>(tree.n_);
   const std::size_t stride = tree.columns_.size() * kLaneCount, groups = base_column_ / kLaneCount;
   const auto subtract = [&](std::size_t to, std::size_t from, double factor) VMS_PH_INLINED {
@@ -200,7 +200,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
   }
 }
 
-VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
+VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
   const LaneVector field(field_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -213,8 +213,8 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
   if (!decoupled_) return;
-  locked_ = tree.locked_twist(tree.momentum_);
-  const LaneScrew base(tree.base_), v_hat(locked_);
+  v_hat_ = tree.locked_twist(tree.momentum_);
+  const LaneScrew base(tree.base_), v_hat(v_hat_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
     const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
@@ -223,8 +223,8 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
   }
   const SpatialInertia total_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
-  locked_rate_ = tree.locked_twist(difference(base_rate, total_rate * locked_));
-  const LaneScrew v_hat_rate(locked_rate_);
+  v_hat_rate_ = tree.locked_twist(difference(base_rate, total_rate * v_hat_));
+  const LaneScrew v_hat_rate(v_hat_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -260,7 +260,7 @@ VMS_PH_WIDE void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_r
 
 // Row k and column j: where j moves body k, or is it, the change of the reaction of k; where k
 // moves j, the change of the momentum behind j.
-VMS_PH_WIDE void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
+VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const int b = tree.b_;
   const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
   const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
@@ -354,8 +354,8 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
   }
 }
 
-VMS_PH_WIDE void TreeDerivatives::complete(const Tree& tree, Columns& c,
-                                           std::size_t groups) noexcept {
+VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
+                                                  std::size_t groups) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
   const auto size = static_cast<std::size_t>(n), base = static_cast<std::size_t>(b);
   const Rows rows{stride_, groups};
@@ -415,7 +415,7 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
       }
     }
   }
-  complete(tree, state_, stride_ / kLaneCount);
+  complete_columns(tree, state_, stride_ / kLaneCount);
   const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
     for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
       const double* from = row(matrix, i);
@@ -446,34 +446,34 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = difference(twist, tree.base_);
-    const Screw body_twist = in_axes(body_frame, twist), locked = in_axes(body_frame, locked_);
-    const Screw body_field = in_axes(body_frame, {field_, Vector3d::Zero()});
-    const Screw rate = in_axes(body_frame, difference(locked_rate_, bracket(relative, locked_)));
+    const Screw body_twist = in_body(body_frame, twist), locked = in_body(body_frame, v_hat_);
+    const Screw body_field = in_body(body_frame, {field_, Vector3d::Zero()});
+    const Screw rate = in_body(body_frame, difference(v_hat_rate_, bracket(relative, v_hat_)));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
-      double pairing[kParameters];
-      const Screw body_screw = in_axes(body_frame, s);
+      double regressor[kParameters];
+      const Screw body_screw = in_body(body_frame, s);
       const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
-        write_momentum_regressor(one, other, pairing);
+        write_momentum_regressor(one, other, regressor);
         double* to = row(matrix, i);
-        for (std::size_t k = 0; k < kParameters; ++k) to[k] += pairing[k];
+        for (std::size_t k = 0; k < kParameters; ++k) to[k] += regressor[k];
       };
       pair(c.momentum, body_screw, body_twist);
       pair(c.force, body_screw, body_field);
-      if (i >= b) pair(c.force, in_axes(body_frame, ad_screw), body_twist);
+      if (i >= b) pair(c.force, in_body(body_frame, ad_screw), body_twist);
       if (!decoupled_) return;
       pair(c.locked, body_screw, locked);
       pair(c.locked_rate, body_screw, rate);
-      pair(c.locked_rate, in_axes(body_frame, difference(s_rate, bracket(relative, s))), locked);
+      pair(c.locked_rate, in_body(body_frame, difference(s_rate, bracket(relative, s))), locked);
     };
-    for (int k = 0; k < b; ++k) add(k, unit(b, k), {}, {});
+    for (int k = 0; k < b; ++k) add(k, unit_twist(b, k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
       const Group& group = groups_[k / kLaneCount];
       add(b + tree.joints_[k].leader, tree.screw(k), screw_at(group.screw_rate, k % kLaneCount),
           screw_at(group.ad_screw, k % kLaneCount));
     }
-    complete(tree, c, kParameterGroups);
+    complete_columns(tree, c, kParameterGroups);
     for (int i = 0; i < nv; ++i) {
       const int to = (i * bodies + block) * static_cast<int>(kParameters);
       std::copy_n(row(c.velocity, i), kParameters, out.velocity_by_parameters + to);

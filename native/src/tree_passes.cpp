@@ -46,7 +46,7 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
             lanes(link.fixed[k]) + cosine * lanes(link.cosine[k]) + sine * lanes(link.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      store(group.translation[k], lanes(link.offset[k]) + position * lanes(link.slide[k]));
+      store(group.translation[k], lanes(link.offset[k]) + position * lanes(link.linear_rate[k]));
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -62,8 +62,8 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
       origin = vector_at(parent_pose.origin, parent % kLaneCount) + parent_rotation * origin;
       rotation = parent_rotation.lazyProduct(rotation).eval();
     }
-    put(rotation, pose.rotation, lane);
-    put(origin, pose.origin, lane);
+    set_lane(rotation, pose.rotation, lane);
+    set_lane(origin, pose.origin, lane);
   }
 }
 
@@ -96,7 +96,7 @@ void Tree::copy_velocity(const Tree& other) noexcept {
   rates_ = other.rates_;
 }
 
-VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
+VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   if (is_computed_at(q)) return;
   computed_q_.tail(position_count()) = q.tail(position_count());
   is_computed_ = true;
@@ -118,18 +118,18 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   const Eigen::Matrix<double, 10, 1> sum = root_sum<10>(rows);
   total_ = root_;
   total_ += SpatialInertia(sum);
-  centre_of_mass_ = total_.first / total_.mass;
+  centre_of_mass_ = total_.mc / total_.mass;
   if (b_ == 0) return;
-  const Vector3d square = total_.first.cwiseProduct(centre_of_mass_);
+  const Vector3d square = total_.mc.cwiseProduct(centre_of_mass_);
   const double zz = total_.zz - square.x() - square.y();
   if (b_ == 3) {
     inverse_inertia_(2, 2) = 1.0 / zz;
     return;
   }
   const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
-  const double xy = total_.xy + total_.first.x() * centre_of_mass_.y();
-  const double xz = total_.xz + total_.first.x() * centre_of_mass_.z();
-  const double yz = total_.yz + total_.first.y() * centre_of_mass_.z();
+  const double xy = total_.xy + total_.mc.x() * centre_of_mass_.y();
+  const double xz = total_.xz + total_.mc.x() * centre_of_mass_.z();
+  const double yz = total_.yz + total_.mc.y() * centre_of_mass_.z();
   const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
   const double inverse_determinant = 1.0 / (xx * a + xy * b + xz * c);
   inverse_inertia_(0, 0) = inverse_determinant * a;
@@ -140,16 +140,16 @@ VMS_PH_WIDE void Tree::set_configuration(const VectorXd& q) noexcept {
   inverse_inertia_(2, 2) = inverse_determinant * (xx * yy - xy * xy);
 }
 
-VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
+VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
-  double double_energy = momentum_.dot(base);
+  double twice_kinetic_energy = momentum_.dot(base);
   rates_ = v.tail(n_);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = rates_[joints_[i].leader];
-    double_energy += joints_[i].armature * rate * rate;
+    twice_kinetic_energy += joints_[i].armature * rate * rate;
   }
   Lanes powers{};
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -158,14 +158,14 @@ VMS_PH_WIDE void Tree::set_velocity(const VectorXd& v) noexcept {
     momentum.store_in(motions_[g].momentum);
     powers += momentum.dot(twist);
   }
-  kinetic_energy_ = 0.5 * (double_energy + sum_of(powers));
+  kinetic_energy_ = 0.5 * (twice_kinetic_energy + sum_of(powers));
   momentum_ +=
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
 // With the mass and the first moment of the subtree behind it, every joint lifts like one body.
-VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
-                                       const Vector3d& field) noexcept {
+VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
+                                      const Vector3d& field) noexcept {
   update_poses(q, other_poses_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
@@ -175,7 +175,7 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
     (centre * lanes(link.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first_moment =
-      root_.first + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
+      root_.mc + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
   Lanes power{};
   const LaneVector gravity(field);
@@ -194,7 +194,7 @@ VMS_PH_WIDE double Tree::lifting_power(const double* q, const double* v,
   return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first_moment));
 }
 
-VMS_PH_WIDE void Tree::compute_reactions() noexcept {
+VMS_PH_FMA void Tree::compute_reactions() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
   for (LinkGroup& group : link_groups_) {
@@ -207,7 +207,7 @@ VMS_PH_WIDE void Tree::compute_reactions() noexcept {
       const auto index = static_cast<std::size_t>(joints_[i].leader);
       Screw sum = coupling(joints_[i].leader);
       sum += moment_about_centre(reaction(i));
-      put(sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
+      set_lane(sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_of_mass_);
@@ -242,7 +242,7 @@ void Tree::copy_shape_inertia() noexcept {
   }
 }
 
-VMS_PH_WIDE void Tree::factorise() noexcept {
+VMS_PH_FMA void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
   compute_reactions();
@@ -277,7 +277,7 @@ VMS_PH_INLINED inline void Tree::solve_factors() noexcept {
                    static_cast<std::ptrdiff_t>(columns_.size() * kLaneCount), right_side_.data());
 }
 
-VMS_PH_WIDE void Tree::solve_shape(double* rates) noexcept {
+VMS_PH_FMA void Tree::solve_shape(double* rates) noexcept {
   factorise();
   std::copy(rates, rates + n_, right_side_.data());
   solve_factors();
@@ -304,7 +304,7 @@ Vector3d Tree::linear_coupling(int joint) noexcept {
   return coupling(joint).linear;
 }
 
-VMS_PH_WIDE void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
+VMS_PH_FMA void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   factorise();
   if (b_ == 0) {
     solve_factors();
@@ -333,8 +333,8 @@ VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexce
   out.tail(n_) = right_side_.head(n_);
 }
 
-VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
-                                       VectorXd& out) noexcept {
+VMS_PH_FMA void Tree::solve_decoupled(const Screw& momentum, const double* pi_hat,
+                                      VectorXd& out) noexcept {
   factorise();
   std::copy(pi_hat, pi_hat + n_, right_side_.data());
   solve_factors();
@@ -342,8 +342,7 @@ VMS_PH_WIDE void Tree::solve_decoupled(const Screw& momentum, const double* pi_h
 }
 
 // Newton-Euler recursion with zero accelerations of joints and base.
-VMS_PH_WIDE void Tree::accelerate(const VectorXd& v, const VectorXd& force,
-                                  VectorXd& out) noexcept {
+VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, VectorXd& out) noexcept {
   const Screw base = base_twist(v);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });

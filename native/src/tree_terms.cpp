@@ -20,7 +20,7 @@ double component(const Screw& value, int k) {
   return k < 3 ? value.linear[k] : value.angular[k - 3];
 }
 
-VMS_PH_INLINED inline Screw unit(int k) {
+VMS_PH_INLINED inline Screw unit_twist(int k) {
   Screw s;
   (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
   return s;
@@ -41,7 +41,7 @@ VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw&
   const Vector3d& w = twist.angular;
   Matrix3d spin;
   for (int j = 0; j < 3; ++j) {
-    spin.col(j) = -y.first[j] * twist.linear - w.cross(mass_moments.col(j));
+    spin.col(j) = -y.mc[j] * twist.linear - w.cross(mass_moments.col(j));
   }
   const double trace = spin.trace();
   spin.diagonal().array() -= trace;
@@ -56,12 +56,12 @@ double* Tree::write_base(const Screw& value, double* out, int stride) const noex
   return out;
 }
 
-VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
+VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) write_base(total_ * unit(axes[k]), out + k * size);
+  for (int k = 0; k < b_; ++k) write_base(total_ * unit_twist(axes[k]), out + k * size);
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
     if (b_ > 0) {
@@ -86,16 +86,16 @@ VMS_PH_WIDE void Tree::write_mass(double* out) noexcept {
 void Tree::write_locked_inverse(double* out) const noexcept {
   const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
-    write_base(mobility(moment_about_centre(unit(axes[k]))), out + k * b_);
+    write_base(mobility(moment_about_centre(unit_twist(axes[k]))), out + k * b_);
   }
 }
 
-VMS_PH_WIDE void Tree::write_connection(double* out) noexcept {
+VMS_PH_FMA void Tree::write_connection(double* out) noexcept {
   compute_reactions();
   for (int i = 0; i < n_; ++i) write_base(mobility(coupling(i)), out + i, n_);
 }
 
-VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
+VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
   compute_reactions();
   std::fill(out, out + n_ * n_, 0.0);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -123,14 +123,14 @@ VMS_PH_WIDE void Tree::write_shape_inertia(double* out) noexcept {
 
 void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
   const Vector3d weight = -factor * field;
-  add_base({total_.mass * weight, total_.first.cross(weight)}, out);
+  add_base({total_.mass * weight, total_.mc.cross(weight)}, out);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     out[b_ + joints_[i].leader] += this->weight(i, factor * field);
   }
 }
 
-VMS_PH_WIDE void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation,
-                                      double* out) const noexcept {
+VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation,
+                                     double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
@@ -143,7 +143,7 @@ VMS_PH_WIDE void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotati
     }
   };
   const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) add(unit(axes[k]), k);
+  for (int k = 0; k < b_; ++k) add(unit_twist(axes[k]), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
     add(screw(index), b_ + joints_[index].leader);
@@ -154,9 +154,9 @@ Screw Tree::twist_of(int body) const noexcept {
   return body < 0 ? base_ : twist(static_cast<std::size_t>(body));
 }
 
-VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& rotation,
-                                           const Vector3d& angular_velocity,
-                                           double* out) const noexcept {
+VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& rotation,
+                                          const Vector3d& angular_velocity,
+                                          double* out) const noexcept {
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (frame.body < -1) return;
@@ -176,7 +176,7 @@ VMS_PH_WIDE void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& r
     }
   };
   const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) add(base_, unit(axes[k]), k);
+  for (int k = 0; k < b_; ++k) add(base_, unit_twist(axes[k]), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
     add(twist(index), screw(index), b_ + joints_[index].leader);
@@ -197,22 +197,22 @@ void Tree::write_shape_momentum(double* out) noexcept {
 // With the velocity field `v_i(r)` of joint i, C_ij is the integral of `v_i . d(v_j)/dt` over the
 // mass that both move. Over a subtree with composite inertia Y and linear momentum l it is
 // `S_i . (Y dS_j/dt + B S_j)` with `B (v, w) = (w x l, spin w)`.
-VMS_PH_WIDE void Tree::write_coriolis(double* out) noexcept {
+VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const LinkGroup& link_group = link_groups_[i / kLaneCount];
-    put(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
-        scratch_[i / kLaneCount].rotation, i % kLaneCount);
+    set_lane(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
+             scratch_[i / kLaneCount].rotation, i % kLaneCount);
   }
   const Eigen::Matrix<double, 9, 1> spins =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   total_spin += Eigen::Map<const Matrix3d>(spins.data());
   const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
-    const Screw e = unit(axes[k]);
+    const Screw e = unit_twist(axes[k]);
     Screw column = total_ * bracket(base_, e);
     column.linear += e.angular.cross(momentum_.linear);
     column.angular += total_spin * e.angular;
@@ -260,10 +260,10 @@ VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, cons
                                              const Screw& x_twist, const Screw& z_twist,
                                              const Screw& z_rate) {
   const Vector3d &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
-  const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.first));
+  const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.mc));
   const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
-  const Vector3d moment = inertia.first.dot(l) * a - inertia.first.dot(a) * l - w.cross(second);
+  const Vector3d moment = inertia.mc.dot(l) * a - inertia.mc.dot(a) * l - w.cross(second);
   return x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) +
          x_twist.angular.dot(moment);
 }
@@ -272,10 +272,10 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
                                                const LaneScrew& x_twist, const LaneScrew& z_twist,
                                                const LaneScrew& z_rate, Lanes& sum) {
   const LaneVector &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
-  const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.first));
+  const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.mc));
   const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
   const LaneVector second = a * half - inertia.times_inertia(a);
-  const LaneVector moment = a * inertia.first.dot(l) - l * inertia.first.dot(a) - w.cross(second);
+  const LaneVector moment = a * inertia.mc.dot(l) - l * inertia.mc.dot(a) - w.cross(second);
   sum +=
       x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) + x_twist.angular.dot(moment);
 }
@@ -283,7 +283,7 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
 }  // namespace
 
 // The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
-VMS_PH_WIDE double Tree::coriolis_power(const double* x, const double* y) noexcept {
+VMS_PH_FMA double Tree::coriolis_power(const double* x, const double* y) noexcept {
   const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = y[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -313,7 +313,7 @@ Screw Tree::momentum_rate() const noexcept {
 }
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
-VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
+VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   add_kinetic_gradient(1.0, out);
   if (b_ == 0) return;
   compute_reactions();
@@ -321,10 +321,10 @@ VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept 
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = link_inertia * v_hat;
-    h.store_in(scratch_[g].locked);
+    h.store_in(scratch_[g].locked_momentum);
     (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].drift);
   }
-  root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked; });
+  root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked_momentum; });
   const Screw drift =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
   // The rate of the locked velocity.
@@ -333,7 +333,7 @@ VMS_PH_WIDE void Tree::add_shape_rates(const Screw& rate, double* out) noexcept 
   locked_rate = {locked_rate.linear / total_.mass, inverse_inertia_ * locked_rate.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
-    const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked)) +
+    const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +
                         screw.dot(LaneScrew(scratch_[g].drift));
     store(&products_[g * kLaneCount], power);
   }

@@ -57,7 +57,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
         effort_(model, terms_.nu.size()),
         limit_inertia_(VectorV::Zero(n_)),
         positions_(limit_inertia_),
-        desired_(zero_velocity_),
+        desired_effort_(zero_velocity_),
         reason_(1024) {
     RobotState initial;
     initial.q = model.neutral_configuration();
@@ -72,7 +72,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   bool reset(const RobotState& state) noexcept override {
     if (!model_.is_configuration(state.q)) return false;
     static_state_.set(state.q, zero_velocity_);
-    tool_.restart(static_state_.placement(model_.end_effector()).toHomogeneousMatrix());
+    tool_reference_.restart(static_state_.placement(model_.end_effector()).toHomogeneousMatrix());
     limit_inertia_ = static_state_.M_hat_m().diagonal();
     effort_.restart();
     limits_.restart();
@@ -84,30 +84,31 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     Evaluation& d = terms_.d();
     const WheeledGains& gains = gains_;
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
     const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
     effort_.set_error(
-        se3::inverse(tool_.pose()) * placement, tool_.pose(), tool_.twist(),
+        se3::inverse(tool_reference_.pose()) * placement, tool_reference_.pose(),
+        tool_reference_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
     multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), terms_.basis, jacobian_);
-    split_inertia(terms_.mass, jacobian_, momentum_, effort_.other_damping);
+    split_inertia(terms_.mass, jacobian_, momentum_map_, effort_.other_damping);
     effort_.other_damping *= gains.damping_null;
     compute_limit_springs();
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
-    multiply(transposed(terms_.basis), d.g(), desired_);
-    desired_ += effort_.sampled_effort;
-    if (const char* failure = send_torque(desired_, dt)) return failure;
+    multiply(transposed(terms_.basis), d.g(), desired_effort_);
+    desired_effort_ += effort_.sampled_effort;
+    if (const char* failure = send_torque(desired_effort_, dt)) return failure;
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
     energy.shaped_potential = effort_.potential;
     energy.damping_task = effort_.damping_task;
     energy.damping_null = effort_.damping_null;
     energy.reference_power = effort_.reference_power;
-    energy.clipped_power = (command_.torque - torque_).dot(d.v().tail(n_));
+    energy.clipped_power = (command_.torque - desired_torque_).dot(d.v().tail(n_));
     command_.task_error = effort_.distance;
-    const char* const reduced = effort_.impedance.reason();
-    if (*reduced != '\0') {
-      reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduced);
+    const char* const reduction = effort_.impedance.reason();
+    if (*reduction != '\0') {
+      reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduction);
       command_.reason = reason_.text();
     }
     return nullptr;
@@ -129,10 +130,10 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   }
 
   JointLimitPotential joint_limits_;
-  PoseReference tool_;
+  PoseReference tool_reference_;
   PoseEffort effort_;
-  VectorV limit_inertia_, positions_, desired_;
-  Matrix6V jacobian_, momentum_;
+  VectorV limit_inertia_, positions_, desired_effort_;
+  Matrix6V jacobian_, momentum_map_;
   Reason reason_;
 };
 

@@ -29,9 +29,9 @@ void select_pivots(Matrix& columns, Eigen::Index count, std::vector<Eigen::Index
     Eigen::Index best = -1;
     double largest = kRank;
     for (Eigen::Index i = 0; i < columns.cols(); ++i) {
-      const double size = std::nearbyint(columns.col(i).norm() * 1e9) / 1e9;
-      if (!(size > largest)) continue;
-      largest = size;
+      const double magnitude = std::nearbyint(columns.col(i).norm() * 1e9) / 1e9;
+      if (!(magnitude > largest)) continue;
+      largest = magnitude;
       best = i;
     }
     if (best < 0) break;
@@ -65,7 +65,7 @@ WheeledTerms::WheeledTerms(const Model& model, const std::vector<Wheel>& wheels)
   }
   if (2 * static_cast<int>(wheels.size()) > kMaxVelocities) throw ModelError("too many wheels");
   d_.set(model.neutral_configuration(), velocity_);
-  for (const Wheel& wheel : wheels) wheels_.push_back(make_contact(wheel));
+  for (const Wheel& wheel : wheels) contacts_.push_back(make_contact(wheel));
   const auto rows = 2 * static_cast<Eigen::Index>(wheels.size());
   constraints_.setZero(rows, model.nv());
   constraint_rates_ = constraints_;
@@ -153,20 +153,20 @@ void WheeledTerms::choose_partition() {
 }
 
 /// Write the rows of the velocities of all points of contact, and their derivatives.
-VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
+VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   Eigen::Index row = 0;
   const auto contact_velocity = [](const auto& jacobian, double radius, Eigen::Index i) {
     const Vector3d axis = jacobian.col(i).template tail<3>();
     return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-axis.y(), axis.x(), 0));
   };
-  const auto along = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
-  for (const WheelContact& wheel : wheels_) {
+  const auto forward = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
+  for (const WheelContact& wheel : contacts_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
     const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.axis_norm;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
       const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
-      constraints_(row, i) = along(axle).dot(point);
+      constraints_(row, i) = forward(axle).dot(point);
       constraints_(row + 1, i) = axle.dot(point);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
@@ -176,7 +176,7 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
       for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
         const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
         const Vector3d change = contact_velocity(rate, wheel.radius, i);
-        constraint_rates_(row, i) = along(axle).dot(change) + along(axle_rate).dot(point);
+        constraint_rates_(row, i) = forward(axle).dot(change) + forward(axle_rate).dot(point);
         constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
       }
     }
@@ -185,7 +185,7 @@ VMS_PH_WIDE void WheeledTerms::compute_constraints(bool with_rates) noexcept {
 }
 
 /// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
-bool WheeledTerms::eliminate(const MatrixV& rows, MatrixV& result) noexcept {
+bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcept {
   const auto count = static_cast<Eigen::Index>(row_indices_.size());
   dependent_block_.resize(count, count);
   right_side_ = -rows;
@@ -235,7 +235,7 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
       rows(r, c) = constraints_(row_indices_[static_cast<std::size_t>(r)], column);
     }
   }
-  if (!eliminate(rows, basis)) return false;
+  if (!solve_dependent(rows, basis)) return false;
   multiply(basis, nu, velocity_);
   d_.set(state.q, velocity_);
   compute_constraints(true);
@@ -248,7 +248,7 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
     }
   }
   basis_rate.setZero();
-  if (!eliminate(rows, basis_rate)) return false;
+  if (!solve_dependent(rows, basis_rate)) return false;
   multiply(d_.M(), basis, right_side_);
   multiply(transposed(basis), right_side_, mass);
   multiply(d_.C(), basis, right_side_);

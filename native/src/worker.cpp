@@ -205,9 +205,9 @@ Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
 std::string Worker::log() const {
   const std::lock_guard<std::mutex> lock(shared_->mutex);
   std::string text;
-  for (const auto& [entry, times] : shared_->log) {
+  for (const auto& [entry, repetitions] : shared_->log) {
     text += entry;
-    if (times > 1) text += "\n(" + std::to_string(times) + " times)";
+    if (repetitions > 1) text += "\n(" + std::to_string(repetitions) + " times)";
     text += '\n';
   }
   return text;

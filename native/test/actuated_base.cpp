@@ -40,7 +40,7 @@ struct Robot {
     PlantOptions options;
     options.start = model->neutral_configuration();
     options.scheme = scheme;
-    options.friction = options.stops = false;
+    options.has_friction = options.has_stops = false;
     options.actuators = vms_ph_ros2_control::base_actuators(setup);
     plant = std::make_unique<Plant>(*model, options);
   }
@@ -61,8 +61,8 @@ struct Robot {
   /// Energy of the supply that is neither work on the base, nor stored by what spins, nor lost.
   double unaccounted(double stored_before) const {
     const auto& a = plant->actuators();
-    return a.electric() - plant->port_energies().supplied[1] - (a.stored() - stored_before) -
-           a.losses();
+    return a.electric_energy() - plant->port_energies().supplied[1] -
+           (a.stored_energy() - stored_before) - a.lost_energy();
   }
 
   std::unique_ptr<vms_ph::Model> model;
@@ -91,13 +91,13 @@ void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
     Robot robot(three_wheels(), scheme);
     const Eigen::Vector3d before = robot.angular_momentum();
     const Eigen::Vector3d wheels = robot.attitude() * robot.plant->actuators().momentum();
-    const double stored = robot.plant->actuators().stored(), energy = robot.energy();
+    const double stored = robot.plant->actuators().stored_energy(), energy = robot.energy();
     drive(robot, 600);
     const Eigen::Vector3d displacement =
         robot.attitude() * robot.plant->actuators().momentum() - wheels;
     CHECK(displacement.norm() > 0.05);
     CHECK((robot.angular_momentum() - before).norm() < error * before.norm());
-    CHECK(robot.plant->actuators().losses() > 1.0);
+    CHECK(robot.plant->actuators().lost_energy() > 1.0);
     CHECK(std::abs(robot.unaccounted(stored)) <= 1e-11);
     const auto& ports = robot.plant->port_energies();
     CHECK(std::abs(robot.energy() - energy - (ports.supplied[0] + ports.supplied[1])) <= 1e-11);
@@ -153,7 +153,7 @@ void rotors_tilt_towards_a_force_sideways_at_their_rate() {
   Robot robot(tilting_rotors(), "", {0.0, 0.0, -9.81});
   const double weight = 9.81 * robot.model->total_mass();
   const auto& actuators = robot.plant->actuators();
-  const double stored = actuators.stored();
+  const double stored = actuators.stored_energy();
   CHECK(std::abs(stored - (0.5 * 2e-5 * weight / 1e-5)) <=
         0.5 * stored);  // as they carry the weight
   Eigen::VectorXd wrench = Eigen::VectorXd::Zero(6);
@@ -203,7 +203,7 @@ void a_caster_turns_into_the_direction_of_travel_and_its_supply_gives_work_and_l
   }
   CHECK(robot.plant->q()[0] > 0.1);
   CHECK(std::abs(actuators.angles()[1]) < 0.3);
-  CHECK(actuators.losses() > 1e-3);
+  CHECK(actuators.lost_energy() > 1e-3);
   CHECK(std::abs(robot.unaccounted(0.0)) <= 1e-12);
 }
 
@@ -262,10 +262,10 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
     } else if (line.key == "start") {
       model = std::make_unique<vms_ph::Model>(vms_ph_ros2_control::make_model(setup));
       options.start = line.numbers();
-      options.friction = options.stops = false;
+      options.has_friction = options.has_stops = false;
       options.actuators = vms_ph_ros2_control::base_actuators(setup);
       plant = std::make_unique<Plant>(*model, options);
-      started = plant->actuators().stored();
+      started = plant->actuators().stored_energy();
     } else if (line.key == "wrench_base") {
       wrench = line.numbers();
     } else if (line.key == "torque") {
@@ -276,10 +276,11 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
       compare(line, plant->v());
     } else if (line.key == "energy") {
       const auto& a = plant->actuators();
-      compare(line, Eigen::Vector4d(plant->port_energies().supplied[1], a.electric(), a.losses(),
-                                    a.stored()));
-      CHECK(std::abs(a.electric() - (plant->port_energies().supplied[1] + a.stored() - started +
-                                     a.losses())) <= 1e-12 * (1.0 + a.stored() + a.losses()));
+      compare(line, Eigen::Vector4d(plant->port_energies().supplied[1], a.electric_energy(),
+                                    a.lost_energy(), a.stored_energy()));
+      CHECK(std::abs(a.electric_energy() - (plant->port_energies().supplied[1] + a.stored_energy() -
+                                            started + a.lost_energy())) <=
+            1e-12 * (1.0 + a.stored_energy() + a.lost_energy()));
     }
   }
   std::printf("%s: %d compared, furthest apart %.1e\n", name.c_str(), compared, furthest);

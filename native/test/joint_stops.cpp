@@ -113,7 +113,7 @@ void stores_what_is_supplied_and_not_dissipated() {
   }
   CHECK(taken_energy > 1.0);
   const double stored = split.compute({plant.q(), plant.v()}).total() - before;
-  CHECK(std::abs(stored - plant.port_energies().net()) < 1e-6);
+  CHECK(std::abs(stored - plant.port_energies().net_energy()) < 1e-6);
 }
 
 void an_arm_lies_on_its_stop() {
@@ -127,7 +127,7 @@ void an_arm_lies_on_its_stop() {
   CHECK(allocations() == counted);
   CHECK(std::abs(plant.q()[0] - 0.3) < 1e-3);
   PlantOptions without = at_neutral(model);
-  without.stops = false;
+  without.has_stops = false;
   Plant falls(model, without);
   CHECK(falls.advance(none, false, hold, 500));
   CHECK(falls.q()[0] > 0.5);

@@ -58,7 +58,7 @@ void check_refused(const std::string& xml, const char* why) {
 void check_mass(const Model& model, const Model& full_model, const Eigen::VectorXd& q) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::VectorXd full(full_model.nq());
-  model.fill_configuration(q, full);
+  model.expand_configuration(q, full);
   vms_ph::Dynamics one(model), all(full_model);
   one.set_configuration(q.data());
   all.set_configuration(full.data());
@@ -68,7 +68,7 @@ void check_mass(const Model& model, const Model& full_model, const Eigen::Vector
   Matrix projection(full_model.nv(), model.nv());
   for (int k = 0; k < model.nv(); ++k) {
     Eigen::VectorXd column(full_model.nv());
-    model.fill_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
+    model.expand_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
     projection.col(k) = column;
   }
   CHECK((mass - projection.transpose() * expected * projection).norm() < 1e-13);
@@ -93,7 +93,7 @@ void check_mimics() {
   CHECK(model.velocity()[0] == 0.5 && model.effort()[0] == 3.0);
   Eigen::VectorXd q = model.neutral_configuration(), full(model.pinocchio().nq);
   q[4] = 0.1;
-  model.fill_configuration(q, full);
+  model.expand_configuration(q, full);
   CHECK((full.tail(3) - Eigen::Vector3d(-0.5 * (4.0 * 0.1 + 0.2) + 0.1, 0.6, 0.1)).norm() < 1e-15);
   // Who follows a locked joint is locked where that leaves it.
   const Model locked = Model::from_urdf(chain(first, second), Base::fixed, "", {"j1"});

@@ -152,9 +152,9 @@ TEST(no_allocation_energy_guard) {
   survives_everything(Base::fixed, 3, false);
   survives_everything(Base::floating, 1, true);
   survives_everything(Base::planar, 2, true);
-  for (int delay = 0; delay <= kMostDelay; ++delay) passes_bit_for_bit(delay);
+  for (int delay = 0; delay <= kMaxDelay; ++delay) passes_bit_for_bit(delay);
   for (int count : {4, 6, 7, 12}) {
-    for (int delay : {0, 1, kMostDelay}) knows_its_actuators(count, delay);
+    for (int delay : {0, 1, kMaxDelay}) knows_its_actuators(count, delay);
   }
 }
 

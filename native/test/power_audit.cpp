@@ -26,11 +26,12 @@ TEST(power_audit) {
   audit.add(turning, pushed, pushed, 10.0, 0.1);
   audit.add(turning, pushed, pushed, 10.6, 0.1);
   const PowerBalance blind = audit.add(unknown, pushed, pushed, nan, 0.1);
-  CHECK(std::abs(blind.torque_energy - 0.6) < 1e-12 && std::isnan(blind.torque));
+  CHECK(std::abs(blind.torque_energy - 0.6) < 1e-12 && std::isnan(blind.torque_power));
   // What was done in the meantime is that of the powers before and after.
   const PowerBalance& balance = audit.add(turning, pushed, pushed, 11.8, 0.1);
-  CHECK(std::abs(balance.torque_energy - 1.8) < 1e-12 && balance.torque == 6.0);
-  CHECK(std::abs(balance.stored - 1.8) < 1e-12 && std::abs(balance.residual) < 1e-12);
+  CHECK(std::abs(balance.torque_energy - 1.8) < 1e-12 && balance.torque_power == 6.0);
+  CHECK(std::abs(balance.stored_energy - 1.8) < 1e-12 &&
+        std::abs(balance.unaccounted_power) < 1e-12);
 }
 
 }  // namespace power_audit

@@ -131,19 +131,19 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
                      ", or not be there; given: '" + kind + "'");
   }
   const bool is_reaction_wheel = kind == kReactionWheel;
-  parsed.reaction[static_cast<std::size_t>(i)] = is_reaction_wheel;
-  parsed.rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
+  parsed.is_reaction_wheel[static_cast<std::size_t>(i)] = is_reaction_wheel;
+  parsed.start_rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
   spinning.inertia[i] = nonnegative_number(child, element_name, "inertia");
   if (is_reaction_wheel && !(spinning.inertia[i] > 0.0)) {
     throw ModelError("the attribute inertia of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be above zero; given: '" + text_of(child, "inertia") +
                      "'");
   }
-  if (is_reaction_wheel && std::abs(parsed.rate[i]) > parsed.largest_rate[i]) {
+  if (is_reaction_wheel && std::abs(parsed.start_rate[i]) > parsed.largest_rate[i]) {
     throw ModelError("the attribute rate of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be within largest_rate, " +
                      std::to_string(parsed.largest_rate[i]) +
-                     "; given: " + std::to_string(parsed.rate[i]));
+                     "; given: " + std::to_string(parsed.start_rate[i]));
   }
   if (!(spinning.inertia[i] > 0.0)) return;
   if (!is_reaction_wheel && !(parsed.thrust_constant[i] > 0.0)) {
@@ -217,7 +217,7 @@ void check_angle_input(const AngleColumns& parsed, const std::string& element_na
                      "' must be an input that steers itself; given: '" +
                      names[static_cast<std::size_t>(angle_input)] + "'");
   }
-  const double angle = parsed.start[angle_input];
+  const double angle = parsed.angles[angle_input];
   const Eigen::VectorXd start_column = parsed.fixed.col(i) +
                                        std::cos(angle) * parsed.cosine.col(i) +
                                        std::sin(angle) * parsed.sine.col(i);
@@ -236,7 +236,7 @@ AngleColumns angle_columns(const ptree& element, const std::string& element_name
   AngleColumns parsed;
   parsed.fixed = matrix;
   parsed.cosine = parsed.sine = Eigen::MatrixXd::Zero(b, m);
-  parsed.start = parsed.lower = parsed.upper = parsed.largest_tilt_rate = Eigen::VectorXd::Zero(m);
+  parsed.angles = parsed.lower = parsed.upper = parsed.largest_tilt_rate = Eigen::VectorXd::Zero(m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : element) {
     if (name != element_name) continue;
@@ -245,7 +245,7 @@ AngleColumns angle_columns(const ptree& element, const std::string& element_name
       parsed.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
       parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
       parsed.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
-      parsed.start[i] = finite_numbers(child, element_name, "angle", 1)[0];
+      parsed.angles[i] = finite_numbers(child, element_name, "angle", 1)[0];
       if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, parsed);
     }
     ++i;
@@ -284,12 +284,12 @@ std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
   ActuatorInputs parsed;
   SpinningParts spinning;
   for (Eigen::VectorXd* values :
-       {&spinning.inertia, &parsed.rate, &parsed.thrust_constant, &parsed.time_constant,
+       {&spinning.inertia, &parsed.start_rate, &parsed.thrust_constant, &parsed.time_constant,
         &parsed.dead_zone, &parsed.loss_ratio, &parsed.friction, &parsed.largest_rate,
         &parsed.torque_constant, &parsed.resistance}) {
     values->resize(m);
   }
-  parsed.reaction.resize(static_cast<std::size_t>(m));
+  parsed.is_reaction_wheel.resize(static_cast<std::size_t>(m));
   spinning.axis = spinning.quarter_axis = Eigen::Matrix3Xd::Zero(3, m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : *element) {

@@ -195,7 +195,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     for (std::size_t k = 0; k < wrench_messages_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
       double components[6] = {};
-      const int size = is_base ? wrench_map.wind() : 6, first = is_base ? 6 : 0;
+      const int size = is_base ? wrench_map.wind_size() : 6, first = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
         const int row = first + i;
         const int axis = is_base && size == 3 ? kPlanarComponents[static_cast<std::size_t>(i)] : i;

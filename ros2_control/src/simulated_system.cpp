@@ -46,8 +46,8 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.step = step_ = tag.number("step", 1e-3);
     command_timeout_ = tag.number("command_timeout", 0.25);
     options.scheme = tag.text("scheme", "");
-    options.friction = tag.flag("joint_friction");
-    options.stops = tag.flag("joint_stops");
+    options.has_friction = tag.flag("joint_friction");
+    options.has_stops = tag.flag("joint_stops");
     options.wheels = parse_wheels(tag.text("wheels", ""));
     if (!options.wheels.empty()) tag.check_no_commands_of(base_name_);
     has_stand_ = tag.flag("stand") && options.wheels.empty();
@@ -348,9 +348,9 @@ void SimulatedSystem::write_states() noexcept {
   set(port_energies_[2], energies.supplied[2]);
   set(port_energies_[3], energies.dissipated);
   set(port_energies_[4], resets_);
-  set(actuator_energies_[0], plant_->actuators().electric());
-  set(actuator_energies_[1], plant_->actuators().losses());
-  set(actuator_energies_[2], plant_->actuators().stored());
+  set(actuator_energies_[0], plant_->actuators().electric_energy());
+  set(actuator_energies_[1], plant_->actuators().lost_energy());
+  set(actuator_energies_[2], plant_->actuators().stored_energy());
   const auto& wrench = external_wrench_->wrench();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);

@@ -80,15 +80,15 @@ void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
 
 void Telemetry::publish_power(const vms_ph::PowerBalance& balance,
                               const vms_ph::Command& command) noexcept {
-  power_.torque = balance.torque;
-  power_.wrench_base = balance.wrench_base;
-  power_.dissipated = balance.dissipated;
+  power_.torque = balance.torque_power;
+  power_.wrench_base = balance.wrench_base_power;
+  power_.dissipated = balance.dissipated_power;
   power_.torque_energy = balance.torque_energy;
   power_.wrench_base_energy = balance.wrench_base_energy;
   power_.dissipated_energy = balance.dissipated_energy;
-  power_.stored = balance.stored;
+  power_.stored = balance.stored_energy;
   power_.unaccounted_energy = balance.unaccounted_energy();
-  power_.residual = balance.residual;
+  power_.residual = balance.unaccounted_power;
   // A controller measures no wrench at the end effector, and has no basis of the null space.
   power_.null_to_task = command.energy.kinetic_null > 0.0 ? command.energy.null_to_task : kNaN;
   power_.null_to_task_g12 = kNaN;

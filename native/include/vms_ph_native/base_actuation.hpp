@@ -58,7 +58,7 @@ class Actuation {
   virtual ~Actuation() = default;
 
   /// Whether the base has actuators.
-  virtual bool actuated() const noexcept = 0;
+  virtual bool is_actuated() const noexcept = 0;
 
   /// The wrench (b,) that the base applies for a desired one.
   ///
@@ -83,7 +83,7 @@ class BaseActuation final : public Actuation {
   /// @throws ModelError  an allocation for another kind of base.
   BaseActuation(const Model& model, std::optional<Allocation> allocation, bool actuated);
 
-  bool actuated() const noexcept override { return actuated_; }
+  bool is_actuated() const noexcept override { return is_actuated_; }
 
   const VectorB& apply(const ConstVector& desired,
                        const ConstVector& static_effort) noexcept override;
@@ -94,7 +94,7 @@ class BaseActuation final : public Actuation {
   bool static_thrusts_exceed_limits() const noexcept;
   double share_within_limits() const noexcept;
 
-  bool actuated_;
+  bool is_actuated_;
   std::optional<Allocation> allocation_;
   Eigen::MatrixXd inverse_, projector_;
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
@@ -113,7 +113,7 @@ class PrioritisedActuation final : public Actuation {
   /// @throws ModelError  more actuators than kMaxVelocities, or weights of another size.
   explicit PrioritisedActuation(const Allocation& allocation, const Eigen::VectorXd& weights = {});
 
-  bool actuated() const noexcept override { return true; }
+  bool is_actuated() const noexcept override { return true; }
   const VectorB& apply(const ConstVector& desired,
                        const ConstVector& static_effort) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
@@ -126,7 +126,7 @@ class PrioritisedActuation final : public Actuation {
 
   Allocation allocation_;
   VectorB weights_;
-  Eigen::MatrixXd weighted_;      // diag(weights) B
+  Eigen::MatrixXd weighted_map_;  // diag(weights) B
   Eigen::MatrixXd projector_;     // onto the weighted wrenches that inputs can make
   Eigen::MatrixXd inverse_;       // of the weighted map of the inputs that are not fixed, (m,b)
   Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero

@@ -76,7 +76,7 @@ class PoseImpedance : public StagedController {
   /// What replaces the impedance along one direction; null where nothing does.
   virtual const Push* update_push(const Reference&, double) noexcept { return nullptr; }
 
-  PoseReference tool_;
+  PoseReference tool_reference_;
   BaseSpring base_spring_;
   double base_power_ = 0.0;   // with which the base's reference moves the minimum, W
   bool is_relative_ = false;  // whether the end effector is held in the frame of the base
@@ -100,15 +100,15 @@ class PoseImpedance : public StagedController {
   PoseEffort effort_;
   SwitchRamp position_ramp_, attachment_ramp_, attitude_ramp_, reference_ramp_;
   std::optional<Compliance> last_compliance_;
-  JointReference posture_;
+  JointReference posture_reference_;
   VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
-      posture_stiffness_, friction_, posture_step_;
+      posture_stiffness_, friction_effort_, posture_step_;
   std::optional<PostureSample> posture_sample_;
   double posture_energy_ = 0.0;
   bool has_posture_ = false;          // of the last sample
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
   double smallest_value_ = 0.0;       // singular value
-  VectorV shape_inertia_, positions_, desired_, sampled_effort_;
+  VectorV shape_inertia_, positions_, desired_effort_, sampled_effort_;
   MatrixV gram_;
   SymmetricEigen eigen_, relative_eigen_;
 };
@@ -198,7 +198,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
   Matrix6V tool_jacobian_;         // (6,nv) of the end effector, in its axes
   Eigen::Matrix3d tool_rotation_;  // its rotation
   Eigen::Vector3d tool_position_;  // its position, m
-  Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), normal_ = Eigen::Vector3d::UnitX();
+  Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), push_axis_ = Eigen::Vector3d::UnitX();
   double force_ = 0.0, force_correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
 };
 

@@ -34,12 +34,12 @@ class IntegralAction {
   /// @param position_error    error of the place of the base in the inertial frame, m.
   /// @param rotation_error  attitude of the base relative to its reference; null where not
   /// corrected.
-  /// @param offset  (n,) errors of the joints.
+  /// @param joint_error  (n,) errors of the joints.
   /// @param dt      time step, s.
   /// @param h       the horizon, s.
   void advance(double gain, double omega_base, double omega_shape,
                const Eigen::Vector3d& position_error, const Eigen::Matrix3d* rotation_error,
-               const VectorV& offset, double dt, double h) noexcept;
+               const VectorV& joint_error, double dt, double h) noexcept;
 
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
@@ -66,9 +66,9 @@ class DecoupledEffort {
 
   /// The springs of base and joints.
   struct Springs {
-    double position = 0.0, rotation = 0.0;  ///< of the base, N/m and N m/rad
-    VectorV shape, limit;                   ///< of the joints and at their limits, (n,)
-    double margin = 0.0;                    ///< before a limit, rad or m
+    double k_position = 0.0, k_rotation = 0.0;  ///< of the base, N/m and N m/rad
+    VectorV k_shape, k_limit;                   ///< of the joints and at their limits, (n,)
+    double margin = 0.0;                        ///< before a limit, rad or m
   };
 
   /// What is demanded; set before compute(), or by set_springs() and set_reference().

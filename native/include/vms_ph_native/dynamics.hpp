@@ -35,10 +35,10 @@ class TreeDerivatives {
  public:
   explicit TreeDerivatives(const Tree& tree);
 
-  /// Begin with the velocity set last, in a field in root axes, m/s^2; `slopes` (n,) are those of
-  /// the friction.
-  void reset(Tree& tree, bool decoupled, const Eigen::Vector3d& field, const double* slopes,
-             const Screw& base_rate) noexcept;
+  /// Begin with the velocity set last, in a field in root axes, m/s^2; `friction_slopes` (n,) are
+  /// those of the friction.
+  void reset(Tree& tree, bool decoupled, const Eigen::Vector3d& field,
+             const double* friction_slopes, const Screw& base_rate) noexcept;
 
   /// Add a wrench (root axes) that moves with a body.
   void add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept;
@@ -65,7 +65,7 @@ class TreeDerivatives {
   void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
   void compute_inverse(const Tree& tree) noexcept;
-  void complete(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
+  void complete_columns(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
   bool decoupled_ = false;
@@ -74,7 +74,7 @@ class TreeDerivatives {
   std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
-  Screw locked_, locked_rate_;  ///< twist of the base, its rate
+  Screw v_hat_, v_hat_rate_;  ///< twist of the base, its rate
   std::vector<double> friction_slopes_, difference_;
   /// Inverses of locked and shape inertia, connection A and its rate, ad_v^T, `ad_._^T p`, the
   /// derivative of A^T p.
@@ -157,9 +157,9 @@ class Dynamics {
   double coriolis_power(const double* x, const double* y) noexcept {
     return tree_.coriolis_power(x, y);
   }  ///< x^T C y, W
-  void momentum(double* out) const noexcept { tree_.write_momentum(out); }  ///< M v, (nv,)
-  double kinetic_energy() const noexcept { return tree_.kinetic(); }        ///< J
-  void jacobian_rate(int frame, bool aligned, double* out) const noexcept;  ///< (6,nv)
+  void momentum(double* out) const noexcept { tree_.write_momentum(out); }   ///< M v, (nv,)
+  double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }  ///< J
+  void jacobian_rate(int frame, bool aligned, double* out) const noexcept;   ///< (6,nv)
   Momenta momenta() const noexcept;
   void locked_velocity(double* out) const noexcept;  ///< v_hat, (b,)
   void shape_momentum(double* out) noexcept;         ///< pi_hat, (n,)
@@ -248,7 +248,7 @@ class Batch {
                  [&](std::size_t worker, std::size_t i) { task(*robots_[worker], i); });
   }
 
-  Dynamics& first() { return *robots_.front(); }
+  Dynamics& first_robot() { return *robots_.front(); }
 
  private:
   std::vector<std::unique_ptr<Dynamics>> robots_;

@@ -41,12 +41,12 @@ class EnergySplit {
 
 /// Power through the ports in W and the energy balance in J; positive power flows into the robot.
 struct PowerBalance {
-  double torque = 0.0, wrench_base = 0.0, dissipated = 0.0;
+  double torque_power = 0.0, wrench_base_power = 0.0, dissipated_power = 0.0;
   double torque_energy = 0.0, wrench_base_energy = 0.0, dissipated_energy = 0.0;
-  double stored = 0.0;    ///< total energy less that of the first sample
-  double residual = 0.0;  ///< W, since the last sample
+  double stored_energy = 0.0;      ///< total energy less that of the first sample
+  double unaccounted_power = 0.0;  ///< W, since the last sample
   double unaccounted_energy() const {
-    return stored - torque_energy - wrench_base_energy + dissipated_energy;
+    return stored_energy - torque_energy - wrench_base_energy + dissipated_energy;
   }
 };
 
@@ -78,7 +78,7 @@ class PowerAudit {
   int b_, n_;
   Eigen::VectorXd damping_;
   bool is_started_ = false;
-  double first_energy_ = 0.0, last_dissipated_ = 0.0;
+  double initial_energy_ = 0.0, last_dissipated_power_ = 0.0;
   double skipped_time_ = 0.0;  // time of samples that were not finite, s
   PortPowers last_powers_{0.0, 0.0};
   PowerBalance balance_;

@@ -85,7 +85,7 @@ class SamplePrediction {
   double energy() const noexcept { return energy_; }
 
   /// Configuration (nq,) and velocity (nv,) at the end of the last prediction, if it is finite.
-  const Eigen::VectorXd& end_q() const noexcept { return start_; }
+  const Eigen::VectorXd& end_q() const noexcept { return step_q_; }
   const VectorV& end_v() const noexcept { return v1_; }
 
  private:
@@ -93,17 +93,17 @@ class SamplePrediction {
   double accelerate(Dynamics& robot, const VectorV& v, const VectorV& force, VectorV& out) noexcept;
   // Power of an effort at q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
-  // Set q_ to the configuration reached from start_ by a displacement.
+  // Set q_ to the configuration reached from step_q_ by a displacement.
   void move(const VectorV& displacement) noexcept;
 
   const Model& model_;
-  std::optional<Evaluation> in_fluid_;  ///< in a fluid, in place of those below
+  std::optional<Evaluation> fluid_state_;  ///< in a fluid, in place of those below
   Cholesky inertia_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
   Dynamics first_, second_, stage_;
   Evaluation* d_ = nullptr;
-  Eigen::VectorXd start_, q_, velocity_, tangent_, force_, weight_, acceleration_;
+  Eigen::VectorXd step_q_, q_, velocity_, tangent_, force_, weight_, acceleration_;
   VectorV unactuated_gravity_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, displacement_;
   double budget_ = 0.0, dt_ = 0.0, energy_ = 0.0;
 };
@@ -149,7 +149,7 @@ class SampleGrant {
   SamplePrediction prediction_;
   Prediction baseline_, candidate_, best_;
   double baseline_energy_ = 0.0, budget_ = 0.0;
-  VectorV excess_, force_;
+  VectorV active_effort_, force_;
   double share_ = 1.0;
   Reason reason_;
 };
@@ -193,8 +193,8 @@ class SampledTank {
   void begin_sample(Evaluation& d, double stored, double capacity, double initial,
                     double dt) noexcept;
 
-  /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover; return
-  /// whether it is covered then. See SampleGrant.
+  /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover;
+  /// return whether it is covered then. See SampleGrant.
   bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
              double dt) noexcept;
 
@@ -204,7 +204,7 @@ class SampledTank {
   }
 
   /// Why the last share was less than one; empty otherwise.
-  const Reason& reason() const noexcept { return tank_ ? grant_.reason() : none_; }
+  const Reason& reason() const noexcept { return tank_ ? grant_.reason() : no_reason_; }
 
   /// Hold the efforts (nv,) from now on, with `stored` as in begin_sample().
   void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept;
@@ -216,7 +216,7 @@ class SampledTank {
   std::optional<EnergyTank> tank_;
   SampleWork work_;
   SampleGrant grant_;
-  const Reason none_{0};
+  const Reason no_reason_{0};
 };
 
 /// Holds the potential in force and changes it as far as the tank allows; see
@@ -253,18 +253,18 @@ class TankBudget {
   ///                ShapedPotential&, valid until the next call.
   template <class Desired>
   double change(const ConstVector& q, Desired&& desired) noexcept {
-    const double before = energy(q);
+    const double last_energy = energy(q);
     is_uncovered_ = false;
-    if (!tank()) return replace(q, desired(1.0), before);
+    if (!tank()) return replace(q, desired(1.0), last_energy);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
     const ShapedPotential* next = nullptr;
     for (int k = 0; k <= kHalvings; ++k) {
       share = k < kHalvings ? std::ldexp(1.0, -k) : 0.0;
       next = &desired(share);
-      if (is_covered(*next, q, before)) break;
+      if (is_covered(*next, q, last_energy)) break;
     }
-    return withdraw_cost(q, *next, before, share);
+    return withdraw_cost(q, *next, last_energy, share);
   }
 
   /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
@@ -287,9 +287,9 @@ class TankBudget {
   static constexpr int kHalvings = 4;
 
   double stored(Evaluation& d, double limit_energy) const noexcept;
-  double replace(const ConstVector& q, const ShapedPotential& next, double before) noexcept;
-  bool is_covered(const ShapedPotential& next, const ConstVector& q, double before) noexcept;
-  double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double before,
+  double replace(const ConstVector& q, const ShapedPotential& next, double last_energy) noexcept;
+  bool is_covered(const ShapedPotential& next, const ConstVector& q, double last_energy) noexcept;
+  double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double last_energy,
                        double share) noexcept;
 
   ShapedPotential potential_, trial_;

@@ -115,11 +115,11 @@ class GainTable {
 };
 
 /// Time in which a gain crosses the whole range between its bounds, s.
-constexpr double kCrossing = 1.0;
+constexpr double kCrossingTime = 1.0;
 
 /// The share of the crossing time in a time step, s.
 inline double crossing_share(double dt) noexcept {
-  return dt > 0.0 ? std::min(dt / kCrossing, 1.0) : 0.0;
+  return dt > 0.0 ? std::min(dt / kCrossingTime, 1.0) : 0.0;
 }
 
 /// A value moved towards a target by at most a step.
@@ -127,7 +127,7 @@ inline double approach(double current, double target, double step) noexcept {
   return std::min(std::max(target, current - step), current + step);
 }
 
-/// The gains in force: each moves to the value set at most its whole range in kCrossing seconds.
+/// The gains in force: each moves to the value set at most its whole range in kCrossingTime, s.
 /// After a restart the next values are taken as they are: no effort depends on earlier ones.
 template <class Record>
 class GainRamp {
@@ -169,8 +169,8 @@ class SwitchRamp {
   }
 
   /// Move towards one or zero, for a time step in s, and return the share.
-  double follow(bool on, double dt) noexcept {
-    share_ = approach(share_, on ? 1.0 : 0.0, is_started_ ? crossing_share(dt) : 1.0);
+  double follow(bool is_on, double dt) noexcept {
+    share_ = approach(share_, is_on ? 1.0 : 0.0, is_started_ ? crossing_share(dt) : 1.0);
     is_started_ = true;
     return share_;
   }

@@ -42,7 +42,7 @@ class GravityCompensatingFallback final : public Controller {
   const Model& model_;
   std::unique_ptr<PythonController> law_;
   SafeOutput safe_;
-  Command fallback_;
+  Command fallback_command_;
 };
 
 }  // namespace vms_ph

@@ -11,16 +11,16 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
-// VMS_PH_WIDE: functions that are compiled twice, for every machine, and for those with fused
+// VMS_PH_FMA: functions that are compiled twice, for every machine, and for those with fused
 // multiplication and addition. The loader chooses once.
 // Only instructions differ, neither types nor their alignment, so that both fit the prebuilt
 // Pinocchio. What such a function calls without inlining it is compiled for every machine, lambdas
 // too.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
     defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
-#define VMS_PH_WIDE __attribute__((target_clones("fma", "default")))
+#define VMS_PH_FMA __attribute__((target_clones("fma", "default")))
 #else
-#define VMS_PH_WIDE
+#define VMS_PH_FMA
 #endif
 
 // Small functions that the others call in their loops: compiled for the machine of their caller.
@@ -57,13 +57,13 @@ VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {
 /// The inertia of a body, or of many, about the origin of the root.
 struct SpatialInertia {
   double mass = 0.0;
-  Eigen::Vector3d first = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
+  Eigen::Vector3d mc = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
   double xx = 0.0, xy = 0.0, xz = 0.0, yy = 0.0, yz = 0.0, zz = 0.0;  ///< kg m^2
 
   SpatialInertia() = default;
   explicit SpatialInertia(const Eigen::Matrix<double, 10, 1>& numbers)
       : mass(numbers[0]),
-        first(numbers.segment<3>(1)),
+        mc(numbers.segment<3>(1)),
         xx(numbers[4]),
         xy(numbers[5]),
         xz(numbers[6]),
@@ -77,7 +77,7 @@ struct SpatialInertia {
 
 VMS_PH_INLINED inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
   mass += other.mass;
-  first += other.first;
+  mc += other.mc;
   xx += other.xx;
   xy += other.xy;
   xz += other.xz;
@@ -92,7 +92,7 @@ VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const 
   const Eigen::Vector3d rotational(xx * w.x() + xy * w.y() + xz * w.z(),
                                    xy * w.x() + yy * w.y() + yz * w.z(),
                                    xz * w.x() + yz * w.y() + zz * w.z());
-  return {mass * twist.linear + w.cross(first), first.cross(twist.linear) + rotational};
+  return {mass * twist.linear + w.cross(mc), mc.cross(twist.linear) + rotational};
 }
 
 /// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
@@ -101,16 +101,16 @@ VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector
                                                 const Eigen::Matrix3d& about_centre) {
   SpatialInertia y;
   y.mass = mass;
-  y.first = mass * centre;
-  const Eigen::Matrix3d half = rotation * about_centre;
-  const auto rotational = [&](int i, int j) { return half.row(i).dot(rotation.row(j)); };
-  const Eigen::Vector3d square = y.first.cwiseProduct(centre);
-  y.xx = rotational(0, 0) + square.y() + square.z();
-  y.yy = rotational(1, 1) + square.x() + square.z();
-  y.zz = rotational(2, 2) + square.x() + square.y();
-  y.xy = rotational(0, 1) - y.first.x() * centre.y();
-  y.xz = rotational(0, 2) - y.first.x() * centre.z();
-  y.yz = rotational(1, 2) - y.first.y() * centre.z();
+  y.mc = mass * centre;
+  const Eigen::Matrix3d rotated = rotation * about_centre;
+  const auto rotational = [&](int i, int j) { return rotated.row(i).dot(rotation.row(j)); };
+  const Eigen::Vector3d centre_squares = y.mc.cwiseProduct(centre);
+  y.xx = rotational(0, 0) + centre_squares.y() + centre_squares.z();
+  y.yy = rotational(1, 1) + centre_squares.x() + centre_squares.z();
+  y.zz = rotational(2, 2) + centre_squares.x() + centre_squares.y();
+  y.xy = rotational(0, 1) - y.mc.x() * centre.y();
+  y.xz = rotational(0, 2) - y.mc.x() * centre.z();
+  y.yz = rotational(1, 2) - y.mc.y() * centre.z();
   return y;
 }
 
@@ -127,13 +127,13 @@ constexpr double kLargestAngle = 1e5;
 inline void sines_and_cosines(const double* angles, std::size_t count, double* sines,
                               double* cosines) noexcept {
   // A quarter turn in three parts, of which multiples by less than 2^20 are exact but for the last.
-  constexpr double kPerQuarter = 0.63661977236758134308;
+  constexpr double kQuartersPerRadian = 0.63661977236758134308;
   constexpr double kHigh = 1.57079632673412561417, kMiddle = 6.07710050630396597660e-11,
                    kLow = 2.02226624879595063154e-21;
   constexpr double kToInteger = 6755399441055744.0;  // 1.5 * 2^52: a sum with it has no fraction
-  bool small = true;
-  for (std::size_t i = 0; i < count; ++i) small &= std::abs(angles[i]) <= kLargestAngle;
-  if (!small) {
+  bool all_small = true;
+  for (std::size_t i = 0; i < count; ++i) all_small &= std::abs(angles[i]) <= kLargestAngle;
+  if (!all_small) {
     for (std::size_t i = 0; i < count; ++i) {
       sines[i] = std::sin(angles[i]);
       cosines[i] = std::cos(angles[i]);
@@ -142,7 +142,7 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
   }
   for (std::size_t i = 0; i < count; ++i) {
     const double x = angles[i];
-    const double quarters = (x * kPerQuarter + kToInteger) - kToInteger;
+    const double quarters = (x * kQuartersPerRadian + kToInteger) - kToInteger;
     const double r = ((x - quarters * kHigh) - quarters * kMiddle) - quarters * kLow, z = r * r;
     // The polynomials of Cephes for an eighth of a turn to both sides.
     const double sine =
@@ -163,11 +163,11 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
                             z * (2.08757008419747316778e-9 - z * 1.13585365213876817300e-11)))));
     // Quarter turns modulo four in floating point: machines compare these faster than integers.
     const double turns = (0.25 * quarters + kToInteger) - kToInteger;
-    const double rest = quarters - 4.0 * turns;  // -2, -1, 0, 1 or 2
-    const bool odd = std::abs(rest) == 1.0;
-    const double s = odd ? cosine : sine, c = odd ? sine : cosine;
-    sines[i] = (rest == -1.0 || std::abs(rest) == 2.0) ? -s : s;
-    cosines[i] = (rest == 1.0 || std::abs(rest) == 2.0) ? -c : c;
+    const double quadrant = quarters - 4.0 * turns;  // -2, -1, 0, 1 or 2
+    const bool is_odd = std::abs(quadrant) == 1.0;
+    const double s = is_odd ? cosine : sine, c = is_odd ? sine : cosine;
+    sines[i] = (quadrant == -1.0 || std::abs(quadrant) == 2.0) ? -s : s;
+    cosines[i] = (quadrant == 1.0 || std::abs(quadrant) == 2.0) ? -c : c;
   }
 }
 
@@ -222,7 +222,7 @@ struct LaneVector {
   VMS_PH_INLINED LaneVector operator-(const LaneVector& o) const {
     return {x - o.x, y - o.y, z - o.z};
   }
-  VMS_PH_INLINED LaneVector operator*(const Lanes& by) const { return {x * by, y * by, z * by}; }
+  VMS_PH_INLINED LaneVector operator*(const Lanes& c) const { return {x * c, y * c, z * c}; }
 };
 
 /// Three columns of a matrix.
@@ -256,7 +256,7 @@ struct LaneScrew {
   VMS_PH_INLINED LaneScrew operator-(const LaneScrew& o) const {
     return {linear - o.linear, angular - o.angular};
   }
-  VMS_PH_INLINED LaneScrew operator*(const Lanes& by) const { return {linear * by, angular * by}; }
+  VMS_PH_INLINED LaneScrew operator*(const Lanes& c) const { return {linear * c, angular * c}; }
 };
 
 /// The Lie bracket [v, s] of twists, and that of a twist and a wrench or momentum, v x* h.
@@ -270,12 +270,12 @@ VMS_PH_INLINED inline LaneScrew dual_bracket(const LaneScrew& v, const LaneScrew
 /// Inertias about the origin of the root, of ten rows as SpatialInertia has numbers.
 struct LaneInertia {
   Lanes mass;
-  LaneVector first;
+  LaneVector mc;
   Lanes xx, xy, xz, yy, yz, zz;
 
   VMS_PH_INLINED explicit LaneInertia(const Row* rows)
       : mass(lanes(rows[0])),
-        first(rows + 1),
+        mc(rows + 1),
         xx(lanes(rows[4])),
         xy(lanes(rows[5])),
         xz(lanes(rows[6])),
@@ -287,24 +287,24 @@ struct LaneInertia {
   /// their own, are given.
   VMS_PH_INLINED LaneInertia(const Lanes& mass_, const LaneVector& centre,
                              const LaneMatrix& rotation, const Row* about_centre)
-      : mass(mass_), first(centre * mass_) {
+      : mass(mass_), mc(centre * mass_) {
     const Lanes a = lanes(about_centre[0]), b = lanes(about_centre[1]), c = lanes(about_centre[2]),
                 d = lanes(about_centre[3]), e = lanes(about_centre[4]), f = lanes(about_centre[5]);
     const LaneVector u = rotation * LaneVector(a, b, c), v = rotation * LaneVector(b, d, e),
                      w = rotation * LaneVector(c, e, f);
     const LaneVector &r = rotation.a, &s = rotation.b, &t = rotation.c;
-    const Lanes x = first.x * centre.x, y = first.y * centre.y, z = first.z * centre.z;
+    const Lanes x = mc.x * centre.x, y = mc.y * centre.y, z = mc.z * centre.z;
     xx = u.x * r.x + v.x * s.x + w.x * t.x + y + z;
     yy = u.y * r.y + v.y * s.y + w.y * t.y + x + z;
     zz = u.z * r.z + v.z * s.z + w.z * t.z + x + y;
-    xy = u.x * r.y + v.x * s.y + w.x * t.y - first.x * centre.y;
-    xz = u.x * r.z + v.x * s.z + w.x * t.z - first.x * centre.z;
-    yz = u.y * r.z + v.y * s.z + w.y * t.z - first.y * centre.z;
+    xy = u.x * r.y + v.x * s.y + w.x * t.y - mc.x * centre.y;
+    xz = u.x * r.z + v.x * s.z + w.x * t.z - mc.x * centre.z;
+    yz = u.y * r.z + v.y * s.z + w.y * t.z - mc.y * centre.z;
   }
 
   VMS_PH_INLINED void store_in(Row* rows) const {
     store(rows[0], mass);
-    first.store_in(rows + 1);
+    mc.store_in(rows + 1);
     store(rows[4], xx);
     store(rows[5], xy);
     store(rows[6], xz);
@@ -317,8 +317,8 @@ struct LaneInertia {
             xz * w.x + yz * w.y + zz * w.z};
   }
   VMS_PH_INLINED LaneScrew operator*(const LaneScrew& twist) const {
-    return {twist.linear * mass + twist.angular.cross(first),
-            first.cross(twist.linear) + times_inertia(twist.angular)};
+    return {twist.linear * mass + twist.angular.cross(mc),
+            mc.cross(twist.linear) + times_inertia(twist.angular)};
   }
 };
 
@@ -346,18 +346,18 @@ VMS_PH_INLINED inline SpatialInertia inertia_at(const Row* rows, std::size_t lan
 
 /// The twist or wrench of six numbers.
 template <class Numbers>
-VMS_PH_INLINED inline Screw screw_of(const Numbers& six) {
-  return {six.template head<3>(), six.template tail<3>()};
+VMS_PH_INLINED inline Screw screw_of(const Numbers& vector) {
+  return {vector.template head<3>(), vector.template tail<3>()};
 }
 
 template <class Vector>
-VMS_PH_INLINED inline void put(const Vector& numbers, Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline void set_lane(const Vector& numbers, Row* rows, std::size_t lane) {
   for (Eigen::Index k = 0; k < numbers.size(); ++k) rows[k][lane] = numbers.data()[k];
 }
 
-VMS_PH_INLINED inline void put(const Screw& s, Row* rows, std::size_t lane) {
-  put(s.linear, rows, lane);
-  put(s.angular, rows + 3, lane);
+VMS_PH_INLINED inline void set_lane(const Screw& s, Row* rows, std::size_t lane) {
+  set_lane(s.linear, rows, lane);
+  set_lane(s.angular, rows + 3, lane);
 }
 
 }  // namespace vms_ph

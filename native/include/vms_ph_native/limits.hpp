@@ -34,7 +34,7 @@ class TorqueLimits {
   void restart() noexcept { has_last_torque_ = false; }
 
   /// Note that other torques (n,) are sent instead of the last ones.
-  void replace(const ConstVector& torque) noexcept { torque_ = torque; }
+  void replace(const ConstVector& torque) noexcept { last_torque_ = torque; }
 
   /// The share, in [0, 1], of `torque - static_effort` (n,) that the effort limits admit.
   double share_within(const ConstVector& static_effort, const ConstVector& torque) const noexcept;
@@ -57,7 +57,7 @@ class TorqueLimits {
 
  private:
   const Model& model_;
-  VectorV torque_;  // of the last call
+  VectorV last_torque_;  // of the last call
   bool has_last_torque_ = false;
   Reason reason_;
 };

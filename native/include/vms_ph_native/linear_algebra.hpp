@@ -82,11 +82,11 @@ inline MatrixView transposed(const MatrixView& matrix) noexcept { return matrix.
 namespace products {
 
 /// Add `factor a b` to a matrix of as many rows as a has, the columns of which are `step` apart.
-void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
+void add(const MatrixView& a, const MatrixView& b, double factor, double* out,
          Eigen::Index step) noexcept;
 
 /// Write `a b` there.
-void write(const MatrixView& a, const MatrixView& b, double* to, Eigen::Index step) noexcept;
+void write(const MatrixView& a, const MatrixView& b, double* out, Eigen::Index step) noexcept;
 
 }  // namespace products
 
@@ -120,18 +120,18 @@ void add_product(const MatrixView& a, const MatrixView& b, Result&& result,
 // turn them into operations on vectors without a rest.
 namespace symmetric {
 
-constexpr std::ptrdiff_t kGroup = 4;
+constexpr std::ptrdiff_t kGroupSize = 4;
 
 /// The first row of the group that a row is in.
-constexpr std::ptrdiff_t group_start(std::ptrdiff_t row) { return row / kGroup * kGroup; }
-constexpr std::ptrdiff_t padded(std::ptrdiff_t rows) { return group_start(rows + kGroup - 1); }
+constexpr std::ptrdiff_t group_start(std::ptrdiff_t row) { return row / kGroupSize * kGroupSize; }
+constexpr std::ptrdiff_t padded(std::ptrdiff_t rows) { return group_start(rows + kGroupSize - 1); }
 
 /// Add a multiple of four numbers to four others. All are read before one is written, so that a
 /// compiler need not ask whether they overlap.
 VMS_PH_INLINED inline void add_group(double* to, double factor, const double* from) noexcept {
-  double sums[kGroup];
-  for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] = to[l] + factor * from[l];
-  for (std::ptrdiff_t l = 0; l < kGroup; ++l) to[l] = sums[l];
+  double sums[kGroupSize];
+  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) sums[l] = to[l] + factor * from[l];
+  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) to[l] = sums[l];
 }
 
 /// Replace the columns by L, of which the diagonal of ones is written as zero, and write the
@@ -152,12 +152,12 @@ VMS_PH_INLINED inline bool factorise(double* columns, double* inverse_diagonal, 
     for (std::ptrdiff_t k = j + 1; k < size; ++k) {
       double* following = columns + k * stride;
       const double scaled = inverse * column[k];
-      for (std::ptrdiff_t r = group_start(k); r < rows; r += kGroup) {
+      for (std::ptrdiff_t r = group_start(k); r < rows; r += kGroupSize) {
         add_group(following + r, -scaled, column + r);
       }
     }
-    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroup) {
-      for (std::ptrdiff_t l = 0; l < kGroup; ++l) column[r + l] *= inverse;
+    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroupSize) {
+      for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) column[r + l] *= inverse;
     }
     for (std::ptrdiff_t i = group_start(j); i <= j; ++i) column[i] = 0.0;
   }
@@ -171,16 +171,16 @@ VMS_PH_INLINED inline void solve(const double* columns, const double* inverse_di
   for (std::ptrdiff_t j = 0; j < size; ++j) {
     const double* column = columns + j * stride;
     const double value = x[j];
-    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroup) {
-      for (std::ptrdiff_t l = 0; l < kGroup; ++l) x[r + l] -= value * column[r + l];
+    for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroupSize) {
+      for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) x[r + l] -= value * column[r + l];
     }
   }
   for (std::ptrdiff_t j = size; j-- > 0;) {
     const double* column = columns + j * stride;
     const std::ptrdiff_t start = group_start(j);
-    double sums[kGroup] = {};
-    for (std::ptrdiff_t r = start + kGroup; r < rows; r += kGroup) {
-      for (std::ptrdiff_t l = 0; l < kGroup; ++l) sums[l] += column[r + l] * x[r + l];
+    double sums[kGroupSize] = {};
+    for (std::ptrdiff_t r = start + kGroupSize; r < rows; r += kGroupSize) {
+      for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) sums[l] += column[r + l] * x[r + l];
     }
     // One by one, from the last on: a number that has just been written is known sooner alone than
     // as one of four. Entries of L that are none are zero.
@@ -226,7 +226,7 @@ class Cholesky {
   }
 
  private:
-  static_assert(kMaxRows % symmetric::kGroup == 0);
+  static_assert(kMaxRows % symmetric::kGroupSize == 0);
 
   Eigen::Index size_ = 0;
   double factor_[kMaxRows * kMaxRows];  ///< L, column after column
@@ -252,9 +252,9 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
     }
   };
   rotation.setIdentity(count, count);
-  bool rotated = true;
-  for (int sweep = 0; rotated && sweep < kSweeps; ++sweep) {
-    rotated = false;
+  bool has_rotated = true;
+  for (int sweep = 0; has_rotated && sweep < kSweeps; ++sweep) {
+    has_rotated = false;
     for (Eigen::Index p = 0; p + 1 < count; ++p) {
       for (Eigen::Index q = p + 1; q < count; ++q) {
         double a = 0.0, b = 0.0, c = 0.0;
@@ -271,7 +271,7 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
         if (!(root > 0.0)) continue;  // squares of squares may underflow
         const double sum = root + std::abs(difference), scale = 1.0 / std::sqrt(2.0 * root * sum);
         const double cosine = scale * sum, sine = scale * (difference < 0.0 ? -2.0 : 2.0) * c;
-        rotated = rotated || std::abs(sine) > kSmallSine;
+        has_rotated = has_rotated || std::abs(sine) > kSmallSine;
         apply(columns, p, q, cosine, sine);
         apply(rotation, p, q, cosine, sine);
       }

@@ -44,13 +44,13 @@ struct MechanismJoint {
   int first = -1, second = -1;         ///< bodies; -1 is the ground
   Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
   PairKind kind = PairKind::about_z;
-  double turn = 1.0, advance = 0.0;  ///< about_z: rad and m per unit of the coordinate
+  double angle_per_unit = 1.0, shift_per_unit = 0.0;  ///< about_z: rad and m per unit
   int freedoms = 1;
   Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 3> subspace;     ///< S
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 3, 6> dual_basis;   ///< K with K S = 1
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> constraints;  ///< N with N S = 0
   int position = 0, position_rate = 0;  ///< places of q_r in the state and in the rates
-  bool spring = false;
+  bool has_spring = false;
   Eigen::Vector3d stiffness, rest;
   int rotor = -1;  ///< place of its momentum, or -1
   double armature = 0.0;
@@ -64,7 +64,7 @@ struct MechanismJoint {
 
 /// What a system consists of, all of it: there are no further components.
 struct MechanismParts {
-  int size = 0, stored = 0, total = 0;  ///< of the vectors of states, rates and all efforts
+  int nx = 0, rate_size = 0, total = 0;  ///< of the vectors of states, rates and all efforts
   double theta_0 = 298.15;
   std::vector<MechanismBody> bodies;
   std::vector<MechanismJoint> joints;
@@ -106,7 +106,7 @@ class Mechanism {
   /// Number of independent constraints among those of loops.
   void set_loop_rank(int rank);
 
-  /// Rates (stored,) and efforts (total,) at a state; flow (total,) and efforts may be null.
+  /// Rates (rate_size,) and efforts (total,) at a state; flow (total,) and efforts may be null.
   MechanismStatus rates(const double* x, const double* flow, double* rate, double* efforts);
 
   /// Move the state onto the constraints, by one Newton step, or two if one has more than tolerance
@@ -116,7 +116,7 @@ class Mechanism {
   /// Remove from momenta what violates the constraints at a state, in the kinetic metric.
   void project_momenta(const double* x, double* momenta);
 
-  /// A step of the scheme from x to x_after. `total_step` (stored,) is the step in the tangent
+  /// A step of the scheme from x to x_after. `total_step` (rate_size,) is the step in the tangent
   /// spaces, `supplied` (total,) the integral of the flows, `exergy` (total,) of the product of
   /// efforts and flows; the last two may be null.
   Step step(double t, const double* x, double dt, const Flows* flows, double tolerance,
@@ -140,7 +140,7 @@ class Mechanism {
   void write_efforts(double* efforts) const;
   void move(const double* x, const double* step, double* x_after) const;
   void map_rates(const double* step, double* rate) const;
-  double correct(double* x);
+  double close_joints(double* x);
 
   MechanismParts parts_;
   std::unique_ptr<MechanismTree> tree_;

@@ -135,8 +135,8 @@ class Model {
   const JointLeader& leader_of(pinocchio::JointIndex joint) const { return leaders_[joint]; }
 
   /// Pinocchio's configuration or velocity, (pinocchio().nq,) or (pinocchio().nv,).
-  void fill_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
-  void fill_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
+  void expand_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
+  void expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
 
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
@@ -227,14 +227,14 @@ class Model {
 struct ModelParts {
   /// A joint and the body that it moves.
   struct Joint {
-    std::string name, kind;       ///< of Pinocchio, such as JointModelRZ
-    int velocities;               ///< its degrees of freedom
-    std::size_t parent;           ///< 0 is the universe, 1 the first joint
-    Eigen::Matrix4d placement;    ///< in the frame of the parent
-    Eigen::Vector3d slide, axis;  ///< its linear and angular rate in its own axes
-    double mass;                  ///< of the body, kg
-    Eigen::Vector3d centre;       ///< of its mass, m
-    Eigen::Matrix3d inertia;      ///< about its centre of mass, kg m^2
+    std::string name, kind;             ///< of Pinocchio, such as JointModelRZ
+    int velocities;                     ///< its degrees of freedom
+    std::size_t parent;                 ///< 0 is the universe, 1 the first joint
+    Eigen::Matrix4d placement;          ///< in the frame of the parent
+    Eigen::Vector3d linear_axis, axis;  ///< its linear and angular rate in its own axes
+    double mass;                        ///< of the body, kg
+    Eigen::Vector3d centre;             ///< of its mass, m
+    Eigen::Matrix3d inertia;            ///< about its centre of mass, kg m^2
   };
 
   /// A frame, fixed to the body of a joint.

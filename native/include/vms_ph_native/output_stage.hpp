@@ -36,7 +36,7 @@ class OutputStage {
   OutputStage(const Model& model, std::unique_ptr<Actuation> actuation);
 
   /// Whether the base has actuators.
-  bool base_is_actuated() const noexcept { return actuation_->actuated(); }
+  bool base_is_actuated() const noexcept { return actuation_->is_actuated(); }
 
   /// Hold a further weight (nv,), such as of a payload, from now on: within all limits.
   bool carry(const Eigen::VectorXd& load) noexcept {

@@ -64,13 +64,13 @@ struct Compliance {
 
   /// Whether the springs are those of another.
   bool equals(const Compliance& other) const noexcept {
-    return reference_share == other.reference_share && force == other.force &&
-           moment == other.moment && stiffness == other.stiffness;
+    return reference_share == other.reference_share && force_limit == other.force_limit &&
+           moment_limit == other.moment_limit && stiffness == other.stiffness;
   }
 
   Twist stiffness = Twist::Zero(), damping = Twist::Zero();  ///< (6,) linear first
-  double reference_share = 1.0;      ///< along axes of the reference; the rest along fixed ones
-  double force = 0.0, moment = 0.0;  ///< largest ones of the springs, N and N m; 0: no bound
+  double reference_share = 1.0;  ///< along axes of the reference; the rest along fixed ones
+  double force_limit = 0.0, moment_limit = 0.0;  ///< of the springs, N and N m; 0: none
 };
 
 /// Forces of the spring and the damper of a pose in the velocities v (m,) of a robot, with its
@@ -161,7 +161,7 @@ class PoseEffort {
   double rotation_power_ = 0.0;
   Matrix6 scratch_ = Matrix6::Zero();
   MatrixV null_projector_, null_stiffness_;
-  Twist reference_twist_, spring_, feedforward_;
+  Twist reference_twist_, spring_wrench_, feedforward_;
   Matrix6 stiffness_, damping_;
   VectorV gradient_, reference_effort_, null_force_;
   MatrixV total_stiffness_, total_damping_;

@@ -23,7 +23,7 @@ class SampledImpedance {
  public:
   /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot
   ///                    has, brake() must not be called.
-  explicit SampledImpedance(const Model& model, Eigen::Index velocities);
+  explicit SampledImpedance(const Model& model, Eigen::Index velocity_count);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 
   /// Compute the spring and damping forces that a law holds for a sample. All matrices are (nv,nv)

@@ -40,7 +40,7 @@ class ShapedPotential {
   void set(const Minimum& minimum, const WeightMatrix& weight) noexcept;
 
   /// Set the minimum; the weight is kept.
-  void move(const ShapedPotential& source) noexcept;
+  void copy_minimum(const ShapedPotential& source) noexcept;
 
   /// The value at a configuration (nq,), J.
   double energy(const ConstVector& q) const noexcept;
@@ -65,7 +65,7 @@ class ShapedPotential {
   VectorQ q_star_;
   std::uint64_t minimum_id_ = 0;
   bool is_scalar_ = true;
-  double scalar_ = 0.0;
+  double stiffness_ = 0.0;
   WeightMatrix weight_;
 };
 

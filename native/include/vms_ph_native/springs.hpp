@@ -20,7 +20,7 @@ struct SpringEnergy {
 
   /// Limit the gradient to `largest_force`, 0 for no limit, so that it stays that of a potential;
   /// return the share that remains. `stiffness` is the largest one.
-  double bound(double largest_force, double stiffness) noexcept;
+  double limit_force(double largest_force, double stiffness) noexcept;
 };
 
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
@@ -45,8 +45,8 @@ class PosePotential {
 
   /// The same for stiffnesses (3,3) in the axes of the reference: of the position, 1/2 e^T K e, and
   /// of the attitude, 4 eps^T K eps / (1 + s eta).
-  SpringEnergy position(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
-  SpringEnergy attitude(const Eigen::Matrix3d& stiffness) const noexcept;
+  SpringEnergy position_spring(const Pose& error, const Eigen::Matrix3d& stiffness) const noexcept;
+  SpringEnergy attitude_spring(const Eigen::Matrix3d& stiffness) const noexcept;
 
   /// An upper bound (3,3) of the Hessian of that of the attitude, in the axes of the body, N m/rad.
   Eigen::Matrix3d hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept;
@@ -75,7 +75,7 @@ class BaseSpring {
   void restart(Evaluation& d) noexcept;
 
   /// Hold the base at another pose from now on.
-  void move(const Pose& pose) noexcept { rest_pose_ = pose; }
+  void set_rest_pose(const Pose& pose) noexcept { rest_pose_ = pose; }
 
   /// Compute the spring at a pose of the base, with a frequency in rad/s and the shares in [0, 1]
   /// of the springs of position and attitude that are in force.

@@ -177,7 +177,7 @@ class EnergyRouting {
   const PositionTask& task_;
   double singular_below_;
   bool has_basis_ = false;
-  MatrixV reference_basis_, Z_, eigenvectors_, eigenvalue_sums_, C_other_;
+  MatrixV reference_basis_, Z_, eigenvectors_, eigenvalue_sums_, reflected_coriolis_;
   SymmetricEigen eigen_;
   TaskSvd reference_svd_;
 };

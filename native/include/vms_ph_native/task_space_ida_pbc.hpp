@@ -86,7 +86,7 @@ class TaskSpaceIDAPBC final : public Controller {
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
   WeightMatrix current_weight_;
-  std::uint64_t weight_minimum_ = 0;
+  std::uint64_t weight_minimum_id_ = 0;
   double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_rest_ = 0.0;
   ShapedPotential desired_potential_;
 

@@ -66,7 +66,7 @@ class Tree {
 
   // Of the configuration set last:
   const Eigen::Vector3d& centre_of_mass() const { return centre_of_mass_; }  ///< root axes, m
-  double potential() const { return potential_in(field_); }                  ///< of the field, J
+  double potential_energy() const { return potential_in(field_); }           ///< of the field, J
   double inertia_of(int joint) noexcept;  ///< diagonal of the mass matrix
 
   /// The twist of the base that has a given momentum with all joints locked.
@@ -102,9 +102,9 @@ class Tree {
   void copy_velocity(const Tree& other) noexcept;
 
   // Of the velocity set last:
-  const Screw& momentum() const { return momentum_; }    ///< of the robot, about the root's origin
-  double kinetic() const { return kinetic_energy_; }     ///< J
-  void write_joint_momenta(double* out) const noexcept;  ///< pi, (n,)
+  const Screw& momentum() const { return momentum_; }  ///< of the robot, about the root's origin
+  double kinetic_energy() const { return kinetic_energy_; }  ///< J
+  void write_joint_momenta(double* out) const noexcept;      ///< pi, (n,)
 
   /// Add the derivatives of the kinetic energy by the joints, at fixed velocity, to ``out`` (n,)
   /// times ``factor``.
@@ -155,7 +155,7 @@ class Tree {
 
   /// Its potential with the root at the origin of its coordinates, J.
   double potential_in(const Eigen::Vector3d& field) const {
-    return -field.dot(total_.first + total_.mass * root_origin_);
+    return -field.dot(total_.mc + total_.mass * root_origin_);
   }
 
   /// The frame of a model by Pinocchio's index.
@@ -212,19 +212,19 @@ class Tree {
   friend class TreeDerivatives;
 
   struct Joint {
-    int parent;                   ///< index of another, -1 for the root
-    int leader;                   ///< of the n joints: the one that it mimics, or itself
-    int position_index;           ///< in q
-    double multiplier, constant;  ///< position = multiplier * (that in q) + constant
-    bool is_pair;                 ///< its position in q is a pair (cos, sin)
-    double armature;              ///< that the joint it mimics feels
+    int parent;                 ///< index of another, -1 for the root
+    int leader;                 ///< of the n joints: the one that it mimics, or itself
+    int position_index;         ///< in q
+    double multiplier, offset;  ///< position = multiplier * (that in q) + offset
+    bool is_pair;               ///< its position in q is a pair (cos, sin)
+    double armature;            ///< that the joint it mimics feels
   };
   // The structs below contain kLaneCount bodies each; lanes without a body are zero.
 
   /// Constant geometry and inertia of joints and bodies.
   struct alignas(Lanes) LinkConstants {
     Row fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
-    Row offset[3], slide[3];           ///< translation = offset + position * slide
+    Row offset[3], linear_rate[3];     ///< translation = offset + position * rate
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
     Row axis[3], linear_axis[3];
     Row mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
@@ -248,10 +248,10 @@ class Tree {
   struct alignas(Lanes) Scratch {
     Row rotation[9], translation[3];  ///< of the joint
     Row acceleration[6], force[6];
-    Row screw_rate[6];           ///< of the screw in inertial axes
-    Row locked[6], drift[6];     ///< momentum of the subtree in the locked motion; its rate at
-                                 ///< fixed twist
-    Row x_twist[6], y_twist[6];  ///< at two other velocities
+    Row screw_rate[6];                 ///< of the screw in inertial axes
+    Row locked_momentum[6], drift[6];  ///< momentum of the subtree in the locked motion; its rate
+                                       ///< at fixed twist
+    Row x_twist[6], y_twist[6];        ///< at two other velocities
   };
 
   std::size_t groups() const noexcept { return link_constants_.size(); }
@@ -303,7 +303,7 @@ class Tree {
   double weight(std::size_t body) const noexcept { return weight(body, field_); }
   double weight(std::size_t body, const Eigen::Vector3d& field) const noexcept;
   double position(const Joint& joint, const double* q) const noexcept {
-    return joint.multiplier * q[joint.position_index] + joint.constant;
+    return joint.multiplier * q[joint.position_index] + joint.offset;
   }
   void compute_reactions() noexcept;
   void copy_shape_inertia() noexcept;

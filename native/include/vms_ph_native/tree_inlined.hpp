@@ -53,7 +53,7 @@ VMS_PH_INLINED inline double Tree::weight(std::size_t body,
                                           const Eigen::Vector3d& field) const noexcept {
   const SpatialInertia y = composite(body);
   const Screw s = screw(body);
-  return -y.mass * s.linear.dot(field) - s.angular.dot(y.first.cross(field));
+  return -y.mass * s.linear.dot(field) - s.angular.dot(y.mc.cross(field));
 }
 
 template <int kRows, class Rows>

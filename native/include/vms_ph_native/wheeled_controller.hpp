@@ -26,9 +26,9 @@ class WheeledController : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept final {
     if (!(state.is_usable(model_) && is_usable_step(dt))) {
-      last_command_.torque = fallback_torque_;
-      last_command_.reason = reasons::unusable_state;
-      return last_command_;
+      safe_command_.torque = fallback_torque_;
+      safe_command_.reason = reasons::unusable_state;
+      return safe_command_;
     }
     if (!terms_.compute(state)) return hold(state.q, terms_.reason());
     age_ = state.age;
@@ -48,15 +48,15 @@ class WheeledController : public Controller {
         zero_velocity_(VectorV::Zero(model.nv())),
         terms_(model, wheels),
         limits_(model),
-        torque_(VectorV::Zero(n_)),
+        desired_torque_(VectorV::Zero(n_)),
         static_state_(model) {
     Gains::table();  // constructed here, so that setting a gain later does not allocate
     command_.wrench_base.setZero(b_);
     command_.torque.setZero(n_);
-    last_command_ = command_;
-    last_command_.status = Status::holding;
+    safe_command_ = command_;
+    safe_command_.status = Status::holding;
     hold(model.neutral_configuration(), reasons::unusable_state);
-    fallback_torque_ = last_command_.torque;
+    fallback_torque_ = safe_command_.torque;
   }
 
   /// Write the command at the state of `terms_`, in which the base wrench stays zero; why there is
@@ -66,10 +66,10 @@ class WheeledController : public Controller {
   /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
   /// they cannot be sent, or null.
   const char* send_torque(const VectorV& force, double dt) noexcept {
-    if (!find_torque(force) || !torque_.allFinite()) return reasons::reference_too_large;
+    if (!find_torque(force) || !desired_torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = terms_.d();
-    command_.torque = limits_.apply(torque_, d.g().tail(n_), d.v().tail(n_), gains_.torque_rate,
-                                    gains_.power, dt);
+    command_.torque = limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
+                                    gains_.torque_rate, gains_.power, dt);
     command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
     command_.reason = limits_.reason().text();
     return nullptr;
@@ -85,7 +85,7 @@ class WheeledController : public Controller {
   const VectorV zero_velocity_;  // (nv,) zeros
   WheeledTerms terms_;
   TorqueLimits limits_;
-  VectorV torque_;  // (n,) before the limits
+  VectorV desired_torque_;  // (n,) before the limits
   Command command_;
   double age_ = 0.0;  // of the state of terms_, s
   Gains gains_;
@@ -95,10 +95,10 @@ class WheeledController : public Controller {
   /// Compensate gravity by the joints.
   const Command& hold(const ConstVector& q, const char* reason) noexcept {
     static_state_.set(q, zero_velocity_);
-    last_command_.torque = static_state_.g().tail(n_);
-    clip_to_effort(model_, last_command_.torque);
-    last_command_.reason = reason;
-    return last_command_;
+    safe_command_.torque = static_state_.g().tail(n_);
+    clip_to_effort(model_, safe_command_.torque);
+    safe_command_.reason = reason;
+    return safe_command_;
   }
 
   /// Compute the smallest torques S_j^T tau = f; false where there are none.
@@ -109,13 +109,13 @@ class WheeledController : public Controller {
     if (!gram_factor.is_positive()) return false;
     VectorV multipliers = force;
     gram_factor.solve(multipliers.data());
-    multiply(joint_basis, multipliers, torque_);
+    multiply(joint_basis, multipliers, desired_torque_);
     return true;
   }
 
   MatrixV gram_;
   Eigen::VectorXd fallback_torque_;  // (n,) the safe output for no state
-  Command last_command_;
+  Command safe_command_;
 };
 
 }  // namespace vms_ph

@@ -61,11 +61,11 @@ class WheeledTerms {
   Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
   void compute_constraints(bool with_rates) noexcept;
   void select_dependent() noexcept;
-  bool eliminate(const MatrixV& rows, MatrixV& result) noexcept;
+  bool solve_dependent(const MatrixV& rows, MatrixV& result) noexcept;
 
   const Model& model_;
   Evaluation d_;
-  std::vector<WheelContact> wheels_;
+  std::vector<WheelContact> contacts_;
   std::vector<Eigen::Index> row_indices_, dependent_, independent_, pivots_;
   int m_ = 0;
   MatrixV constraints_, constraint_rates_, dependent_block_, right_side_;

@@ -24,9 +24,9 @@ std::unique_ptr<Model> without_gravity(const Model& model) {
 }
 
 int checked_delay(int delay) {
-  if (delay < 0 || delay > kMostDelay) {
+  if (delay < 0 || delay > kMaxDelay) {
     throw ModelError("the delay must be a number of samples from 0 to " +
-                     std::to_string(kMostDelay) + "; given: " + std::to_string(delay));
+                     std::to_string(kMaxDelay) + "; given: " + std::to_string(delay));
   }
   return delay;
 }
@@ -162,11 +162,11 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     if (first_loss_.empty()) first_loss_.set("implausible state: %s", judgement.reason);
     return update_without_state(judgement.q, judgement.v, dt, nullptr);
   }
-  const double step = std::max(dt, period_);
+  const double sample_time = std::max(dt, period_);
   next_velocity_ = v;
   if (judgement.must_hold() && judgement.reason != reasons::implausible_before) {
     // Positions settle the account of the last sample, and show the motion of the joints.
-    effort_queue_.mean_velocity(q, step, next_velocity_);
+    effort_queue_.mean_velocity(q, sample_time, next_velocity_);
     next_velocity_.head(b_) = v.head(b_);
   }
   d_.set(q, next_velocity_);
@@ -179,17 +179,17 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     if (!judgement.must_hold()) {
       reason_.set("reflex: the effort is not finite or not that of this robot");
     }
-    safe_effort(d_.q(), d_.v(), step);
+    set_safe_effort(d_.q(), d_.v(), sample_time);
   } else {
     effort_ = effort;
     is_fading = bumpless_transfer(dt);
     is_wrench_limited = budget_.saturate(effort_);
   }
   if (is_wrench_limited) add_reason(reasons::base_wrench_limited);
-  limit_effort(static_effort_, step, dt);
+  limit_effort(static_effort_, sample_time, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   if (is_fading) add_reason("fading in");
-  budget_.grant(d_, effort_, effort_queue_, level, ceiling_, step);
+  budget_.grant(d_, effort_, effort_queue_, level, ceiling_, sample_time);
   if (budget_.reason()[0] != '\0') {
     limits_.replace(effort_.tail(n_));
     add_reason(budget_.reason());
@@ -230,8 +230,8 @@ Certificate PortGuard::certificate() const noexcept {
   Certificate result = certificate_;
   result.first_loss = first_loss_.text();
   result.copy_sums(tank_);
-  const double unobserved_work = effort_queue_.largest_work();
-  if (unobserved_work > 0.0) result.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
+  const double largest_work = effort_queue_.largest_work();
+  if (largest_work > 0.0) result.add_unsettled(largest_work - (tank_.budget - tank_.spent));
   const double excess_supply = result.supplied - std::max(0.0, result.margin);
   if (kSamplesPerRise * rise_count_ > result.samples &&
       excess_supply > kNoiseEnergy + kNoiseShare * largest_kinetic_energy_) {
@@ -249,17 +249,16 @@ void PortGuard::update_tank(double dt) noexcept {
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
     work = std::max(work, kinetic - ceiling_.motion_energy());
-    const double unobserved_work = effort_queue_.largest_work();
-    if (unobserved_work > 0.0)
-      certificate_.add_unsettled(unobserved_work - (tank_.budget - tank_.spent));
+    const double largest_work = effort_queue_.largest_work();
+    if (largest_work > 0.0) certificate_.add_unsettled(largest_work - (tank_.budget - tank_.spent));
   }
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) {
     refilled = tank_.refill(settings.refill_power * dt);
   }
-  const double unmeasured = ceiling_.update(tank_.level, work, kinetic, refilled);
-  check_balance(kinetic);
-  certificate_.largest_unseen = std::max(certificate_.largest_unseen, unmeasured);
+  const double unobserved_work = ceiling_.update(tank_.level, work, kinetic, refilled);
+  update_surplus(kinetic);
+  certificate_.largest_unseen = std::max(certificate_.largest_unseen, unobserved_work);
   certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
   if (gravity_free_model_) {
@@ -274,7 +273,7 @@ void PortGuard::update_tank(double dt) noexcept {
 }
 
 /// Note the kinetic energy, J, and what it is more than the energy given.
-void PortGuard::check_balance(double kinetic) noexcept {
+void PortGuard::update_surplus(double kinetic) noexcept {
   const double surplus = kinetic - tank_.spent;
   if (!has_surplus_) {
     first_surplus_ = surplus;
@@ -305,7 +304,7 @@ bool PortGuard::bumpless_transfer(double dt) noexcept {
 }
 
 /// Reduce the effort in effort_ to the limits of joints and motion.
-void PortGuard::limit_effort(const VectorV& static_effort, double step, double dt) noexcept {
+void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept {
   if (settings.torque < 1.0) {
     const auto bound = (settings.torque * gravity_model_.effort()).array();
     if ((effort_.tail(n_).cwiseAbs().array() > bound).any()) {
@@ -320,10 +319,10 @@ void PortGuard::limit_effort(const VectorV& static_effort, double step, double d
   effort_.tail(n_) = torque;
   if (!limits_.reason().empty()) add_reason(limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
-  budget_.strongest_brake(d_, step, brake_);
-  budget_.next_velocity(d_, effort_queue_, step, next_velocity_);
-  const double share =
-      motion_limits_.share(d_, next_velocity_, effort_, brake_, static_effort, settings, step);
+  budget_.strongest_brake(d_, sample_time, brake_);
+  budget_.next_velocity(d_, effort_queue_, sample_time, next_velocity_);
+  const double share = motion_limits_.share(d_, next_velocity_, effort_, brake_, static_effort,
+                                            settings, sample_time);
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
   limits_.replace(effort_.tail(n_));
@@ -331,7 +330,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double step, double d
 }
 
 /// Write the safe output to effort_.
-void PortGuard::safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
+void PortGuard::set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept {
   safe_output_.compute(q, v, (delay_ + 1) * dt);
   effort_.head(b_) = safe_output_.wrench_base();
   effort_.tail(n_) = safe_output_.torque();
@@ -344,14 +343,14 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
                                                      double dt, const char* cause) noexcept {
   if (cause != nullptr) reason_.set("reflex: %s; holding and damping", cause);
   const bool is_valid_step = 0.0 < dt && dt <= kLongestSample;
-  const double step = is_valid_step ? std::max(dt, period_) : period_;
+  const double sample_time = is_valid_step ? std::max(dt, period_) : period_;
   effort_queue_.skip_state(is_valid_step || dt == 0.0 ? dt : kLongestSample);
-  safe_effort(q, v, step);
+  set_safe_effort(q, v, sample_time);
   d_.set(q, zero_velocity_);
   budget_.static_effort(d_, static_effort_);
   brake_ = effort_ - static_effort_;
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  brake_ *= effort_queue_.share_within(brake_, level, step);
+  brake_ *= effort_queue_.share_within(brake_, level, sample_time);
   effort_ = static_effort_ + brake_;
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = effort_ - unactuated_gravity_;
@@ -381,8 +380,8 @@ void PortGuard::count_sample(bool is_reflex, bool is_changed, bool is_braking) n
   }
 }
 
-void PortGuard::add_reason(const char* more) noexcept {
-  reason_.add(reason_.empty() ? "%s" : "; %s", more);
+void PortGuard::add_reason(const char* text) noexcept {
+  reason_.add(reason_.empty() ? "%s" : "; %s", text);
 }
 
 }  // namespace vms_ph

@@ -63,7 +63,7 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
   if (!actuated) return;
   actuation_.emplace(*allocation_, weights);
   brake_search_.emplace(matrix);
-  scaled_ = matrix;
+  map_ = matrix;
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
@@ -86,11 +86,11 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
     saturate(wrench);
     return;
   }
-  root_.compute(M_b);
-  scaled_ = allocation_->matrix();
-  for (Eigen::Index i = 0; i < scaled_.cols(); ++i) root_.solve_root(&scaled_.coeffRef(0, i));
-  root_.solve_root(wrench.data());
-  brake_search_->set_matrix(scaled_);
+  M_b_root_.compute(M_b);
+  map_ = allocation_->matrix();
+  for (Eigen::Index i = 0; i < map_.cols(); ++i) M_b_root_.solve_root(&map_.coeffRef(0, i));
+  M_b_root_.solve_root(wrench.data());
+  brake_search_->set_matrix(map_);
   brake_search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
   multiply(allocation_->matrix(), inputs_, wrench);
 }
@@ -203,7 +203,7 @@ double EffortQueue::norm(const VectorV& effort) noexcept {
 SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
     : model_(model),
       wrench_(std::move(wrench)),
-      samples_(delay + 1),
+      sample_count_(delay + 1),
       predicted_(model),
       prediction_(model),
       grant_(model),
@@ -259,7 +259,7 @@ bool SampleBudget::holds_weight(Evaluation& d) noexcept {
 void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   const int n = model_.n();
   static_effort(d, held_weight_);
-  vms_ph::strongest_brake(d, samples_ * dt, result);
+  vms_ph::strongest_brake(d, sample_count_ * dt, result);
   if (!wrench_.is_ideal()) {
     // Relative to the weight that the actuators hold.
     result += held_weight_;
@@ -275,13 +275,13 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
 void SampleBudget::next_velocity(Evaluation& d, const EffortQueue& effort_queue, double dt,
                                  VectorV& result) noexcept {
   result = d.v();
-  const int count = effort_queue.pending();
+  const int count = effort_queue.pending_count();
   if (count == 0) return;
   unactuated_gravity(d, unactuated_gravity_);
   scratch_ = d.g() - unactuated_gravity_;
   add_product(d.C(), d.v(), scratch_);
   net_effort_ = -count * scratch_;
-  for (int k = 0; k < count; ++k) net_effort_ += effort_queue.pending(k);
+  for (int k = 0; k < count; ++k) net_effort_ += effort_queue.pending_effort(k);
   inertia_.compute(d.M());
   inertia_.solve(net_effort_.data());
   result += dt * net_effort_;
@@ -298,10 +298,10 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   }
   Evaluation* predicted = &d;
   double pending_energy = 0.0;
-  for (int k = 0; k < effort_queue.pending(); ++k) {
+  for (int k = 0; k < effort_queue.pending_count(); ++k) {
     unactuated_gravity(*predicted, unactuated_gravity_);
     prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
-    net_effort_ = effort_queue.pending(k) + unactuated_gravity_;
+    net_effort_ = effort_queue.pending_effort(k) + unactuated_gravity_;
     prediction_.predict(net_effort_, candidate_);
     const double energy = prediction_.energy();
     pending_energy += level < 0.0 ? energy : std::max(0.0, energy);
@@ -323,7 +323,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   active_part_ = effort - static_effort_;
   inertia_.compute(predicted->M());
   double remaining_rise = ceiling.speed_rise(level);
-  for (int k = 0; k < effort_queue.pending(); ++k)
+  for (int k = 0; k < effort_queue.pending_count(); ++k)
     remaining_rise -= speed_rise(effort_queue.pending_active(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
   const double required_rise = speed_rise(active_part_, dt);
@@ -363,9 +363,9 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
   double largest_norm = 0.0, largest_acceleration = 0.0;
-  const int count = effort_queue.pending();
+  const int count = effort_queue.pending_count();
   for (int k = 0; k <= count; ++k) {
-    net_effort_ = k < count ? effort_queue.pending(k) : effort;
+    net_effort_ = k < count ? effort_queue.pending_effort(k) : effort;
     if (k == count) net_effort_ -= unactuated_gravity_;
     net_effort_ -= d.g();
     scratch_ = net_effort_;
@@ -415,9 +415,9 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
   if (s.power > 0.0) {
     braked_effort_ = brake - static_effort;
     const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
-    const double least = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
+    const double power = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
     if (tighten(largest_share(0.5 * effort_change_.dot(velocity_step_),
-                              slope + 0.5 * braked_effort_.dot(velocity_step_), least - s.power),
+                              slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.power),
                 share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }

@@ -50,7 +50,7 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
   x.v = v;
   x.t = t;
   x.fall = Fall{};
-  x.fall.since = t;
+  x.fall.start_time = t;
   x.fall.mass = mass;
   x.fall.gravity = fall_acceleration;
   x.energy = CompensatedSum{};
@@ -62,15 +62,15 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
     Vector3d linear = tree.momentum().linear;
     if (dim == 2) linear.z() = 0.0;
     const Vector3d centre_offset = attitude * tree.centre_of_mass();
-    x.fall.linear = attitude * linear;
+    x.fall.linear_momentum = attitude * linear;
     x.fall.centre = position(q) + centre_offset;
     if (dim == 2) x.fall.centre.z() = 0.0;
     for (int i = 0; i < dim; ++i) x.v[i] -= linear[i] / mass;
     set_position(-centre_offset, x.q);
     tree.set_velocity(x.v);
     const Screw& p = tree.momentum();
-    x.angular = attitude * (p.angular - tree.centre_of_mass().cross(p.linear));
-    if (dim == 2) x.angular.head<2>().setZero();
+    x.angular_momentum = attitude * (p.angular - tree.centre_of_mass().cross(p.linear));
+    if (dim == 2) x.angular_momentum.head<2>().setZero();
   }
   x.energy.value = energy(x.q, x.v);
 }
@@ -104,8 +104,8 @@ void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
   }
 }
 
-VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increment, VectorXd& out,
-                                       bool rotation_only) const noexcept {
+VMS_PH_FMA void Centroidal::integrate(const VectorXd& q, const VectorXd& increment, VectorXd& out,
+                                      bool rotation_only) const noexcept {
   integrate_joints(q, increment, out);
   if (dim == 0) return;
   const Screw step = tree.base_twist(increment);
@@ -113,13 +113,13 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increm
   const double square = w.squaredNorm(), angle = std::sqrt(square);
   if (!rotation_only) {
     // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
-    const bool small = square < 1e-4;
+    const bool is_small = square < 1e-4;
     const double first_coefficient =
-        small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
-              : (1.0 - std::cos(angle)) / square;
+        is_small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
+                 : (1.0 - std::cos(angle)) / square;
     const double second_coefficient =
-        small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
-              : (angle - std::sin(angle)) / (square * angle);
+        is_small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
+                 : (angle - std::sin(angle)) / (square * angle);
     const Vector3d w_cross_linear = w.cross(step.linear);
     const Vector3d displacement = step.linear + first_coefficient * w_cross_linear +
                                   second_coefficient * w.cross(w_cross_linear);
@@ -133,13 +133,13 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increm
     out[3] = scale * y;
     return;
   }
-  double half = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
+  double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
   double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
   if (!(square < 1e-4)) {
-    half = std::sin(0.5 * angle) / angle;
+    sinc = std::sin(0.5 * angle) / angle;
     cosine = std::cos(0.5 * angle);
   }
-  const Eigen::Quaterniond step_rotation(cosine, half * w.x(), half * w.y(), half * w.z());
+  const Eigen::Quaterniond step_rotation(cosine, sinc * w.x(), sinc * w.y(), sinc * w.z());
   const Eigen::Quaterniond end = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * step_rotation;
   out.segment<4>(3) = end.coeffs() * (0.5 * (3.0 - end.squaredNorm()));
 }
@@ -147,7 +147,7 @@ VMS_PH_WIDE void Centroidal::integrate(const VectorXd& q, const VectorXd& increm
 double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {
   tree.set_configuration(q);
   tree.set_velocity(v);
-  return tree.kinetic() + tree.potential();
+  return tree.kinetic_energy() + tree.potential_energy();
 }
 
 void Centroidal::friction(const Ports& ports, int joint, double rate,

@@ -33,7 +33,7 @@ double largest_entry(const VectorXd& y) {
   return largest;
 }
 
-double rounding(double size) { return kStagnation * size + kNoise; }
+double rounding(double scale) { return kStagnation * scale + kNoise; }
 
 }  // namespace
 
@@ -45,18 +45,18 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
   result.failure = Failure::none;
   y_ = unknown;
   double last_change = kInfinity, earlier_change = kInfinity;
-  int count = 1;
-  for (; count <= kFixedPointLimit; ++count) {
+  int iteration = 1;
+  for (; iteration <= kFixedPointLimit; ++iteration) {
     if (!sweep.sweep(y_, image_)) {
       result.failure = Failure::not_finite;
       return false;
     }
     residual_ = image_ - y_;
-    const double size = largest_entry(image_), change = largest_entry(residual_);
+    const double scale = largest_entry(image_), change = largest_entry(residual_);
     const bool is_stalled = change > kContraction * earlier_change;
-    if (change <= kTolerance * size + kFloor || (is_stalled && change <= rounding(size))) {
+    if (change <= kTolerance * scale + kFloor || (is_stalled && change <= rounding(scale))) {
       unknown = y_;
-      result.iterations = count;
+      result.iterations = iteration;
       return true;
     }
     if (is_stalled || !(change < kInfinity)) break;
@@ -64,7 +64,7 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
     earlier_change = last_change;
     last_change = change;
   }
-  result.iterations = std::min(count, kFixedPointLimit);
+  result.iterations = std::min(iteration, kFixedPointLimit);
   return newton(sweep, result);
 }
 
@@ -79,14 +79,14 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
   if (!sweep.sweep(y_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
   residual_ = image_ - y_;
   // Full steps may cycle around a kink of a force within the step: they are shortened.
-  for (int count = 1; count <= kNewtonLimit; ++count) {
-    const double size = largest_entry(y_) + largest_entry(residual_);
-    if (largest_entry(residual_) <= kTolerance * size + kFloor) {
+  for (int iteration = 1; iteration <= kNewtonLimit; ++iteration) {
+    const double scale = largest_entry(y_) + largest_entry(residual_);
+    if (largest_entry(residual_) <= kTolerance * scale + kFloor) {
       unknown = y_;
-      result.iterations += count;
+      result.iterations += iteration;
       return true;
     }
-    const double increment = kDifference * std::max(size, 1e-3);
+    const double increment = kDifference * std::max(scale, 1e-3);
     for (Eigen::Index i = 0; i < y_.size(); ++i) {
       trial_ = y_;
       trial_[i] += increment;
@@ -96,19 +96,19 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
     if (!jacobian_.allFinite()) return fail(Failure::not_finite, 0.0, 0.0);
     step_ = residual_;
     if (!solve_square(jacobian_, step_, 0.0)) return fail(Failure::not_finite, 0.0, 0.0);
-    double length = 1.0;
+    double factor = 1.0;
     while (true) {
-      trial_ = y_ - length * step_;
+      trial_ = y_ - factor * step_;
       if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
       trial_residual_ = image_ - trial_;
-      if (largest_entry(trial_residual_) < (1.0 - 0.1 * length) * largest_entry(residual_)) break;
-      length *= 0.5;
-      if (length < kShortest) {
-        if (!(largest_entry(residual_) <= rounding(size))) {
+      if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
+      factor *= 0.5;
+      if (factor < kShortest) {
+        if (!(largest_entry(residual_) <= rounding(scale))) {
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
         }
         unknown = y_;
-        result.iterations += count;
+        result.iterations += iteration;
         return sweep.sweep(y_, image_);
       }
     }
@@ -168,7 +168,7 @@ void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, Vector
     const Matrix3d rotation = robot_.rotation(q);
     robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
-  end_tree_.solve({Vector3d::Zero(), in_base(q, x.angular)}, x.pi, v);
+  end_tree_.solve({Vector3d::Zero(), in_base(q, x.angular_momentum)}, x.pi, v);
 }
 
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
@@ -200,7 +200,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   result_state_ = &next;
   t_ = t;
   dt_ = dt;
-  l0_ = in_base(x.q, x.angular);
+  l0_ = in_base(x.q, x.angular_momentum);
   StepResult result;
   FixedPoint& solver = ports.acts ? forced_solver_ : free_solver_;
   set_guess(x, t, dt, false);
@@ -237,7 +237,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   increment_ *= 2.0;
   if (!std::isfinite(end.q.squaredNorm())) return false;
   weighted_ = weights_.cwiseProduct(increment_.tail(n));
-  length_ = std::sqrt(increment_.tail(n).dot(weighted_));
+  step_norm_ = std::sqrt(increment_.tail(n).dot(weighted_));
 
   middle.set_configuration(q_mid_);
   middle.set_velocity(v_mid_);
@@ -245,7 +245,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   middle.add_kinetic_gradient(1.0, shape_force_.data());
   if (robot_.has_potential) middle.add_weight(-1.0, shape_force_);
   end.pi = x.pi + dt_ * shape_force_;
-  end.angular = x.angular;
+  end.angular_momentum = x.angular_momentum;
   end.energy = x.energy;
   end.fall = x.fall;
   end.t = t_ + dt_;
@@ -267,7 +267,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       const Vector3d inertial_force = rotation * wrench.linear, half = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque = torque - half.cross(torque) + half * half.dot(torque);
-      end.angular += dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
+      end.angular_momentum +=
+          dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
       end.energy.add(
           dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half of the final
@@ -276,15 +277,15 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       image.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + velocity_gain;
       if (!inertial_force.isZero(0.0)) {
         end.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * inertial_force);
-        end.fall.since = end.t;
+        end.fall.start_time = end.t;
       }
     } else {
       end.energy.add(dt_ * force_.dot(y));
     }
     end.pi += dt_ * force_.tail(n);
   }
-  correct(unknown[nv]);
-  const Vector3d l1 = in_base(end.q, end.angular);
+  correct_momenta(unknown[nv]);
+  const Vector3d l1 = in_base(end.q, end.angular_momentum);
   const Screw mean{Vector3d::Zero(), 0.5 * (l0_ + l1)};
   pi_mean_ = 0.5 * (x.pi + end.pi);
   middle.solve(mean, pi_mean_, velocity_);
@@ -293,7 +294,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   image[nv] = new_multiplier;
   if (new_multiplier != unknown[nv]) {
     // The newer multiplier is used at once: the sweeps contract twice as fast.
-    correct(new_multiplier - unknown[nv]);
+    correct_momenta(new_multiplier - unknown[nv]);
     pi_mean_ = 0.5 * (x.pi + end.pi);
     middle.solve(mean, pi_mean_, velocity_);
     image.head(nv) = velocity_;
@@ -301,13 +302,13 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   return true;
 }
 
-/// Subtract `amount` times the direction of the discrete gradient from the joint momenta.
-void DiscreteGradient::correct(double amount) noexcept {
-  if (length_ != 0.0) result_state_->pi -= (amount * weight_scale_ / length_) * weighted_;
+/// Subtract `lambda` times the direction of the discrete gradient from the joint momenta.
+void DiscreteGradient::correct_momenta(double lambda) noexcept {
+  if (step_norm_ != 0.0) result_state_->pi -= (lambda * weight_scale_ / step_norm_) * weighted_;
 }
 
 double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) noexcept {
-  if (length_ == 0.0) return 0.0;
+  if (step_norm_ == 0.0) return 0.0;
   const SolverState& x = *start_state_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const Energy end_energy = energy(result_state_->q, l1, result_state_->pi);
@@ -317,7 +318,7 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) n
   double energy_error = end_energy.value - x.energy.value - expected_change;
   if (robot_.dim > 0) energy_error -= robot_.tree.base_twist(image).angular.dot(l1 - l0_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
-  return dt_ * energy_error / (weight_scale_ * length_);
+  return dt_ * energy_error / (weight_scale_ * step_norm_);
 }
 
 DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
@@ -326,15 +327,15 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vecto
   end_tree_.solve({Vector3d::Zero(), angular}, pi, velocity_);
   const double kinetic = 0.5 * (angular.dot(end_tree_.base_twist(velocity_).angular) +
                                 pi.dot(velocity_.tail(robot_.tree.n())));
-  const double potential = robot_.has_potential ? end_tree_.potential() : 0.0;
+  const double potential = robot_.has_potential ? end_tree_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
 /// Correct the energy error left by rounding in the solution; fail if it is larger.
 void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const int n = robot_.tree.n();
-  const Energy end_energy = energy(
-      result_state_->q, in_base(result_state_->q, result_state_->angular), result_state_->pi);
+  const Vector3d l = in_base(result_state_->q, result_state_->angular_momentum);
+  const Energy end_energy = energy(result_state_->q, l, result_state_->pi);
   const double energy_gap = end_energy.value - result_state_->energy.value;
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.

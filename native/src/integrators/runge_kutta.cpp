@@ -28,13 +28,13 @@ constexpr double kRestSpeed = 1e-9;
 
 Projection::Projection(Centroidal& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
-  start_ = VectorXd::Zero(robot.tree.nq());
+  start_q_ = VectorXd::Zero(robot.tree.nq());
   rates_ = gradient_ = VectorXd::Zero(n);
   zero_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
 }
 
 Screw Projection::momentum_in_base(const VectorXd& q, const SolverState& x) const noexcept {
-  return {Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular};
+  return {Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular_momentum};
 }
 
 double Projection::rest_energy(double dt) const noexcept {
@@ -52,38 +52,38 @@ double Projection::rounding(const SolverState& x, double terms, double dt) const
   return kEnergyRounding * energy_scale + rest_energy(dt);
 }
 
-VMS_PH_WIDE void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
+VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   tree.set_configuration(x.q);
   tree.set_velocity(x.v);
-  const double potential = tree.potential();
-  double shape_energy = tree.kinetic(), base = 0.0;
+  const double potential = tree.potential_energy();
+  double shape_energy = tree.kinetic_energy(), base = 0.0;
   Screw current_twist, target_twist;
   if (robot_.dim > 0) {
     current_twist = tree.locked_twist(tree.momentum());
     shape_energy -= 0.5 * tree.momentum().dot(current_twist);
     const Matrix3d rotation = robot_.rotation(x.q);
     robot_.move_centre_to_origin(rotation, x.q);
-    const Screw momentum{Vector3d::Zero(), rotation.transpose() * x.angular};
+    const Screw momentum{Vector3d::Zero(), rotation.transpose() * x.angular_momentum};
     target_twist = tree.locked_twist(momentum);
     base = 0.5 * momentum.dot(target_twist);
   }
   const double target_energy = x.energy.value - potential - base;
   const double energy_gap = target_energy - shape_energy;
-  double scale = 1.0;
+  double speed_scale = 1.0;
   if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
-    scale = std::sqrt(target_energy / shape_energy);
+    speed_scale = std::sqrt(target_energy / shape_energy);
   } else if (std::abs(energy_gap) <= rounding(x, std::abs(potential) + base + shape_energy, dt)) {
     if (std::abs(energy_gap) <= rest_energy(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
     correct_along_gradient(x, dt, result);
     return;
   }
-  x.v *= scale;
+  x.v *= speed_scale;
   if (robot_.dim > 0) {
     Screw twist = tree.base_twist(x.v);
-    twist.linear += target_twist.linear - scale * current_twist.linear;
-    twist.angular += target_twist.angular - scale * current_twist.angular;
+    twist.linear += target_twist.linear - speed_scale * current_twist.linear;
+    twist.angular += target_twist.angular - speed_scale * current_twist.angular;
     tree.set_base(twist, x.v);
   }
 }
@@ -93,7 +93,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   Tree& tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const double target_energy = x.energy.value;
-  start_ = x.q;
+  start_q_ = x.q;
   rates_ = x.v.tail(n);
   const auto locked_twist_at = [&](const VectorXd& q) {
     return tree.locked_twist(momentum_in_base(q, x));
@@ -112,12 +112,12 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   // The kinetic energy of the shape: the total less that of the locked motion.
   tree.set_velocity(x.v);
   const double kinetic_slope =
-      2.0 * tree.kinetic() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
-  const double gradient_norm = kinetic_slope + gradient_.dot(direction_.tail(n));
-  double step = 0.0, energy_gap = 0.0, scale = 1.0;
-  for (int count = 0; count < kIterations; ++count) {
+      2.0 * tree.kinetic_energy() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
+  const double energy_slope = kinetic_slope + gradient_.dot(direction_.tail(n));
+  double step = 0.0, energy_gap = 0.0, energy_scale = 1.0;
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
     step_ = step * direction_;
-    robot_.integrate(start_, step_, x.q);
+    robot_.integrate(start_q_, step_, x.q);
     x.v.setZero();
     x.v.tail(n) = (1.0 + step) * rates_;
     tree.set_configuration(x.q);
@@ -132,19 +132,19 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     }
     const double current_energy = robot_.energy(x.q, x.v);
     energy_gap = target_energy - current_energy;
-    scale = std::abs(target_energy) + std::abs(current_energy);
-    const bool is_too_far = count == 0 && std::abs(energy_gap) > kMaxRelativeGap * gradient_norm;
-    if (std::abs(energy_gap) <= kEnergyRounding * scale || is_too_far) break;
-    step += energy_gap / gradient_norm;
+    energy_scale = std::abs(target_energy) + std::abs(current_energy);
+    const bool is_too_far = iteration == 0 && std::abs(energy_gap) > kMaxRelativeGap * energy_slope;
+    if (std::abs(energy_gap) <= kEnergyRounding * energy_scale || is_too_far) break;
+    step += energy_gap / energy_slope;
   }
-  if (robot_.dim > 0) scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
-  for (const double energy_of_port : result.supplied) scale += std::abs(energy_of_port);
-  scale += std::abs(result.dissipated) + fall_energy(dt);
+  if (robot_.dim > 0) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
+  for (const double port_energy : result.supplied) energy_scale += std::abs(port_energy);
+  energy_scale += std::abs(result.dissipated) + fall_energy(dt);
   // Written so that it is false for numbers that are not finite.
-  if (!(std::abs(energy_gap) <= kDeferredShare * scale + rest_energy(dt))) {
+  if (!(std::abs(energy_gap) <= kDeferredShare * energy_scale + rest_energy(dt))) {
     result.failure = Failure::energy_error;
     result.error = energy_gap;
-    result.limit = 0.5 * gradient_norm;
+    result.limit = 0.5 * energy_slope;
   }
 }
 
@@ -163,8 +163,8 @@ ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
 ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
                                          std::vector<RungeKuttaStage> stages)
     : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
-  zero_effort_ = v_ = a_ = mean_ = mean_a_ = rate_ = increment_ = force_ = velocity_ = a2_ = a3_ =
-      a4_ = VectorXd::Zero(robot_.tree.nv());
+  zero_effort_ = v_ = a_ = mean_rate_ = mean_a_ = rate_ = increment_ = force_ = velocity_ = a2_ =
+      a3_ = a4_ = VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
@@ -184,7 +184,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
                                      SolverState& next) noexcept {
   StepResult result;
   next.fall = x.fall;
-  next.angular = x.angular;
+  next.angular_momentum = x.angular_momentum;
   next.energy = x.energy;
   next.t = t + dt;
   if (ports.acts) {
@@ -210,8 +210,8 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
   robot_.tree.accelerate(v, zero_effort_, a);
 }
 
-VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
-                                                    SolverState& next) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
+                                                   SolverState& next) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
@@ -223,8 +223,8 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_midpoint(const SolverState& x, double
   next.v = x.v + dt * a2_;
 }
 
-VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
-                                               SolverState& next) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
+                                              SolverState& next) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
@@ -246,14 +246,14 @@ VMS_PH_WIDE void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
-VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports,
-                                                  double t, double dt, SolverState& next,
-                                                  StepResult& result) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports, double t,
+                                                 double dt, SolverState& next,
+                                                 StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int dim = robot_.dim;
   const Eigen::Index nv = v_.size();
   increment_.setZero();
-  mean_.setZero();
+  mean_rate_.setZero();
   mean_a_.setZero();
   Vector3d impulse = Vector3d::Zero(), angular_impulse = impulse, displacement_sum = impulse;
   for (const auto& [fraction, weight, displacement_weight] : stages_) {
@@ -288,16 +288,16 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
       displacement_sum += (displacement_weight * dt * dt) * inertial_force;
     }
     for (Eigen::Index j = 0; j < nv; ++j) {
-      mean_[j] += weight * rate_[j];
+      mean_rate_[j] += weight * rate_[j];
       mean_a_[j] += weight * a_[j];
     }
   }
-  increment_ = dt * mean_;
+  increment_ = dt * mean_rate_;
   next.q = x.q;
   robot_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
   if (dim == 0) {
-    next.energy.add(result.net());
+    next.energy.add(result.net_energy());
     return;
   }
   // The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
@@ -309,10 +309,10 @@ VMS_PH_WIDE void ProjectedRungeKutta::forced_step(const SolverState& x, const Po
       impulse.dot(v_centre) - robot_.mass * robot_.fall_acceleration.dot(displacement);
   if (!impulse.isZero(0.0)) {
     next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
-    next.fall.since = next.t;
+    next.fall.start_time = next.t;
   }
-  next.angular += angular_impulse - displacement.cross(impulse);
-  next.energy.add(result.net() - centre_energy);
+  next.angular_momentum += angular_impulse - displacement.cross(impulse);
+  next.energy.add(result.net_energy() - centre_energy);
 }
 
 namespace {
@@ -336,7 +336,7 @@ WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel
     throw ModelError("'" + model.name() + "' is in a fluid; wheels roll on dry ground");
   }
   stage_.q = VectorXd::Zero(model.nq());
-  stage_.v = rate_ = mean_ = increment_ = force_ = velocity_ = VectorXd::Zero(model.nv());
+  stage_.v = rate_ = mean_rate_ = increment_ = force_ = velocity_ = VectorXd::Zero(model.nv());
   nu_rate_ = mean_nu_rate_ = VectorV::Zero(terms_.dimension());
 }
 
@@ -372,12 +372,12 @@ double WheeledRK4::energy() noexcept {
 
 /// Compute the rates of the terms computed last, `increment_` from the start of the step, and enter
 /// the energies of the ports over a time, s.
-void WheeledRK4::accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept {
+void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& result) noexcept {
   force_.setZero();
   if (ports.acts) {
     robot_.tree.set_configuration(stage_.q);
     robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
-    robot_.add_port_energies(ports, velocity_, elapsed, result);
+    robot_.add_port_energies(ports, velocity_, duration, result);
   }
   if (gravity_) force_ -= terms_.d().g();
   multiply(transposed(terms_.basis), force_, nu_rate_);
@@ -400,7 +400,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
       stage_.v[independent[k]] += duration * nu_rate[static_cast<Eigen::Index>(k)];
     }
   };
-  mean_.setZero();
+  mean_rate_.setZero();
   mean_nu_rate_.setZero();
   rate_.setZero();
   nu_rate_.setZero();
@@ -411,14 +411,14 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
     if (result.failure != Failure::none) return result;
     if (fraction == 0.0) start_energy = energy();
     accelerate(ports, weight * dt, result);
-    mean_ += weight * rate_;
+    mean_rate_ += weight * rate_;
     mean_nu_rate_ += weight * nu_rate_;
   }
-  advance_to(dt, mean_, mean_nu_rate_);
+  advance_to(dt, mean_rate_, mean_nu_rate_);
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
   const double kinetic = terms_.d().kinetic_energy();
-  const double target_kinetic = start_energy + result.net() - (energy() - kinetic);
+  const double target_kinetic = start_energy + result.net_energy() - (energy() - kinetic);
   next.q = stage_.q;
   next.v = speed_factor(kinetic, target_kinetic) * velocity_;
   next.t = x.t + dt;
@@ -443,7 +443,7 @@ RKMK4::RKMK4(const Model& model, bool gravity)
       robot_(model_),
       fluid_(model_),
       centroidal_(model_, gravity) {
-  v_ = a_ = rate_ = mean_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
+  v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
   mass_ = coriolis_ = MatrixV::Zero(model_.nv(), model_.nv());
   force_ = weight_ = VectorV::Zero(model_.nv());
@@ -483,7 +483,7 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
                        SolverState& next) noexcept {
   const Tree& tree = centroidal_.tree;
   StepResult result;
-  mean_.setZero();
+  mean_rate_.setZero();
   mean_a_.setZero();
   rate_.setZero();
   a_.setZero();
@@ -502,10 +502,10 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
     accelerate(ports, t + fraction * dt, weight * dt, result);
     rate_ = v_;
     tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
-    mean_ += weight * rate_;
+    mean_rate_ += weight * rate_;
     mean_a_ += weight * a_;
   }
-  increment_ = dt * mean_;
+  increment_ = dt * mean_rate_;
   model_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
   next.t = t + dt;

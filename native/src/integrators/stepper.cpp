@@ -14,28 +14,28 @@
 namespace vms_ph {
 
 Eigen::Vector3d Fall::centre_at(double t, double elapsed) const {
-  const double s = (t - since) + elapsed;
-  return centre + s * (linear / mass + (0.5 * s) * gravity);
+  const double s = (t - start_time) + elapsed;
+  return centre + s * (linear_momentum / mass + (0.5 * s) * gravity);
 }
 
 Eigen::Vector3d Fall::velocity_at(double t, double elapsed) const {
-  return linear / mass + ((t - since) + elapsed) * gravity;
+  return linear_momentum / mass + ((t - start_time) + elapsed) * gravity;
 }
 
 Fall Fall::after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
                          const Eigen::Vector3d& impulse) const {
   Fall after = *this;
-  after.since = t + elapsed;
+  after.start_time = t + elapsed;
   after.centre = centre_at(t, elapsed) + displacement;
-  after.linear = mass * velocity_at(t, elapsed) + impulse;
+  after.linear_momentum = mass * velocity_at(t, elapsed) + impulse;
   return after;
 }
 
 void CompensatedSum::add(double energy) {
   // Neumaier's sum.
-  const double small = remainder + energy, total = value + small;
-  const bool first = std::abs(value) >= std::abs(small);
-  const double larger = first ? value : small, smaller = first ? small : value;
+  const double added = remainder + energy, total = value + added;
+  const bool is_larger = std::abs(value) >= std::abs(added);
+  const double larger = is_larger ? value : added, smaller = is_larger ? added : value;
   remainder = (larger - total) + smaller;
   value = total;
 }
@@ -70,9 +70,9 @@ void PastSteps::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
   }
 }
 
-void StepResult::add(const StepResult& part) {
-  for (std::size_t i = 0; i < supplied.size(); ++i) supplied[i] += part.supplied[i];
-  dissipated += part.dissipated;
+void StepResult::add(const StepResult& other) {
+  for (std::size_t i = 0; i < supplied.size(); ++i) supplied[i] += other.supplied[i];
+  dissipated += other.dissipated;
 }
 
 std::string StepResult::reason() const {
@@ -116,17 +116,17 @@ void Stepper::motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& 
   v = x.v;
 }
 
-MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt, long first,
-                             long steps, SolverState& scratch) noexcept {
+MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt,
+                             long first_step, long steps, SolverState& scratch) noexcept {
   MultiStepResult total;
   SolverState* current = &x;
   SolverState* next = &scratch;
   for (; total.steps < steps; ++total.steps) {
-    const double t = t0 + (static_cast<double>(first) + static_cast<double>(total.steps)) * dt;
+    const double t = t0 + (static_cast<double>(first_step) + static_cast<double>(total.steps)) * dt;
     const StepResult step_result = step(*current, ports, t, dt, *next);
     if (step_result.failure != Failure::none) break;
-    total.result.add(step_result);
-    total.result.iterations = std::max(total.result.iterations, step_result.iterations);
+    total.sum.add(step_result);
+    total.sum.iterations = std::max(total.sum.iterations, step_result.iterations);
     std::swap(current, next);
   }
   if (current != &x) std::swap(x, scratch);
@@ -181,7 +181,7 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
 }
 
 void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
-                     const Ports& external_ports, double t0, double dt, long first, long steps,
+                     const Ports& external_ports, double t0, double dt, long first_step, long steps,
                      LoopResult& result) noexcept {
   ports_.acts = true;
   ports_.has_tool = external_ports.has_tool;
@@ -198,7 +198,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
     ports_.wrench_base = result.next_command.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
-    const double t = t0 + (static_cast<double>(first) + static_cast<double>(k)) * dt;
+    const double t = t0 + (static_cast<double>(first_step) + static_cast<double>(k)) * dt;
     const StepResult step_result = stepper_.step(*current, ports_, t, dt, *next);
     if (step_result.failure != Failure::none) break;
     const Energy after = energy(*next);
@@ -207,10 +207,10 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     const double tolerance =
         kRelativeTolerance * (before.magnitude + after.magnitude + exchanged_energy) +
         2.0 * rounding_energy_;
-    if (!(std::abs(after.total - before.total - step_result.net()) <= tolerance)) break;
+    if (!(std::abs(after.total - before.total - step_result.net_energy()) <= tolerance)) break;
     before = after;
     std::swap(current, next);
-    result.total.result.add(step_result);
+    result.total.sum.add(step_result);
     ++result.total.steps;
     const Command* command = control.update(state_, dt);
     if (command == nullptr) break;

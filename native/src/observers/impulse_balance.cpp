@@ -63,7 +63,7 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
               .cwiseAbs2()),
       effort_variance_(
           NoiseModel::stacked(model, noise.force, noise.moment, noise.torque).cwiseAbs2()),
-      ends_{EndTerms(model), EndTerms(model)},
+      end_terms_{EndTerms(model), EndTerms(model)},
       drift_change_(VectorV::Zero(model.nv())),
       curvature_(drift_change_),
       systematic_error_(drift_change_),
@@ -98,7 +98,7 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   }
   const bool has_last = has_last_;
   latest_index_ = 1 - latest_index_;
-  EndTerms &current = ends_[latest_index_], &last = ends_[1 - latest_index_];
+  EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
   current.d.set(q, v);
   compute_terms(current);
   has_last_ = true;

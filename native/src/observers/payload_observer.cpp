@@ -170,22 +170,22 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       prior_information_(Eigen::VectorXd::Zero(nv_ + kParameters)),
       information_vector_(prior_information_),
       mean_(prior_information_),
-      scale_(prior_information_),
+      scales_(prior_information_),
       information_(Eigen::MatrixXd::Zero(prior_information_.size(), prior_information_.size())),
-      inverse_(information_),
-      scaled_(information_),
+      inverse_information_(information_),
+      scaled_information_(information_),
       regressor_(Eigen::MatrixXd::Zero(nv_, prior_information_.size())),
-      weighted_(regressor_),
+      weighted_regressor_(regressor_),
       product_(regressor_),
       cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
       impulse_sum_(VectorV::Zero(nv_)),
-      expected_(impulse_sum_),
+      expected_impulse_(impulse_sum_),
       innovation_(impulse_sum_),
       residual_(impulse_sum_),
       covariance_(MatrixV::Zero(nv_, nv_)),
       noise_covariance_(covariance_),
       gain_(covariance_),
-      predicted_(covariance_),
+      workspace_(covariance_),
       payload_inertia_(covariance_) {
   prior_information_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, torque_error_);
   const double moment = mass * reach;
@@ -196,10 +196,10 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
     const double deviation = std::max(entry, kMinDeviation);
     entry = 1.0 / (deviation * deviation);
   }
-  ends_[0].momentum = ends_[0].rate = Regressor::Zero(nv_, kParameters);
-  ends_[0].noise = covariance_;
-  ends_[0].smoothing_error = impulse_sum_;
-  ends_[1] = ends_[0];
+  end_terms_[0].momentum = end_terms_[0].rate = Regressor::Zero(nv_, kParameters);
+  end_terms_[0].noise = covariance_;
+  end_terms_[0].smoothing_error = impulse_sum_;
+  end_terms_[1] = end_terms_[0];
   restart();
 }
 
@@ -229,10 +229,10 @@ void PayloadObserver::forget_payload() noexcept {
   cross_terms_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
   cross_terms_.col(nv_) = information_vector_.tail(kParameters);
   factors_.solve_columns(cross_terms_);
-  const MatrixView shared = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
+  const MatrixView coupling = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
   const MatrixView solution = cross_terms_;
-  add_product(shared, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
-  add_product(shared, solution.right_columns(1), information_vector_.head(nv_), -1.0);
+  add_product(coupling, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
+  add_product(coupling, solution.right_columns(1), information_vector_.head(nv_), -1.0);
   information_.rightCols(kParameters).setZero();
   information_.bottomRows(kParameters).setZero();
   information_.diagonal().tail(kParameters) = prior_information_.tail(kParameters);
@@ -246,8 +246,8 @@ void PayloadObserver::forget_payload() noexcept {
 bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   const TimeFrame& frame = *smoothed.frame;
   const double dt = frame.dt;
-  latest_ = 1 - latest_;
-  EndTerms &current = ends_[latest_], &last = ends_[1 - latest_];
+  latest_index_ = 1 - latest_index_;
+  EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
   compute_end_terms(smoothed, current);
   const bool has_last = has_last_;
   has_last_ = true;
@@ -255,7 +255,7 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   if (!has_sum_) {
     has_sum_ = true;
     impulse_sum_.setZero();
-    expected_.setZero();
+    expected_impulse_.setZero();
     regressor_.setZero();
     covariance_ = last.noise;
   }
@@ -271,17 +271,17 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
     const double drift = std::max(frame.systematic[i] - dt * torque_error_, 0.0);
     covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
   }
-  innovation_ = impulse_sum_ - expected_;
+  innovation_ = impulse_sum_ - expected_impulse_;
   noise_covariance_ = covariance_ + current.noise;
   add_product(current.smoothing_error, transposed(current.smoothing_error), noise_covariance_,
               smoothed.error_frames);
   // Test whether the present estimate explains the innovation.
   residual_ = innovation_;
   add_product(regressor_, mean_, residual_, -1.0);
-  multiply(regressor_, inverse_, product_);
-  predicted_ = noise_covariance_;
-  add_product(product_, transposed(regressor_), predicted_);
-  const Cholesky prediction_factors(predicted_), noise_factors(noise_covariance_);
+  multiply(regressor_, inverse_information_, product_);
+  workspace_ = noise_covariance_;
+  add_product(product_, transposed(regressor_), workspace_);
+  const Cholesky prediction_factors(workspace_), noise_factors(noise_covariance_);
   if (!prediction_factors.is_positive() || !noise_factors.is_positive()) return false;
   VectorV weighted = residual_;
   prediction_factors.solve(weighted.data());
@@ -289,21 +289,21 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
     forget_payload();
     return true;
   }
-  weighted_ = regressor_;
-  noise_factors.solve_columns(weighted_);
+  weighted_regressor_ = regressor_;
+  noise_factors.solve_columns(weighted_regressor_);
   weighted = innovation_;
   noise_factors.solve(weighted.data());
   gain_ = covariance_;
   noise_factors.solve_columns(gain_);
-  add_product(transposed(regressor_), weighted_, information_);
+  add_product(transposed(regressor_), weighted_regressor_, information_);
   add_product(transposed(regressor_), weighted, information_vector_);
-  add_product(transposed(gain_), innovation_, expected_);
+  add_product(transposed(gain_), innovation_, expected_impulse_);
   multiply(transposed(gain_), regressor_, product_);
   regressor_ -= product_;
-  multiply(transposed(gain_), covariance_, predicted_);
-  covariance_ -= predicted_;
-  predicted_ = covariance_.transpose();
-  covariance_ = 0.5 * (covariance_ + predicted_);
+  multiply(transposed(gain_), covariance_, workspace_);
+  covariance_ -= workspace_;
+  workspace_ = covariance_.transpose();
+  covariance_ = 0.5 * (covariance_ + workspace_);
   solve();
   return false;
 }
@@ -322,19 +322,19 @@ void PayloadObserver::compute_end_terms(const SmoothedFrame& smoothed, EndTerms&
                         skew_linear = se3::skew(twist.head<3>());
   const Matrix610 momentum = momentum_regressor(twist.head<3>(), twist.tail<3>());
   const MatrixView linear = MatrixView(momentum).top_rows(3);
-  Matrix610 change = Matrix610::Zero();
+  Matrix610 rate = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
-  add_product(skew_angular, linear, change.topRows<3>(), -1.0);
-  add_product(skew_angular, MatrixView(momentum).bottom_rows(3), change.bottomRows<3>(), -1.0);
-  add_product(skew_linear, linear, change.bottomRows<3>(), -1.0);
-  change.topLeftCorner<3, 1>() += gravity;
-  change.block<3, 3>(3, 1) -= se3::skew(gravity);
+  add_product(skew_angular, linear, rate.topRows<3>(), -1.0);
+  add_product(skew_angular, MatrixView(momentum).bottom_rows(3), rate.bottomRows<3>(), -1.0);
+  add_product(skew_linear, linear, rate.bottomRows<3>(), -1.0);
+  rate.topLeftCorner<3, 1>() += gravity;
+  rate.block<3, 3>(3, 1) -= se3::skew(gravity);
   multiply(transposed(jacobian), momentum, end.momentum);
   multiply(transposed(jacobian_rate), momentum, end.rate);
-  add_product(transposed(jacobian), change, end.rate);
-  predicted_ = smoothed_state_.M();
-  for (int k = 0; k < nv_; ++k) predicted_.col(k) *= deviations_[k] * deviations_[k];
-  multiply(predicted_, transposed(smoothed_state_.M()), end.noise);
+  add_product(transposed(jacobian), rate, end.rate);
+  workspace_ = smoothed_state_.M();
+  for (int k = 0; k < nv_; ++k) workspace_.col(k) *= deviations_[k] * deviations_[k];
+  multiply(workspace_, transposed(smoothed_state_.M()), end.noise);
   Eigen::Matrix<double, 6, 6> inertia;
   for (int k = 0; k < 6; ++k) {
     const Vector6 unit_twist = Vector6::Unit(k);
@@ -345,28 +345,28 @@ void PayloadObserver::compute_end_terms(const SmoothedFrame& smoothed, EndTerms&
   multiply(transposed(jacobian), momenta, payload_inertia_);
   multiply(payload_inertia_, smoothed.smoothing_error, end.smoothing_error);
   // The noise of the smoothed velocity is the same for many frames, which add up as if it were not.
-  predicted_ = payload_inertia_;
-  const double repeated = smoothed.error_frames * smoothed.variance_share;
-  for (int k = 0; k < nv_; ++k) predicted_.col(k) *= repeated * deviations_[k] * deviations_[k];
-  add_product(predicted_, transposed(payload_inertia_), end.noise);
+  workspace_ = payload_inertia_;
+  const double repeats = smoothed.error_frames * smoothed.variance_share;
+  for (int k = 0; k < nv_; ++k) workspace_.col(k) *= repeats * deviations_[k] * deviations_[k];
+  add_product(workspace_, transposed(payload_inertia_), end.noise);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.
 void PayloadObserver::solve() noexcept {
-  scale_ = information_.diagonal().cwiseSqrt().cwiseInverse();
-  scaled_ = information_;
-  scale(scale_, scaled_);
-  if (!factors_.compute(scaled_)) return;
-  inverse_.setIdentity();
-  factors_.solve_columns(inverse_);
-  scale(scale_, inverse_);
-  multiply(inverse_, information_vector_, mean_);
+  scales_ = information_.diagonal().cwiseSqrt().cwiseInverse();
+  scaled_information_ = information_;
+  scale(scales_, scaled_information_);
+  if (!factors_.compute(scaled_information_)) return;
+  inverse_information_.setIdentity();
+  factors_.solve_columns(inverse_information_);
+  scale(scales_, inverse_information_);
+  multiply(inverse_information_, information_vector_, mean_);
 }
 
 const Payload& PayloadObserver::report(bool changed) noexcept {
   payload_.mass = mean_[nv_];
   payload_.moment = mean_.segment<3>(nv_ + 1);
-  payload_.covariance = kMargin * kMargin * inverse_.block<4, 4>(nv_, nv_);
+  payload_.covariance = kMargin * kMargin * inverse_information_.block<4, 4>(nv_, nv_);
   payload_.changed = changed;
   return payload_;
 }

@@ -89,7 +89,7 @@ ContactDetector::Sums::Sums(Eigen::Index nv)
 ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
     : model_(balance.model()),
       false_alarms_(false_alarms),
-      windows_(checked(false_alarms, windows)),
+      window_count_(checked(false_alarms, windows)),
       position_variances_(
           NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
       velocity_variances_(NoiseModel::stacked(model_, balance.noise().base_linear,
@@ -100,14 +100,14 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
                                             balance.noise().torque)
                             .cwiseAbs2()),
       sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),
-      q_(VectorQ::Zero(model_.nq())),
-      momentum_(VectorV::Zero(model_.nv())),
-      gravity_(momentum_),
-      model_effort_(momentum_),
-      displacement_(momentum_),
-      value_(momentum_),
-      weighted_value_(momentum_),
-      diagonal_(momentum_),
+      last_q_(VectorQ::Zero(model_.nq())),
+      last_p_(VectorV::Zero(model_.nv())),
+      last_g_(last_p_),
+      model_effort_(last_p_),
+      displacement_(last_p_),
+      impulse_(last_p_),
+      scaled_impulse_(last_p_),
+      variances_(last_p_),
       noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
   restart_windows();
 }
@@ -129,7 +129,7 @@ void ContactDetector::restart_windows() noexcept {
   first.effort_noise.setZero();
   first.start_covariance.setZero();
   first.work = Work();
-  has_end_ = false;
+  has_last_state_ = false;
 }
 
 ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
@@ -144,16 +144,16 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   const Sums& before = recent_sums(1);
   newest_ = (newest_ + 1) % size;
   count_ = std::min(count_ + 1, size);
-  Sums& now = recent_sums(1);
-  now.time = before.time + impulse.dt;
-  now.impulse = before.impulse + impulse.value;
-  now.effort_noise = before.effort_noise + impulse.effort_noise;
-  now.systematic = before.systematic + impulse.systematic;
-  now.work_sum = before.work_sum + work_.value;
-  now.work_noise = before.work_noise + work_.effort_noise;
-  now.work_bias = before.work_bias + work_.systematic;
-  now.start_covariance = *impulse.start_covariance;
-  now.work = work_;
+  Sums& latest = recent_sums(1);
+  latest.time = before.time + impulse.dt;
+  latest.impulse = before.impulse + impulse.value;
+  latest.effort_noise = before.effort_noise + impulse.effort_noise;
+  latest.systematic = before.systematic + impulse.systematic;
+  latest.work_sum = before.work_sum + sample_work_.value;
+  latest.work_noise = before.work_noise + sample_work_.effort_noise;
+  latest.work_bias = before.work_bias + sample_work_.systematic;
+  latest.start_covariance = *impulse.start_covariance;
+  latest.work = sample_work_;
   find_thresholds(impulse.dt);
   report_.joint = -1;
   test_momentum(impulse);
@@ -162,7 +162,7 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   report_.began = !has_contact_ && largest > 1.0;
   samples_without_contact_ = largest > kQuietShare ? 0 : samples_without_contact_ + 1;
   has_contact_ =
-      (has_contact_ || report_.began) && samples_without_contact_ < (1 << (windows_ - 1));
+      (has_contact_ || report_.began) && samples_without_contact_ < (1 << (window_count_ - 1));
   report_.contact = has_contact_;
   if (!(largest > 1.0)) report_.joint = -1;
   return report_;
@@ -172,23 +172,23 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
 void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
   Evaluation& d = *impulse.d;
   const double energy = d.kinetic_energy() + d.potential_energy();
-  work_ = Work();
-  if (has_end_) {
-    model_.difference(q_, d.q(), displacement_);
+  sample_work_ = Work();
+  if (has_last_state_) {
+    model_.difference(last_q_, d.q(), displacement_);
     model_effort_ = impulse.effort + impulse.friction;
-    work_.is_valid = true;
-    work_.value = energy - energy_ - model_effort_.dot(displacement_);
-    work_.start_variance = work_variance(momentum_, gravity_);
-    work_.end_variance = work_variance(d.momentum(), d.g());
-    work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
-    work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
-    work_.curvature = d.M().diagonal().dot(velocity_variances_);
+    sample_work_.is_valid = true;
+    sample_work_.value = energy - last_energy_ - model_effort_.dot(displacement_);
+    sample_work_.start_variance = work_variance(last_p_, last_g_);
+    sample_work_.end_variance = work_variance(d.momentum(), d.g());
+    sample_work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
+    sample_work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
+    sample_work_.curvature = d.M().diagonal().dot(velocity_variances_);
   }
-  has_end_ = true;
-  energy_ = energy;
-  q_ = d.q();
-  momentum_ = d.momentum();
-  gravity_ = d.g();
+  has_last_state_ = true;
+  last_energy_ = energy;
+  last_q_ = d.q();
+  last_p_ = d.momentum();
+  last_g_ = d.g();
 }
 
 double ContactDetector::work_variance(const VectorV& momentum, const VectorV& gravity) noexcept {
@@ -202,7 +202,7 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   if (threshold_period_ > 0.0 && dt > 0.5 * threshold_period_ && dt < 2.0 * threshold_period_)
     return;
   const int nv = model_.nv();
-  const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * windows_));
+  const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * window_count_));
   threshold_period_ = dt;
   momentum_threshold_ = chi_square_quantile(tail, nv);
   energy_threshold_ = chi_square_quantile(tail, 1);
@@ -211,47 +211,47 @@ void ContactDetector::find_thresholds(double dt) noexcept {
 
 void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
   const int b = model_.b(), nv = model_.nv();
-  const Sums& now = recent_sums(1);
+  const Sums& latest = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
-  for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
-    value_ = now.impulse - start.impulse;
-    noise_covariance_ =
-        *impulse.end_covariance + first.start_covariance + now.effort_noise - start.effort_noise;
+  for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
+    const Sums &start = recent_sums(1 + length), &first_sample = recent_sums(length);
+    impulse_ = latest.impulse - start.impulse;
+    noise_covariance_ = *impulse.end_covariance + first_sample.start_covariance +
+                        latest.effort_noise - start.effort_noise;
     noise_covariance_.diagonal().array() += kVarianceFloor;
-    noise_covariance_.diagonal() += (now.systematic - start.systematic).cwiseAbs2();
-    diagonal_ = noise_covariance_.diagonal();
+    noise_covariance_.diagonal() += (latest.systematic - start.systematic).cwiseAbs2();
+    variances_ = noise_covariance_.diagonal();
     const Cholesky noise_factors(noise_covariance_);
     if (!noise_factors.is_positive()) continue;
-    weighted_value_ = value_;
-    noise_factors.solve(weighted_value_.data());
-    const double statistic = value_.dot(weighted_value_) / momentum_threshold_;
+    scaled_impulse_ = impulse_;
+    noise_factors.solve(scaled_impulse_.data());
+    const double statistic = impulse_.dot(scaled_impulse_) / momentum_threshold_;
     if (!(statistic > report_.by_momentum)) continue;
     report_.by_momentum = statistic;
-    report_.duration = now.time - start.time;
+    report_.duration = latest.time - start.time;
     report_.joint = -1;
     for (int i = b; i < nv; ++i) {
-      if (value_[i] * value_[i] > joint_threshold_ * diagonal_[i]) report_.joint = i - b;
+      if (impulse_[i] * impulse_[i] > joint_threshold_ * variances_[i]) report_.joint = i - b;
     }
   }
 }
 
 void ContactDetector::test_energy() noexcept {
-  const Sums& now = recent_sums(1);
+  const Sums& latest = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = kInfinity;
-  for (int length = 1; length <= 1 << (windows_ - 1) && length < count_; length *= 2) {
-    const Sums &start = recent_sums(1 + length), &first = recent_sums(length);
-    if (!first.work.is_valid) break;
-    const double value = now.work_sum - start.work_sum;
-    const double systematic_error = now.work_bias - start.work_bias;
-    const double noise =
-        now.work.end_variance + first.work.start_variance + now.work_noise - start.work_noise;
+  for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
+    const Sums &start = recent_sums(1 + length), &first_sample = recent_sums(length);
+    if (!first_sample.work.is_valid) break;
+    const double window_work = latest.work_sum - start.work_sum;
+    const double systematic_error = latest.work_bias - start.work_bias;
+    const double noise = latest.work.end_variance + first_sample.work.start_variance +
+                         latest.work_noise - start.work_noise;
     const double deviation = std::sqrt(noise + systematic_error * systematic_error);
     const double curvature =
-        0.5 * momentum_threshold_ * (now.work.curvature + first.work.curvature);
-    const double excess = std::max(0.0, std::abs(value) - curvature);
-    report_.work = value;
+        0.5 * momentum_threshold_ * (latest.work.curvature + first_sample.work.curvature);
+    const double excess = std::max(0.0, std::abs(window_work) - curvature);
+    report_.work = window_work;
     report_.work_deviation = deviation;
     if (deviation > 0.0) {
       const double ratio = excess / deviation;

@@ -143,7 +143,7 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       weights_(actuators.weights),
       tilting_inputs_(tilt_inputs(actuators.columns)),
       force_columns_(weighted_columns(actuators, tilting_inputs_)),
-      mean_inputs_(actuators.columns.start),
+      mean_tilt_angles_(actuators.columns.angles),
       lower_(Eigen::VectorXd::Zero(force_columns_.cols())),
       upper_(lower_),
       forces_(lower_),
@@ -165,15 +165,15 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
                                   double step, Eigen::VectorXd& out) noexcept {
   const Eigen::Index m = angles.size(), t = lower_angles_.size();
   out = angles;
-  mean_inputs_ = angles;
+  mean_tilt_angles_ = angles;
   lower_.head(m) = lower;
   upper_.head(m) = upper;
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
-    mean_inputs_[i] = mean_angles_[k];
+    mean_tilt_angles_[i] = mean_angles_[k];
     upper_[m + k] = upper_[m + t + k] = upper[i];
   }
-  map_.set_angles(mean_inputs_);
+  map_.set_angles(mean_tilt_angles_);
   force_columns_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
   unbounded_search_.set_matrix(force_columns_);
   const bool is_within_limits = unbounded_search_.solve_freely(goal, lower_, upper_, forces_);
@@ -221,7 +221,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   parts_.emplace(a);
   const Eigen::Index m = a.allocation.matrix().cols();
   lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
-  end_rates_ = end_angles_ = input_rates_ = mean_rates_ = lag_factor_ = commands_;
+  end_rates_ = end_angles_ = input_rates_ = mean_rates_ = mean_angles_ = lag_factor_ = commands_;
   goal_ = a.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
     if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-step / a.time_constant[i]);
@@ -233,15 +233,15 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
 
 void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
   if (parts_) {
-    state_.rates = actuators_->rate;
+    state_.rates = actuators_->start_rate;
     state_.thrusts.setZero(state_.rates.size());
-    state_.angles = actuators_->columns.start;
+    state_.angles = actuators_->columns.angles;
     set_steady_state(wrench);
   }
   state_.electric = state_.losses = 0.0;
 }
 
-double ActuatedBase::stored() const noexcept {
+double ActuatedBase::stored_energy() const noexcept {
   if (!parts_) return 0.0;
   return 0.5 * actuators_->spinning.inertia.dot(state_.rates.cwiseAbs2());
 }
@@ -258,7 +258,7 @@ void ActuatedBase::set_limits() noexcept {
   upper_ = a.allocation.upper();
   for (Eigen::Index i = 0; i < lower_.size(); ++i) {
     const double largest_rate = a.largest_rate[i];
-    if (a.reaction[static_cast<std::size_t>(i)]) {
+    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
       const double inertia_per_step = a.spinning.inertia[i] / step_,
                    drag = a.friction[i] * input_rates_[i];
@@ -284,7 +284,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   map.set_angles(state_.angles);
   input_rates_.noalias() = map.matrix().transpose().lazyProduct(twist);
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
-    if (a.reaction[static_cast<std::size_t>(i)]) input_rates_[i] += state_.rates[i];
+    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) input_rates_[i] += state_.rates[i];
   }
   set_limits();
   goal_ = a.weights.cwiseProduct(wrench);
@@ -292,8 +292,8 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   if (map.has_angles()) {
     if (tilt_allocation.exists()) {
       tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, end_angles_);
-      mean_rates_ = 0.5 * (state_.angles + end_angles_);
-      map.set_angles(mean_rates_);
+      mean_angles_ = 0.5 * (state_.angles + end_angles_);
+      map.set_angles(mean_angles_);
     }
     weighted = a.weights.asDiagonal() * map.matrix();
     search.set_matrix(weighted);
@@ -314,7 +314,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
 void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
   if (!parts_) return;
   const auto& a = *actuators_;
-  const double stored_before = stored();
+  const double stored_before = stored_energy();
   twist_.setZero();
   allocate(wrench, twist_);
   state_.thrusts = commands_;
@@ -322,7 +322,7 @@ void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
     const double k = a.thrust_constant[i];
     if (k > 0.0) state_.rates[i] = rate_of(commands_[i], k);
   }
-  state_.electric += stored() - stored_before;
+  state_.electric += stored_energy() - stored_before;
 }
 
 /// Find the inputs over a step and the rates of rotors at its end.
@@ -354,7 +354,7 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
   friction_ = -a.friction.cwiseProduct(input_rates_);
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
-    if (!a.reaction[static_cast<std::size_t>(i)]) continue;
+    if (!a.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
     end_rates_[i] += step_ * net_inputs_[i] / a.spinning.inertia[i];
     net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
@@ -374,7 +374,7 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
 const Spin& ActuatedBase::spin(double t) noexcept {
   // A planar base turns about one axis, without gyroscopic moments about it.
   spin_.is_spinning = parts_ && parts_->map.has_spin() && wrench_.size() == 6;
-  spin_.since = t;
+  spin_.start_time = t;
   return spin_;
 }
 
@@ -384,28 +384,28 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   twist_ = 0.5 * (twist_ + twist);
   input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_rates_);
-  const double stored_before = stored();
+  const double stored_before = stored_energy();
   double loss_power = 0.0;
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
-    const double k = a.thrust_constant[i], speed = std::abs(mean_rates_[i]);
-    const double relative = a.reaction[static_cast<std::size_t>(i)]
-                                ? input_rates_[i] + mean_rates_[i]
-                                : input_rates_[i];
+    const double k = a.thrust_constant[i], shaft_speed = std::abs(mean_rates_[i]);
+    const double relative_rate = a.is_reaction_wheel[static_cast<std::size_t>(i)]
+                                     ? input_rates_[i] + mean_rates_[i]
+                                     : input_rates_[i];
     // The motor of a rotor turns against drag, climb and its inertia, that of a wheel gives the
     // input itself.
     double torque = inputs_[i];
     if (k > 0.0) {
-      torque = k * speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
+      torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
                a.spinning.inertia[i] * (end_rates_[i] - state_.rates[i]) / step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
-    loss_power += a.loss_ratio[i] * k * speed * speed * speed - friction_[i] * relative +
-                  a.resistance[i] * current * current;
+    loss_power += a.loss_ratio[i] * k * shaft_speed * shaft_speed * shaft_speed -
+                  friction_[i] * relative_rate + a.resistance[i] * current * current;
   }
   state_.rates = end_rates_;
   state_.thrusts = inputs_;
   state_.losses += step_ * loss_power;
-  state_.electric += work + stored() - stored_before + step_ * loss_power;
+  state_.electric += work + stored_energy() - stored_before + step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).

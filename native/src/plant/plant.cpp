@@ -153,12 +153,12 @@ Plant::Plant(const Model& model, const PlantOptions& options)
   ports_.acts = true;
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
-  if (options_.friction) {
+  if (options_.has_friction) {
     ports_.viscous = model_.damping();
     ports_.coulomb = model_.dry_friction();
     ports_.slip = kSlip;
   }
-  if (options_.stops) {
+  if (options_.has_stops) {
     stops_ = std::make_unique<JointStops>(model_, options_.wheels);
     if (!stops_->exists()) stops_.reset();
   }
@@ -166,11 +166,11 @@ Plant::Plant(const Model& model, const PlantOptions& options)
 }
 
 void Plant::reset() {
-  Eigen::VectorXd start = Eigen::VectorXd::Zero(model_.nv());
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(model_.nv());
   if (!options_.current.isZero(0.0)) {
-    start.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
+    v.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
   }
-  state_ = stepper_->begin(options_.start, start, 0.0);
+  state_ = stepper_->begin(options_.start, v, 0.0);
   if (options_.actuators) {
     Evaluation rest(model_);
     rest.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
@@ -194,9 +194,9 @@ void Plant::update_ground_motion() noexcept {
   ground_q_.head<3>() += static_cast<double>(steps_) * options_.step * options_.current;
 }
 
-void Plant::push(const Screw& wrench, bool acts) noexcept {
+void Plant::push(const Screw& wrench, bool is_active) noexcept {
   ports_.tool_wrench = wrench;
-  ports_.has_tool = acts;
+  ports_.has_tool = is_active;
 }
 
 bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,

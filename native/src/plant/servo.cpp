@@ -90,9 +90,9 @@ void Servo::solve_on_wheels(const RobotState& state) noexcept {
     if (gram_factor.is_positive()) {
       force_ = acceleration_.tail(n);
       force_ -= wheels_->basis_rate.bottomRows(n).lazyProduct(wheels_->nu);
-      rates_ = joint_basis.transpose().lazyProduct(force_);
-      gram_factor.solve(rates_.data());
-      force_ = wheels_->mass.lazyProduct(rates_);
+      nu_rate_ = joint_basis.transpose().lazyProduct(force_);
+      gram_factor.solve(nu_rate_.data());
+      force_ = wheels_->mass.lazyProduct(nu_rate_);
       force_ += wheels_->coriolis.lazyProduct(wheels_->nu);
       force_ += wheels_->basis.transpose().lazyProduct(wheels_->d().g());
       gram_factor.solve(force_.data());

@@ -53,13 +53,13 @@ class BaseWrench {
   std::optional<Allocation> allocation_;
   std::optional<PrioritisedActuation> actuation_;
   std::optional<BoundedLeastSquares> brake_search_;
-  Cholesky root_;
-  Eigen::MatrixXd scaled_;  // (b,m) map of the inputs in the norm of a brake
+  Cholesky M_b_root_;
+  Eigen::MatrixXd map_;  // (b,m) map of the inputs in the norm of a brake
   Eigen::VectorXd inputs_;
 };
 
 /// Largest delay of an energy guard from measurement to effort, samples.
-constexpr int kMostDelay = 5;
+constexpr int kMaxDelay = 5;
 
 /// Work over the delay + 1 samples until a state shows the effect of an effort.
 class UnobservedWork {
@@ -71,13 +71,13 @@ class UnobservedWork {
     start_work_[next_] = total_work_;
     next_ = (next_ + 1) % size_;
     total_work_ += work;
-    double least = total_work_;
-    for (std::size_t i = 0; i < size_; ++i) least = std::min(least, start_work_[i]);
-    return total_work_ - least;
+    double smallest_work = total_work_;
+    for (std::size_t i = 0; i < size_; ++i) smallest_work = std::min(smallest_work, start_work_[i]);
+    return total_work_ - smallest_work;
   }
 
  private:
-  std::array<double, kMostDelay + 1> start_work_{};  // given before each sample, J
+  std::array<double, kMaxDelay + 1> start_work_{};  // given before each sample, J
   std::size_t size_, next_ = 0;
   double total_work_ = 0.0;
 };
@@ -100,20 +100,20 @@ class DebtCeiling {
   /// @return the work that no state has shown yet, J.
   double update(double level, double work, double kinetic, double friction) noexcept {
     motion_energy_ = std::max(kinetic, motion_energy_ + work - friction);
-    const double unobserved = unobserved_work_.add(work), debt = -level;
+    const double unobserved_work = unobserved_work_.add(work), debt = -level;
     if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
       margin_ = kInfinity;
-      return unobserved;
+      return unobserved_work;
     }
     const double loan = std::max(kMinLoan, kLoanShare * kinetic);
     largest_loan_ = std::max(largest_loan_, loan);
     // A share of the energy of the motion when the debt began, as it could be risked then.
     const double risk_limit = kRiskShare * std::max(0.0, motion_energy_ - debt);
-    ceiling_ = std::max(ceiling_, std::min(unobserved, risk_limit) + loan);
+    ceiling_ = std::max(ceiling_, std::min(unobserved_work, risk_limit) + loan);
     if (debt > ceiling_) ceiling_ = debt + std::min(loan, debt - ceiling_);
     margin_ = ceiling_ - debt;
-    return unobserved;
+    return unobserved_work;
   }
 
   /// Sum by which efforts, those under way included, may raise the root of twice the kinetic
@@ -159,8 +159,8 @@ class EffortQueue {
   void send(const VectorV& effort, const VectorV& active) noexcept;
 
   /// The number of efforts that act before the next one that is sent, and the k-th of them.
-  int pending() const noexcept { return delay_; }
-  const VectorV& pending(int k) const noexcept { return at(k + 1); }
+  int pending_count() const noexcept { return delay_; }
+  const VectorV& pending_effort(int k) const noexcept { return at(k + 1); }
 
   /// Its part beyond the resting effort for which it was sent.
   const VectorV& pending_active(int k) const noexcept { return active_parts_[index(k + 1)]; }
@@ -202,7 +202,7 @@ class EffortQueue {
   const Model& model_;
   const int delay_;
   int first_ = 0;
-  std::array<VectorV, kMostDelay + 1> efforts_, active_parts_;
+  std::array<VectorV, kMaxDelay + 1> efforts_, active_parts_;
   SampleWork sample_work_;
   bool has_start_ = false, is_measured_ = true;
   VectorQ start_configuration_;
@@ -269,7 +269,7 @@ class SampleBudget {
 
   const Model& model_;
   BaseWrench wrench_;
-  const int samples_;  // from a state to the end of an effort that it led to
+  const int sample_count_;  // from a state to the end of an effort that it led to
   Evaluation predicted_;
   SamplePrediction prediction_;
   Prediction candidate_;
@@ -383,12 +383,12 @@ class PortGuard {
  private:
   void restart() noexcept;
   void update_tank(double dt) noexcept;
-  void check_balance(double kinetic) noexcept;
-  void limit_effort(const VectorV& static_effort, double step, double dt) noexcept;
+  void update_surplus(double kinetic) noexcept;
+  void limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
                                             const char* cause) noexcept;
   bool bumpless_transfer(double dt) noexcept;
-  void safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
+  void set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
   void count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept;
   void add_reason(const char* text) noexcept;

@@ -121,7 +121,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
                 const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& l1) noexcept;
-  void correct(double amount) noexcept;
+  void correct_momenta(double lambda) noexcept;
   void remove_rounding_error(StepResult& result) noexcept;
   void inertial_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
   Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
@@ -137,7 +137,7 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
   SolverState* result_state_ = nullptr;
-  double t_ = 0.0, dt_ = 0.0, length_ = 0.0;
+  double t_ = 0.0, dt_ = 0.0, step_norm_ = 0.0;
   Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
 };
 
@@ -159,7 +159,7 @@ class Projection {
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   Centroidal& robot_;
-  Eigen::VectorXd start_, rates_, zero_velocity_, gradient_, direction_, step_;
+  Eigen::VectorXd start_q_, rates_, zero_velocity_, gradient_, direction_, step_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.
@@ -200,8 +200,8 @@ class ProjectedRungeKutta : public Stepper {
   const std::vector<RungeKuttaStage> stages_;
   Centroidal robot_;
   Projection projection_;
-  Eigen::VectorXd zero_effort_, q_, v_, a_, mean_, mean_a_, rate_, increment_, force_, velocity_;
-  Eigen::VectorXd a2_, a3_, a4_;
+  Eigen::VectorXd zero_effort_, q_, v_, a_, mean_rate_, mean_a_, rate_, increment_, force_,
+      velocity_, a2_, a3_, a4_;
 };
 
 /// The classical scheme of fourth order.
@@ -242,7 +242,7 @@ class WheeledRK4 final : public Stepper {
  private:
   Failure evaluate_at(const Eigen::VectorXd& start, double fraction) noexcept;
   double energy() noexcept;
-  void accelerate(const Ports& ports, double elapsed, StepResult& result) noexcept;
+  void accelerate(const Ports& ports, double duration, StepResult& result) noexcept;
 
   const bool gravity_;
   const Model& model_;
@@ -251,7 +251,7 @@ class WheeledRK4 final : public Stepper {
   RobotState stage_;
   // Rates of the coordinates of a step (nv,) and of the independent velocities (m,), and their
   // means.
-  Eigen::VectorXd rate_, mean_, increment_, force_, velocity_;
+  Eigen::VectorXd rate_, mean_rate_, increment_, force_, velocity_;
   VectorV nu_rate_, mean_nu_rate_;
 };
 
@@ -281,7 +281,7 @@ class RKMK4 final : public Stepper {
   Dynamics robot_;
   FluidTerms fluid_;
   Centroidal centroidal_;  ///< for the efforts of the ports
-  Eigen::VectorXd q_, v_, a_, rate_, mean_, mean_a_, increment_, port_force_;
+  Eigen::VectorXd q_, v_, a_, rate_, mean_rate_, mean_a_, increment_, port_force_;
   MatrixV mass_, coriolis_;
   VectorV force_, weight_;
 };

@@ -24,11 +24,11 @@ namespace vms_ph {
 ///
 /// Times are passed as t plus elapsed, to avoid cancellation.
 struct Fall {
-  double since = 0.0;                                 ///< that instant, s
-  Eigen::Vector3d centre = Eigen::Vector3d::Zero();   ///< of mass then, inertial frame, m
-  Eigen::Vector3d linear = Eigen::Vector3d::Zero();   ///< momentum then, inertial axes, kg m/s
-  double mass = 0.0;                                  ///< kg
-  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< m/s^2
+  double start_time = 0.0;                                    ///< that instant, s
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();           ///< of mass then, inertial frame, m
+  Eigen::Vector3d linear_momentum = Eigen::Vector3d::Zero();  ///< then, inertial axes, kg m/s
+  double mass = 0.0;                                          ///< kg
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();          ///< m/s^2
 
   Eigen::Vector3d centre_at(double t, double elapsed = 0.0) const;
   Eigen::Vector3d velocity_at(double t, double elapsed = 0.0) const;
@@ -65,7 +65,7 @@ struct SolverState {
   Eigen::VectorXd v;   ///< (nv,); of projected_rk4 and rk4
   Eigen::VectorXd pi;  ///< (n,) joint momenta; of discrete_gradient
   Fall fall;
-  Eigen::Vector3d angular = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
+  Eigen::Vector3d angular_momentum = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
   CompensatedSum energy;
   double t = 0.0;  ///< s
   PastSteps past;
@@ -75,13 +75,13 @@ struct SolverState {
 /// constant rate; the moment that causes it is part of the wrench on the base.
 struct Spin {
   bool is_spinning = false;  ///< whether any rotor or wheel spins
-  double since = 0.0;        ///< time of `momentum`, s
+  double start_time = 0.0;   ///< time of `momentum`, s
   Eigen::Vector3d momentum = Eigen::Vector3d::Zero();
   Eigen::Vector3d rate = Eigen::Vector3d::Zero();  ///< N m
 
   /// The gyroscopic moment on a base that turns with w at time t; it has no power.
   Eigen::Vector3d moment(double t, const Eigen::Vector3d& w) const {
-    return (momentum + (t - since) * rate).cross(w);
+    return (momentum + (t - start_time) * rate).cross(w);
   }
 };
 
@@ -115,15 +115,15 @@ struct StepResult {
   Failure failure = Failure::none;
   double error = 0.0, limit = 0.0;  ///< see Failure
 
-  double net() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
-  void add(const StepResult& part);
+  double net_energy() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
+  void add(const StepResult& other);
   std::string reason() const;  ///< one sentence about the failure
 };
 
 /// The result of many steps; fewer than requested when the next one fails.
 struct MultiStepResult {
   long steps = 0;
-  StepResult result;
+  StepResult sum;
 };
 
 /// A scheme for one robot: one thread at a time. After begin() nothing allocates or throws.
@@ -149,11 +149,11 @@ class Stepper {
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
 
-  /// Take `steps` steps, the first from t0 + first * dt; stop before one that fails.
+  /// Take `steps` steps, the first from t0 + first_step * dt; stop before one that fails.
   ///
   /// @param x     solver state at the start, replaced by that at the end.
   /// @param scratch  as `next` of step().
-  MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first,
+  MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first_step,
                       long steps, SolverState& scratch) noexcept;
 };
 
@@ -212,7 +212,7 @@ class ClosedLoop {
   /// @param gravity  whether it acts, as in the scheme.
   ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy);
 
-  /// Take steps, the first from t0 + first * dt, with an update of the control after each.
+  /// Take steps, the first from t0 + first_step * dt, with an update of the control after each.
   ///
   /// It stops before a step that fails or does not close its energy balance; the control has not
   /// been updated for that one. It stops as well after a step at whose end the control fails.
@@ -222,7 +222,7 @@ class ClosedLoop {
   /// @param external_ports  efforts besides those of the control.
   /// @param result   contains the efforts over the first step as `next_command`.
   void run(Control& control, SolverState& x, SolverState& scratch, const Ports& external_ports,
-           double t0, double dt, long first, long steps, LoopResult& result) noexcept;
+           double t0, double dt, long first_step, long steps, LoopResult& result) noexcept;
 
  private:
   struct Energy {

@@ -88,7 +88,7 @@ class ImpulseBalance {
   const bool decoupled_;
   VectorV viscous_, coulomb_;  // (n,); empty without friction
   const VectorV velocity_variance_, effort_variance_;
-  EndTerms ends_[2];
+  EndTerms end_terms_[2];
   int latest_index_ = 0;
   bool has_last_ = false, has_drift_change_ = false;
   VectorV drift_change_, curvature_, systematic_error_, force_;
@@ -137,7 +137,7 @@ class WrenchMap {
   const MatrixV& covariance() const noexcept { return covariance_; }
 
   /// Number of components of the base that are estimated; they follow those of the end effector.
-  int wind() const noexcept { return wind_size_; }
+  int wind_size() const noexcept { return wind_size_; }
 
  private:
   const ImpulseBalance& balance_;

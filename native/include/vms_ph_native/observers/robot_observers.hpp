@@ -74,18 +74,18 @@ class ContactDetector {
 
   const Model& model_;
   const double false_alarms_;
-  const int windows_;
+  const int window_count_;
   const VectorV position_variances_, velocity_variances_, effort_variances_;
   std::vector<Sums> sums_;
   int count_ = 0, newest_ = 0, samples_without_contact_ = 0;
-  bool has_contact_ = false, has_end_ = false;
+  bool has_contact_ = false, has_last_state_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
          joint_threshold_ = 0.0;
-  Work work_;
-  VectorQ q_;
-  VectorV momentum_, gravity_, model_effort_, displacement_, value_, weighted_value_, diagonal_;
+  Work sample_work_;
+  VectorQ last_q_;
+  VectorV last_p_, last_g_, model_effort_, displacement_, impulse_, scaled_impulse_, variances_;
   MatrixV noise_covariance_;
-  double energy_ = 0.0;
+  double last_energy_ = 0.0;
   ContactReport report_;
 };
 
@@ -195,15 +195,15 @@ class PayloadObserver {
   MotionWindow window_;
   Evaluation smoothed_state_;  // the state with the smoothed velocity
   // Slow efforts, then payload: prior, information, mean and covariance.
-  Eigen::VectorXd prior_information_, information_vector_, mean_, scale_;
-  Eigen::MatrixXd information_, inverse_, scaled_;
+  Eigen::VectorXd prior_information_, information_vector_, mean_, scales_;
+  Eigen::MatrixXd information_, inverse_information_, scaled_information_;
   Cholesky factors_;
-  Eigen::MatrixXd regressor_, weighted_, product_;  // (nv,nv+10)
-  Eigen::MatrixXd cross_terms_;                     // (10,nv+1)
-  VectorV impulse_sum_, expected_, innovation_, residual_;
-  MatrixV covariance_, noise_covariance_, gain_, predicted_, payload_inertia_;
-  EndTerms ends_[2];
-  int latest_ = 0;
+  Eigen::MatrixXd regressor_, weighted_regressor_, product_;  // (nv,nv+10)
+  Eigen::MatrixXd cross_terms_;                               // (10,nv+1)
+  VectorV impulse_sum_, expected_impulse_, innovation_, residual_;
+  MatrixV covariance_, noise_covariance_, gain_, workspace_, payload_inertia_;
+  EndTerms end_terms_[2];
+  int latest_index_ = 0;
   bool has_sum_ = false, has_last_ = false;
   Payload payload_;
 };

@@ -21,16 +21,16 @@ namespace vms_ph {
 /// Constants of actuators, (m,) each; zero where unknown.
 struct ActuatorInputs {
   std::vector<std::string> names;
-  Eigen::VectorXd thrust_constant;  ///< thrust over the square of the rate, N s^2/rad^2
-  Eigen::VectorXd time_constant;    ///< of the lag, s
-  Eigen::VectorXd dead_zone;        ///< magnitude below which there is no thrust, N
-  Eigen::VectorXd loss_ratio;       ///< torque of the fluid on the shaft over thrust, m
-  Eigen::VectorXd friction;         ///< of wheels, viscous, N m s/rad
-  Eigen::VectorXd largest_rate;     ///< beyond which a wheel is driven no further, rad/s
-  Eigen::VectorXd rate;             ///< of the shaft at the start, rad/s
-  std::vector<bool> reaction;       ///< whether it is a reaction wheel
-  Eigen::VectorXd torque_constant;  ///< of the motor, N m/A
-  Eigen::VectorXd resistance;       ///< of its winding, ohm
+  Eigen::VectorXd thrust_constant;      ///< thrust over the square of the rate, N s^2/rad^2
+  Eigen::VectorXd time_constant;        ///< of the lag, s
+  Eigen::VectorXd dead_zone;            ///< magnitude below which there is no thrust, N
+  Eigen::VectorXd loss_ratio;           ///< torque of the fluid on the shaft over thrust, m
+  Eigen::VectorXd friction;             ///< of wheels, viscous, N m s/rad
+  Eigen::VectorXd largest_rate;         ///< beyond which a wheel is driven no further, rad/s
+  Eigen::VectorXd start_rate;           ///< of the shaft at the start, rad/s
+  std::vector<bool> is_reaction_wheel;  ///< whether it is a reaction wheel
+  Eigen::VectorXd torque_constant;      ///< of the motor, N m/A
+  Eigen::VectorXd resistance;           ///< of its winding, ohm
 };
 
 /// The momentum of rotors and wheels, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt)
@@ -44,7 +44,7 @@ struct SpinningParts {
 struct AngleColumns {
   std::vector<Eigen::Index> angle_input;  ///< (m,) input whose angle turns a column; -1 for none
   Eigen::MatrixXd fixed, cosine, sine;    ///< (b,m)
-  Eigen::VectorXd start;                  ///< (m,) angles at the start, rad
+  Eigen::VectorXd angles;                 ///< (m,) angles at the start, rad
   Eigen::VectorXd lower, upper, largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others: zero
 
   /// A column at an angle, (b,).
@@ -153,7 +153,7 @@ class TiltAllocation {
   Eigen::VectorXd largest_tilt_rates_;                         ///< rad/s, (t,)
   std::vector<Eigen::Index> tilting_inputs_;
   Eigen::MatrixXd force_columns_;  ///< (b,m+2t), times the weights
-  Eigen::VectorXd mean_inputs_, lower_, upper_, forces_;
+  Eigen::VectorXd mean_tilt_angles_, lower_, upper_, forces_;
   VectorB residual_goal_;
   NearestInputs unbounded_search_;  ///< where limits do not matter
   BoundedLeastSquares search_;
@@ -215,9 +215,9 @@ class ActuatedBase {
   /// @param before, after  (b,) twists at its start and end.
   void steer_on_stand(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
 
-  double electric() const noexcept { return state_.electric; }  ///< taken from the supply, J
-  double losses() const noexcept { return state_.losses; }  ///< in fluid, friction and windings, J
-  double stored() const noexcept;  ///< kinetic energy of rotors and wheels, J
+  double electric_energy() const noexcept { return state_.electric; }  ///< taken from the supply, J
+  double lost_energy() const noexcept { return state_.losses; }  ///< fluid, friction, windings, J
+  double stored_energy() const noexcept;  ///< kinetic energy of rotors and wheels, J
 
   /// Angular momentum of rotors and wheels, in the base frame, kg m^2/s.
   Eigen::Vector3d momentum() const noexcept;
@@ -254,9 +254,9 @@ class ActuatedBase {
   Eigen::VectorXd lag_factor_;  ///< of a deviation after a step with the lag
   Eigen::VectorXd lower_, upper_;
   VectorB goal_;
-  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
-  Eigen::VectorXd end_rates_, end_angles_;                     ///< at its end
-  Eigen::VectorXd twist_, input_rates_, mean_rates_;  ///< of base and inputs; means of shafts
+  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;       ///< over the step
+  Eigen::VectorXd end_rates_, end_angles_;                          ///< at its end
+  Eigen::VectorXd twist_, input_rates_, mean_rates_, mean_angles_;  ///< of base and inputs; means
   Eigen::VectorXd wrench_;
   Spin spin_;
   State state_, saved_state_;

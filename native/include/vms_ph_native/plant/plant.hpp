@@ -73,8 +73,8 @@ struct PlantOptions {
   Eigen::VectorXd start;                   ///< (nq,) configuration, also after a reset
   double step = 1e-3;                      ///< s
   std::string scheme;                      ///< when empty projected_rk4, in a fluid rkmk4
-  bool friction = true;                    ///< whether the joints' friction acts
-  bool stops = true;                       ///< whether the limits of the joints are stops
+  bool has_friction = true;                ///< whether the joints' friction acts
+  bool has_stops = true;                   ///< whether the limits of the joints are stops
   std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
   std::vector<Wheel> wheels;               ///< that do not slip; then its joints drive the base
   /// Velocity of the water around a floating base, in inertial axes, m/s. As WaterCurrent in
@@ -96,8 +96,8 @@ class Plant {
 
   /// Hold a wrench at the end effector, in its axes, N and N m, from the next step on.
   ///
-  /// @param acts  whether there is one.
-  void push(const Screw& wrench, bool acts) noexcept;
+  /// @param is_active  whether there is one.
+  void push(const Screw& wrench, bool is_active) noexcept;
 
   /// Integrate steps; false, with the state unchanged, when a step fails. Does not allocate.
   ///

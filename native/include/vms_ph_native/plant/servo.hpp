@@ -49,7 +49,7 @@ class Servo {
   std::optional<WheeledTerms> wheels_;
   Eigen::VectorXd target_, next_target_, error_, acceleration_, torque_;
   MatrixV gram_;
-  VectorV rates_, force_;
+  VectorV nu_rate_, force_;
 };
 
 }  // namespace vms_ph
