@@ -159,8 +159,9 @@ class ControlEnergy:
         kinetic_base, kinetic_shape: its kinetic part, split into locked motion and shape.
         damping_task, damping_null, damping_base, damping_shape: power dissipated by the injected
             damping; their sum is never negative.
-        reference_power: power supplied by a moving reference or by gains that changed; without that
-            of gains of base and of joint limits while their springs are stretched.
+        reference_power: power supplied by a moving reference, by gains that changed (without that
+            of gains of base and of joint limits while their springs are stretched), and by parts of
+            a law without a storage function, such as a posture held by inertia; the law names them.
         clipped_power: power changed by the limits, also those of a sampled stiffness and the
             guard.
         routing_power: power of the energy routing; zero up to rounding.

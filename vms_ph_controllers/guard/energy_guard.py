@@ -27,10 +27,13 @@ class EnergyGuard(LawWrapper):
     """Any law, and the largest energy that it may give to the robot.
 
     ``EnergyGuard(law, budget=1.0)`` is a controller like the law, of which the efforts pass a
-    :class:`PortGuard`: unchanged while the energy given through the actuated ports stays within
-    the budget, otherwise scaled or replaced by a brake. ``print(guard.certificate)`` shows what it
-    has seen. A law that raises, or returns no efforts of this robot, is replaced by gravity
-    compensation and damping; the certificate counts such updates and names the first cause.
+    :class:`PortGuard`: unchanged while its tank covers the energy that they can give through the
+    actuated ports, otherwise scaled or replaced by a brake. The tank holds the budget, less what
+    was given; what a law takes out of the motion fills it up to its capacity, and the rest is lost.
+    So a law may be limited that has given less than the budget on balance.
+    ``print(guard.certificate)`` shows what it has given and taken. A law that raises, or returns no
+    efforts of this robot, is replaced by gravity compensation and damping; the certificate counts
+    such updates and names the first cause.
 
     Attributes:
         law: the law; a function is wrapped as a :class:`Controller` without gains.

@@ -59,7 +59,6 @@ class LoopControl:
             VmsPhError: the law does not support this robot.
         """
         self.model, self._step_count, self.limited = model, 0, dict[str, int]()
-        self._first_causes: dict[str, str] = {}  # of each reason without its numbers, the first
         self.sensor: Sensor | None = None
         self.command = Command()
         self._reference = reference_function(reference, model)
@@ -77,7 +76,7 @@ class LoopControl:
 
     def reset(self, q: Array, v: Array) -> None:
         """Begin at a configuration (nq,) and velocity (nv,)."""
-        self._step_count, self.limited, self._first_causes = 0, {}, {}
+        self._step_count, self.limited = 0, {}
         self.controller.reset(RobotState(q, v))
 
     def check_new_model(self) -> None:
@@ -130,8 +129,7 @@ class LoopControl:
         self._check(command, time)
         self.command = command
         if command.status:
-            cause = f"{command.status}, {command.reason}"
-            cause = self._first_causes.setdefault(_NUMBER_PATTERN.sub("", cause), cause)
+            cause = _NUMBER_PATTERN.sub("…", f"{command.status}, {command.reason}")
             self.limited[cause] = self.limited.get(cause, 0) + 1
         return command
 

@@ -82,9 +82,9 @@ class EnergyBalance(WithHints):
             f"  {'largest unaccounted at any time':<33}{largest:+14.3g}",
         ]
         verdict = "closed" if self.is_closed else "open"
-        share = (
-            f", {largest / self.exchanged:.1e} of the energy exchanged" if self.exchanged else ""
-        )
+        share = f", {largest / (self.exchanged or 1.0):.1e} of the energy exchanged"
+        if self.exchanged <= np.abs(self.stored).sum():  # which is then the error itself
+            share = ", as no port and no friction was active all of it is an error"
         lines.append(f"  verdict: {verdict}{share if largest > _ROUNDING else ''}")
         return "\n".join([*lines, *self.notes])
 

@@ -175,8 +175,9 @@ class Trajectory(WithHints):
     def notes(self) -> tuple[str, ...]:
         """Where the law was limited, and what went beyond the limits of the description."""
         limits, count = self.model.joints, sum(self.limited.values())
-        status = next(iter(self.limited), "")
-        notes = [f"in {count} samples the law was not OK, first: {status}"] if status else []
+        first = self.t[np.argmax(self.control["status"] > 0)] if count else 0.0
+        status = f"first at {first:.4g} s: {next(iter(self.limited), '')}"
+        notes = [f"in {count} samples the law was not OK, {status}"] if count else []
         notes += [self.missed_payload] if self.missed_payload else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
         rates = self.v[:, self.model.b :]

@@ -22,7 +22,7 @@ def test_a_fixed_point_that_repels_is_found(rng: np.random.Generator) -> None:
     assert np.abs(np.linalg.eigvals(stiff)).max() > 2.0
     found = solve(sweep, np.zeros(4))
     np.testing.assert_allclose(found.unknown, expected, rtol=1e-9)
-    assert found.end == pytest.approx(expected.sum(), rel=1e-9)
+    assert found.outcome == pytest.approx(expected.sum(), rel=1e-9)
 
 
 def test_a_fixed_point_that_attracts_needs_no_slope() -> None:

@@ -259,8 +259,8 @@ def test_a_law_that_asks_more_than_the_actuators_give_is_named_in_what_the_run_p
     push = Push("wrench_end_effector", [2, 0, 0, 0, 0, 0], axes="world", duration=0.2)
     law, acting = DecoupledVMSController, {"effects": "actuators", "disturbances": push}
     run = simulate("borinot", law, 0.5, rate=200, **acting)  # type: ignore[arg-type]
-    wanted = "in 100 samples the law was not OK, first: SATURATED, the base has no actuator for"
-    assert wanted in repr(run)
+    wanted = "in 100 samples the law was not OK, first at 0.005 s: SATURATED, the base has no "
+    assert f"{wanted}actuator for" in repr(run)
     assert not simulate("panda", TaskSpaceIDAPBC, 0.01).limited
 
 
