@@ -38,7 +38,7 @@ def test_a_compiler_whose_build_was_killed_keeps_the_next_one_waiting(tmp_path: 
     program = (
         "from pathlib import Path; from vms_ph_io.build import native_build as b\n"
         "b.require_packages = b.require_compiler = lambda: None\n"
-        "b._pinocchio = lambda: ''\n"
+        "b._pinocchio_prefix = lambda: ''\n"
         "b.build(Path('native'))"
     )
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
@@ -86,7 +86,7 @@ def test_an_installation_of_what_the_build_needs_is_completed_after_a_kill(
 
     monkeypatch.setattr(native_build.sys, "prefix", str(tmp_path))
     monkeypatch.setattr(native_build, "requires", lambda name: ["cmake; extra == 'native'"])
-    monkeypatch.setattr(native_build, "_pinocchio", lambda: tmp_path)
+    monkeypatch.setattr(native_build, "_pinocchio_prefix", lambda: tmp_path)
     described = {"pybind11", "ninja"}
     monkeypatch.setattr(
         native_build, "distributions", lambda name: [name] if name in described else []

@@ -72,7 +72,7 @@ class TwinnedController(Controller):
     def __getstate__(self) -> dict[str, Any]:
         """Copy the law as one that was not reset: a copy holds the pose of its first update."""
         attributes = {name: value for name, value in vars(self).items() if name != "twin"}
-        return {**attributes, "_started": False}
+        return {**attributes, "_has_started": False}
 
     @property
     def gains(self) -> Any:

@@ -145,9 +145,7 @@ def identify(
         nominal = torque_gains
     gains = dict(zip((f"gain.{j}" for j in model.joint_names), nominal.tolist(), strict=True))
     if np.any(nominal != 1.0):
-        motions = [
-            motion_of(model, replace(m.samples, torque=m.samples.torque * nominal)) for m in motions
-        ]
+        motions = [motion_of(model, replace(r, torque=r.torque * nominal)) for r in recordings]
         prior = prior and prior.times({name: 1.0 / gain for name, gain in gains.items()})
     options = WindowSettings(frame, friction=friction)
     if "gains" in kinds and model.fluid is None:

@@ -58,7 +58,7 @@ def torque_windows(
     points = _row_indices(len(samples), width, every or min(ROW_SPACING, width), _MAX_INSTANTS)
     acceleration = smoothed(samples.t, motion.v, width, points)[1]
     start = 0 if at_base else b
-    measured = samples.torque
+    measured = motion.torque
     if at_base:
         wrench = samples.wrenches["base"]
         measured = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured])
@@ -100,7 +100,7 @@ def torque_windows(
             columns[row][:, indices_of["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
         if indices_of["inertia"]:
             columns[row][:, indices_of["inertia"]] = rows
-    terms = joint_columns(model, motion.v[:, b:], samples.torque, motion.load, index_of)
+    terms = joint_columns(model, motion.v[:, b:], motion.torque, motion.load, index_of)
     names = [name for name in terms if name in index_of and not name.startswith("gain.")]
     if names:
         friction = np.stack([terms[name][1] for name in names], axis=1)
@@ -155,7 +155,7 @@ def described_torque(
     points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
     rate = motion.v[:, b:]
     slip = np.tanh(rate / SLIP)
-    signals = np.hstack([samples.torque, rate, slip])
+    signals = np.hstack([motion.torque, rate, slip])
     smoothed_signals = smoothed(samples.t, signals, effort_width, points)[0]
     recorded, *friction = np.split(smoothed_signals, 3, axis=1)
     described = _described(model, motion, width, points)
@@ -200,12 +200,12 @@ def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -
         motion: the recording.
         known: coefficients of friction by their names, among others.
     """
-    friction, share = np.zeros((2, *motion.samples.torque.shape))
+    friction, share = np.zeros((2, *motion.torque.shape))
     rate, ones = motion.v[:, model.b :], np.ones_like(friction)
     for name, (j, values) in joint_columns(model, rate, ones, ones, ()).items():
         if name in known and not name.startswith("gain."):
             (share if name.endswith(".load") else friction)[:, j] += known[name] * values
-    load = motion.samples.torque - friction
+    load = motion.torque - friction
     return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
 
@@ -214,7 +214,7 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     t = motion.samples.t
     widths = [smoothing_width(t, share * length) for share in _WIDTHS]
     errors: dict[int, float] = {}
-    rms = np.sqrt(np.mean(motion.samples.torque**2, axis=0)) + 1e-9
+    rms = np.sqrt(np.mean(motion.torque**2, axis=0)) + 1e-9
     for width in widths:
         if 40 * width < len(t):  # of few windows the error tells nothing
             # Always against efforts that are hardly smoothed.
@@ -256,9 +256,8 @@ def effort_lags(
     """
     rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
     samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
-    motion = Motion(
-        samples, np.zeros((0, model.nv)), v, effort[:-1], rate, np.arange(len(t)), effort
-    )
+    no_steps, indices = np.zeros((0, model.nv)), np.arange(len(t))
+    motion = Motion(samples, no_steps, v, effort[:-1], effort, rate, indices, effort)
     width = smoothing_width(t, 0.02)
     described, _, friction = described_torque(model, motion, width, width)
     sample_times = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]

@@ -100,6 +100,7 @@ class Motion:
         step: (N-1,nv) displacements from sample to sample.
         v: (N,nv) velocities from the positions.
         effort: (N-1,n) mean joint efforts over the steps.
+        torque: (N,n) joint efforts at the samples; of held ones the mean of before and after.
         rate: (N-1,n) mean joint rates over the steps.
         sample_indices: (N,) in the recording; samples that repeat another are left out.
         load: (N,n) efforts of the gears, with which their friction may grow.
@@ -109,6 +110,7 @@ class Motion:
     step: Array
     v: Array
     effort: Array
+    torque: Array
     rate: Array
     sample_indices: npt.NDArray[np.intp]
     load: Array
@@ -156,9 +158,11 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
         samples = replace(samples, t=clock.t[sample_indices], wrenches=wrenches, **arrays)
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
-    effort = torque[:-1] if samples.zero_order_hold else 0.5 * (torque[1:] + torque[:-1])
+    effort = 0.5 * (torque[1:] + torque[:-1])
+    if samples.zero_order_hold:  # at a sample acts what was held until then, and what is from then
+        effort, torque = torque[:-1], np.concatenate([torque[:1], effort])
     rate = 0.5 * (v[1:] + v[:-1])[:, model.b :]
-    return Motion(samples, step, v, effort, rate, sample_indices, torque)
+    return Motion(samples, step, v, effort, torque, rate, sample_indices, torque)
 
 
 def energy_windows(
@@ -207,7 +211,7 @@ def energy_windows(
         work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
-    lag_power = np.diff(samples.torque, axis=0) * motion.rate
+    lag_power = np.diff(motion.torque, axis=0) * motion.rate
     work_by_name[EFFORT_LAG] = -window_sums(lag_power.sum(axis=1), edges)
     body, transform = regressor.of_frame(settings.payload_frame)
     row_changes = np.diff(rows, axis=0)

@@ -151,7 +151,7 @@ def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along
     needed = level @ base.acceleration[:3] + np.cross(turn, level @ base.twist[:3]) + [0, 0, 9.81]
     along = wanted.attitude @ to_nose[:, 2]
     np.testing.assert_allclose(np.cross(along, needed), 0.0, atol=1e-9)
-    np.testing.assert_allclose(wanted.rotation @ wanted.attitude_rate, turn, atol=1e-3)
+    np.testing.assert_allclose(wanted.rotation @ wanted.desired_omega, turn, atol=1e-3)
 
 
 def test_thrust_is_along_the_rotors_in_every_unit_of_the_inputs() -> None:

@@ -59,6 +59,18 @@ def test_without_noise_the_truth_is_found_to_a_thousandth(truth: Truth, panda: V
         assert found[name].value == pytest.approx(truth.values[name], rel=1e-3, abs=1e-4)
 
 
+def test_commands_that_are_held_act_in_the_middle_of_their_samples(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(7), PERFECT)
+    torque = samples.torque
+    held = np.vstack([0.5 * (torque[1:] + torque[:-1]), torque[-1:]])
+    found = identify(panda, replace(samples, torque=held, zero_order_hold=True))
+    mass = found["payload_mass"]
+    assert mass.value == pytest.approx(truth.values["payload_mass"], rel=5e-4)
+    assert found.energy["payload_mass"].value == pytest.approx(mass.value, rel=1e-3)
+
+
 def test_nothing_is_claimed_of_a_joint_that_does_not_move(truth: Truth, panda: VMSModel) -> None:
     samples = recording(panda, truth, np.random.default_rng(8), still=(0, 2))
     found = identify(panda, samples, settings=PLAIN)

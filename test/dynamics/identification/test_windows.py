@@ -170,7 +170,7 @@ def test_gears_transmit_what_known_friction_leaves_of_the_efforts(
     known = {f"{name}.coulomb": 3.0, f"{name}.load": 0.2, f"gain.{panda.joint_names[1]}": 9.0}
     rubbing = load.copy()
     rubbing[:, 1] += (3.0 + 0.2 * np.abs(load[:, 1])) * np.tanh(motion.v[:, 1] / SLIP)
-    seen = replace(motion, samples=replace(motion.samples, torque=rubbing))
+    seen = replace(motion, torque=rubbing)
     found = with_net_load(panda, seen, known).load
     is_certain = np.abs(load) > 4.0  # where friction does not turn the sign
     assert is_certain[:, 1].any()
