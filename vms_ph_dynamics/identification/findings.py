@@ -112,7 +112,7 @@ def contacts(
         # The balance of energy is exact from window to window, while errors of many joints add up.
         energy = -float(np.sum(unaccounted[(windows.end > begin) & (windows.begin < end)]))
         text = (
-            f"a contact between {begin:.2f} s and {end:.2f} s "
+            f"what looks like a contact between {begin:.2f} s and {end:.2f} s "
             f"{'brought' if energy >= 0.0 else 'took'} {abs(energy):.2g} J; {name} felt it most"
         )
         numbers = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
@@ -215,15 +215,13 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     if is_near_zero or not mass.is_sure:
         return ()
     frame = identification.frame
-    interval = f"{mass.low:.2f} to {mass.high:.2f} kg"
+    load = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)"
     if mass.value > 0.0:
-        text = (
-            f"this recording fits better with a load of {mass.value:.2f} kg at {frame} ({interval})"
-        )
+        text = f"this recording fits better with a load of {load}"
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"
-        text = f"this recording fits better {without}: {mass.value:.2f} kg at {frame} ({interval})"
+        text = f"this recording fits better {without}: {load}"
     evidence = {n: getattr(mass, n) for n in ("value", "low", "high")}
     evidence |= {n: getattr(identification, n) for n in ("unaccounted_before", "unaccounted")}
     return (Finding("payload", text, evidence),)

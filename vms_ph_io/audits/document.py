@@ -83,7 +83,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
-        cause += "contact, a person or a wrong clock"
+        cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
         if (rest := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
             cause = f"what --identify found explains all but {rest:.2g} J of it"

@@ -479,8 +479,8 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
     jump = UnaccountedInterval(1.0, 1.2, -10.0, {panda.joint_names[0]: -10.0})
     done = replace(audit_motion(friction), appearances=[jump])
     for rest, cause in (
-        (np.inf, "look there for a contact, a person or a wrong clock."),
-        (4.0, "look there for a contact, a person or a wrong clock."),
+        (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
+        (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),
         (0.004, "what --identify found explains all but 0.008 J of it."),
     ):
         found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
