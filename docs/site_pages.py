@@ -176,6 +176,7 @@ def examples() -> None:
         "| optimal_swing.py | [A swing that takes the least energy](casadi.md). |",
         "| crocoddyl_swing.py | [A drone with an arm swings a load](derivatives.md). |",
         "| fit_by_gradients.py | [Payload and friction by gradients](derivatives.md). |",
+        "| learn_to_hover.py | [A drone learns to hover, with brax](casadi.md). |",
         "| symbolic_leg.py | [A hopping leg in symbols](hoppers.md). |",
         "| sweeps/ | [Study files](sweeps.md). |",
         "| notebooks/ | [Three notebooks](notebooks.md). |",
