@@ -4,8 +4,13 @@
 """Public objects show what they are in at most five lines, and notebooks get tables and plots."""
 
 import inspect
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -47,6 +52,28 @@ def test_no_public_class_shows_an_address(package: ModuleType) -> None:
         and not inspect.isabstract(kind)
     ]
     assert silent == []
+
+
+def test_a_run_is_animated_on_a_page_until_it_is_interrupted(tmp_path: Path) -> None:
+    pytest.importorskip("viser", reason="viser is not installed (the extra page)")
+    lines = (
+        "from vms_ph_io import simulate",
+        'simulate("panda", lambda q, v, dt: -2.0 * v, 0.1).animate()',
+        'print("ended")',
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    program = subprocess.Popen(
+        [sys.executable, "-c", "\n".join(lines)], env=environment, stdout=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    assert program.stdout is not None
+    said = next(line for line in program.stdout if "http" in line)
+    with urlopen(said.split("web page at ")[1].split()[0], timeout=60) as page:
+        assert page.status == 200
+    os.killpg(program.pid, signal.SIGINT)
+    assert "ended" in program.communicate(timeout=60)[0]
+    assert program.returncode == 0
+    assert len(list(tmp_path.glob("vms_ph_*/run/metadata.yaml"))) == 1
 
 
 def test_objects_show_themselves_in_five_lines(run: Trajectory) -> None:

@@ -60,8 +60,7 @@ class LoopControl:
         """
         self.model, self._step_count, self.limited = model, 0, dict[str, int]()
         self.sensor: Sensor | None = None
-        self.command = Command()
-        self._reference = reference_function(reference, model)
+        self.command, self._reference = Command(), reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
         if guard is not None:

@@ -173,8 +173,7 @@ class StatePlausibility:
             gap = elapsed + min(self._lost_time, _LONGEST_GAP)
             max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
             is_near = (np.abs(step) <= max_step).tolist()
-            continues = False not in is_near
-            self._lost_time = 0.0
+            continues, self._lost_time = False not in is_near, 0.0
             if not continues:
                 i = is_near.index(False)
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"

@@ -3,9 +3,13 @@
 
 """A simulated closed loop as arrays over time, with its energy balance, a plot and a bag."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import call
+from tempfile import mkdtemp
 from typing import Any, ClassVar
 
 import numpy as np
@@ -295,10 +299,18 @@ class Trajectory(WithHints):
             for topic, kind in _TOPIC_TYPES.items():
                 if self.model.b or topic not in base_topics:
                     bag.add_topic(topic, types.definition(kind))
-            for time, topic, message in messages:
-                content = types.store.serialize_cdr(message, _TOPIC_TYPES[topic])
-                bag.write(topic, bytes(content), time)
+            for t, topic, message in messages:
+                bag.write(topic, bytes(types.store.serialize_cdr(message, _TOPIC_TYPES[topic])), t)
         return Path(folder)
+
+    def animate(self) -> None:
+        """Show the motion on a web page until Ctrl-C, as ``vms-ph bag view`` does of a saved run.
+
+        It needs the extra ``page``. The bag stays in a temporary folder.
+        """
+        words = "bag", "view", self.save(Path(mkdtemp(prefix="vms_ph_")) / "run")
+        with suppress(KeyboardInterrupt):
+            call([sys.executable, "-c", "import vms_ph_nodes.cli as c; c.main()", *words])
 
 
 # Stamps begin at one second: a stamp of zero means that there is none.
