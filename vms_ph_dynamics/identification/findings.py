@@ -360,8 +360,7 @@ def _sign_flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
     """Return the motion with the effort of a joint negated, or its position, or both."""
     sign = np.ones(model.n)
     sign[j] = -1.0
-    efforts = {"torque": motion.torque * sign, "effort": motion.effort * sign}
-    effort = replace(motion, **efforts)
+    effort = replace(motion, torque=motion.torque * sign, effort=motion.effort * sign)
     if model.nq - model.nq_base != model.n:
         return {"effort": effort}  # a position in cosine and sine has no sign
     step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
@@ -370,5 +369,5 @@ def _sign_flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
     position = replace(
         motion, step=step, v=v, rate=motion.rate * sign, samples=replace(motion.samples, q=q)
     )
-    both = replace(position, **efforts)
+    both = replace(position, torque=effort.torque, effort=effort.effort)
     return {"effort": effort, "position": position, "position and effort": both}

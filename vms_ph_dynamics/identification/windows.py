@@ -158,7 +158,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
         samples = replace(samples, t=clock.t[sample_indices], wrenches=wrenches, **arrays)
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
-    effort = 0.5 * (torque[1:] + torque[:-1])
+    effort: Array = 0.5 * (torque[1:] + torque[:-1])
     if samples.zero_order_hold:  # at a sample acts what was held until then, and what is from then
         effort, torque = torque[:-1], np.concatenate([torque[:1], effort])
     rate = 0.5 * (v[1:] + v[:-1])[:, model.b :]
