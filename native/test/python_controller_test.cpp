@@ -104,7 +104,7 @@ void gains_change_between_updates() {
 
 void a_gain_set_while_another_is_refused_is_not_lost() {
   PythonOptions options = patient();
-  options.period = 0.02;
+  options.period = 0.5;  // a loaded machine may take long to wake Python, which thinks for 1 s
   PythonController law("users_own.RefusesSlowly", arm(), options);
   CHECK(law.reset(at(0.0, 0.0)));
   CHECK(law.set_gain("stiffness", 0.5));

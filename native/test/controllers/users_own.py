@@ -71,7 +71,7 @@ class RefusesSlowly(Spring):
         def __post_init__(self) -> None:
             """Think it over."""
             if self.damping > self.stiffness:
-                time.sleep(0.4)
+                time.sleep(1.0)
             super().__post_init__()
 
 
