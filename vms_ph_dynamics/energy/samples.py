@@ -30,6 +30,8 @@ class MotionSamples:
             ``base`` in the base frame, a tool frame in its own.
         zero_order_hold: whether an effort and a wrench are constant from their sample to the next
             (commands), or are samples of a continuous signal (measurements).
+        motors: (n, n) that gives the rates of motors from those of the joints, where one motor
+            moves several; None: each moves its own.
 
     Raises:
         StateError: the arrays do not have one row for each time, or the times do not increase.
@@ -41,6 +43,7 @@ class MotionSamples:
     torque: Array
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     zero_order_hold: bool = False
+    motors: Array | None = None
 
     def __post_init__(self) -> None:
         arrays = {"q": self.q, "v": self.v, "torque": self.torque, **self.wrenches}

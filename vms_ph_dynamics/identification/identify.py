@@ -200,13 +200,13 @@ def identify(
             reason = f"friction would take {x:.0%} of the load, with which gears lock"
             reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
-    parameters = parameters_of(model, regressor, unknowns, kinds, solution, consistent)
+    parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
     if is_moving and friction is None:
         extended, wide = _with_any_low_speed_friction(regression, unknowns, prior, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
-        others = parameters_of(model, regressor, wide_unknowns, kinds, wide, wide.mean)
+        others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
     if not is_moving:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
@@ -218,7 +218,7 @@ def identify(
     if settings.energy and is_moving:
         moments = _prior(extended, prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
-        others = parameters_of(model, regressor, unknowns, kinds, fit, fit.mean)
+        others = parameters_of(regressor, unknowns, kinds, fit, fit.mean)
         energy = {p.name: p for p in others}
     if "payload" in kinds:
         without_load = rows.without(unknowns, ("payload",))
@@ -329,14 +329,16 @@ class _Regression:
 
     def rows(self, unknowns: Sequence[Unknown]) -> Windows:
         """Return the rows of all recordings; those of joints that are left out are zero."""
-        parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith(".coulomb")]
+        parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith("coulomb")]
         for motion, width, is_used in zip(self._motions, self._widths, self._is_used, strict=True):
             part = torque_windows(
                 self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
             )
-            # So has one that reverses.
+            # So has one that reverses, or whose motor does.
             slip = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
-            is_sliding = slip.reshape(-1, is_used.size) >= _LEAST_SLIP * bool(coulomb)
+            slip = slip.reshape(-1, is_used.size)
+            usual = np.median(slip, axis=0) if len(slip) else 1.0
+            is_sliding = slip >= _LEAST_SLIP * bool(coulomb) * np.maximum(usual, 1.0)
             is_sliding[:, : -self._model.n] = True
             weight = (is_sliding & is_used).reshape(-1)
             used = {x: (getattr(part, x).T * weight).T for x in ("target", "columns", "noise")}
@@ -427,8 +429,9 @@ def _unknowns(
         by_load = (
             "gains" in unknown_kinds if settings.load_friction is None else settings.load_friction
         )
-        rms = np.sqrt(np.mean(effort**2, axis=0)), np.sqrt(np.mean(rate**2, axis=0))
-        unknowns += friction_unknowns(joints, model.joints.prismatic, *rms, by_load)
+        rms = [np.sqrt(np.mean(x**2, axis=0)) for x in (effort, rate)]
+        motors = np.sum([np.abs(m.motors) for m in motions], axis=0)
+        unknowns += friction_unknowns(joints, model.joints.prismatic, rms, by_load, motors)
     if "gains" in unknown_kinds:
         unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
@@ -557,7 +560,6 @@ def consistent_estimate(
 
 
 def parameters_of(
-    model: VMSModel,
     regressor: EnergyRegressor,
     unknowns: Sequence[Unknown],
     kinds: Collection[str],

@@ -172,9 +172,9 @@ class LiveIdentification:
         self._regressor.of_frame(self.frame)
         ones = np.ones(model.n)
         self._payload = payload_unknowns(arm_mass(model))
-        self._groups = _groups(self._unknowns(ones, ones))
+        self._groups = _groups(self._unknowns([ones, ones]))
         settings = WindowSettings(self.frame)
-        self._stream = WindowStream(model, self._regressor, self._unknowns(ones, ones), settings)
+        self._stream = WindowStream(model, self._regressor, self._unknowns([ones, ones]), settings)
         self._mean_squares = [np.zeros(model.n), np.zeros(model.n)]
         self._windows: Windows | None = None
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
@@ -266,8 +266,7 @@ class LiveIdentification:
         self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
-        effort, rate = (np.sqrt(square) for square in self._mean_squares)
-        unknowns = self._unknowns(effort, rate)
+        unknowns = self._unknowns([np.sqrt(square) for square in self._mean_squares])
         count = len(unknowns)
         columns = windows.columns.copy()
         for group, indices in enumerate(self._groups.values()):
@@ -281,9 +280,7 @@ class LiveIdentification:
         rows = columns, windows.target, *prior, windows.noise, groups
         solution = estimate(*rows, joined=self._joined)
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
-        parameters = parameters_of(
-            self.model, self._regressor, unknowns, _KINDS, solution, consistent
-        )
+        parameters = parameters_of(self._regressor, unknowns, _KINDS, solution, consistent)
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(p.without_value(reason) for p in parameters)
@@ -293,9 +290,9 @@ class LiveIdentification:
         residual = float(np.sqrt(np.mean(solution.residual**2)))
         return LiveResult(end, parameters, duration, residual, self._changed)
 
-    def _unknowns(self, effort: Array, rate: Array) -> list[Unknown]:
-        joints = self.model.joints
-        friction = friction_unknowns(self.model.joint_names, joints.prismatic, effort, rate, False)
+    def _unknowns(self, rms: list[Array]) -> list[Unknown]:
+        names, prismatic = self.model.joint_names, self.model.joints.prismatic
+        friction = friction_unknowns(names, prismatic, rms, False, np.eye(len(names)))
         return [*self._payload, *friction, timing_unknown()]
 
 

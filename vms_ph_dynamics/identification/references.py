@@ -64,9 +64,8 @@ def reference_loads(
     that do not excite the mass of a load are left out. The arguments are those of
     :func:`.identify`.
     """
-    load_settings = replace(settings or Settings(), energy=False)
     options: dict[str, Any] = {"frame": frame, "friction": friction, "prior": prior}
-    options["settings"] = load_settings
+    options["settings"] = replace(settings or Settings(), energy=False)
     estimates = []
     for ref in references:
         identified = identify(model, list(ref.samples), kinds, **options)
@@ -102,7 +101,8 @@ def left_out_loads(
     Raises:
         OptionError: without one of the sessions there is no recording without a load.
     """
-    load_settings = replace(settings or Settings(), energy=False)
+    options: dict[str, Any] = {"frame": frame}
+    options["settings"] = replace(settings or Settings(), energy=False)
     estimates: list[LoadEstimate] = []
     for session in dict.fromkeys(ref.group for ref in references):
         others = (ref for ref in references if ref.group != session and ref.load == 0.0)
@@ -112,13 +112,9 @@ def left_out_loads(
                 f"without the session '{session}' no recording without a load is left to identify "
                 f"{' and '.join(kinds)} from; give one more, as FILE=0"
             )
-        identified = identify(
-            model, calibration, kinds, frame=frame, prior=prior, settings=load_settings
-        )
+        posterior = identify(model, calibration, kinds, prior=prior, **options).posterior
         session_references = [ref for ref in references if ref.group == session]
-        estimates += reference_loads(
-            model, session_references, frame=frame, prior=identified.posterior, settings=settings
-        )
+        estimates += reference_loads(model, session_references, prior=posterior, **options)
     return tuple(estimates)
 
 

@@ -15,9 +15,6 @@ from ..errors import OptionError
 KINDS = ("payload", "friction", "gains", "armature", "inertia", "drag")
 """What can be identified."""
 
-FRICTION_TERMS = ("viscous", "coulomb", "offset", "load")
-"""Terms of the friction of a joint, see :class:`.FrictionTerms`."""
-
 STRIBECK = (0, 20, 40, 80, 160, 320, 640)
 """Widths of the excess of dry friction at low speed, 1e-3 rad/s or m/s: together of any shape."""
 
@@ -94,28 +91,29 @@ def payload_unknowns(total_mass: float) -> list[Unknown]:
 
 
 def friction_unknowns(
-    joints: Sequence[str], prismatic: Sequence[bool], torque: Array, rate: Array, by_load: bool
+    joints: Sequence[str], prismatic: Sequence[bool], rms: list[Array], by_load: bool, motors: Array
 ) -> list[Unknown]:
     """Return the unknowns of friction, term by term for every joint.
 
     Args:
         joints: names.
         prismatic: whether a joint is prismatic.
-        torque: (n,) root mean square of the efforts, which bounds what friction can be.
-        rate: (n,) root mean square of the joint rates.
+        rms: root mean squares of the efforts, which bound what friction can be, and of the joint
+            rates, each (n,).
         by_load: whether friction may grow with the load of the gears.
+        motors: (n,n), with a row for each motor, in which the joints that it moves are not zero.
     """
     unknowns = []
-    for name, is_prismatic, effort, speed in zip(joints, prismatic, torque, rate, strict=True):
-        unit = "N" if is_prismatic else "N m"
+    for name, is_prismatic, effort, speed, row in zip(joints, prismatic, *rms, motors, strict=True):
+        unit, rate_unit = ("N", "N s/m") if is_prismatic else ("N m", "N m s/rad")
         effort = max(float(effort), 1e-3)
         viscous = effort / max(float(speed), 1e-2)
-        viscous_unit = "N s/m" if is_prismatic else "N m s/rad"
-        unknowns += [
-            Unknown(f"friction.{name}.viscous", "friction", viscous_unit, 0.0, viscous, 0.0),
-            Unknown(f"friction.{name}.coulomb", "friction", unit, 0.0, effort, 0.0),
-            Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort),
-        ]
+        for term in ("", "motor_") if np.count_nonzero(row) > 1 else ("",):
+            unknowns += [
+                Unknown(f"friction.{name}.{term}viscous", "friction", rate_unit, 0.0, viscous, 0.0),
+                Unknown(f"friction.{name}.{term}coulomb", "friction", unit, 0.0, effort, 0.0),
+            ]
+        unknowns.append(Unknown(f"friction.{name}.offset", "friction", unit, 0.0, effort))
         if by_load:
             unknowns.append(Unknown(f"friction.{name}.load", "friction", "1", 0.0, 0.1, 0.0))
     return unknowns

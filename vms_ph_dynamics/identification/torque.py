@@ -66,10 +66,9 @@ def torque_windows(
     # With the noise of few samples, lags would seem smaller than they are.
     longer = max(width, smoothing_width(samples.t, settings.length))
     effort_rates = smoothed(samples.t, measured, longer, points)[1]
-    indices_of = {
-        kind: [k for k, u in enumerate(unknowns) if u.kind == kind]
-        for kind in ("payload", "inertia")
-    }
+    payload_indices, inertia_indices = (
+        [k for k, u in enumerate(unknowns) if u.kind == kind] for kind in ("payload", "inertia")
+    )
     index_of = {u.name: k for k, u in enumerate(unknowns)}
     columns = np.zeros((len(points), measured.shape[1], len(unknowns)))
     target = efforts[points]
@@ -96,20 +95,21 @@ def torque_windows(
                     columns[row][:, index_of[name]] = drag[start:]
                     # The known forces have all of the drag; the unknown is the factor on it.
                     target[row] += drag[start:]
-        if indices_of["payload"]:
-            columns[row][:, indices_of["payload"]] = rows[:, 10 * body : 10 * body + 10] @ transform
-        if indices_of["inertia"]:
-            columns[row][:, indices_of["inertia"]] = rows
-    terms = joint_columns(model, motion.v[:, b:], motion.torque, motion.load, index_of)
-    names = [name for name in terms if name in index_of and not name.startswith("gain.")]
-    if names:
-        friction = np.stack([terms[name][1] for name in names], axis=1)
+        if payload_indices:
+            columns[row][:, payload_indices] = rows[:, 10 * body : 10 * body + 10] @ transform
+        if inertia_indices:
+            columns[row][:, inertia_indices] = rows
+    signals = motion.v[:, b:], motion.torque, motion.load, index_of, motion.motors
+    terms = [x for x in joint_columns(model, *signals) if x[0] in index_of and x[0][:5] != "gain."]
+    if terms:
+        friction = np.stack([effort for _, _, effort in terms], axis=1)
         values = smoothed(samples.t, friction, width, points)[0]
-        for name, signal in zip(names, values.T, strict=True):
-            columns[:, b - start + terms[name][0], index_of[name]] = signal
+        for (name, j, _), signal in zip(terms, values.T, strict=True):
+            columns[:, b - start + j, index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index_of:
-            columns[:, b - start + j, index_of[f"armature.{joint}"]] = acceleration[:, b + j]
+            rotor = np.outer(acceleration[:, b:] @ motion.motors[j], motion.motors[j])
+            columns[:, b - start :, index_of[f"armature.{joint}"]] = rotor
         if f"gain.{joint}" in index_of:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
@@ -202,7 +202,7 @@ def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -
     """
     friction, share = np.zeros((2, *motion.torque.shape))
     rate, ones = motion.v[:, model.b :], np.ones_like(friction)
-    for name, (j, values) in joint_columns(model, rate, ones, ones, ()).items():
+    for name, j, values in joint_columns(model, rate, ones, ones, known, motion.motors):
         if name in known and not name.startswith("gain."):
             (share if name.endswith(".load") else friction)[:, j] += known[name] * values
     load = motion.torque - friction

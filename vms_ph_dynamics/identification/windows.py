@@ -4,7 +4,7 @@
 """The energy balance of a recording over windows, as rows of a linear system."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,6 +126,11 @@ class Motion:
         return np.asarray(self._ranges[self.step.shape[1] - self.rate.shape[1] :] >= LEAST_MOTION)
 
     @property
+    def motors(self) -> Array:
+        """What gives the rates of the motors from those of the joints, (n,n)."""
+        return np.eye(self.rate.shape[1]) if self.samples.motors is None else self.samples.motors
+
+    @property
     def _ranges(self) -> Array:
         return np.asarray(np.ptp(np.cumsum(self.step, axis=0), axis=0))
 
@@ -187,9 +192,9 @@ def energy_windows(
     edges = window_edges(samples.t, settings.length) if edges is None else edges
     work = motion.effort * step
     supplied = work.sum(axis=1) + _port_work(model, motion)
-    armature = 0.5 * motion.v[edges, model.b :] ** 2
     rows = regressor.rows(samples.q[edges], motion.v[edges])
-    energy = rows @ regressor.parameters + armature @ model.armature
+    rates = motion.v[edges, model.b :]
+    energy = rows @ regressor.parameters + 0.5 * rates**2 @ model.armature
     estimated = {u.name for u in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
@@ -203,12 +208,11 @@ def energy_windows(
         supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
 
     signals = motion.rate, motion.effort, 0.5 * (motion.load[1:] + motion.load[:-1])
-    work_by_name = {
-        name: window_sums(rates * step[:, j], edges)
-        for name, (j, rates) in joint_columns(model, *signals, estimated).items()
-    }
-    for j, joint in enumerate(model.joint_names):
-        work_by_name[f"armature.{joint}"] = np.diff(armature[:, j])
+    work_by_name: dict[str, Array] = {}
+    for name, j, effort in joint_columns(model, *signals, estimated, motion.motors):
+        work_by_name[name] = work_by_name.get(name, 0.0) + window_sums(effort * step[:, j], edges)
+    for joint, motor_rates in zip(model.joint_names, motion.motors @ rates.T, strict=True):
+        work_by_name[f"armature.{joint}"] = np.diff(0.5 * motor_rates**2)
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     lag_power = np.diff(motion.torque, axis=0) * motion.rate
@@ -241,9 +245,12 @@ def window_edges(t: Array, length: float) -> Array:
 
 
 def joint_columns(
-    model: VMSModel, rate: Array, effort: Array, load: Array, names: Collection[str]
-) -> dict[str, tuple[int, Array]]:
-    """Return what each unknown of a joint multiplies, by name: the joint and its efforts, (N,).
+    model: VMSModel, rate: Array, effort: Array, load: Array, names: Collection[str], motors: Array
+) -> Iterator[tuple[str, int, Array]]:
+    """Yield what each unknown multiplies: its name, a joint and the efforts of this joint, (N,).
+
+    The friction of a motor that moves several joints acts on each of them. Viscous friction of a
+    joint is all that grows with its own rate; that of a motor is what grows with the other rates.
 
     Args:
         model: the robot.
@@ -251,7 +258,9 @@ def joint_columns(
         effort: (N,n) joint efforts; the known part of a balance has them as they are, the unknown
             is the factor on them.
         load: (N,n) efforts of the gears.
-        names: of the unknowns; the excess of dry friction is left out where none is one of it.
+        names: of the unknowns; the excess of dry friction, and the friction of motors that move
+            several joints, are left out where none is one of it.
+        motors: (n,n) that gives the rates of the motors from those of the joints.
     """
     slip = np.tanh(rate / SLIP)
     factors = {
@@ -264,11 +273,14 @@ def joint_columns(
     for width in STRIBECK if any(".stribeck_" in name for name in names) else ():
         shape = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
         factors[f"friction.{{}}.stribeck_{width}"] = shape
-    return {
-        name.format(joint): (j, values[:, j])
-        for j, joint in enumerate(model.joint_names)
-        for name, values in factors.items()
-    }
+    for j, joint in enumerate(model.joint_names):
+        for name, values in factors.items():
+            yield name.format(joint), j, values[:, j]
+        motor, motor_rate = f"friction.{joint}.motor", rate @ motors[j]
+        for k in np.flatnonzero(motors[j]).tolist() if f"{motor}_coulomb" in names else ():
+            share = motors[j, k]
+            yield f"{motor}_viscous", k, share * (motor_rate - share * rate[:, k])
+            yield f"{motor}_coulomb", k, share * np.tanh(motor_rate / SLIP)
 
 
 def _port_work(model: VMSModel, motion: Motion) -> Array:

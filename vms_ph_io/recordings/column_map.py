@@ -106,9 +106,8 @@ class ColumnMap:
         rows = [[self.couplings.get(j, {}).get(k, 0.0) for k in joints] for j in joints]
         factors = np.eye(len(joints)) + np.array(rows)
         if np.linalg.cond(factors) > 1e6:
-            raise RecordingError(
-                "with these couplings the positions of the joints do not give those of the motors"
-            )
+            text = "with these couplings positions of the joints do not give those of the motors"
+            raise RecordingError(text)
         return factors
 
     @property

@@ -53,9 +53,11 @@ def read_columns(
     source = source_type(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
     blocks = source.blocks(quantities, len(joints))
+    factors = column_map.coupling(joints)
     if column_map.couplings:
-        blocks = _coupled(blocks, column_map.coupling(joints))
-    _store(recording, blocks, list(quantities), joints, column_map.rate)
+        blocks = _coupled(blocks, factors)
+    recording.joints.append(Series.of(path.name, names=joints, motors=np.linalg.inv(factors)))
+    _store(recording, blocks, list(quantities), column_map.rate)
     if not len(recording.joints[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
@@ -72,13 +74,10 @@ def _coupled(blocks: _Blocks, factors: Array) -> _Blocks:
         yield block
 
 
-def _store(
-    recording: Recording, blocks: _Blocks, names: list[str], joints: tuple[str, ...], rate: float
-) -> None:
-    """Add the series of blocks of rows, which have quantities of these names, to a recording."""
-    name = recording.path.name
-    recording.joints.append(Series.of(name, names=joints))
-    tables = [(recording.joints[0].table, dict.fromkeys(JOINT_QUANTITIES, len(joints)))]
+def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float) -> None:
+    """Add blocks of rows, which have quantities of these names, to a recording with its joints."""
+    name, joints = recording.path.name, recording.joints[0]
+    tables = [(joints.table, dict.fromkeys(JOINT_QUANTITIES, len(joints.names)))]
     if "base_position" in names:
         recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
@@ -91,7 +90,7 @@ def _store(
         rows = len(block["position"])
         seconds = block.get("time")
         if seconds is None:
-            seconds = (len(recording.joints[0].table) + np.arange(rows)[:, None]) / rate
+            seconds = (len(joints.table) + np.arange(rows)[:, None]) / rate
         if rows and not np.any(np.abs(seconds) < _LATEST_TIME) and np.isfinite(seconds).any():
             text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"

@@ -141,6 +141,8 @@ class RecordedMotion:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
+        motors, numbers = self._main.motors, [s.position.number for s in self._sources]
+        self._motors = motors if motors is None else motors[np.ix_(numbers, numbers)]
         self._port_energies = None
         if recording.port_energies is not None:
             self._port_energies = AlignedSeries(recording.port_energies, self.order.stamps)
@@ -304,14 +306,14 @@ class RecordedMotion:
         effort = gapless(signals.effort, t)
         if self._effort_lag and len(t) > 1:
             effort = shifted(t, effort, self._effort_lag)
-        torque = self._acting_efforts(q, effort[inner_rows])
+        arrays = t[inner_rows].copy(), q, v, self._acting_efforts(q, effort[inner_rows])
         wrenches = {
             port: np.where(
                 s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
             )
             for port, s in self._wrenches.items()
         }
-        return MotionSamples(t[inner_rows].copy(), q, v, torque, wrenches, self.options.commanded)
+        return MotionSamples(*arrays, wrenches, self.options.commanded, self._motors)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
         """Return the efforts that act, from recorded ones."""

@@ -119,6 +119,8 @@ class Series:
         names: joints, in the order of their positions, velocities and efforts; empty for others.
         frame: the frame in which it is given, or empty.
         child: the frame whose motion it is, or empty.
+        motors: (n, n) that gives the rates of motors from those of the joints, where one motor
+            moves several; or None.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Series:
     names: tuple[str, ...] = ()
     frame: str = ""
     child: str = ""
+    motors: Array | None = None
 
     @classmethod
     def of(cls, name: str, columns: Iterable[str] = (), **options: Any) -> "Series":

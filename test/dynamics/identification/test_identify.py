@@ -10,11 +10,12 @@ import pytest
 
 from vms_ph_dynamics import OptionError, StateError, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
-from vms_ph_dynamics.energy.samples import MotionSamples
+from vms_ph_dynamics.energy.samples import MotionSamples, smoothed_velocity
 from vms_ph_dynamics.identification import Identification, Settings, findings, identify
 from vms_ph_dynamics.identification.estimate import Estimate, base_parameters, student
 from vms_ph_dynamics.identification.identify import _payload, _with_sure_load, payload_frame
 from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
+from vms_ph_dynamics.identification.windows import SLIP
 from vms_ph_io import robots
 
 from .known_truth import Defects, Truth, random_truth, recording
@@ -267,6 +268,29 @@ def test_efforts_that_are_currents_give_gains_and_nothing_else(
     found = identify(panda, replace(currents, torque=rubbing / gains), ("gains", "friction"))
     assert found["friction.panda_joint2.load"].contains(0.1)
     assert found["friction.panda_joint4.load"].contains(0.1)
+
+
+def test_friction_of_a_motor_that_moves_two_joints_is_told_from_theirs(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6))
+    motors = np.eye(7)
+    motors[5, 4] = 1.0
+    rate = smoothed_velocity(samples.t, samples.q)[0] @ motors[5]
+    viscous, coulomb = 0.4, 0.6  # of the size of that of the joints
+    effort = viscous * rate + coulomb * np.tanh(rate / SLIP)
+    driven = replace(samples, torque=samples.torque + effort[:, None] * motors[5], motors=motors)
+    found = identify(panda, driven, ("friction",), settings=PLAIN)
+    assert found["friction.panda_joint6.motor_viscous"].contains(viscous)
+    assert found["friction.panda_joint6.motor_coulomb"].contains(coulomb)
+    for joint in panda.joint_names[4:6]:
+        dry = f"friction.{joint}.coulomb"
+        assert found[dry].contains(truth.values[dry])
+        both = truth.values[f"friction.{joint}.viscous"] + viscous
+        assert found[f"friction.{joint}.viscous"].contains(both)
+        assert found[f"friction.{joint}.viscous"].value == pytest.approx(both, rel=0.05)
+    apart = identify(panda, replace(driven, motors=None), ("friction",), settings=PLAIN)
+    assert apart.error["panda_joint6"][0] > 2.0 * found.error["panda_joint6"][0]
 
 
 def test_a_joint_whose_effort_means_nothing_is_left_out(truth: Truth, panda: VMSModel) -> None:

@@ -14,6 +14,7 @@ from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification.result import (
     Unknown,
+    armature_unknowns,
     friction_unknowns,
     payload_unknowns,
     timing_unknown,
@@ -129,7 +130,8 @@ def test_a_wrench_at_a_tool_does_work_by_the_motion_of_the_tool(
 
 def test_friction_takes_energy_by_its_terms(panda: VMSModel, samples: MotionSamples) -> None:
     rate, effort = samples.v, samples.torque
-    unknowns = friction_unknowns(panda.joint_names, 7 * [False], np.ones(7), np.ones(7), True)
+    ones = [np.ones(7), np.ones(7)]
+    unknowns = friction_unknowns(panda.joint_names, 7 * [False], ones, True, np.eye(7))
     columns = _balance(panda, samples, unknowns).columns
     smooth = np.tanh(rate / 0.01)
     forces = {"viscous": rate, "coulomb": smooth, "offset": 1.0, "load": np.abs(effort) * smooth}
@@ -144,11 +146,42 @@ def test_friction_takes_energy_by_its_terms(panda: VMSModel, samples: MotionSamp
 
 def test_what_a_joint_multiplies_is_named_by_it(panda: VMSModel, rng: np.random.Generator) -> None:
     rate, effort = rng.uniform(1e-3, 0.02, (5, 7)), rng.normal(size=(5, 7))
-    columns = joint_columns(panda, -rate, effort, 2.0 * effort, ())
+    signals = -rate, effort, 2.0 * effort, (), np.eye(7)
+    columns = {name: (j, values) for name, j, values in joint_columns(panda, *signals)}
     joint, values = columns[f"friction.{panda.joint_names[4]}.load"]
     assert joint == 4
     np.testing.assert_allclose(values, -2.0 * np.abs(effort[:, 4]) * np.tanh(100.0 * rate[:, 4]))
     np.testing.assert_array_equal(columns[f"gain.{panda.joint_names[2]}"][1], -effort[:, 2])
+
+
+def test_friction_and_rotor_of_a_motor_that_moves_two_joints_act_on_both(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    motors = np.eye(7)
+    motors[5, 4] = share = 0.8  # of the rate of joint 5 that motor 6 has too
+    rate = samples.v @ motors[5]
+    acceleration = np.gradient(samples.v, T, axis=0, edge_order=2) @ motors[5]
+    viscous, coulomb, rotor = 1.5, 0.7, 0.05
+    effort = viscous * rate + coulomb * np.tanh(rate / SLIP) + rotor * acceleration
+    driven = replace(samples, torque=samples.torque + effort[:, None] * motors[5], motors=motors)
+    unknowns = friction_unknowns(
+        panda.joint_names, 7 * [False], 2 * [np.ones(7)], False, motors
+    ) + armature_unknowns(panda.joint_names, np.zeros(7))
+    five, six = (f"friction.{joint}" for joint in panda.joint_names[4:6])
+    known = {f"{six}.motor_coulomb": coulomb, f"armature.{panda.joint_names[5]}": rotor}
+    # What a motor's viscous friction does to the joint that moves is told as friction of the joint.
+    known |= {f"{six}.motor_viscous": viscous, f"{six}.viscous": viscous}
+    known |= {f"{five}.viscous": share**2 * viscous}
+    assert known.keys() <= {u.name for u in unknowns}
+    x = np.array([known.get(u.name, 0.0) for u in unknowns])
+    motion = motion_of(panda, driven)
+    rows = torque_windows(panda, motion, unknowns, WindowSettings(panda.end_effector), width=6)
+    np.testing.assert_allclose(rows.target, rows.columns @ x, atol=4e-3)
+    windows = _balance(panda, driven, unknowns)
+    np.testing.assert_allclose(windows.target, windows.columns @ x, atol=4e-3)
+    assert np.abs(windows.columns @ x).max() > 0.1
+    signals = samples.v, samples.torque, samples.torque, (), motors
+    assert not any("motor" in name for name, _, _ in joint_columns(panda, *signals))
 
 
 def test_the_described_torques_are_those_that_the_motion_needs(
@@ -200,7 +233,7 @@ def test_rows_of_torques_hold_with_a_load_and_friction(
     torque = torque - late * np.gradient(torque, T, axis=0)
     unknowns = [
         *payload_unknowns(10.0),
-        *friction_unknowns(panda.joint_names, 7 * [False], np.ones(7), np.ones(7), False),
+        *friction_unknowns(panda.joint_names, 7 * [False], 2 * [np.ones(7)], False, np.eye(7)),
         timing_unknown(),
     ]
     values = dict(zip((u.name for u in unknowns[:10]), LOAD.toDynamicParameters(), strict=True))

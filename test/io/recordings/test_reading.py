@@ -14,6 +14,7 @@ from scipy.io import savemat
 
 from vms_ph_io import robots
 from vms_ph_io.recordings import Recording, RecordingError, read_recording
+from vms_ph_io.recordings.motion import RecordedMotion
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +159,18 @@ def test_motors_that_are_coupled_give_the_joints_at_the_same_power(
     power = (effort * v).sum(axis=1)
     assert np.allclose(power, (known.effort * known.v).sum(axis=1))
     assert np.allclose(effort[:, 4], known.effort[:, 4] + known.effort[:, 5])
+    # The identification has to know whose rates the motors have, in the order of the model.
+    panda, first = robots.load("panda"), known.joints[0]
+    (tmp_path / "map.yaml").write_text(f"couplings: {{{five}: {{{first}: 2.0}}}}")
+    turned = Known(
+        known.joints[::-1], known.t, *(x[:, ::-1] for x in (known.q, known.v, known.effort))
+    )
+    turned.write_csv(tmp_path / "turned.csv")
+    recording = read_recording(tmp_path / "turned.csv", columns=tmp_path / "map.yaml")
+    (block,) = RecordedMotion(recording, panda).blocks()
+    expected = np.eye(7)
+    expected[4, 0] = -2.0
+    np.testing.assert_array_equal(block.samples.motors, expected)
 
 
 def test_a_name_of_several_columns_is_refused_with_their_numbers(
