@@ -20,7 +20,7 @@ from vms_ph.srv import SeekBag, StepBag
 
 from vms_ph_dynamics import VmsPhError
 
-from .messages.conversions import NANOSECONDS, to_stamp
+from .messages.conversions import NS_PER_SEC, to_stamp
 from .node.health import OK
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
@@ -83,14 +83,14 @@ class BagPlayer(ReportingNode):
         self._clock_publisher: Publisher | None = None
         if clock_rate:
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10)
-            self._clock_period = round(NANOSECONDS / clock_rate)
+            self._clock_period = round(NS_PER_SEC / clock_rate)
         assert info.end_time is not None
         self._time_bounds = info.start_time, info.end_time
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
         self._played_count = 0
-        self._begin(self._steady.now().nanoseconds + round(delay * NANOSECONDS), info.start_time)
+        self._begin(self._steady.now().nanoseconds + round(delay * NS_PER_SEC), info.start_time)
         self.create_timer(_TICK_PERIOD, self._tick, clock=self._steady)
 
     def _begin(self, steady_time: int, bag_time: int) -> None:
@@ -112,7 +112,7 @@ class BagPlayer(ReportingNode):
     def _tick(self) -> None:
         now = self._steady.now().nanoseconds
         if self._finish_time:
-            if now - self._finish_time > _DELIVERY_TIME * NANOSECONDS:
+            if now - self._finish_time > _DELIVERY_TIME * NS_PER_SEC:
                 raise ExternalShutdownException
             return
         if self._paused:
@@ -142,7 +142,7 @@ class BagPlayer(ReportingNode):
 
     def _elapsed_time(self) -> float:
         """Return the present time of the bag since its start, s."""
-        return (self._bag_time - self._time_bounds[0]) / NANOSECONDS
+        return (self._bag_time - self._time_bounds[0]) / NS_PER_SEC
 
     def _publish_next(self) -> None:
         message = self._next_message
@@ -184,9 +184,9 @@ class BagPlayer(ReportingNode):
 
     def _on_seek(self, request: SeekBag.Request, response: SeekBag.Response) -> SeekBag.Response:
         start, end = self._time_bounds
-        duration = (end - start) / NANOSECONDS
+        duration = (end - start) / NS_PER_SEC
         if 0.0 <= request.time <= duration:
-            self._begin(self._steady.now().nanoseconds, start + round(request.time * NANOSECONDS))
+            self._begin(self._steady.now().nanoseconds, start + round(request.time * NS_PER_SEC))
             response.success = True
             response.message = f"at {request.time:.6f} s"
         else:

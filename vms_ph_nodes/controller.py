@@ -27,7 +27,7 @@ from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.capture import Body, carrying
 from vms_ph_dynamics.simulation import Sample
 
-from .messages.conversions import NANOSECONDS, to_stamp
+from .messages.conversions import NS_PER_SEC, to_stamp
 from .messages.energy_messages import to_controller_state
 from .messages.frames import Frames
 from .messages.observations import CARRIED_INERTIA, from_inertia, from_payload
@@ -246,8 +246,8 @@ class ControllerNode(ManagedNode):
             return
         q, v, stamp = state.q, state.v, state.stamp
         now = self.get_clock().now().nanoseconds
-        age = state.age + ((now - stamp) / NANOSECONDS if self._max_age else 0.0)
-        elapsed = (stamp - self._last_stamp) / NANOSECONDS
+        age = state.age + ((now - stamp) / NS_PER_SEC if self._max_age else 0.0)
+        elapsed = (stamp - self._last_stamp) / NS_PER_SEC
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
         faded_age = min(self._age, self._max_age) - 0.25 * max(0.0, elapsed)
         self._age = max(0.0, age, faded_age)
@@ -274,7 +274,7 @@ class ControllerNode(ManagedNode):
             return
         if not self.is_active:
             return
-        silence = (self._steady.now().nanoseconds - self._last_state_time) / NANOSECONDS
+        silence = (self._steady.now().nanoseconds - self._last_state_time) / NS_PER_SEC
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
         if silence + self._check_period < self._state_timeout or not self._has_started:
             return

@@ -20,7 +20,7 @@ from vms_ph_controllers import Status
 from vms_ph_controllers.guard import GuardedEffort, PortGuard
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_wrench_base, joint_values, to_stamp
+from .messages.conversions import NS_PER_SEC, from_wrench_base, joint_values, to_stamp
 from .messages.energy_messages import to_certificate
 from .messages.frames import Frames
 from .messages.stamps import LatestMessage
@@ -48,7 +48,7 @@ class EnergyGuardNode(ReportingNode):
         command_timeout: float = declare(self, "command_timeout")
         self._state_timeout: float = declare(self, "state_timeout")
         self._max_age: float = declare(self, "state_age")
-        self._publish_period = NANOSECONDS / float(declare(self, "publish_rate"))
+        self._publish_period = NS_PER_SEC / float(declare(self, "publish_rate"))
         self._frame_prefix: str = declare(self, "frame_prefix")
         self._guard: PortGuard | None = None
         self._latest_torque = LatestMessage[Array](command_timeout)
@@ -122,7 +122,7 @@ class EnergyGuardNode(ReportingNode):
         if last_stamp is None:
             guard.engage(q, v)
         # After a gap or a reset of the clock the time is not known; the guard then holds.
-        elapsed = 0.0 if last_stamp is None else (state.stamp - last_stamp) / NANOSECONDS
+        elapsed = 0.0 if last_stamp is None else (state.stamp - last_stamp) / NS_PER_SEC
         self._last_stamp, self._last_state_time = state.stamp, self._now()
         self._send(guard.update(q, v, self._requested_effort(), elapsed), to_stamp(state.stamp))
         self._health.tick()
@@ -141,7 +141,7 @@ class EnergyGuardNode(ReportingNode):
 
     def _check_silence(self) -> None:
         """Send the safe output when no state arrives; the last effort must not keep acting."""
-        silence = (self._now() - self._last_state_time) / NANOSECONDS
+        silence = (self._now() - self._last_state_time) / NS_PER_SEC
         if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
             return
         safe = self._guard.hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)

@@ -16,7 +16,7 @@ from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.identification.live import LiveIdentification, LiveResult
 from vms_ph_dynamics.identification.windows import Sample
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_stamp
+from .messages.conversions import NS_PER_SEC, from_stamp, to_stamp
 from .messages.energy_messages import to_energy, to_momentum, to_power
 from .messages.observations import diagnostic_values, to_identification
 from .node.health import OK, WARN
@@ -78,7 +78,7 @@ class LiveIdentifier:
         if motion.wrench_base is not None and self._model.b:
             wrenches["base"] = np.concatenate(in_space(self._model.b, motion.wrench_base))
         # Times since the first one: seconds since 1970 would leave a float 0.2 us.
-        t = (stamp - self._first_stamp) / NANOSECONDS
+        t = (stamp - self._first_stamp) / NS_PER_SEC
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
 
     def _unknown_work(self, motion: RobotMotion) -> str:
@@ -107,7 +107,7 @@ class LiveIdentifier:
                 self._failure = f"the estimator failed: {error}"
                 return
             if identified is not None and self._first_stamp is not None:
-                self.result = self._first_stamp + round(identified.t * NANOSECONDS), identified
+                self.result = self._first_stamp + round(identified.t * NS_PER_SEC), identified
 
 
 class EnergyMonitor(MotionNode):

@@ -22,7 +22,7 @@ from vms_ph_controllers.observers import (
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_wrench_base
+from .messages.conversions import NS_PER_SEC, from_stamp, to_wrench_base
 from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
@@ -87,7 +87,7 @@ class ForceObserver(MotionNode):
         stamp, effort = from_stamp(motion.stamp), np.concatenate([base_wrench, motion.torque])
         last_effort, self._last_effort = self._last_effort, (stamp, effort)
         state = RobotState(motion.d.q, motion.d.v)
-        dt = 0.0 if last_effort is None else (stamp - last_effort[0]) / NANOSECONDS
+        dt = 0.0 if last_effort is None else (stamp - last_effort[0]) / NS_PER_SEC
         mean_effort = effort if last_effort is None else 0.5 * (last_effort[1] + effort)
         if dt < 0.0:
             self._restart()

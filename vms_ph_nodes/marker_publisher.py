@@ -10,7 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from vms_ph_dynamics import PositionTask, VMSModel
 
-from .messages.conversions import NANOSECONDS, from_stamp, to_point, to_quaternion, to_vector
+from .messages.conversions import NS_PER_SEC, from_stamp, to_point, to_quaternion, to_vector
 from .node.health import OK, WARN
 from .node.parameters import declare, declare_record
 from .node.process import run
@@ -25,7 +25,7 @@ class MarkerPublisher(MotionNode):
 
     def __init__(self) -> None:
         super().__init__("marker_publisher")
-        self._period = round(NANOSECONDS / float(declare(self, "rate")))
+        self._period = round(NS_PER_SEC / float(declare(self, "rate")))
         self._scales = declare_record(self, "scale", Scales)
         self._last_stamp = 0
         self._publisher = self.create_publisher(MarkerArray, "vms_ph/markers", 10)

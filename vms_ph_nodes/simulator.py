@@ -20,7 +20,7 @@ from vms_ph_dynamics.capture import Body
 from vms_ph_dynamics.simulation import Control, Sample
 from vms_ph_io.wings import hook
 
-from .messages.conversions import NANOSECONDS, to_stamp
+from .messages.conversions import NS_PER_SEC, to_stamp
 from .messages.frames import Frames
 from .node.agreement import SIMULATOR
 from .node.health import ERROR, OK, PAUSED, SPEED_KEY, WARN
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 _MAX_LATE_TICKS, _MAX_LATE_TICKS_WALL_TIME = 25, 5
 
 # Time for which a dropped tick is reported in the diagnostics, ns.
-_RECENT = 2 * NANOSECONDS
+_RECENT = 2 * NS_PER_SEC
 
 # Time after which a callback leaves the rest of its work to the next: services must answer, ns.
-_MAX_CALLBACK_TIME = NANOSECONDS // 20
+_MAX_CALLBACK_TIME = NS_PER_SEC // 20
 
 _MAX_STEPS = 1_000_000
 
@@ -120,7 +120,7 @@ class Simulator(ManagedNode):
 
     def stamp(self) -> Time:
         """Return the stamp of the current simulated time."""
-        return to_stamp(self._stamp_origin + round(self.simulation.time * NANOSECONDS))
+        return to_stamp(self._stamp_origin + round(self.simulation.time * NS_PER_SEC))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Resume simulated time."""
@@ -158,7 +158,7 @@ class Simulator(ManagedNode):
         """Set the origin of simulated time to the current time, after the last stamp, ns."""
         # With /clock, stamps begin after one step, as zero means none. Otherwise they begin now, or
         # where those of before ended: ~/step may have taken them ahead.
-        step = round(self.step * NANOSECONDS)
+        step = round(self.step * NS_PER_SEC)
         now = max(self._system.now().nanoseconds, last_stamp + step)
         self._stamp_origin = step if self._topics.publishes_clock else now
         self._steady_start = self._steady.now().nanoseconds
@@ -169,14 +169,14 @@ class Simulator(ManagedNode):
             self._take_steps()
         if self._paused or self._failure or not self.is_active:
             return
-        elapsed = (self._steady.now().nanoseconds - self._steady_start) / NANOSECONDS * self._speed
+        elapsed = (self._steady.now().nanoseconds - self._steady_start) / NS_PER_SEC * self._speed
         due_ticks = int(elapsed / (self._steps_per_tick * self.step)) - self._tick_count
         max_ticks = _MAX_LATE_TICKS_WALL_TIME if self._follows_wall_time else _MAX_LATE_TICKS
         if due_ticks > max_ticks:
             dropped = due_ticks - max_ticks
             self._dropped_ticks += dropped
             self._drop_time = self._steady.now().nanoseconds
-            lost_ns = round(dropped * self._steps_per_tick * self.step * NANOSECONDS / self._speed)
+            lost_ns = round(dropped * self._steps_per_tick * self.step * NS_PER_SEC / self._speed)
             self._steady_start += lost_ns
             self._stamp_origin += lost_ns if self._follows_wall_time else 0
             due_ticks = max_ticks
@@ -241,7 +241,7 @@ class Simulator(ManagedNode):
     def _restart(self) -> None:
         """Begin anew: at the start, at rest, without the efforts received so far."""
         self._finish_steps("the simulation was reset")
-        last_stamp = self._stamp_origin + round(self.simulation.time * NANOSECONDS)
+        last_stamp = self._stamp_origin + round(self.simulation.time * NS_PER_SEC)
         self._efforts.forget()
         if self._controller is not None:
             self._controller.restart()
@@ -267,7 +267,7 @@ class Simulator(ManagedNode):
             self._controller.publish_record(stamp)
 
     def _resume_time(self) -> None:
-        now, sim_time = self._steady.now().nanoseconds, round(self.simulation.time * NANOSECONDS)
+        now, sim_time = self._steady.now().nanoseconds, round(self.simulation.time * NS_PER_SEC)
         self._steady_start = now - round(sim_time / self._speed)
         if self._follows_wall_time:
             self._stamp_origin = max(self._stamp_origin, self._system.now().nanoseconds - sim_time)

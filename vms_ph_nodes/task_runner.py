@@ -24,7 +24,7 @@ from vms_ph_io.tasks.robot_tasks import is_of_leg
 from vms_ph_io.tasks.task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, goal_lines
 from vms_ph_io.tasks.task_reference import TaskReference
 
-from .messages.conversions import NANOSECONDS, from_stamp, from_xyz, nonfinite_path
+from .messages.conversions import NS_PER_SEC, from_stamp, from_xyz, nonfinite_path
 from .messages.frames import Frames
 from .messages.observations import momentum_of
 from .node.health import OK, WARN
@@ -47,6 +47,9 @@ _DELIVERY_TIME = 0.5
 
 _POLL_PERIOD = 0.1
 
+# The errors that each kind of reference is for.
+_ERROR_NAMES = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
+
 
 class TaskRunner(ReportingNode):
     """Runs the task of its parameters on the topics of the robot.
@@ -56,8 +59,8 @@ class TaskRunner(ReportingNode):
     task anew.
     """
 
-    PARAMETERS = "task_runner"
-    INPUT = "joint states"
+    PARAMETERS = "task_runner"  # config/parameters/task_runner.yaml
+    INPUT = "joint states"  # without which the heartbeat warns
 
     def __init__(self) -> None:
         """Take the task.
@@ -81,26 +84,25 @@ class TaskRunner(ReportingNode):
         if launched != settings:
             settings, model = launched, launched.model(launched.description())
         law_name = arguments.get("controller") or task.controller
-        form = settings.wheel_form(model)
-        law = make_controller(law_name, model, settings.allocation(), task.base_actuated, form)
-        self._leads_both = law.LEADS_BASE_AND_TOOL
+        wheels = settings.wheel_form(model)
+        law = make_controller(law_name, model, settings.allocation(), task.base_actuated, wheels)
+        self._takes_base_and_tool = law.LEADS_BASE_AND_TOOL
         self._model, self._is_simulated = model, bool(simulator)
-        self._home = settings.initial_configuration(model)
+        self._start_q = settings.initial_configuration(model)
         self._score: Any = (
             leg_tasks(name).LegScore(self, name, model, self._is_simulated)
             if is_of_leg(name)
             else TaskScore(self, task, settings, model, self._is_simulated)
         )
         frames = Frames.of(model, prefix)
-        kinds = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
-        reference_kinds = [kind for kind, errors in kinds.items() if any(map(self._leads, errors))]
-        self._references = ReferencePublishers(self, controller, model, frames, reference_kinds)
+        kinds = [k for k, names in _ERROR_NAMES.items() if any(map(self._has_reference_for, names))]
+        self._reference_publishers = ReferencePublishers(self, controller, model, frames, kinds)
         self._progress_publisher = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health.declare_robot(model)
         self._last_state_time = self._steady.now().nanoseconds
         self._stage, self._end_time = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
-        self._resets, self._resets_before, self._resets_in_task = -1, -1, None
+        self._reset_count, self._previous_reset_count, self._start_reset_count = -1, -1, None
         if self._is_simulated:
             self._pause_client = self.create_client(SetBool, f"{simulator}/pause")
             self._reset_client = self.create_client(Trigger, f"{simulator}/reset")
@@ -114,22 +116,22 @@ class TaskRunner(ReportingNode):
         self._health.report(WARN, "waits for the states of the robot")
         self.create_timer(_POLL_PERIOD, self._poll, clock=self._steady)
 
-    def _leads(self, error: str) -> bool:
+    def _has_reference_for(self, error_name: str) -> bool:
         """Whether the task has references for one of the errors."""
         task = self._task
-        return any(goal.of == error for goal in task.goals.values()) or any(
-            target.concerns(error) for target in task.targets
+        return any(goal.of == error_name for goal in task.goals.values()) or any(
+            target.concerns(error_name) for target in task.targets
         )
 
     def _poll(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._end_time and self._once and now - self._end_time > _DELIVERY_TIME * NANOSECONDS:
+        if self._end_time and self._once and now - self._end_time > _DELIVERY_TIME * NS_PER_SEC:
             raise ExternalShutdownException
         if self._stage == "running":
-            self._references.repeat_for_new_subscribers()
+            self._reference_publishers.repeat_for_new_subscribers()
         elif self._stage == "ready":
-            self._start()
-        silence = (now - self._last_state_time) / NANOSECONDS
+            self._try_start()
+        silence = (now - self._last_state_time) / NS_PER_SEC
         if self._once and not self._end_time and silence > _STATE_TIMEOUT:
             self.failed = True
             self.get_logger().error(
@@ -137,13 +139,13 @@ class TaskRunner(ReportingNode):
             )
             raise ExternalShutdownException
 
-    def _start(self) -> None:
+    def _try_start(self) -> None:
         """Let the task begin: on a simulator from its start, while time stands."""
-        if not self._references.have_subscribers:
+        if not self._reference_publishers.have_subscribers:
             self._health.report(WARN, "waits for the controller")
             return
         if not self._is_simulated:
-            self._begin()
+            self._begin_run()
             return
         if not (self._pause_client.service_is_ready() and self._reset_client.service_is_ready()):
             self._health.report(WARN, "waits for the services of the simulator")
@@ -154,21 +156,22 @@ class TaskRunner(ReportingNode):
     async def _start_simulation(self) -> None:
         await self._pause_client.call_async(SetBool.Request(data=True))
         # A state of the new run may arrive before the answer.
-        self._resets_before = self._resets
+        self._previous_reset_count = self._reset_count
         await self._reset_client.call_async(Trigger.Request())
-        self._begin()
+        self._begin_run()
         await self._pause_client.call_async(SetBool.Request(data=False))
 
-    def _begin(self) -> None:
+    def _begin_run(self) -> None:
         """Begin at the start."""
-        self._stage, self._resets_in_task = "running", None
+        self._stage, self._start_reset_count = "running", None
         self._start_stamp: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._published_until = self._last_report_time = -1.0
-        self._target_count = self._end_time = 0
-        self._reference = TaskReference(self._task, self._model, self._home, self._leads_both)
-        self._score.reset(self._reference, self._home)
-        self._references.forget()
-        self.get_logger().info(f"task {self._task.name}: {self._task.title}")
+        self._given_count = self._end_time = 0
+        task = self._task
+        self._reference = TaskReference(task, self._model, self._start_q, self._takes_base_and_tool)
+        self._score.reset(self._reference, self._start_q)
+        self._reference_publishers.forget()
+        self.get_logger().info(f"task {task.name}: {task.title}")
         self._publish_due(0.0)
 
     def _publish_due(self, time: float) -> None:
@@ -176,40 +179,40 @@ class TaskRunner(ReportingNode):
         until = time + 0.5 * self._task.step
         due_targets = list(self._task.due(max(self._published_until, 0.0), until))
         # A reference that moves is held until the next state: it is that of the middle.
-        interval = max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
-        self._references.publish(self._reference.due(self._published_until, until, 0.5 * interval))
+        lead = 0.5 * max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
+        self._reference_publishers.publish(self._reference.due(self._published_until, until, lead))
         self._published_until = until
-        self._target_count += len(due_targets)
+        self._given_count += len(due_targets)
         if due_targets:
             self.get_logger().info(
-                f"at {time:.3f} s: target {self._target_count} of {len(self._task.targets)}"
+                f"at {time:.3f} s: target {self._given_count} of {len(self._task.targets)}"
             )
 
     def _on_motion(self, motion: RobotMotion) -> None:
         self._last_state_time = self._steady.now().nanoseconds
         self._health.tick()
         energies = motion.port_energies
-        resets = self._resets if energies is None else energies.resets
+        reset_count = self._reset_count if energies is None else energies.resets
         if self._stage != "running":
-            self._resets = resets
+            self._reset_count = reset_count
             if self._stage == "waiting":
                 self._stage = "ready"
                 if not self._is_simulated:
-                    self._home = motion.d.q
+                    self._start_q = motion.d.q
             return
-        if self._resets_in_task is None:
-            if self._is_simulated and resets == self._resets_before:
+        if self._start_reset_count is None:
+            if self._is_simulated and reset_count == self._previous_reset_count:
                 return
-            self._resets_in_task = resets
-        elif resets != self._resets_in_task:
+            self._start_reset_count = reset_count
+        elif reset_count != self._start_reset_count:
             self.get_logger().info("the simulation was reset; the task begins anew")
-            self._begin()
-            self._resets_in_task = resets
-        stamp = from_stamp(motion.stamp)
+            self._begin_run()
+            self._start_reset_count = reset_count
+        nanoseconds = from_stamp(motion.stamp)
         if self._start_stamp is None:
-            self._start_stamp = stamp
+            self._start_stamp = nanoseconds
         if not self._end_time:
-            self._judge_motion((stamp - self._start_stamp) / NANOSECONDS, motion)
+            self._judge_motion((nanoseconds - self._start_stamp) / NS_PER_SEC, motion)
 
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
         self._publish_due(time)
@@ -248,7 +251,7 @@ class TaskRunner(ReportingNode):
             task=self._task.name,
             time=time,
             end=self._duration,
-            given=self._target_count,
+            given=self._given_count,
             targets=len(self._task.targets),
             ended=ended,
             met=all(m or not (j or ended) for m, j in zip(met, judged, strict=True)),
@@ -265,8 +268,8 @@ class TaskRunner(ReportingNode):
         if self._once and self._is_simulated:
             self._pause_client.call_async(SetBool.Request(data=True))
         log = self.get_logger().info if met else self.get_logger().warning
-        failed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
-        verdict = "met" if met else "NOT MET" if failed else "NOT ALL JUDGED"
+        is_missed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
+        verdict = "met" if met else "NOT MET" if is_missed else "NOT ALL JUDGED"
         log(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
         for line in goal_lines(goals, self._task.shortest):
             log(line)
@@ -290,7 +293,7 @@ class TaskScore:
         """
         self._task, self._model, self._is_simulated = task, model, simulated
         self._actuators = settings.chosen_actuators() if simulated else None
-        self._wheel_form = settings.wheel_form(model)
+        self._wheel_model = settings.wheel_form(model)
         if self._actuators is not None:
             node.create_subscription(JointState, "vms_ph/actuator_states", self._on_actuators, 10)
             node.create_subscription(Exergy, "vms_ph/exergy", self._on_exergy, 10)
@@ -308,21 +311,21 @@ class TaskScore:
             types[PAYLOAD_STATE] = PayloadState
         return types
 
-    def reset(self, reference: TaskReference, home: Array) -> None:
+    def reset(self, reference: TaskReference, start_q: Array) -> None:
         """Begin anew.
 
         Args:
             reference: what the law is given.
-            home: (nq,) configuration that the task begins in.
+            start_q: (nq,) configuration that the task begins in.
         """
         task, model = self._task, self._model
         self._judge = Judge(task, reference, self._mechanism_errors)
         self._reference = reference
         self._motion: RobotMotion | None = None
-        self._handle_position = model.placement(model.end_effector, home)[:3, 3].copy()
+        self._handle_position = model.placement(model.end_effector, start_q)[:3, 3].copy()
         self._payload_score: PayloadScore | None = None
         if task.payload is not None:
-            self._payload_score = PayloadScore(PayloadJudge(task.payload, model, home))
+            self._payload_score = PayloadScore(PayloadJudge(task.payload, model, start_q))
         self._reset_uses()
 
     def update(self, time: float, motion: RobotMotion) -> None:
@@ -347,12 +350,12 @@ class TaskScore:
         for name in ("actuators", "rates"):
             if self._actuators is not None and name in goals and not self._has_actuator_states:
                 goals[name] |= {"obtained": None, "met": False}
-        residual, limit = self._residual_energy, self._task.unaccounted
+        unaccounted_energy, limit = self._unaccounted_energy, self._task.unaccounted
         goals["unaccounted"] = {
             "what": "residual of the energy balance (J)",
             "wanted": limit,
-            "obtained": residual,
-            "met": residual is not None and abs(residual) <= limit,
+            "obtained": unaccounted_energy,
+            "met": unaccounted_energy is not None and abs(unaccounted_energy) <= limit,
         }
         return goals
 
@@ -365,16 +368,16 @@ class TaskScore:
         if angle is None:
             return {}
         position = motion.d.placement(self._model.end_effector)[:3, 3]
-        stretch = self._handle_position + mechanism.displacement(angle) - position
+        grip_offset = self._handle_position + mechanism.displacement(angle) - position
         angle_error = abs(angle - self._reference.angle)
-        return {"mechanism": angle_error, "grip": float(np.linalg.norm(stretch))}
+        return {"mechanism": angle_error, "grip": float(np.linalg.norm(grip_offset))}
 
     def _reset_uses(self) -> None:
         self._actuator_use = ActuatorUse(self._model, self._actuators)
         self._wheel_use = None
-        if self._wheel_form is not None:
-            self._wheel_use = WheelUse(self._wheel_form, self._task.wheels)
-        self._has_actuator_states, self._residual_energy = False, None
+        if self._wheel_model is not None:
+            self._wheel_use = WheelUse(self._wheel_model, self._task.wheels)
+        self._has_actuator_states, self._unaccounted_energy = False, None
 
     def _on_actuators(self, message: JointState) -> None:
         actuators = self._actuators
@@ -384,10 +387,10 @@ class TaskScore:
         self._actuator_use.take(np.array(message.effort), np.array(message.velocity))
 
     def _on_exergy(self, message: Exergy) -> None:
-        self._residual_energy = message.residual
+        self._unaccounted_energy = message.residual
 
     def _on_power(self, message: Power) -> None:
-        self._residual_energy = message.unaccounted_energy
+        self._unaccounted_energy = message.unaccounted_energy
 
 
 class PayloadScore:

@@ -5,12 +5,12 @@
 
 import pytest
 
-from vms_ph_nodes.messages.conversions import NANOSECONDS
+from vms_ph_nodes.messages.conversions import NS_PER_SEC
 from vms_ph_nodes.node.health import BEAT_PERIOD, RateStatistics
 
 
 def sample(rate: RateStatistics, beat: int) -> tuple[float, float]:
-    return rate.sample(round(beat * BEAT_PERIOD * NANOSECONDS))
+    return rate.sample(round(beat * BEAT_PERIOD * NS_PER_SEC))
 
 
 def test_a_hundred_events_per_second_are_a_hundred_hertz() -> None:

@@ -93,8 +93,8 @@ def test_a_position_leads_the_end_effector_beside_a_pose_of_the_base(node: Node)
     place.point.x = 0.7
     listening = ReferenceTopics(node, 0.25)
     # A law that leads both takes no position from a pose.
-    for leads_both, position in ((True, None), (False, 2.0)):
-        listening.serve(model, Frames.of(model), leads_both)
+    for takes_base_and_tool, position in ((True, None), (False, 2.0)):
+        listening.serve(model, Frames.of(model), takes_base_and_tool)
         listening._on_pose(pose("odom", 2.0))
         told = listening.take(home)
         assert told.pose[0, 3] == pytest.approx(2.0)

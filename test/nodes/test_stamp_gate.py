@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from vms_ph_nodes.messages.conversions import NANOSECONDS
+from vms_ph_nodes.messages.conversions import NS_PER_SEC
 from vms_ph_nodes.messages.stamps import StampGate
 
-NOW = 1_700_000_000 * NANOSECONDS
-MS = NANOSECONDS // 1000
-HOUR = 3600 * NANOSECONDS
+NOW = 1_700_000_000 * NS_PER_SEC
+MS = NS_PER_SEC // 1000
+HOUR = 3600 * NS_PER_SEC
 
 
 def _running(age: float = 10.0) -> StampGate:
@@ -55,7 +55,7 @@ def test_a_recording_is_not_taken_for_the_robot() -> None:
         assert "older than the last one" in after.problem(NOW - HOUR + k * MS, NOW + k * MS)
 
 
-@pytest.mark.parametrize("shift", [HOUR, 30 * NANOSECONDS])
+@pytest.mark.parametrize("shift", [HOUR, 30 * NS_PER_SEC])
 def test_a_clock_set_forwards_is_believed_after_five_messages(shift: int) -> None:
     gate = _running()
     refused = [gate.problem(NOW + shift + k * MS, NOW + k * MS) for k in range(5, 20)]
@@ -66,13 +66,13 @@ def test_stamps_go_back_with_the_clock_of_the_node_and_not_without() -> None:
     gate = _running()
     assert not any(gate.problem(NOW - HOUR + k * MS, NOW - HOUR + k * MS) for k in range(5, 20))
     again = _running()
-    assert "older than the clock" in again.problem(NOW - HOUR, NOW - 20 * NANOSECONDS)
+    assert "older than the clock" in again.problem(NOW - HOUR, NOW - 20 * NS_PER_SEC)
     assert "older than the last one" in again.problem(NOW - HOUR, NOW + 5 * MS)
 
 
 def test_a_paused_simulation_is_believed_after_five_messages() -> None:
     gate = _running()
-    later = NOW + 60 * NANOSECONDS
+    later = NOW + 60 * NS_PER_SEC
     refused = [gate.problem(NOW + k * MS, later + k * MS) for k in range(5, 20)]
     assert [bool(problem) for problem in refused] == [True] * 4 + [False] * 11
 

@@ -16,7 +16,7 @@ from vms_ph.msg import ControllerState
 
 from vms_ph_io import robots
 from vms_ph_nodes.controller import ControllerNode
-from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
+from vms_ph_nodes.messages.conversions import NS_PER_SEC, to_stamp
 
 pytestmark = pytest.mark.wire
 
@@ -144,7 +144,7 @@ def test_the_controller_holds_reports_and_goes_on(
 
 def _late(seconds: float, more: float = 0.0) -> Callable[[JointState], None]:
     """Return what makes a stamp older, and each one older than the one before."""
-    ages = count(round(seconds * NANOSECONDS), round(more * NANOSECONDS))
+    ages = count(round(seconds * NS_PER_SEC), round(more * NS_PER_SEC))
 
     def change(message: JointState) -> None:
         message.header.stamp = to_stamp(time.time_ns() - next(ages))

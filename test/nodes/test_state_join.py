@@ -12,11 +12,11 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_nodes.messages.conversions import NANOSECONDS, BaseMotion, to_stamp
+from vms_ph_nodes.messages.conversions import NS_PER_SEC, BaseMotion, to_stamp
 from vms_ph_nodes.messages.state_join import JoinedState, StateJoin
 
-NOW = 1_700_000_000 * NANOSECONDS
-MS = NANOSECONDS // 1000
+NOW = 1_700_000_000 * NS_PER_SEC
+MS = NS_PER_SEC // 1000
 ARM, HAND = ("a", "b"), ("c",)
 
 
@@ -71,7 +71,7 @@ class Robot:
         """Compare all states with the motion; a clock that is wrong by a time, ms, may show."""
         assert all(np.diff([s.stamp for s in self.states]) > 0)
         for state in self.states:
-            t = (state.stamp - NOW) / NANOSECONDS
+            t = (state.stamp - NOW) / NS_PER_SEC
             wanted, rates = np.array([_at(name, t) for name in "abc"]).T
             bound = 1e-12 + 3e-3 * clock_error
             np.testing.assert_allclose(state.q[-3:], wanted, rtol=0, atol=bound)
@@ -230,7 +230,7 @@ def test_a_base_is_predicted_to_the_stamp_of_the_joints(base: str, clock: int, e
 
     def pose(stamp: int) -> np.ndarray:
         # The same twist in the axes of the base all the time: the prediction is exact.
-        return model.integrate(start, twist * (stamp - NOW) / NANOSECONDS)
+        return model.integrate(start, twist * (stamp - NOW) / NS_PER_SEC)
 
     for k in range(100):
         stamp = NOW + (10 * k + clock) * MS

@@ -84,7 +84,7 @@ class ContactDetector:
             raise OptionError(f"windows must be from 1 to 10; given: {windows}")
         self._model, self.false_alarms = balance.model, false_alarms
         self._work_balance = WorkBalance(balance)
-        self._windows = tuple(2**i for i in range(windows))
+        self._lengths = tuple(2**i for i in range(windows))  # of windows, in samples
         self._cached_limits: tuple[float, float, float] | None = None
         self._limits_dt = 0.0
         self.restart()
@@ -97,7 +97,7 @@ class ContactDetector:
     def _clear_windows(self) -> None:
         """Begin windows anew; a contact goes on."""
         self._samples: deque[tuple[ExternalImpulse, ExternalWork | None]]
-        self._samples = deque(maxlen=self._windows[-1])
+        self._samples = deque(maxlen=self._lengths[-1])
         self._work_balance.restart()
 
     def add(self, impulse: ExternalImpulse) -> ContactReport:
@@ -106,18 +106,18 @@ class ContactDetector:
             self._clear_windows()
         self._samples.append((impulse, self._work_balance.add(impulse)))
         momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)
-        by_momentum, duration, joint = self._test_momentum(momentum_limit, joint_limit)
-        by_energy, work, deviation = self._test_energy(energy_limit, momentum_limit)
-        largest_ratio = max(by_momentum, by_energy)
+        momentum_ratio, momentum_window, joint = self._test_momentum(momentum_limit, joint_limit)
+        energy_ratio, work, deviation = self._test_energy(energy_limit, momentum_limit)
+        largest_ratio = max(momentum_ratio, energy_ratio)
         began = not self._has_contact and largest_ratio > 1.0
         self._quiet_samples = 0 if largest_ratio > _QUIET_SHARE else self._quiet_samples + 1
-        self._has_contact = (self._has_contact or began) and self._quiet_samples < self._windows[-1]
+        self._has_contact = (self._has_contact or began) and self._quiet_samples < self._lengths[-1]
         return ContactReport(
             self._has_contact,
             began,
-            by_momentum,
-            by_energy,
-            duration,
+            momentum_ratio,
+            energy_ratio,
+            momentum_window,
             work,
             deviation,
             joint if largest_ratio > 1.0 else -1,
@@ -130,17 +130,18 @@ class ContactDetector:
         jitters needs no new quantiles.
         """
         if self._cached_limits is None or not 0.5 * self._limits_dt < dt < 2.0 * self._limits_dt:
-            test_count = 2 * len(self._windows)
-            tail = min(0.5, self.false_alarms * 0.5 * dt / _SECONDS_PER_HOUR / test_count)
-            nv, self._limits_dt = self._model.nv, dt
-            momentum, energy = chi_square_quantile(tail, nv), chi_square_quantile(tail, 1)
-            self._cached_limits = momentum, energy, chi_square_quantile(tail / nv, 1)
+            nv, test_count, self._limits_dt = self._model.nv, 2 * len(self._lengths), dt
+            probability = min(0.5, self.false_alarms * 0.5 * dt / _SECONDS_PER_HOUR / test_count)
+            momentum_threshold = chi_square_quantile(probability, nv)
+            energy_threshold = chi_square_quantile(probability, 1)
+            joint_threshold = chi_square_quantile(probability / nv, 1)
+            self._cached_limits = momentum_threshold, energy_threshold, joint_threshold
         return self._cached_limits
 
     def _test_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
         """Return the largest statistic over its limit, the length of its window, and its joint."""
         b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
-        largest_ratio, duration, joint = 0.0, 0.0, -1
+        largest_ratio, momentum_window, joint = 0.0, 0.0, -1
         window_time, total, systematic_sum = 0.0, np.zeros(nv), np.zeros(nv)
         noise_covariance = last.end_noise + _SMALLEST_VARIANCE * np.eye(nv)
         for length, (sample, _) in enumerate(reversed(self._samples), 1):
@@ -148,33 +149,33 @@ class ContactDetector:
             total = total + sample.value
             systematic_sum = systematic_sum + sample.systematic
             noise_covariance = noise_covariance + sample.effort_noise
-            if length not in self._windows:
+            if length not in self._lengths:
                 continue
             covariance = noise_covariance + sample.start_noise + np.diag(systematic_sum**2)
             ratio = float(total @ np.linalg.solve(covariance, total)) / limit
             if ratio > largest_ratio:
-                largest_ratio, duration = ratio, window_time
+                largest_ratio, momentum_window = ratio, window_time
                 joints = np.flatnonzero(total[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
                 joint = int(joints[-1]) if joints.size else -1
-        return largest_ratio, duration, joint
+        return largest_ratio, momentum_window, joint
 
     def _test_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
         """Return the largest statistic over its limit, the work and its standard deviation."""
         largest_ratio, work, deviation = 0.0, 0.0, inf
-        total = noise = systematic = 0.0
+        total = variance = systematic_error = 0.0
         last = self._samples[-1][1]
         for length, (_, sample) in enumerate(reversed(self._samples), 1):
             if last is None or sample is None:
                 break
             total += sample.value
-            noise += sample.effort_noise
-            systematic += sample.systematic
-            if length not in self._windows:
+            variance += sample.effort_noise
+            systematic_error += sample.systematic
+            if length not in self._lengths:
                 continue
             work = total
-            deviation = sqrt(last.end_noise + sample.start_noise + noise + systematic**2)
-            second_order = 0.5 * momentum_limit * (last.quadratic_noise + sample.quadratic_noise)
-            excess = max(0.0, abs(total) - second_order)
+            deviation = sqrt(last.end_noise + sample.start_noise + variance + systematic_error**2)
+            quadratic_bound = 0.5 * momentum_limit * (last.quadratic_noise + sample.quadratic_noise)
+            significant_work = max(0.0, abs(total) - quadratic_bound)
             if deviation > 0.0:
-                largest_ratio = max(largest_ratio, (excess / deviation) ** 2 / limit)
+                largest_ratio = max(largest_ratio, (significant_work / deviation) ** 2 / limit)
         return largest_ratio, work, deviation

@@ -29,7 +29,7 @@ class Field(ABC):
         self.type_name = type_name
 
     @abstractmethod
-    def check(self, value: Any) -> Any:
+    def to_stored(self, value: Any) -> Any:
         """Return the value to store, or raise AssertionError."""
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Field(ABC):
 
     def from_argument(self, value: Any) -> Any:
         """Return the value for a constructor argument; numeric collections accept more types."""
-        return self.check(value)
+        return self.to_stored(value)
 
 
 class ScalarField(Field):
@@ -56,7 +56,7 @@ class ScalarField(Field):
         super().__init__(name, element, element.idl_name)
         self.passes_through = element.passes_through
 
-    def check(self, value: Any) -> Any:
+    def to_stored(self, value: Any) -> Any:
         """The value, if its type and range are right."""
         self.element.check(self.name, value)
         return value
@@ -79,16 +79,16 @@ class CollectionField(Field):
 
     def __init__(self, name: str, element: Element, length: int, *, is_array: bool) -> None:
         if is_array:
-            type_name, size = f"{element.idl_name}[{length}]", f"with length {length}"
+            type_name = f"{element.idl_name}[{length}]"
         else:
-            limit = f", {length}" if length else ""
-            type_name, size = f"sequence<{element.idl_name}{limit}>", f"with length <= {length}"
+            limit_suffix = f", {length}" if length else ""
+            type_name = f"sequence<{element.idl_name}{limit_suffix}>"
         super().__init__(name, element, type_name)
         self.length = length
         self.is_array = is_array
         rule_parts = [
             "a set or sequence",
-            size if length else "",
+            f"with length {'' if is_array else '<= '}{length}" if length else "",
             f"and each string value not longer than {n}" if (n := element.max_length) else "",
             f"and each value of type '{element.python_type.__name__}'",
             element.element_rule,
@@ -119,7 +119,7 @@ class ListField(CollectionField):
         self._is_bytes = element.python_type in (bool, bytes)  # rosbags wants these as numpy bytes
         self.passes_through = element.passes_through and not self._is_bytes
 
-    def check(self, value: Any) -> Any:
+    def to_stored(self, value: Any) -> Any:
         """The collection as it is, if its elements are right."""
         self.require_accepted(value)
         return value
@@ -143,11 +143,11 @@ class NumericArrayField(CollectionField):
 
     passes_through = True
 
-    def __init__(self, name: str, element: Element, ros_name: str, length: int) -> None:
+    def __init__(self, name: str, element: Element, number_type: str, length: int) -> None:
         super().__init__(name, element, length, is_array=True)
-        self._dtype = np.dtype(ros_name)
+        self._dtype = np.dtype(number_type)
 
-    def check(self, value: Any) -> Any:
+    def to_stored(self, value: Any) -> Any:
         """A numpy array of the right type as it is, or a new one from any collection."""
         if not isinstance(value, np.ndarray):
             self.require_accepted(value)
@@ -163,7 +163,7 @@ class NumericArrayField(CollectionField):
 
     def from_argument(self, value: Any) -> Any:
         """A new array from whatever numpy takes."""
-        checked_array = self.check(np.array(value, dtype=self._dtype))
+        checked_array = self.to_stored(np.array(value, dtype=self._dtype))
         require(checked_array.shape == (self.length,), f"The '{self.name}' array must be flat")
         return checked_array
 
@@ -179,18 +179,18 @@ class NumericArrayField(CollectionField):
 class NumericSequenceField(CollectionField):
     """Any number of numbers: an array.array."""
 
-    def __init__(self, name: str, element: Element, ros_name: str, limit: int) -> None:
+    def __init__(self, name: str, element: Element, number_type: str, limit: int) -> None:
         super().__init__(name, element, limit, is_array=False)
-        self._type_code = NUMBERS[ros_name][1]
+        self._type_code = NUMBERS[number_type][1]
 
-    def check(self, value: Any) -> Any:
+    def to_stored(self, value: Any) -> Any:
         """An array.array of the right type as it is, or a new one from any collection."""
         if not isinstance(value, array):
             self.require_accepted(value)
             return array(self._type_code, value)
-        start = f"The '{self.name}' array.array() must have"
-        require(value.typecode == self._type_code, f"{start} the type code of '{self._type_code}'")
-        require(not self.length or len(value) <= self.length, f"{start} a size <= {self.length}")
+        rule = f"The '{self.name}' array.array() must have"
+        require(value.typecode == self._type_code, f"{rule} the type code of '{self._type_code}'")
+        require(not self.length or len(value) <= self.length, f"{rule} a size <= {self.length}")
         return value
 
     def default(self) -> Any:
@@ -199,7 +199,7 @@ class NumericSequenceField(CollectionField):
 
     def from_argument(self, value: Any) -> Any:
         """A new array from whatever array.array takes, numpy arrays included."""
-        return self.check(array(self._type_code, value))
+        return self.to_stored(array(self._type_code, value))
 
     def to_wire(self, value: Any) -> Any:
         """A numpy view of the numbers."""
@@ -210,16 +210,16 @@ class NumericSequenceField(CollectionField):
         return array(self._type_code, value.tobytes())
 
 
-def make_field(name: str, desc: Any, message_class: Callable[[str], Any]) -> Field:
-    """The field for a description of rosbags; `message_class` gives the class of a nested type."""
+def make_field(name: str, desc: Any, find_class: Callable[[str], Any]) -> Field:
+    """The field for a description of rosbags; `find_class` gives the class of a nested type."""
     kind, detail = desc
     if kind not in (Nodetype.ARRAY, Nodetype.SEQUENCE):
-        return ScalarField(name, make_element(desc, message_class))
+        return ScalarField(name, make_element(desc, find_class))
     element_desc, length = detail
-    element = make_element(element_desc, message_class)
-    ros_name = element_desc[1][0] if element_desc[0] == Nodetype.BASE else ""
-    if ros_name in NUMBERS and kind == Nodetype.ARRAY:
-        return NumericArrayField(name, element, ros_name, length)
-    if ros_name in NUMBERS:
-        return NumericSequenceField(name, element, ros_name, length)
+    element = make_element(element_desc, find_class)
+    number_type = element_desc[1][0] if element_desc[0] == Nodetype.BASE else ""
+    if number_type in NUMBERS and kind == Nodetype.ARRAY:
+        return NumericArrayField(name, element, number_type, length)
+    if number_type in NUMBERS:
+        return NumericSequenceField(name, element, number_type, length)
     return ListField(name, element, length, is_array=kind == Nodetype.ARRAY)

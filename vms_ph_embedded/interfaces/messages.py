@@ -159,10 +159,10 @@ def _constant_getter(value: Any) -> Callable[[Any], Any]:
 
 
 def _setter(field: Field) -> Any:
-    slot, check = field.slot, field.check
+    slot, to_stored = field.slot, field.to_stored
 
     def setter(self: Message, value: Any) -> None:
-        setattr(self, slot, check(value))
+        setattr(self, slot, to_stored(value))
 
     return setter
 

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 app.command("ledger")(ledger)
 
-_MODEL = typer.Argument(
+_SOURCE = typer.Argument(
     help="an example of `vms-ph ephs list`, a bundled robot, a pattern file (YAML), or a URDF, "
     "xacro or MJCF file"
 )
@@ -43,7 +43,7 @@ def list_() -> None:
 
 @app.command()
 def draw(
-    model: str = _MODEL,
+    model: str = _SOURCE,
     flat: bool = typer.Option(
         False, help="draw one flat pattern of all components instead of nested ones"
     ),
@@ -80,15 +80,15 @@ def parts(
         unit, meaning = (
             (parameter.spec.unit, parameter.spec.meaning) if parameter.spec else ("", "")
         )
-        need = "required" if parameter.required else ""
-        description = meaning or parameter.name.replace("_", " ")
+        required = "required" if parameter.required else ""
+        meaning = meaning or parameter.name.replace("_", " ")
         typer.echo(
-            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {need:<9} {description}"
+            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {required:<9} {meaning}"
         )
 
 
 @app.command()
-def equations(model: str = _MODEL) -> None:
+def equations(model: str = _SOURCE) -> None:
     """Print the equations of a system whose parts are declared, with multipliers."""
     from .. import assemble
     from ..symbolic import symbolic
@@ -98,7 +98,7 @@ def equations(model: str = _MODEL) -> None:
 
 @app.command()
 def export(
-    model: str = _MODEL,
+    model: str = _SOURCE,
     output: Path = typer.Option(Path("pattern.yaml"), "--output", "-o", help="file to write"),
 ) -> None:
     """Write a system as a pattern file, in which boxes may be changed and joined with others."""
@@ -109,7 +109,7 @@ def export(
     typer.echo(f"written: {output}")
 
 
-def _system(model: str) -> "System":
+def _system(source: str) -> "System":
     from vms_ph_io import robots
     from vms_ph_io.descriptions.urdf import read_urdf
 
@@ -117,17 +117,17 @@ def _system(model: str) -> "System":
     from ..files.pattern_files import is_pattern_file, load_system
     from ..multibody import from_urdf
 
-    if model in EXAMPLES:
-        return EXAMPLES[model]()
-    if model in robots.names():
-        robot = robots.get(model)
-        fluid = robots.load(model).fluid if robot.fluid else None
+    if source in EXAMPLES:
+        return EXAMPLES[source]()
+    if source in robots.names():
+        robot = robots.get(source)
+        fluid = robots.load(source).fluid if robot.fluid else None
         return from_urdf(robot.description(), robot.base, robot.gravity, fluid=fluid)
-    if is_pattern_file(model):
-        return load_system(model)
-    if os.path.isfile(model):
-        return from_urdf(read_urdf(Path(model), {}))
+    if is_pattern_file(source):
+        return load_system(source)
+    if os.path.isfile(source):
+        return from_urdf(read_urdf(Path(source), {}))
     raise VmsPhError(
-        f"there is no '{model}'; give an example ({', '.join(EXAMPLES)}), a robot "
+        f"there is no '{source}'; give an example ({', '.join(EXAMPLES)}), a robot "
         f"({', '.join(robots.names())}) or a file"
     )

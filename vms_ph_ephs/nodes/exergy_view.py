@@ -9,7 +9,7 @@ from math import isfinite
 from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.energy.legend import GREY
-from vms_ph_nodes.messages.conversions import NANOSECONDS, from_stamp
+from vms_ph_nodes.messages.conversions import NS_PER_SEC, from_stamp
 from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 
 from ..ledger import cause
@@ -44,7 +44,7 @@ class ExergyFlow:
         previous, self._previous = self._previous, (instant, energies)
         if previous is None or previous[0][0] != instant[0] or instant[1] <= previous[0][1]:
             return None
-        seconds = (instant[1] - previous[0][1]) / NANOSECONDS
+        seconds = (instant[1] - previous[0][1]) / NS_PER_SEC
 
         def stream(name: str) -> Stream:
             rate = (energies[name] - previous[1].get(name, 0.0)) / seconds

@@ -9,7 +9,7 @@ from sensor_msgs.msg import Temperature
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import Friction, VMSModel
-from vms_ph_nodes.messages.conversions import NANOSECONDS, to_stamp
+from vms_ph_nodes.messages.conversions import NS_PER_SEC, to_stamp
 from vms_ph_nodes.messages.frames import topic_parts
 from vms_ph_nodes.messages.state_join import JoinedState
 from vms_ph_nodes.node.health import OK, WARN
@@ -42,7 +42,7 @@ class JointHeatNode(ReportingNode):
         self._conductance: float = declare(self, "conductance")
         self._ambient_temperature: float = declare(self, "ambient_temperature")
         rate: float = declare(self, "rate")
-        self._period = round(NANOSECONDS / rate)
+        self._period = round(NS_PER_SEC / rate)
         robot.when_known(self._begin)
 
     def _begin(self, model: VMSModel) -> None:
@@ -77,7 +77,7 @@ class JointHeatNode(ReportingNode):
                 self._joint_heat.reset()
                 self._published_stamp = 0
             return
-        dt = (stamp - previous[0]) / NANOSECONDS
+        dt = (stamp - previous[0]) / NS_PER_SEC
         if dt > _MAX_GAP:
             self._health.report(
                 WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"

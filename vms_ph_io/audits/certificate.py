@@ -20,10 +20,10 @@ from ..recordings.motion import Block, RecordedMotion
 from ..settings.bounded_text import writing
 
 # Components of a wrench that a planar base has.
-_PLANAR = [0, 1, 5]
+_PLANAR_COMPONENTS = [0, 1, 5]
 
 # A step in time beyond this many periods has lost samples.
-_DELAYED_PERIODS = 1.5
+_LONGEST_STEP_PERIODS = 1.5
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -128,10 +128,10 @@ class _EnergySums:
         samples = block.samples
         if len(samples) < 2:
             return
-        potential = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
+        weight_work = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
         work, coarse_work = self._work(block)
-        given_energy = work - potential
-        self.weight_work += float(potential.sum())
+        given_energy = work - weight_work
+        self.weight_work += float(weight_work.sum())
         supplied = self.supplied + np.concatenate([[0.0], np.cumsum(given_energy)])
         k = int(np.argmax(supplied))
         if supplied[k] > self.peak:
@@ -141,8 +141,8 @@ class _EnergySums:
         self._lowest = float(lowest[-1])
         self.largest_step = max(self.largest_step, float(np.abs(given_energy).max()))
         if coarse_work is not None and len(coarse_work):
-            fine_work = np.cumsum(work)[1 : 2 * len(coarse_work) : 2]
-            coarse_error = self._coarse_error + np.cumsum(coarse_work) - fine_work
+            cumulative_work = np.cumsum(work)[1 : 2 * len(coarse_work) : 2]
+            coarse_error = self._coarse_error + np.cumsum(coarse_work) - cumulative_work
             self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
             self._coarse_error = float(coarse_error[-1])
         self.supplied = float(supplied[-1])
@@ -154,20 +154,20 @@ class _EnergySums:
         if exact is not None and not np.diff(exact[RESETS]).any():
             names = [name for name in ("torque", "wrench_base") if name in exact]
             return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1)), None
-        effort, rate = samples.torque, samples.v[:, b:]
+        effort, flow = samples.torque, samples.v[:, b:]
         if b and "base" in samples.wrenches:
             wrench = samples.wrenches["base"]
-            wrench = wrench[:, _PLANAR] if b == 3 else wrench
-            effort, rate = np.hstack([wrench, effort]), samples.v
+            wrench = wrench[:, _PLANAR_COMPONENTS] if b == 3 else wrench
+            effort, flow = np.hstack([wrench, effort]), samples.v
         dt = np.diff(samples.t)
         if samples.zero_order_hold:
             configuration_steps = [
-                self._model.difference(q, after)
-                for q, after in zip(samples.q[:-1], samples.q[1:], strict=True)
+                self._model.difference(q, q_next)
+                for q, q_next in zip(samples.q[:-1], samples.q[1:], strict=True)
             ]
             displacements = np.array(configuration_steps)[:, -effort.shape[1] :]
             return (effort[:-1] * displacements).sum(axis=1), None
-        power = (effort * rate).sum(axis=1)
+        power = (effort * flow).sum(axis=1)
         fine_work = 0.5 * dt * (power[:-1] + power[1:])
         even_power = power[::2]
         return fine_work, 0.5 * np.diff(samples.t[::2]) * (even_power[:-1] + even_power[1:])
@@ -189,15 +189,15 @@ def certify(
         steps = np.diff(block.samples.t)
         if len(steps):
             period = float(np.median(steps))
-            long_steps = steps[steps > _DELAYED_PERIODS * period]
+            long_steps = steps[steps > _LONGEST_STEP_PERIODS * period]
             lost += int(np.round(long_steps / period - 1.0).sum())
         duration += float(steps.sum())
         sums.add(block)
         done_steps += len(steps)
         progress(done_steps / len(motion), "certifying")
     is_exact = motion.recording.port_energies is not None
-    has_base = "base" in motion.ports or (is_exact and model.b > 0)
-    names = [*(["wrench_base"] if has_base else []), *model.joint_names]
+    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
+    ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
     method = "trapezoidal rule over measured efforts"
     if is_exact:
         method = "port energies that the simulation has integrated"
@@ -205,7 +205,7 @@ def certify(
         method = "efforts held from sample to sample"
     margin = None if budget is None else budget - sums.peak
     return RecordedCertificate(
-        tuple(names), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
+        tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
         sums.supplied, sums.peak, sums.peak_time, sums.largest_rise, sums.largest_step,
         sums.quadrature_error, sums.weight_work, budget, margin, method,
     )  # fmt: skip

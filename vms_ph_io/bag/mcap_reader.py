@@ -97,8 +97,8 @@ class McapReader:
                 break
         self.unreadable_bytes += self.size - position
 
-    def _chunk_records(self, body: bytes) -> Iterator[Record]:
-        chunk = Chunk.read(_stream(body))
+    def _chunk_records(self, chunk_body: bytes) -> Iterator[Record]:
+        chunk = Chunk.read(_stream(chunk_body))
         if self.compression is None:
             self.compression = chunk.compression or "none"
         limit = min(chunk.uncompressed_size, max_decompressed(len(chunk.data)))
@@ -109,25 +109,25 @@ class McapReader:
         while position < len(content):
             opcode, length = _RECORD_HEADER.unpack_from(content, position)
             position += _RECORD_HEADER.size
-            record = content[position : position + length]
-            if len(record) < length:
+            body = content[position : position + length]
+            if len(body) < length:
                 raise ValueError("a record reaches beyond its chunk")
             position += length
-            yield from self._parsed_records(opcode, record)
+            yield from self._parsed_records(opcode, body)
 
-    def _parsed_records(self, opcode: int, record: memoryview) -> Iterator[Record]:
+    def _parsed_records(self, opcode: int, body: memoryview) -> Iterator[Record]:
         if opcode == Opcode.MESSAGE:
-            channel_id, sequence, log_time, publish_time = _MESSAGE_HEADER.unpack_from(record)
+            channel_id, sequence, log_time, publish_time = _MESSAGE_HEADER.unpack_from(body)
             if channel_id in self.channels:
-                data = bytes(record[_MESSAGE_HEADER.size :])
+                data = bytes(body[_MESSAGE_HEADER.size :])
                 yield Message(channel_id, log_time, data, publish_time, sequence)
             else:  # its channel was defined in a damaged chunk
-                self.unreadable_bytes += len(record)
+                self.unreadable_bytes += len(body)
         elif opcode == Opcode.SCHEMA:
-            schema = Schema.read(_stream(record))
+            schema = Schema.read(_stream(body))
             self.schemas[schema.id] = schema
         elif opcode == Opcode.CHANNEL:
-            channel = Channel.read(_stream(record))
+            channel = Channel.read(_stream(body))
             if channel.id not in self.channels:  # the summary repeats them
                 self.channels[channel.id] = channel
                 yield channel

@@ -45,7 +45,7 @@ class TaskReference:
     """The targets of a task as references of a law, relative to a home configuration."""
 
     def __init__(
-        self, task: RobotTask, model: VMSModel, home: Array, leads_both: bool = False
+        self, task: RobotTask, model: VMSModel, home: Array, takes_base_and_tool: bool = False
     ) -> None:
         """Begin at home.
 
@@ -53,8 +53,9 @@ class TaskReference:
             task: whose targets they are.
             model: the robot.
             home: (nq,) configuration that displacements are relative to.
-            leads_both: whether the law leads base and end effector, see :class:`.Controller`;
-                another one that leads the end effector would take a pose of the base for its own.
+            takes_base_and_tool: whether the law takes references of both, see
+                :class:`.Controller`; another one that leads the end effector would take a pose of
+                the base for its own.
 
         Raises:
             OptionError: a joint is unknown or led beyond its limits, or the robot has no base that
@@ -62,7 +63,7 @@ class TaskReference:
         """
         self._task, self._model = task, model
         has_target = any(t.concerns("end_effector") for t in task.targets)
-        self._leads_base = leads_both or not (has_target or self._has_goal("end_effector"))
+        self._leads_base = takes_base_and_tool or not (has_target or self._has_goal("end_effector"))
         self._home_base_pose = self._base_pose = model.base_pose(home)
         self._position = model.placement(model.end_effector, home)[:3, 3].copy()
         self._home_position = self._position

@@ -32,7 +32,7 @@ from std_msgs.msg import Header
 from vms_ph_dynamics import Array, StateError, VMSModel
 from vms_ph_dynamics.evaluation import in_space
 
-NANOSECONDS = 1_000_000_000
+NS_PER_SEC = 1_000_000_000
 
 
 # Largest magnitude of a number in a state or an effort, in SI units. No robot comes near it, and
@@ -102,12 +102,12 @@ class BaseMotion:
 
 def to_stamp(nanoseconds: int) -> Time:
     """Return a stamp from nanoseconds."""
-    return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
+    return Time(sec=nanoseconds // NS_PER_SEC, nanosec=nanoseconds % NS_PER_SEC)
 
 
 def from_stamp(stamp: Time) -> int:
     """Return the nanoseconds of a stamp."""
-    return stamp.sec * NANOSECONDS + stamp.nanosec
+    return stamp.sec * NS_PER_SEC + stamp.nanosec
 
 
 def to_vector(values: Iterable[float]) -> Vector3:
@@ -228,11 +228,9 @@ def from_joints(model: VMSModel, positions: Array, rates: Array) -> tuple[Array,
         positions: (n,) of the joints, rad or m.
         rates: (n,) of the joints, rad/s or m/s.
     """
-    v = np.zeros(model.nv)
-    v[model.b :] = positions
-    q = model.integrate(model.neutral_configuration(), v)
-    v[model.b :] = rates
-    return q, v
+    displacement = np.concatenate([np.zeros(model.b), positions])
+    q = model.integrate(model.neutral_configuration(), displacement)
+    return q, np.concatenate([np.zeros(model.b), rates])
 
 
 def with_base(
@@ -250,8 +248,8 @@ def with_base(
     q, v = q.copy(), v.copy()
     q[: model.nq_base], v[: model.b] = base.q, base.v
     if age:
-        step = np.concatenate([age * base.v, np.zeros(model.n)])
-        q[: model.nq_base] = model.integrate(q, step)[: model.nq_base]
+        displacement = np.concatenate([age * base.v, np.zeros(model.n)])
+        q[: model.nq_base] = model.integrate(q, displacement)[: model.nq_base]
     return q, v
 
 

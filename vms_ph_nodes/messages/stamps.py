@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from .conversions import NANOSECONDS
+from .conversions import NS_PER_SEC
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class LatestMessage(Generic[T]):
 
     def __init__(self, timeout: float) -> None:
         """Begin without a value; ``timeout`` is the time for which one holds, s."""
-        self._timeout = round(timeout * NANOSECONDS)
+        self._timeout = round(timeout * NS_PER_SEC)
         self.clear()
 
     def clear(self) -> None:
@@ -122,7 +122,7 @@ class StampGate:
 
     def __init__(self, max_age: float) -> None:
         """Accept differences between stamps and clock up to ``max_age`` (s); 0: any."""
-        self._max_age = round(max_age * NANOSECONDS)
+        self._max_age = round(max_age * NS_PER_SEC)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
         self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
         self._consistent_count = 0
@@ -178,4 +178,4 @@ class StampGate:
 
 def _age_text(nanoseconds: int) -> str:
     direction = "older than" if nanoseconds > 0 else "newer than"
-    return f"{abs(nanoseconds) / NANOSECONDS:.3g} s {direction}"
+    return f"{abs(nanoseconds) / NS_PER_SEC:.3g} s {direction}"

@@ -18,7 +18,7 @@ from vms_ph_dynamics import Array, StateError, VMSModel
 
 from .conversions import (
     MAX_VALUE,
-    NANOSECONDS,
+    NS_PER_SEC,
     BaseMotion,
     from_joints,
     from_stamp,
@@ -80,7 +80,7 @@ class StateJoin:
             max_age: largest difference between a stamp and the clock, s; 0 for no limit.
             odometry: whether states have the motion of the base, by :meth:`add_base`.
         """
-        self._model, self._max_spread = model, round(spread * NANOSECONDS)
+        self._model, self._max_spread = model, round(spread * NS_PER_SEC)
         self._on_state, self._on_refusal = on_state, on_refusal
         self._names = model.joint_names
         self._index = {name: i for i, name in enumerate(self._names)}
@@ -221,7 +221,7 @@ class StateJoin:
         if problem:
             self._on_refusal(problem)
             return
-        age_seconds = age / NANOSECONDS
+        age_seconds = age / NS_PER_SEC
         n, position = self._model.n, self._position
         if age_seconds[:n].any():
             position = position + age_seconds[:n] * self._rate
@@ -238,7 +238,7 @@ class StateJoin:
         if len(distant_parts):
             i = int(distant_parts[np.argmax(np.abs(age[distant_parts]))])
             name = self._names[i] if i < self._model.n else "the odometry"
-            return f"{name} is {age_text(age[i] / NANOSECONDS, self._max_spread / NANOSECONDS)}"
+            return f"{name} is {age_text(age[i] / NS_PER_SEC, self._max_spread / NS_PER_SEC)}"
         if not in_range(self._rate):
             unknown = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
             return (

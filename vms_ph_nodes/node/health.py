@@ -22,7 +22,7 @@ from rclpy.node import Node
 
 from vms_ph_dynamics import VMSModel, VmsPhError
 
-from ..messages.conversions import NANOSECONDS
+from ..messages.conversions import NS_PER_SEC
 from .agreement import OTHER, RobotAgreement
 from .heartbeat import BEAT_PERIOD, UNEXPECTED, HeartbeatThread
 
@@ -56,9 +56,9 @@ class RateStatistics:
             self._change_time = now
         self._samples.append((now, self.count))
         first_time, first_count = self._samples[0]
-        elapsed = (now - first_time) / NANOSECONDS
+        elapsed = (now - first_time) / NS_PER_SEC
         frequency = (self.count - first_count) / elapsed if elapsed > 0.0 else 0.0
-        return frequency, (now - self._change_time) / NANOSECONDS
+        return frequency, (now - self._change_time) / NS_PER_SEC
 
 
 # Largest number of warnings per second, where every message has a different reason.
@@ -94,7 +94,7 @@ class InputDiagnostics:
         """
         text, now = f"{action}: {reason}", self._steady.now().nanoseconds
         _refusals[self._node] = (refused_messages(self._node)[0] + 1, text)
-        if now - self._window_start >= NANOSECONDS:
+        if now - self._window_start >= NS_PER_SEC:
             self._reasons, self._window_start = set(), now
         if text not in self._reasons and len(self._reasons) < _MAX_WARNINGS:
             self._reasons.add(text)
@@ -302,7 +302,7 @@ class Health:
         other = status.hardware_id
         if other in ("", self._own_process) or status.message == _SHUTDOWN_TEXT:
             return
-        if other != self._namesake and now - self._namesake_time > NANOSECONDS:
+        if other != self._namesake and now - self._namesake_time > NS_PER_SEC:
             self._node.get_logger().warning(_NAMESAKE_TEXT.format(self._name, other))
         self._namesake, self._namesake_time = other, now
 

@@ -21,7 +21,7 @@ from vms_ph_dynamics import Allocation, Array, Ports, StateError, VMSModel
 from vms_ph_dynamics.integrators.stepper import Efforts
 from vms_ph_dynamics.simulation import Pushes, in_world_axes
 
-from ..messages.conversions import NANOSECONDS, from_wrench, from_wrench_base, joint_values
+from ..messages.conversions import NS_PER_SEC, from_wrench, from_wrench_base, joint_values
 from ..messages.frames import WORLD, Frames, tool_topic
 from ..messages.stamps import LatestMessage
 from ..node.health import InputDiagnostics
@@ -119,7 +119,7 @@ class Brake:
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
-_DISCARD_TIME = NANOSECONDS // 10
+_DISCARD_TIME = NS_PER_SEC // 10
 
 
 class ExternalEfforts:

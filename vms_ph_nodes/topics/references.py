@@ -44,7 +44,7 @@ class ReferenceTopics:
             timeout: time after which a twist or a wrench no longer acts, s.
         """
         self._model: VMSModel | None = None
-        self._leads_both = False
+        self._takes_base_and_tool = False
         self._input_diagnostics = InputDiagnostics(node)
         # A twist, and whether it is in base axes.
         self._twist = LatestMessage[tuple[Array, bool]](timeout)
@@ -56,15 +56,15 @@ class ReferenceTopics:
         node.create_subscription(JointState, "~/reference_joints", self._on_joints, _QUEUE)
         node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _QUEUE)
 
-    def serve(self, model: VMSModel, frames: Frames, leads_both: bool = False) -> None:
+    def serve(self, model: VMSModel, frames: Frames, takes_base_and_tool: bool = False) -> None:
         """Set the robot.
 
         Args:
             model: the robot.
             frames: its frames.
-            leads_both: whether a pose is that of the base alone, see :class:`.Controller`.
+            takes_base_and_tool: whether a pose is that of the base alone, see :class:`.Controller`.
         """
-        self._model, self._frames, self._leads_both = model, frames, leads_both
+        self._model, self._frames, self._takes_base_and_tool = model, frames, takes_base_and_tool
 
     def forget(self) -> None:
         """Discard all received references."""
@@ -97,7 +97,7 @@ class ReferenceTopics:
 
     def _sets_tool(self, references: dict[str, Array]) -> bool:
         """Whether a pose says where the end effector is to be."""
-        return "pose" in references and not self._leads_both
+        return "pose" in references and not self._takes_base_and_tool
 
     def _still_valid(self, new_references: dict[str, Array]) -> dict[str, Array]:
         """Return the last references that newer ones do not contradict."""

@@ -27,7 +27,7 @@ from vms_ph_dynamics.energy.audit import PortEnergies
 from vms_ph_dynamics.simulation import WaterCurrent
 
 from ..messages.conversions import (
-    NANOSECONDS,
+    NS_PER_SEC,
     from_odometry,
     from_stamp,
     from_wrench,
@@ -273,7 +273,7 @@ class MotionListener:
         """
         if odometry is None:
             raise StateError("there is no odometry of the base")
-        age = (state.stamp - from_stamp(odometry.header.stamp)) / NANOSECONDS
+        age = (state.stamp - from_stamp(odometry.header.stamp)) / NS_PER_SEC
         if abs(age) > self._state_spread:
             raise StateError(f"the odometry is {age_text(age, self._state_spread)}")
         return with_base(self._model, state.q, state.v, from_odometry(self._model, odometry), age)

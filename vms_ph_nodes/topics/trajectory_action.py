@@ -19,7 +19,7 @@ from rclpy.task import Future
 
 from vms_ph_dynamics import Array, StateError, VMSModel
 
-from ..messages.conversions import NANOSECONDS
+from ..messages.conversions import NS_PER_SEC
 
 
 class JointPath:
@@ -80,7 +80,7 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
     if not points:
         raise StateError("a trajectory needs at least one point; given: none")
     joint_order = [names.index(name) for name in model.joint_names]
-    times = [p.time_from_start.sec + p.time_from_start.nanosec / NANOSECONDS for p in points]
+    times = [p.time_from_start.sec + p.time_from_start.nanosec / NS_PER_SEC for p in points]
     are_increasing = all(a < b for a, b in pairwise(times))
     if times[0] < 0.0 or not are_increasing:
         raise StateError(f"the times of the points must increase from zero on; given: {times}")
@@ -119,7 +119,7 @@ class _Goal:
         self.path_tolerance = _tolerances(request.path_tolerance, names, math.inf)
         self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_TOLERANCE)
         limit = request.goal_time_tolerance
-        self.time_tolerance = limit.sec + limit.nanosec / NANOSECONDS or _GOAL_TIME
+        self.time_tolerance = limit.sec + limit.nanosec / NS_PER_SEC or _GOAL_TIME
 
 
 def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:

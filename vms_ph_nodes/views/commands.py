@@ -32,7 +32,7 @@ from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 
 from ..messages.conversions import (
-    NANOSECONDS,
+    NS_PER_SEC,
     check_range,
     in_range,
     to_point,
@@ -270,7 +270,7 @@ class Commands:
         def begin_push() -> None:
             if topic not in self._publishers:
                 self._publishers[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
-            end_time = self._steady.now().nanoseconds + round(seconds * NANOSECONDS)
+            end_time = self._steady.now().nanoseconds + round(seconds * NS_PER_SEC)
             self._pushes[topic] = wrench, end_time
 
         self._pending.put(begin_push)

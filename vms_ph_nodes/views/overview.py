@@ -23,7 +23,7 @@ from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.energy_split import EnergySplit, LawSplit, parts_of_law, parts_of_robot
 from vms_ph_io.wings import hook
 
-from ..messages.conversions import NANOSECONDS, from_stamp
+from ..messages.conversions import NS_PER_SEC, from_stamp
 from ..node.health import NO_INPUT_START, PAUSED, SPEED_KEY, node_name
 from .sankey import Flow, Sankey, Scale, Stream, quantity
 
@@ -80,7 +80,7 @@ class MeanPowers:
             return 0.0, dict.fromkeys(energies, 0.0)
         if stamp <= previous[0]:
             return None
-        seconds = (stamp - previous[0]) / NANOSECONDS
+        seconds = (stamp - previous[0]) / NS_PER_SEC
         return seconds, {name: (e - previous[1][name]) / seconds for name, e in energies.items()}
 
 
@@ -135,7 +135,7 @@ class LoopFlow(MeanPowers):
         last, self._last_state = self._last_state, message
         if last is None:
             return
-        seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NANOSECONDS
+        seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NS_PER_SEC
         if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
             super().restart()
             return
@@ -377,7 +377,7 @@ class TimeRatio:
             arrivals.popleft()
         elapsed = now - arrivals[0][0]
         is_long_enough = elapsed > 0.5 * _RATIO_SECONDS
-        self.ratio = (stamp - arrivals[0][1]) / NANOSECONDS / elapsed if is_long_enough else None
+        self.ratio = (stamp - arrivals[0][1]) / NS_PER_SEC / elapsed if is_long_enough else None
 
 
 def status_line(

@@ -19,7 +19,7 @@ from vms_ph_dynamics.energy.legend import styles
 from vms_ph_dynamics.forms import PORTS
 from vms_ph_io.energy_split import LawSplit, parts_of_law
 
-from ..messages.conversions import NANOSECONDS, from_stamp
+from ..messages.conversions import NS_PER_SEC, from_stamp
 from .sankey import LARGEST_NUMBER, PREFIXES
 
 _TIME_SPAN = 20.0  # time span, s
@@ -200,7 +200,7 @@ class LivePlots:
     def _plot_time(self, stamp: int) -> float:
         if self._start_stamp is None or stamp < self._start_stamp:
             self._start_stamp = stamp
-        return (stamp - self._start_stamp) / NANOSECONDS
+        return (stamp - self._start_stamp) / NS_PER_SEC
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -204,7 +204,7 @@ def test_what_is_wrong_with_a_task_of_a_description_is_said(
 
 
 @pytest.mark.parametrize(
-    ("name", "leads_both", "given"),
+    ("name", "takes_base_and_tool", "given"),
     [
         ("underwater_valve", False, False),
         ("mobile_door", True, True),
@@ -212,11 +212,11 @@ def test_what_is_wrong_with_a_task_of_a_description_is_said(
     ],
 )
 def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
-    name: str, leads_both: bool, given: bool
+    name: str, takes_base_and_tool: bool, given: bool
 ) -> None:
     run = TaskRun(robot_tasks.load(name))
-    assert leads_both == run.law.LEADS_BASE_AND_TOOL
-    found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], leads_both)
+    assert takes_base_and_tool == run.law.LEADS_BASE_AND_TOOL
+    found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], takes_base_and_tool)
     assert (found.due(-1.0, 0.0).pose is not None) == given
 
 

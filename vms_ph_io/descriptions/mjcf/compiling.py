@@ -82,13 +82,13 @@ def compile_mjcf(path: Path) -> CompiledModel:
     try:
         check_bounds(path)
     except ModelError as error:
-        is_named = str(error).startswith(path.name)
-        raise ModelError(str(error) if is_named else f"{path.name}: {error}") from None
+        has_file_name = str(error).startswith(path.name)
+        raise ModelError(str(error) if has_file_name else f"{path.name}: {error}") from None
     mujoco = import_mujoco()
     # Everything that MuJoCo raises about a file, whose texts have several lines.
     try:
         spec = mujoco.MjSpec.from_file(os.path.abspath(path))
-        appearances = _remove_appearances(mujoco, spec)
+        appearances = _extract_appearances(mujoco, spec)
         model = spec.compile()
     except ModelError:  # is a ValueError, too
         raise
@@ -99,8 +99,8 @@ def compile_mjcf(path: Path) -> CompiledModel:
     return CompiledModel(model, appearances, spec.modelname if has_name else path.stem)
 
 
-def _remove_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
-    """Remove from a ``mujoco.MjSpec`` what has no influence on the dynamics."""
+def _extract_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
+    """Remove from a ``mujoco.MjSpec`` what the dynamics do not need; return how it is drawn."""
     spec.compiler.discardvisual = False  # its meshes are drawn
     for name in ("nkey", "nuserdata"):
         setattr(spec, name, 0)
@@ -109,7 +109,7 @@ def _remove_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     colours = {m.name: tuple(m.rgba.tolist()) for m in spec.materials}
     meshes = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes}
     geom_types = mujoco.mjtGeom
-    appearances, used_meshes = {}, set()
+    appearances, inertia_meshes = {}, set()
     for i, geom in enumerate(list(spec.geoms)):
         # Names are needed afterwards; those of geoms that pairs refer to are kept.
         if not geom.name:
@@ -129,7 +129,7 @@ def _remove_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         file = os.path.abspath(folder / mesh.file) if mesh.file else ""
         appearances[geom.name] = Appearance(rgba, file, tuple(mesh.scale.tolist()), gives_inertia)
         if gives_inertia:
-            used_meshes.add(geom.meshname)
+            inertia_meshes.add(geom.meshname)
             if file and os.path.exists(file):
                 require_file(Path(file))
             continue
@@ -141,7 +141,7 @@ def _remove_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         spec.delete(unused)
     for name, mesh in meshes.items():
         mesh.material = ""
-        if name not in used_meshes:
+        if name not in inertia_meshes:
             spec.delete(mesh)
     for material in list(spec.materials):
         spec.delete(material)

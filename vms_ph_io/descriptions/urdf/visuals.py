@@ -50,31 +50,31 @@ def visuals(xml: str) -> list[Visual]:
     """
     root = parse_description(xml)
     materials = {m.get("name"): m for m in root.findall("material") if m.find("color") is not None}
-    shapes: list[Visual] = []
+    robot_visuals: list[Visual] = []
     for link in root.findall("link"):
-        for visual in link.findall("visual"):
+        for visual_element in link.findall("visual"):
             # What cannot be drawn does not concern the dynamics.
             with suppress(ValueError):
-                shapes += _shapes(str(link.get("name")), visual, materials)
-    return shapes
+                robot_visuals += _visual(str(link.get("name")), visual_element, materials)
+    return robot_visuals
 
 
-def _shapes(
-    link: str, visual: ET.Element, materials: Mapping[str | None, ET.Element]
+def _visual(
+    link: str, visual_element: ET.Element, materials: Mapping[str | None, ET.Element]
 ) -> Iterator[Visual]:
-    geometry = visual.find("geometry")
+    geometry = visual_element.find("geometry")
     shape = None if geometry is None else next(iter(geometry), None)
-    if shape is None or shape.tag not in _SIZES:
+    if shape is None or shape.tag not in _SIZE_READERS:
         return
-    material = visual.find("material")
+    material = visual_element.find("material")
     if material is not None and material.find("color") is None:
         material = materials.get(material.get("name"))
     colour = None if material is None else material.find("color")
     yield Visual(
         link,
-        _pose(visual.find("origin")),
+        _pose(visual_element.find("origin")),
         shape.tag,
-        _SIZES[shape.tag](shape),
+        _SIZE_READERS[shape.tag](shape),
         shape.get("filename", ""),
         _GREY if colour is None else _rgba(colour),
         colour is not None,
@@ -93,7 +93,7 @@ def _radius_and_length(shape: ET.Element) -> tuple[float, ...]:
     return (*_numbers(shape.get("radius"), (0.0,)), *_numbers(shape.get("length"), (0.0,)))
 
 
-_SIZES = {
+_SIZE_READERS = {
     "mesh": lambda shape: _numbers(shape.get("scale"), (1.0, 1.0, 1.0)),
     "box": lambda shape: _numbers(shape.get("size"), (0.0, 0.0, 0.0)),
     "sphere": lambda shape: _numbers(shape.get("radius"), (0.0,)),
