@@ -306,7 +306,7 @@ py::tuple split(SampledAlgebra& self, const Numbers& mass, const Numbers& veloci
   motion.compute(self.mass, velocity.vector(nv, "velocity"), momentum.vector(nv, "momentum"),
                  self.jacobian, self.svd, singular_below);
   return py::make_tuple(motion.eta, motion.null_map, motion.nu, motion.null_velocity,
-                        motion.kinetic_null, motion.smallest_value, motion.is_regular,
+                        motion.kinetic_null, motion.smallest_singular_value, motion.is_regular,
                         self.svd.pseudo_inverse(singular_below));
 }
 

@@ -304,7 +304,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   const char* drive(const Reference& reference, double dt) noexcept override {
     follow(reference, dt);
     if (!compute_desired_velocities()) return terms_.reason();
-    Evaluation& d = terms_.d();
+    Evaluation& d = terms_.evaluation();
     const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
     const VectorV error = terms_.nu - nu_;
     const VectorV desired_rate = nu_rate_ - rate * error;
@@ -357,7 +357,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
   /// Compute the desired independent velocities with their rates, and those of the reference.
   bool compute_desired_velocities() noexcept {
-    const Eigen::VectorXd& q = terms_.d().q();
+    const Eigen::VectorXd& q = terms_.evaluation().q();
     const double limit = kFeedbackShare * gains_.rate;
     const double k = std::min(gains_.rate_base, limit);
     const double k_joints = std::min(gains_.rate_joints, limit);
@@ -367,7 +367,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     const double x = c * position_error.x() + s * position_error.y(),
                  y = c * position_error.y() - s * position_error.x();
     const double a = base_reference_.heading() - pose.heading;
-    const Eigen::VectorXd& v = terms_.d().v();
+    const Eigen::VectorXd& v = terms_.evaluation().v();
     const double u = v[0], w = v[2], speed = base_reference_.speed();
     const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
     const double a_rate = base_reference_.heading_rate() - w;

@@ -21,7 +21,7 @@ using Eigen::VectorXd;
 
 constexpr double kNormTolerance = 1e-6;  // as Model::is_configuration
 
-void write_twist(const Screw& value, int b, double* out) {
+void write_screw(const Screw& value, int b, double* out) {
   if (b == 6) {
     vector3(out) = value.linear;
     vector3(out + 3) = value.angular;
@@ -32,7 +32,7 @@ void write_twist(const Screw& value, int b, double* out) {
   }
 }
 
-Screw read_wrench(const double* w) {
+Screw read_screw(const double* w) {
   return {Eigen::Map<const Vector3d>(w), Eigen::Map<const Vector3d>(w + 3)};
 }
 
@@ -41,10 +41,10 @@ Screw read_wrench(const double* w) {
 Dynamics::Dynamics(const Model& model)
     : tree_(model, false),
       derivatives_(tree_),
-      gravity_(model.base_gravity()),
-      mount_(Vector3d::Zero()),
+      mount_gravity_(model.base_gravity()),
+      mount_position_(Vector3d::Zero()),
       mount_rotation_(Matrix3d::Identity()),
-      field_(gravity_),
+      root_gravity_(mount_gravity_),
       q_(VectorXd::Zero(model.nq())),
       v_(VectorXd::Zero(model.nv())),
       pi_(VectorXd::Zero(model.n())),
@@ -52,18 +52,18 @@ Dynamics::Dynamics(const Model& model)
       friction_slopes_(pi_),
       gradient_(VectorXd::Zero(model.nv() + model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
-  for (const Model::Rotation& rotation : model.rotations()) rotations_.push_back(rotation);
+  for (const Model::Rotation& slice : model.rotations()) unit_slices_.push_back(slice);
   if (b() > 0) {
-    mount_ = model.base_mount().translation();
+    mount_position_ = model.base_mount().translation();
     mount_rotation_ = model.base_mount().rotation();
   }
-  mount_potential_ = -tree_.total_mass() * model.gravity().dot(mount_);
+  mount_potential_ = -tree_.total_mass() * model.gravity().dot(mount_position_);
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
   if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
-  for (const Model::Rotation& rotation : rotations_) {
-    const double length = Eigen::Map<const VectorXd>(q + rotation.first, rotation.size).norm();
+  for (const Model::Rotation& slice : unit_slices_) {
+    const double length = Eigen::Map<const VectorXd>(q + slice.first, slice.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;
@@ -96,7 +96,7 @@ void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
   base_rotation_ = base_rotation(q);
   position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
-  field_ = base_rotation_.transpose() * gravity_;
+  root_gravity_ = base_rotation_.transpose() * mount_gravity_;
 }
 
 /// The rotation of the base in its mount.
@@ -108,7 +108,7 @@ Matrix3d Dynamics::base_rotation(const double* q) const noexcept {
 }
 
 double Dynamics::lifting_power(const double* q, const double* v) noexcept {
-  return tree_.lifting_power(q, v, base_rotation(q).transpose() * gravity_);
+  return tree_.lifting_power(q, v, base_rotation(q).transpose() * mount_gravity_);
 }
 
 void Dynamics::set_velocity(const double* v) noexcept {
@@ -117,13 +117,13 @@ void Dynamics::set_velocity(const double* v) noexcept {
 }
 
 double Dynamics::potential_energy() const noexcept {
-  return tree_.potential_in(field_) + mount_potential_ -
-         tree_.total_mass() * gravity_.dot(position_);
+  return tree_.potential_in(root_gravity_) + mount_potential_ -
+         tree_.total_mass() * mount_gravity_.dot(position_);
 }
 
 void Dynamics::gravity(double* out) const noexcept {
   Eigen::Map<VectorXd>{out, nv()}.setZero();
-  tree_.add_weight(field_, 1.0, out);
+  tree_.add_weight(root_gravity_, 1.0, out);
 }
 
 Tree::Frame Dynamics::frame_in_root(int frame) const noexcept {
@@ -150,8 +150,8 @@ Momenta Dynamics::momenta() const noexcept {
   const Screw& p = tree_.momentum();
   const Vector3d centre_in_root = tree_.centre_of_mass();
   Momenta total_momenta;
-  total_momenta.centre_of_mass =
-      mount_ + mount_rotation_ * position_ + base_axes * (centre_in_root + tree_.root_origin());
+  total_momenta.centre_of_mass = mount_position_ + mount_rotation_ * position_ +
+                                 base_axes * (centre_in_root + tree_.root_origin());
   total_momenta.centroidal = {base_axes * p.linear,
                               base_axes * (p.angular - centre_in_root.cross(p.linear))};
   total_momenta.spatial = total_momenta.centroidal;
@@ -170,7 +170,8 @@ void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
   }
   const Matrix3d base_axes = mount_rotation_ * base_rotation_;
   rotation = base_axes * pose.rotation;
-  origin = mount_ + mount_rotation_ * position_ + base_axes * (pose.origin + tree_.root_origin());
+  origin = mount_position_ + mount_rotation_ * position_ +
+           base_axes * (pose.origin + tree_.root_origin());
 }
 
 void Dynamics::mass_rate(const double* v, double* out) noexcept {
@@ -185,7 +186,7 @@ void Dynamics::mass_rate(const double* v, double* out) noexcept {
 }
 
 void Dynamics::locked_velocity(double* out) const noexcept {
-  write_twist(tree_.locked_twist(tree_.momentum()), b(), out);
+  write_screw(tree_.locked_twist(tree_.momentum()), b(), out);
 }
 
 void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
@@ -209,34 +210,34 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double base_potential = gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
+  const double potential = mount_gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -base_potential - field_.dot(pose.origin + tree_.root_origin());
-    vector3(out + 1) = -(pose.rotation.transpose() * field_);
+    out[0] = -potential - root_gravity_.dot(pose.origin + tree_.root_origin());
+    vector3(out + 1) = -(pose.rotation.transpose() * root_gravity_);
     std::fill(out + 4, out + 10, 0.0);
   }
 }
 
 Screw Dynamics::screw_of(const double* p) const noexcept {
-  if (b() == 6) return read_wrench(p);
+  if (b() == 6) return read_screw(p);
   if (b() == 3) return {{p[0], p[1], 0.0}, {0.0, 0.0, p[2]}};
   return {};
 }
 
-void Dynamics::velocity(bool decoupled, const double* z, double* v) noexcept {
+void Dynamics::velocity(bool decoupled, const double* momenta, double* v) noexcept {
   if (decoupled) {
-    tree_.solve_decoupled(screw_of(z), z + b(), v_);
+    tree_.solve_decoupled(screw_of(momenta), momenta + b(), v_);
   } else {
-    pi_ = Eigen::Map<const VectorXd>(z + b(), n());
-    tree_.solve(screw_of(z), pi_, v_);
+    pi_ = Eigen::Map<const VectorXd>(momenta + b(), n());
+    tree_.solve(screw_of(momenta), pi_, v_);
   }
   if (v != v_.data()) Eigen::Map<VectorXd>{v, nv()} = v_;
 }
 
-void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
+void Dynamics::gradient(bool decoupled, const double* momenta, double* out) noexcept {
   double *by_joints = out + b(), *rates = by_joints + n();
-  velocity(decoupled, z, v_.data());
+  velocity(decoupled, momenta, v_.data());
   std::fill(by_joints, rates, 0.0);
   const auto subtract_gradient = [&]() {
     tree_.set_velocity(v_);
@@ -246,7 +247,7 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
   if (decoupled && b() > 0) {
     // The energy of the shape is the least of all base motions: its derivative along a joint is
     // that at the fixed velocity of this motion, the one without momentum.
-    const Screw locked_twist = tree_.locked_twist(screw_of(z));
+    const Screw locked_twist = tree_.locked_twist(screw_of(momenta));
     tree_.set_base({twist.linear - locked_twist.linear, twist.angular - locked_twist.angular}, v_);
     subtract_gradient();
     std::copy(v_.data() + b(), v_.data() + nv(), rates);
@@ -258,35 +259,35 @@ void Dynamics::gradient(bool decoupled, const double* z, double* out) noexcept {
     subtract_gradient();
     std::copy(v_.data() + b(), v_.data() + nv(), rates);
   }
-  write_twist(twist, b(), out);
+  write_screw(twist, b(), out);
 }
 
-void Dynamics::standard_rate(const double* z, const Efforts& efforts, double* v,
+void Dynamics::standard_rate(const double* momenta, const Efforts& efforts, double* v,
                              double* rate) noexcept {
-  velocity(false, z, v);
+  velocity(false, momenta, v);
   tree_.set_velocity(v_);
-  write_twist(tree_.momentum_rate(), b(), rate);
+  write_screw(tree_.momentum_rate(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
   tree_.add_kinetic_gradient(1.0, rate + b());
   add_force(efforts, rate);
 }
 
-void Dynamics::decoupled_rate(const double* z, const Efforts& efforts, double* v,
+void Dynamics::decoupled_rate(const double* momenta, const Efforts& efforts, double* v,
                               double* rate) noexcept {
-  velocity(true, z, v);
+  velocity(true, momenta, v);
   tree_.set_velocity(v_);
-  write_twist(tree_.momentum_rate(), b(), rate);
+  write_screw(tree_.momentum_rate(), b(), rate);
   for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
   add_force(efforts, rate);
   tree_.add_shape_rates(screw_of(rate), rate + b());
 }
 
-void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& efforts,
+void Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
                                 const RateDerivatives& out) noexcept {
-  velocity(decoupled, z, v_.data());
+  velocity(decoupled, momenta, v_.data());
   tree_.set_velocity(v_);
   rate_.setZero();
-  write_twist(tree_.momentum_rate(), b(), rate_.data());
+  write_screw(tree_.momentum_rate(), b(), rate_.data());
   add_force(efforts, rate_.data());
   friction_slopes_.setZero();
   for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
@@ -294,32 +295,33 @@ void Dynamics::rate_derivatives(bool decoupled, const double* z, const Efforts& 
     friction_slopes_[i] = efforts.viscous[i] +
                           efforts.coulomb[i] / efforts.slip * (1.0 - smoothed_sign * smoothed_sign);
   }
-  derivatives_.reset(tree_, decoupled, efforts.gravity ? field_ : Vector3d::Zero(),
+  derivatives_.reset(tree_, decoupled, efforts.gravity ? root_gravity_ : Vector3d::Zero(),
                      friction_slopes_.data(), screw_of(rate_.data()));
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
     derivatives_.add_wrench(tree_, pose.body,
-                            Tree::in_root_axes(pose, read_wrench(efforts.wrenches[i].wrench)));
+                            Tree::in_root_axes(pose, read_screw(efforts.wrenches[i].wrench)));
   }
   derivatives_.write(tree_, out);
 }
 
-void Dynamics::energy_derivatives(bool decoupled, const double* z, bool has_gravity, double* by_q,
-                                  double* by_z, double* by_parameters) noexcept {
-  const int base = decoupled ? b() : 0;
-  gradient(decoupled, z, gradient_.data());
-  Eigen::Map<VectorXd> gradient_by_q{by_q, nv()}, gradient_by_z{by_z, nv()};
-  gradient_by_z << gradient_.head(b()), gradient_.tail(n());
+void Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool has_gravity,
+                                  double* by_q, double* by_momenta,
+                                  double* by_parameters) noexcept {
+  const int locked_size = decoupled ? b() : 0;
+  gradient(decoupled, momenta, gradient_.data());
+  Eigen::Map<VectorXd> gradient_by_q{by_q, nv()}, gradient_by_momenta{by_momenta, nv()};
+  gradient_by_momenta << gradient_.head(b()), gradient_.tail(n());
   gradient_by_q.setZero();
-  if (has_gravity) tree_.add_weight(field_, 1.0, by_q);
+  if (has_gravity) tree_.add_weight(root_gravity_, 1.0, by_q);
   gradient_by_q.tail(n()) += gradient_.segment(b(), n());
   std::fill(by_parameters, by_parameters + 10 * bodies(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
   // At fixed momenta, less the energies at the fixed velocities of the motions of gradient().
   add_kinetic_regressor(-0.5, by_parameters);
-  if (base == 0) return;
-  velocity(true, z, v_.data());
-  v_.head(base) -= gradient_.head(base);
+  if (locked_size == 0) return;
+  velocity(true, momenta, v_.data());
+  v_.head(locked_size) -= gradient_.head(locked_size);
   tree_.set_velocity(v_);
   add_kinetic_regressor(-0.5, by_parameters);
 }
@@ -341,22 +343,22 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const FrameWrench& frame_wrench = efforts.wrenches[i];
     const Tree::Frame pose = frame_in_root(frame_wrench.frame);
-    tree_.add_wrench(pose, Tree::in_root_axes(pose, read_wrench(frame_wrench.wrench)), force);
+    tree_.add_wrench(pose, Tree::in_root_axes(pose, read_screw(frame_wrench.wrench)), force);
   }
-  if (efforts.gravity) tree_.add_weight(field_, -1.0, force);
+  if (efforts.gravity) tree_.add_weight(root_gravity_, -1.0, force);
 }
 
 namespace {
 
 // States taken at once: some tens of microseconds, so that no thread waits long for another.
-constexpr std::size_t kChunk = 64;
+constexpr std::size_t kMaxChunk = 64;
 
 }  // namespace
 
 void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t, std::size_t)>& task) {
   std::atomic<std::size_t> next{0};
-  const std::size_t chunk = std::max<std::size_t>(1, std::min(kChunk, count / (4 * threads)));
+  const std::size_t chunk = std::max<std::size_t>(1, std::min(kMaxChunk, count / (4 * threads)));
   const auto run_worker = [&](std::size_t worker) {
     while (true) {
       const std::size_t begin = next.fetch_add(chunk);
@@ -374,7 +376,7 @@ void parallel_for(std::size_t count, std::size_t threads,
 
 Batch::Batch(const Model& model, std::size_t threads) {
   for (std::size_t k = 0; k < std::max<std::size_t>(1, threads); ++k) {
-    robots_.push_back(std::make_unique<Dynamics>(model));
+    workspaces_.push_back(std::make_unique<Dynamics>(model));
   }
 }
 

@@ -9,13 +9,13 @@
 namespace vms_ph {
 namespace {
 
-struct Law {
+struct LawEntry {
   const char* name;
   LawFactory* make;
   bool needs_wheels = false;
 };
 
-constexpr Law kLaws[] = {
+constexpr LawEntry kLaws[] = {
     {"AttitudeControl", make_attitude_control},
     {"CartesianImpedance", make_cartesian_impedance},
     {"DecoupledVMSController", make_decoupled_vms},
@@ -29,10 +29,10 @@ constexpr Law kLaws[] = {
     {"WheeledImpedance", make_wheeled_impedance, true},
 };
 
-const Law* find_law(const std::string& name) noexcept {
-  const Law* law = std::find_if(std::begin(kLaws), std::end(kLaws),
-                                [&](const Law& entry) { return entry.name == name; });
-  return law == std::end(kLaws) ? nullptr : law;
+const LawEntry* find_law(const std::string& name) noexcept {
+  const LawEntry* entry = std::find_if(std::begin(kLaws), std::end(kLaws),
+                                       [&](const LawEntry& law) { return law.name == name; });
+  return entry == std::end(kLaws) ? nullptr : entry;
 }
 
 }  // namespace
@@ -40,30 +40,30 @@ const Law* find_law(const std::string& name) noexcept {
 const std::vector<std::string>& law_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Law& law : kLaws) all.emplace_back(law.name);
+    for (const LawEntry& entry : kLaws) all.emplace_back(entry.name);
     return all;
   }();
   return names;
 }
 
 bool drives_by_wheels(const std::string& name) noexcept {
-  const Law* law = find_law(name);
-  return law != nullptr && law->needs_wheels;
+  const LawEntry* entry = find_law(name);
+  return entry != nullptr && entry->needs_wheels;
 }
 
 std::unique_ptr<Controller> make_law(const std::string& name, const Model& model,
                                      const std::optional<Allocation>& allocation,
                                      bool base_actuated, const std::vector<Wheel>& wheels) {
   const char* default_name = model.b() == 0 ? "TaskSpaceIDAPBC" : "DecoupledVMSController";
-  if (const Law* law = find_law(name.empty() ? default_name : name)) {
-    return law->make({model, allocation, base_actuated, wheels});
+  if (const LawEntry* entry = find_law(name.empty() ? default_name : name)) {
+    return entry->make({model, allocation, base_actuated, wheels});
   }
-  std::string names;
-  for (const Law& law : kLaws) names += (names.empty() ? "" : ", ") + std::string(law.name);
+  std::string known_names;
+  for (const auto& known : law_names()) known_names += (known_names.empty() ? "" : ", ") + known;
   if (name == "EndEffectorImpedance") {
     throw ModelError("EndEffectorImpedance is CartesianImpedance now, with the same gains");
   }
-  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + names);
+  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + known_names);
 }
 
 }  // namespace vms_ph

@@ -50,7 +50,8 @@ class PrioritisedRates {
 
   MatrixV null_projector_;
   VectorV step_;
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> columns_, scaled_;
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMaxVelocities, 6> right_vectors_,
+      inverse_right_vectors_;
   MatrixB left_vectors_;
 };
 
@@ -71,17 +72,17 @@ const Model& checked_floating(const Model& model) {
 
 VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
                                       double cutoff, double bound) noexcept {
-  // SVD U S V^T of the Jacobian in the null space: columns_ is V S, scaled_ V / S, left_vectors_ U.
-  multiply(null_projector_, transposed(jacobian), columns_);
-  make_columns_orthogonal(columns_, left_vectors_);
-  const Eigen::Index count = columns_.cols();
+  // SVD U S V^T (null space): right_vectors_ V S, inverse_right_vectors_ V / S, left_vectors_ U.
+  multiply(null_projector_, transposed(jacobian), right_vectors_);
+  make_columns_orthogonal(right_vectors_, left_vectors_);
+  const Eigen::Index count = right_vectors_.cols();
   const double damping_threshold = cutoff * jacobian.cwiseAbs().maxCoeff();
   VectorB sigmas(count), residual = desired;
   add_product(jacobian, rates, residual, -1.0);
   VectorB coordinates = product<VectorB>(transposed(left_vectors_), residual);
-  scaled_ = columns_;
+  inverse_right_vectors_ = right_vectors_;
   for (Eigen::Index k = 0; k < count; ++k) {
-    const double sigma = columns_.col(k).norm();
+    const double sigma = right_vectors_.col(k).norm();
     Eigen::Index slot = k;  // of the singular values in increasing order
     for (; slot > 0 && sigmas[slot - 1] > sigma; --slot) sigmas[slot] = sigmas[slot - 1];
     sigmas[slot] = sigma;
@@ -89,11 +90,11 @@ VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& d
     const double lifted = std::max(sigma, damping_threshold);
     const double inverse_square = 1.0 / std::max(lifted * lifted, kTiny);
     coordinates[k] *= inverse_square;
-    scaled_.col(k) *= inverse_square;
+    inverse_right_vectors_.col(k) *= inverse_square;
   }
-  multiply(columns_, coordinates, step_);
+  multiply(right_vectors_, coordinates, step_);
   rates += step_share(bound) * step_;
-  add_product(scaled_, transposed(columns_), null_projector_, -1.0);
+  add_product(inverse_right_vectors_, transposed(right_vectors_), null_projector_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
   smallest_singular_value = sigmas[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }
@@ -102,8 +103,8 @@ VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& d
 double PrioritisedRates::step_share(double bound) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    const double approach = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
-    share = std::min(share, std::max(bound - approach, 0.0) / std::max(std::abs(step_[i]), kTiny));
+    const double used_rate = step_[i] < 0.0 ? -rates[i] : step_[i] > 0.0 ? rates[i] : 0.0;
+    share = std::min(share, std::max(bound - used_rate, 0.0) / std::max(std::abs(step_[i]), kTiny));
   }
   return share;
 }
@@ -113,7 +114,7 @@ struct ResolvedGains : OutputGains {
   double bandwidth = 1.0, bandwidth_attitude = 2.0, bandwidth_rates = 20.0;
   double least_singular_value = 0.02;
   bool hold_attitude = true;
-  double joint_speed = 0.5, speed = 0.1, turn = 0.2;
+  double max_joint_speed = 0.5, max_speed = 0.1, max_turn_rate = 0.2;
 
   static const GainTable<ResolvedGains>& table() {
     using G = ResolvedGains;
@@ -129,9 +130,9 @@ struct ResolvedGains : OutputGains {
              "singular value below which the inverse of a Jacobian is damped",
              &G::least_singular_value, 1e-6, 1.0},
             {"hold_attitude", "hold the attitude of the base by the joints", &G::hold_attitude},
-            {"joint_speed", "largest joint rate, rad/s or m/s", &G::joint_speed, 1e-3, 20.0},
-            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+            {"joint_speed", "largest joint rate, rad/s or m/s", &G::max_joint_speed, 1e-3, 20.0},
+            {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }
@@ -147,10 +148,10 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   explicit ResolvedMotion(const Model& model)
       : RampedGains(checked_floating(model),
                     std::make_unique<BaseActuation>(model, std::nullopt, false)),
-        desired_rates_(n_),
+        rate_solver_(n_),
         last_rates_(VectorV::Zero(n_)),
         acceleration_(last_rates_),
-        limit_inertia_(last_rates_),
+        spring_inertia_(last_rates_),
         positions_(last_rates_),
         desired_effort_(zero_velocity_),
         velocity_terms_(zero_velocity_) {
@@ -166,21 +167,21 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   void start_holding() noexcept override {
     attitude_ = model_.base_pose(d_.q()).rotation();
     tool_reference_.restart(d_.placement(model_.end_effector()).toHomogeneousMatrix());
-    limit_inertia_ = d_.M_hat_m().diagonal();
+    spring_inertia_ = d_.M_hat_m().diagonal();
     has_last_rates_ = false;
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
     ResolvedGains gains = active_gains();
     const double bandwidth_limit = age_ > 0.0 ? 0.25 / age_ : kInfinity;
-    for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
-      *rate = std::min(*rate, bandwidth_limit);
+    for (double* decay : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
+      *decay = std::min(*decay, bandwidth_limit);
     }
-    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn,
+    tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate,
                            std::max(2.0 * gains.bandwidth, 1e-3), dt);
     const Twist error = pose_error();
     compute_rates(error, gains);
-    const VectorV& rates = desired_rates_.rates;
+    const VectorV& rates = rate_solver_.rates;
     double bandwidth = gains.bandwidth_rates;
     const double h = horizon(dt, 0.0, age_);
     if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
@@ -193,8 +194,9 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     compute_desired_effort();
     model_.joint_positions(d_.q(), positions_);
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
-    const double squared = gains.limit_frequency * gains.limit_frequency;
-    for (int k = 0; k < n_; ++k) desired_effort_[6 + k] -= squared * limit_inertia_[k] * depth[k];
+    const double stiffness_per_inertia = gains.limit_frequency * gains.limit_frequency;
+    for (int k = 0; k < n_; ++k)
+      desired_effort_[6 + k] -= stiffness_per_inertia * spring_inertia_[k] * depth[k];
     if (!desired_effort_.allFinite()) return reject_effort();
     const VectorV& output = apply_output_stage(desired_effort_, dt);
     ControlEnergy& energy = command_.energy;
@@ -202,18 +204,18 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     energy.reference_power = (desired_effort_ - d_.g()).dot(d_.v());
     energy.clipped_power = (output - desired_effort_).dot(d_.v());
     command_.task_error = error.head<3>().norm();
-    command_.smallest_singular_value = desired_rates_.smallest_singular_value;
+    command_.smallest_singular_value = rate_solver_.smallest_singular_value;
     return make_command(output, {});
   }
 
   /// The way of the tool to its reference, in inertial axes.
   Twist pose_error() noexcept {
     const pinocchio::SE3& pose = d_.placement(model_.end_effector());
-    const Eigen::Matrix3d goal = tool_reference_.pose().topLeftCorner<3, 3>();
+    const Eigen::Matrix3d goal_rotation = tool_reference_.pose().topLeftCorner<3, 3>();
     Twist error;
     error.head<3>() = tool_reference_.pose().topRightCorner<3, 1>() - pose.translation();
-    const Eigen::Vector3d rotation_error = se3::rotation_vector(pose.rotation().transpose() * goal);
-    error.tail<3>() = goal * rotation_error;
+    const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal_rotation);
+    error.tail<3>() = goal_rotation * turn;
     return error;
   }
 
@@ -233,14 +235,14 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     add_product(goal_rotation, tool_reference_.twist().tail<3>(), twist.tail<3>());
     add_product(J_tool.leftCols<6>(), locked_twist, twist, -1.0);
     const auto add = [&](const VectorB& desired) {
-      desired_rates_.add(jacobian_, desired, gains.least_singular_value, gains.joint_speed);
+      rate_solver_.add(jacobian_, desired, gains.least_singular_value, gains.max_joint_speed);
     };
-    desired_rates_.restart();
+    rate_solver_.restart();
     if (gains.hold_attitude) {
       const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
-      const Eigen::Vector3d rotation_error = se3::rotation_vector(attitude_.transpose() * rotation);
+      const Eigen::Vector3d base_deviation = se3::rotation_vector(attitude_.transpose() * rotation);
       jacobian_ = A.bottomRows<3>();
-      add(locked_twist.tail<3>() + gains.bandwidth_attitude * rotation_error);
+      add(locked_twist.tail<3>() + gains.bandwidth_attitude * base_deviation);
       set_tool_jacobian(3);
       add(twist.head<3>());
     } else {
@@ -259,10 +261,10 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   }
 
   PoseReference tool_reference_;
-  PrioritisedRates desired_rates_;
+  PrioritisedRates rate_solver_;
   Eigen::Matrix3d attitude_ = Eigen::Matrix3d::Identity();  // of the base, at the reset
   bool has_last_rates_ = false;
-  VectorV last_rates_, acceleration_, limit_inertia_, positions_, desired_effort_, velocity_terms_;
+  VectorV last_rates_, acceleration_, spring_inertia_, positions_, desired_effort_, velocity_terms_;
   MatrixBN jacobian_;
 };
 

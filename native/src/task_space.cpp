@@ -113,8 +113,7 @@ void make_orthonormal(Matrix3d& columns) noexcept {
   columns.col(2) = third.dot(columns.col(2)) < 0.0 ? Vector3d(-third) : third;
 }
 
-/// The map of null_space_map() for arms of a given number of joints, in loops that compilers
-/// unroll.
+/// The map of null_space_map() for arms of a given number of joints, in loops to be unrolled.
 template <int kVelocities>
 VMS_PH_INLINED inline void fixed_size_null_map(const MatrixV& kernel, const MatrixV& mass,
                                                MatrixV& result) noexcept {
@@ -187,8 +186,7 @@ void divide(MatrixV& matrix, const MatrixV& divisor) noexcept {
 }  // namespace
 
 VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
-  // J^T = Q [T; 0] reduces the problem to a decomposition of fixed size; the rest of Q is the
-  // kernel.
+  // J^T = Q [T; 0] reduces this to a decomposition of fixed size; the rest of Q is the kernel.
   Matrix3d triangle;
   TallMatrix range_basis;
   switch (jacobian.cols()) {
@@ -202,7 +200,7 @@ VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
       reduce<Eigen::Dynamic>(jacobian, triangle, range_basis, kernel);
   }
   decompose(triangle.transpose());
-  right = right_rotation_.lazyProduct(range_basis.transpose());
+  right = triangle_right_.lazyProduct(range_basis.transpose());
 }
 
 /// The values and singular vectors of a matrix of fixed size.
@@ -214,7 +212,7 @@ VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   if (!lengths.allFinite()) {
     left.setIdentity();
     values.setZero();
-    right_rotation_.setIdentity();
+    triangle_right_.setIdentity();
     return;
   }
   int order[] = {0, 1, 2};
@@ -222,7 +220,7 @@ VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   for (int k = 0; k < 3; ++k) {
     values[k] = lengths[order[k]];
     left.col(k) = rotated_columns.col(order[k]);
-    right_rotation_.row(k) = rotation.col(order[k]);
+    triangle_right_.row(k) = rotation.col(order[k]);
   }
   if (values[2] > kDirectionTolerance * values[0]) {
     for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
@@ -259,8 +257,8 @@ VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcep
 VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
                                      const ConstVector& momentum, const Matrix3V& jacobian,
                                      const TaskSvd& svd, double singular_below) noexcept {
-  smallest_value = svd.smallest();
-  is_regular = smallest_value >= singular_below;
+  smallest_singular_value = svd.smallest_singular_value();
+  is_regular = smallest_singular_value >= singular_below;
   singular_below_ = singular_below;
   // Expressions here, on the path of every update: calls would take a hundredth of a step.
   eta = jacobian.lazyProduct(velocity);
@@ -310,8 +308,8 @@ VMS_PH_FMA MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double 
   return damping;
 }
 
-VMS_PH_FMA double SplitMotion::exchange(Evaluation& d, const TaskSvd& svd,
-                                        const Matrix3V& jacobian_rate) const noexcept {
+VMS_PH_FMA double SplitMotion::null_to_task_power(Evaluation& d, const TaskSvd& svd,
+                                                  const Matrix3V& jacobian_rate) const noexcept {
   if (!is_regular) return 0.0;
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
@@ -354,14 +352,15 @@ void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_
   motion.compute(d.M(), d.v(), d.momentum(), jacobian, svd, singular_below);
 }
 
-void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-                         const MatrixV& stiffness, double d_t, double d_nu, double h) noexcept {
-  damping_matrix_ = motion.damping_matrix(jacobian, d_t, d_nu);
-  impedance.compute(d.M(), damping_matrix_, stiffness, spring, d.v(), h);
+void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& potential_gradient,
+                         const MatrixV& stiffness, double damping_task, double damping_null,
+                         double h) noexcept {
+  damping_matrix_ = motion.damping_matrix(jacobian, damping_task, damping_null);
+  impedance.compute(d.M(), damping_matrix_, stiffness, potential_gradient, d.v(), h);
   multiply(jacobian, impedance.velocity, task_damping_force);
-  task_damping_force *= d_t;
+  task_damping_force *= damping_task;
   multiply(motion.null_map, impedance.velocity, null_damping_force);
-  null_damping_force *= d_nu;
+  null_damping_force *= damping_null;
   damping_force = impedance.predicted_spring;
   add_product(transposed(jacobian), task_damping_force, damping_force);
   add_product(transposed(motion.null_map), null_damping_force, damping_force);
@@ -448,7 +447,7 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
 bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
                            const Matrix3V& jacobian_rate, VectorV& result) noexcept {
   if (!has_basis_) return false;
-  const double fade_factor = std::min(1.0, svd.smallest() / singular_below_ - 1.0);
+  const double fade_factor = std::min(1.0, svd.smallest_singular_value() / singular_below_ - 1.0);
   if (!(fade_factor > 0.0)) return false;
   if (align(svd.kernel) < kRenewalAlignment) {
     reference_basis_ = Z_;
@@ -494,7 +493,7 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   VectorV gradient = task_.jacobian_gradient(d, weight);
   // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
   const VectorV reflected_velocity = u - n;
-  reflected_coriolis_.resize(c.rows(), c.cols());
+  reflected_coriolis_.resize(c.rows(), c.cols());  // C of the motion with n reversed
   d.coriolis(reflected_velocity, reflected_coriolis_);
   add_product(transposed(c), d.v(), gradient, -0.5);
   add_product(transposed(reflected_coriolis_), reflected_velocity, gradient, 0.5);

@@ -126,13 +126,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.reference_power = dt > 0.0 ? added_energy / dt : 0.0;
   energy.clipped_power = (torque_ - desired_torque_).dot(d_.v());
   energy.routing_power = is_cancelled ? routing_torque_.dot(d_.v()) : 0.0;
-  energy.null_to_task = effort_.motion.exchange(d_, effort_.svd, jacobian_rate);
+  energy.null_to_task = effort_.motion.null_to_task_power(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
   const Eigen::Vector3d goal = governor_.target().value_or(governor_.current().x);
   command_.torque = torque_;
   command_.task_error = (task_.value(d_) - goal).norm();
-  command_.smallest_singular_value = effort_.motion.smallest_value;
+  command_.smallest_singular_value = effort_.motion.smallest_singular_value;
   command_.authority = tank_budget_.authority();
   update_status();
   return command_;
@@ -217,7 +217,8 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     return set(Status::saturated, reason_.text());
   }
   if (!effort_.motion.is_regular) {
-    reason_.set("near a singularity: smallest singular value %.3g", effort_.motion.smallest_value);
+    reason_.set("near a singularity: smallest singular value %.3g",
+                effort_.motion.smallest_singular_value);
     return set(Status::degraded, reason_.text());
   }
   if (governor_.is_rejected()) return set(Status::holding, reasons::reference_not_finite);

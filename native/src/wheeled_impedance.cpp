@@ -81,7 +81,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
 
  private:
   const char* drive(const Reference& reference, double dt) noexcept override {
-    Evaluation& d = terms_.d();
+    Evaluation& d = terms_.evaluation();
     const WheeledGains& gains = gains_;
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
     tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
@@ -116,9 +116,9 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
 
   /// Compute the springs at the limits of the joints, in the independent velocities.
   void compute_limit_springs() noexcept {
-    model_.joint_positions(terms_.d().q(), positions_);
+    model_.joint_positions(terms_.evaluation().q(), positions_);
     const VectorV stiffness = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
-    const VectorV rates = terms_.d().v().tail(n_);
+    const VectorV rates = terms_.evaluation().v().tail(n_);
     const LimitSprings limits =
         joint_limits_.springs(positions_, rates, stiffness, gains_.limit_margin, 0.0);
     MatrixV scaled = terms_.basis.bottomRows(n_);

@@ -87,16 +87,16 @@ WheeledTerms::WheelContact WheeledTerms::make_contact(const Wheel& wheel) {
     throw ModelError("'" + wheel.joint + "' is no joint of '" + model_.name() + "'");
   }
   const auto frame = tree.getFrameId(wheel.joint, pinocchio::JOINT);
-  const auto axle_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).joint;
+  const auto velocity_index = model_.b() + model_.leader_of(tree.getJointId(wheel.joint)).joint;
   const Vector3d axle =
-      d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(axle_index).tail<3>();
+      d_.frame_jacobian(frame, pinocchio::LOCAL_WORLD_ALIGNED).col(velocity_index).tail<3>();
   const double length = axle.norm();
   if (length < 1e-9 || std::abs(axle.z()) > 1e-6 * length) {
     throw ModelError("'" + wheel.joint +
                      "' must turn a wheel about an axis that is parallel to the plane of the base; "
                      "its axis has a component along the normal, or it does not turn");
   }
-  return {frame, axle_index, length, wheel.radius};
+  return {frame, velocity_index, length, wheel.radius};
 }
 
 Eigen::MatrixXd WheeledTerms::constraints_at(const Eigen::VectorXd& q) {
@@ -105,8 +105,7 @@ Eigen::MatrixXd WheeledTerms::constraints_at(const Eigen::VectorXd& q) {
   return constraints_;
 }
 
-/// Choose independent rows of the constraints, and dependent and independent velocities, from what
-/// they are at several configurations.
+/// Choose independent rows of the constraints, and velocities, from those at several postures.
 void WheeledTerms::choose_partition() {
   const int nv = model_.nv(), count = 5;
   const Eigen::Index row_count = constraints_.rows();
@@ -127,12 +126,12 @@ void WheeledTerms::choose_partition() {
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
-  row_indices_ = pivot_columns(stacked_rows.transpose(), rank);
+  independent_rows_ = pivot_columns(stacked_rows.transpose(), rank);
   Eigen::MatrixXd stacked_columns(count * rank, nv);
   for (int k = 0; k < count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
       stacked_columns.row(k * rank + r) =
-          samples[static_cast<std::size_t>(k)].row(row_indices_[static_cast<std::size_t>(r)]);
+          samples[static_cast<std::size_t>(k)].row(independent_rows_[static_cast<std::size_t>(r)]);
     }
   }
   dependent_ = pivot_columns(std::move(stacked_columns), rank);
@@ -162,7 +161,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
   const auto forward = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
   for (const WheelContact& wheel : contacts_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
-    const Vector3d axle = jacobian.col(wheel.axle_index).tail<3>() / wheel.axis_norm;
+    const Vector3d axle = jacobian.col(wheel.axle_velocity_index).tail<3>() / wheel.axle_norm;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
       const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
@@ -186,31 +185,31 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
 
 /// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
 bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcept {
-  const auto count = static_cast<Eigen::Index>(row_indices_.size());
+  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   dependent_block_.resize(count, count);
-  right_side_ = -rows;
+  workspace_ = -rows;
   double squares = 0.0;
   for (Eigen::Index r = 0; r < count; ++r) {
-    const Eigen::Index row = row_indices_[static_cast<std::size_t>(r)];
+    const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
     squares += constraints_.row(row).squaredNorm();
     for (Eigen::Index c = 0; c < count; ++c) {
       dependent_block_(r, c) = constraints_(row, dependent_[static_cast<std::size_t>(c)]);
     }
   }
-  if (!solve_square(dependent_block_, right_side_, kRank * std::sqrt(squares))) return false;
+  if (!solve_square(dependent_block_, workspace_, kRank * std::sqrt(squares))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = dependent_[static_cast<std::size_t>(r)];
-    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = right_side_(r, c);
+    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = workspace_(r, c);
   }
   return true;
 }
 
 /// Choose the dependent velocities that the constraints determine best, of the rows computed last.
 void WheeledTerms::select_dependent() noexcept {
-  const auto count = static_cast<Eigen::Index>(row_indices_.size());
+  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   MatrixV columns(count, constraints_.cols());
   for (Eigen::Index r = 0; r < count; ++r)
-    columns.row(r) = constraints_.row(row_indices_[static_cast<std::size_t>(r)]);
+    columns.row(r) = constraints_.row(independent_rows_[static_cast<std::size_t>(r)]);
   select_pivots(columns, count, pivots_);
   if (static_cast<Eigen::Index>(pivots_.size()) < count) return;
   std::copy(pivots_.begin(), pivots_.end(), dependent_.begin());
@@ -221,7 +220,7 @@ void WheeledTerms::select_dependent() noexcept {
 }
 
 bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
-  const auto count = static_cast<Eigen::Index>(row_indices_.size());
+  const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   d_.set(state);
   compute_constraints(false);
   if (choice == Partition::best) select_dependent();
@@ -232,7 +231,7 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
     nu[c] = state.v[column];
     basis(column, c) = 1.0;
     for (Eigen::Index r = 0; r < count; ++r) {
-      rows(r, c) = constraints_(row_indices_[static_cast<std::size_t>(r)], column);
+      rows(r, c) = constraints_(independent_rows_[static_cast<std::size_t>(r)], column);
     }
   }
   if (!solve_dependent(rows, basis)) return false;
@@ -240,7 +239,7 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
   d_.set(state.q, velocity_);
   compute_constraints(true);
   for (Eigen::Index r = 0; r < count; ++r) {
-    const Eigen::Index row = row_indices_[static_cast<std::size_t>(r)];
+    const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
     for (Eigen::Index c = 0; c < m_; ++c) {
       rows(r, c) = 0.0;
       for (Eigen::Index i = 0; i < basis.rows(); ++i)
@@ -249,11 +248,11 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
   }
   basis_rate.setZero();
   if (!solve_dependent(rows, basis_rate)) return false;
-  multiply(d_.M(), basis, right_side_);
-  multiply(transposed(basis), right_side_, mass);
-  multiply(d_.C(), basis, right_side_);
-  add_product(d_.M(), basis_rate, right_side_);
-  multiply(transposed(basis), right_side_, coriolis);
+  multiply(d_.M(), basis, workspace_);
+  multiply(transposed(basis), workspace_, mass);
+  multiply(d_.C(), basis, workspace_);
+  add_product(d_.M(), basis_rate, workspace_);
+  multiply(transposed(basis), workspace_, coriolis);
   return true;
 }
 

@@ -178,30 +178,30 @@ class Dynamics {
   void mass_rate(const double* v, double* out) noexcept;
 
   /// Velocity (nv,) of the momenta (nv,) of the standard or the inertially decoupled form.
-  void velocity(bool decoupled, const double* z, double* v) noexcept;
+  void velocity(bool decoupled, const double* momenta, double* v) noexcept;
 
   /// Gradient (b+2n,) of the kinetic Hamiltonian of such a form by (p, q, pi): base or locked
   /// twist, derivatives along the joints at fixed momenta, joint rates [A (47), (61)-(63)].
-  void gradient(bool decoupled, const double* z, double* out) noexcept;
+  void gradient(bool decoupled, const double* momenta, double* out) noexcept;
 
-  /// Velocity (nv,) and rate (nv,) of the momenta of the standard form [A (47)], at the
-  /// configuration.
-  void standard_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
+  /// At the configuration, velocity and rate (nv,) of the momenta of the standard form [A (47)].
+  void standard_rate(const double* momenta, const Efforts& efforts, double* v,
+                     double* rate) noexcept;
 
   /// The same of the inertially decoupled form [A (59)].
-  void decoupled_rate(const double* z, const Efforts& efforts, double* v, double* rate) noexcept;
+  void decoupled_rate(const double* momenta, const Efforts& efforts, double* v,
+                      double* rate) noexcept;
 
   /// Derivatives of these rates.
-  void rate_derivatives(bool decoupled, const double* z, const Efforts& efforts,
+  void rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
                         const RateDerivatives& out) noexcept;
 
   /// Derivatives of the Hamiltonian of such a form by configuration and momenta, (nv,) each, and by
   /// the parameters (10 bodies,).
-  void energy_derivatives(bool decoupled, const double* z, bool has_gravity, double* by_q,
-                          double* by_z, double* by_parameters) noexcept;
+  void energy_derivatives(bool decoupled, const double* momenta, bool has_gravity, double* by_q,
+                          double* by_momenta, double* by_parameters) noexcept;
 
-  /// Acceleration (nv,) of the robot without gravity at the configuration and a velocity (nv,),
-  /// under a generalised force (nv,).
+  /// Acceleration without gravity at a velocity, under a generalised force; (nv,) each.
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
                   Eigen::VectorXd& out) noexcept {
     tree_.accelerate(v, force, out);
@@ -221,11 +221,11 @@ class Dynamics {
   Tree tree_;
   TreeDerivatives derivatives_;
   std::vector<Tree::Frame> frames_;
-  std::vector<Model::Rotation> rotations_;
-  Eigen::Vector3d gravity_, mount_;
+  std::vector<Model::Rotation> unit_slices_;
+  Eigen::Vector3d mount_gravity_, mount_position_;
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
-  Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), field_;
+  Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), root_gravity_;
   Eigen::VectorXd q_, v_, pi_, rate_, friction_slopes_, gradient_;
 };
 
@@ -240,18 +240,17 @@ class Batch {
   /// @throws ModelError  as for Dynamics.
   Batch(const Model& model, std::size_t threads);
 
-  /// Call `task(d, i)` for every i below `count`, each time with a workspace that no other thread
-  /// uses meanwhile.
+  /// Call `task(d, i)` for every i below `count`, each with a workspace that no other thread uses.
   template <class Task>
   void for_each(std::size_t count, Task&& task) {
-    parallel_for(count, robots_.size(),
-                 [&](std::size_t worker, std::size_t i) { task(*robots_[worker], i); });
+    parallel_for(count, workspaces_.size(),
+                 [&](std::size_t worker, std::size_t i) { task(*workspaces_[worker], i); });
   }
 
-  Dynamics& first_robot() { return *robots_.front(); }
+  Dynamics& first_robot() { return *workspaces_.front(); }
 
  private:
-  std::vector<std::unique_ptr<Dynamics>> robots_;
+  std::vector<std::unique_ptr<Dynamics>> workspaces_;
 };
 
 }  // namespace vms_ph

@@ -29,7 +29,7 @@ class TaskSvd {
   /// Decompose a Jacobian of at least three columns. One that is not finite counts as zero.
   void compute(const Matrix3V& jacobian) noexcept;
 
-  double smallest() const noexcept { return values[2]; }
+  double smallest_singular_value() const noexcept { return values[2]; }
 
   /// R^T max(S, min_value)^-1 L^T (nv,3), with singular values of at least `min_value`.
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
@@ -38,7 +38,7 @@ class TaskSvd {
  private:
   void decompose(const Eigen::Matrix3d& matrix) noexcept;
 
-  Eigen::Matrix3d right_rotation_ = Eigen::Matrix3d::Identity();
+  Eigen::Matrix3d triangle_right_ = Eigen::Matrix3d::Identity();
 };
 
 /// Velocity in the task and in its null space, with the maps onto both.
@@ -62,16 +62,16 @@ class SplitMotion {
   MatrixV damping_matrix(const Matrix3V& jacobian, double damping_task,
                          double damping_null) const noexcept;
 
-  /// The power from null-space to task energy by inertia alone, W:
-  /// pi^T Jdot n - u^T C n with v = u + n and M u = J^T pi. Zero near a singularity, where the
-  /// split is not that of the task.
-  double exchange(Evaluation& d, const TaskSvd& svd, const Matrix3V& jacobian_rate) const noexcept;
+  /// The power from null-space to task energy by inertia alone, W: pi^T Jdot n - u^T C n with
+  /// v = u + n and M u = J^T pi. Zero near a singularity, where the split is not that of the task.
+  double null_to_task_power(Evaluation& d, const TaskSvd& svd,
+                            const Matrix3V& jacobian_rate) const noexcept;
 
   Eigen::Vector3d eta;    ///< J v
   MatrixV null_map;       ///< N (k,nv)
   VectorV nu;             ///< null-space velocity N v, (k,)
   VectorV null_velocity;  ///< the same as a velocity of the robot, (nv,)
-  double kinetic_null = 0.0, smallest_value = 0.0;
+  double kinetic_null = 0.0, smallest_singular_value = 0.0;
   bool is_regular = true;
 
  private:
@@ -119,13 +119,12 @@ class TaskEffort {
 
   /// Compute the held spring and damping forces, for the motion and the Jacobian split last.
   ///
-  /// @param spring     (nv,) gradient of the potential.
-  /// @param stiffness  (nv,nv) of it.
-  /// @param d_t        damping of the motion in the task, N s/m.
-  /// @param d_nu       damping of the motion in the null space.
-  /// @param h          the horizon, s.
-  void compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& spring,
-               const MatrixV& stiffness, double d_t, double d_nu, double h) noexcept;
+  /// @param potential_gradient, stiffness  of the potential, (nv,) and (nv,nv).
+  /// @param damping_task, damping_null     of the motion in the task, N s/m, and in the null space.
+  /// @param h                              the horizon, s.
+  void compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& potential_gradient,
+               const MatrixV& stiffness, double damping_task, double damping_null,
+               double h) noexcept;
 
   TaskSvd svd;
   SplitMotion motion;

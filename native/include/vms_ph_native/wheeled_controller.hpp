@@ -67,7 +67,7 @@ class WheeledController : public Controller {
   /// they cannot be sent, or null.
   const char* send_torque(const VectorV& force, double dt) noexcept {
     if (!find_torque(force) || !desired_torque_.allFinite()) return reasons::reference_too_large;
-    Evaluation& d = terms_.d();
+    Evaluation& d = terms_.evaluation();
     command_.torque = limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
                                     gains_.torque_rate, gains_.power, dt);
     command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;

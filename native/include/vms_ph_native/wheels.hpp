@@ -38,7 +38,7 @@ class WheeledTerms {
   int dimension() const { return m_; }  ///< m
   /// The indices of the independent velocities in v, (m,).
   const std::vector<Eigen::Index>& independent() const { return independent_; }
-  Evaluation& d() { return d_; }  ///< at the velocity S nu
+  Evaluation& evaluation() { return d_; }  ///< at the velocity S nu
 
   VectorV nu;          ///< (m,) independent velocities
   MatrixV basis;       ///< S, (nv,m)
@@ -52,8 +52,8 @@ class WheeledTerms {
  private:
   struct WheelContact {
     pinocchio::FrameIndex frame;
-    Eigen::Index axle_index;
-    double axis_norm, radius;
+    Eigen::Index axle_velocity_index;
+    double axle_norm, radius;
   };
 
   WheelContact make_contact(const Wheel& wheel);
@@ -66,9 +66,9 @@ class WheeledTerms {
   const Model& model_;
   Evaluation d_;
   std::vector<WheelContact> contacts_;
-  std::vector<Eigen::Index> row_indices_, dependent_, independent_, pivots_;
+  std::vector<Eigen::Index> independent_rows_, dependent_, independent_, pivots_;
   int m_ = 0;
-  MatrixV constraints_, constraint_rates_, dependent_block_, right_side_;
+  MatrixV constraints_, constraint_rates_, dependent_block_, workspace_;
   VectorV velocity_;
   std::string reason_;
 };

@@ -13,14 +13,14 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-Centroidal::Centroidal(const Model& model, bool gravity)
+CentroidalRobot::CentroidalRobot(const Model& model, bool gravity)
     : tree(model, gravity),
       dim(tree.free_dimensions()),
       mass(tree.total_mass()),
       fall_acceleration(tree.fall_acceleration()),
-      has_potential(tree.has_potential()) {}
+      has_shape_potential(tree.has_potential()) {}
 
-Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
+Matrix3d CentroidalRobot::rotation(const VectorXd& q) const noexcept {
   if (dim == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
   Matrix3d matrix = Matrix3d::Identity();
   if (dim == 2) {
@@ -31,21 +31,22 @@ Matrix3d Centroidal::rotation(const VectorXd& q) const noexcept {
   return matrix;
 }
 
-Vector3d Centroidal::position(const VectorXd& q) const noexcept {
+Vector3d CentroidalRobot::position(const VectorXd& q) const noexcept {
   Vector3d origin = Vector3d::Zero();
   for (int i = 0; i < dim; ++i) origin[i] = q[i];
   return origin;
 }
 
-void Centroidal::set_position(const Vector3d& origin, VectorXd& q) const noexcept {
+void CentroidalRobot::set_position(const Vector3d& origin, VectorXd& q) const noexcept {
   for (int i = 0; i < dim; ++i) q[i] = origin[i];
 }
 
-void Centroidal::move_centre_to_origin(const Matrix3d& attitude, VectorXd& q) const noexcept {
+void CentroidalRobot::move_centre_to_origin(const Matrix3d& attitude, VectorXd& q) const noexcept {
   set_position(-(attitude * tree.centre_of_mass()), q);
 }
 
-void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverState& x) noexcept {
+void CentroidalRobot::split(const VectorXd& q, const VectorXd& v, double t,
+                            SolverState& x) noexcept {
   x.q = q;
   x.v = v;
   x.t = t;
@@ -75,8 +76,8 @@ void Centroidal::split(const VectorXd& q, const VectorXd& v, double t, SolverSta
   x.energy.value = energy(x.q, x.v);
 }
 
-void Centroidal::to_inertial(const Vector3d& origin, const Vector3d& velocity, VectorXd& q,
-                             VectorXd& v) const noexcept {
+void CentroidalRobot::to_inertial(const Vector3d& origin, const Vector3d& velocity, VectorXd& q,
+                                  VectorXd& v) const noexcept {
   if (dim == 0) return;
   const Vector3d base_velocity = rotation(q).transpose() * velocity;
   for (int i = 0; i < dim; ++i) {
@@ -85,8 +86,8 @@ void Centroidal::to_inertial(const Vector3d& origin, const Vector3d& velocity, V
   }
 }
 
-void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
-                                  VectorXd& out) const noexcept {
+void CentroidalRobot::integrate_joints(const VectorXd& q, const VectorXd& increment,
+                                       VectorXd& out) const noexcept {
   const int b = tree.b(), n = tree.n();
   for (int i = 0, index = tree.nq() - tree.position_count(); i < n; ++i) {
     const double step = increment[b + i];
@@ -104,14 +105,14 @@ void Centroidal::integrate_joints(const VectorXd& q, const VectorXd& increment,
   }
 }
 
-VMS_PH_FMA void Centroidal::integrate(const VectorXd& q, const VectorXd& increment, VectorXd& out,
-                                      bool rotation_only) const noexcept {
+VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& increment,
+                                           VectorXd& out, bool keep_base_position) const noexcept {
   integrate_joints(q, increment, out);
   if (dim == 0) return;
   const Screw step = tree.base_twist(increment);
   const Vector3d& w = step.angular;
   const double square = w.squaredNorm(), angle = std::sqrt(square);
-  if (!rotation_only) {
+  if (!keep_base_position) {
     // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
     const bool is_small = square < 1e-4;
     const double first_coefficient =
@@ -144,20 +145,20 @@ VMS_PH_FMA void Centroidal::integrate(const VectorXd& q, const VectorXd& increme
   out.segment<4>(3) = end.coeffs() * (0.5 * (3.0 - end.squaredNorm()));
 }
 
-double Centroidal::energy(const VectorXd& q, const VectorXd& v) noexcept {
+double CentroidalRobot::energy(const VectorXd& q, const VectorXd& v) noexcept {
   tree.set_configuration(q);
   tree.set_velocity(v);
   return tree.kinetic_energy() + tree.potential_energy();
 }
 
-void Centroidal::friction(const Ports& ports, int joint, double rate,
-                          double& force) const noexcept {
+void CentroidalRobot::add_friction(const Ports& ports, int joint, double rate,
+                                   double& force) const noexcept {
   force -= ports.viscous[joint] * rate;
   if (ports.coulomb[joint] != 0.0) force -= ports.coulomb[joint] * std::tanh(rate / ports.slip);
 }
 
-void Centroidal::external_force(const Ports& ports, double t, const VectorXd& v,
-                                VectorXd& force) const noexcept {
+void CentroidalRobot::port_force(const Ports& ports, double t, const VectorXd& v,
+                                 VectorXd& force) const noexcept {
   const int b = tree.b();
   force.setZero();
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
@@ -165,11 +166,11 @@ void Centroidal::external_force(const Ports& ports, double t, const VectorXd& v,
   if (ports.spin.is_spinning) force.segment<3>(3) += ports.spin.moment(t, v.segment<3>(3));
   if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool_wrench), force.data());
   if (ports.viscous.size() == 0) return;
-  for (int i = 0; i < tree.n(); ++i) friction(ports, i, v[b + i], force[b + i]);
+  for (int i = 0; i < tree.n(); ++i) add_friction(ports, i, v[b + i], force[b + i]);
 }
 
-void Centroidal::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
-                                   StepResult& result) const noexcept {
+void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
+                                        StepResult& result) const noexcept {
   const int b = tree.b(), n = tree.n();
   if (ports.torque.size() > 0) result.supplied[0] += duration * ports.torque.dot(v.tail(n));
   if (ports.wrench_base.size() > 0) {
@@ -181,7 +182,7 @@ void Centroidal::add_port_energies(const Ports& ports, const VectorXd& v, double
   if (ports.viscous.size() == 0) return;
   for (int i = 0; i < n; ++i) {
     double force = 0.0;
-    friction(ports, i, v[b + i], force);
+    add_friction(ports, i, v[b + i], force);
     result.dissipated -= duration * force * v[b + i];
   }
 }

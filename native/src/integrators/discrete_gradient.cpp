@@ -37,30 +37,30 @@ double rounding(double scale) { return kStagnation * scale + kNoise; }
 
 }  // namespace
 
-FixedPoint::FixedPoint(int size) : jacobian_(size, size) {
-  unknown = y_ = image_ = residual_ = step_ = trial_ = trial_residual_ = VectorXd::Zero(size);
+FixedPointSolver::FixedPointSolver(int size) : jacobian_(size, size) {
+  unknown = iterate_ = image_ = residual_ = step_ = trial_ = trial_residual_ = VectorXd::Zero(size);
 }
 
-bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
+bool FixedPointSolver::solve(Sweep& sweep, StepResult& result) noexcept {
   result.failure = Failure::none;
-  y_ = unknown;
+  iterate_ = unknown;
   double last_change = kInfinity, earlier_change = kInfinity;
   int iteration = 1;
   for (; iteration <= kFixedPointLimit; ++iteration) {
-    if (!sweep.sweep(y_, image_)) {
+    if (!sweep.sweep(iterate_, image_)) {
       result.failure = Failure::not_finite;
       return false;
     }
-    residual_ = image_ - y_;
+    residual_ = image_ - iterate_;
     const double scale = largest_entry(image_), change = largest_entry(residual_);
     const bool is_stalled = change > kContraction * earlier_change;
     if (change <= kTolerance * scale + kFloor || (is_stalled && change <= rounding(scale))) {
-      unknown = y_;
+      unknown = iterate_;
       result.iterations = iteration;
       return true;
     }
     if (is_stalled || !(change < kInfinity)) break;
-    y_ = image_;
+    iterate_ = image_;
     earlier_change = last_change;
     last_change = change;
   }
@@ -68,27 +68,27 @@ bool FixedPoint::solve(Sweep& sweep, StepResult& result) noexcept {
   return newton(sweep, result);
 }
 
-bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
+bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
   const auto fail = [&result](Failure failure, double error, double limit) {
     result.failure = failure;
     result.error = error;
     result.limit = limit;
     return false;
   };
-  y_ = unknown;
-  if (!sweep.sweep(y_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
-  residual_ = image_ - y_;
+  iterate_ = unknown;
+  if (!sweep.sweep(iterate_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+  residual_ = image_ - iterate_;
   // Full steps may cycle around a kink of a force within the step: they are shortened.
   for (int iteration = 1; iteration <= kNewtonLimit; ++iteration) {
-    const double scale = largest_entry(y_) + largest_entry(residual_);
+    const double scale = largest_entry(iterate_) + largest_entry(residual_);
     if (largest_entry(residual_) <= kTolerance * scale + kFloor) {
-      unknown = y_;
+      unknown = iterate_;
       result.iterations += iteration;
       return true;
     }
     const double increment = kDifference * std::max(scale, 1e-3);
-    for (Eigen::Index i = 0; i < y_.size(); ++i) {
-      trial_ = y_;
+    for (Eigen::Index i = 0; i < iterate_.size(); ++i) {
+      trial_ = iterate_;
       trial_[i] += increment;
       if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
       jacobian_.col(i) = (image_ - trial_ - residual_) / increment;
@@ -98,7 +98,7 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
     if (!solve_square(jacobian_, step_, 0.0)) return fail(Failure::not_finite, 0.0, 0.0);
     double factor = 1.0;
     while (true) {
-      trial_ = y_ - factor * step_;
+      trial_ = iterate_ - factor * step_;
       if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
       trial_residual_ = image_ - trial_;
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
@@ -107,12 +107,12 @@ bool FixedPoint::newton(Sweep& sweep, StepResult& result) noexcept {
         if (!(largest_entry(residual_) <= rounding(scale))) {
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
         }
-        unknown = y_;
+        unknown = iterate_;
         result.iterations += iteration;
-        return sweep.sweep(y_, image_);
+        return sweep.sweep(iterate_, image_);
       }
     }
-    y_ = trial_;
+    iterate_ = trial_;
     residual_ = trial_residual_;
   }
   return fail(Failure::newton_not_converged, largest_entry(residual_), kNewtonLimit);
@@ -140,11 +140,11 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
       forced_solver_(end_tree_.nv() + 1 + (robot_.dim > 0 ? 3 : 0)) {
   const int nv = end_tree_.nv(), n = end_tree_.n();
   end_tree_.set_configuration(end_tree_.neutral());
-  weights_ = VectorXd::Zero(n);
-  for (int i = 0; i < n; ++i) weights_[i] = end_tree_.inertia_of(i);
-  weight_scale_ = std::sqrt(weights_.mean());
+  joint_inertias_ = VectorXd::Zero(n);
+  for (int i = 0; i < n; ++i) joint_inertias_[i] = end_tree_.inertia_of(i);
+  inertia_scale_ = std::sqrt(joint_inertias_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
-  shape_force_ = pi_mean_ = weighted_ = VectorXd::Zero(n);
+  shape_force_ = pi_mean_ = weighted_step_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_tree_.nq());
 }
 
@@ -157,11 +157,11 @@ SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double
   return x;
 }
 
-Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& angular) const noexcept {
-  return robot_.rotation(q).transpose() * angular;
+Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& vector) const noexcept {
+  return robot_.rotation(q).transpose() * vector;
 }
 
-void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
+void DiscreteGradient::centroidal_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   end_tree_.set_configuration(q);
   if (robot_.dim > 0) {
@@ -174,17 +174,18 @@ void DiscreteGradient::inertial_motion(const SolverState& x, VectorXd& q, Vector
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
-  inertial_motion(x, q, v);
+  centroidal_motion(x, q, v);
   if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
-void DiscreteGradient::set_guess(const SolverState& x, double t, double dt, bool restart) noexcept {
+void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
+                                 bool ignore_past) noexcept {
   const int nv = robot_.tree.nv();
-  FixedPoint& solver = ports_->acts ? forced_solver_ : free_solver_;
-  if (!restart && x.past.count == PastSteps::kPoints) {
+  FixedPointSolver& solver = ports_->acts ? forced_solver_ : free_solver_;
+  if (!ignore_past && x.past.count == PastSteps::kPoints) {
     x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
-    inertial_motion(x, q_mid_, v_mid_);
+    centroidal_motion(x, q_mid_, v_mid_);
     end_tree_.accelerate(v_mid_, zero_effort_, velocity_);
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
@@ -200,9 +201,9 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   result_state_ = &next;
   t_ = t;
   dt_ = dt;
-  l0_ = in_base(x.q, x.angular_momentum);
+  start_momentum_ = in_base(x.q, x.angular_momentum);
   StepResult result;
-  FixedPoint& solver = ports.acts ? forced_solver_ : free_solver_;
+  FixedPointSolver& solver = ports.acts ? forced_solver_ : free_solver_;
   set_guess(x, t, dt, false);
   if (!solver.solve(*this, result)) {
     if (x.past.count == 0) return result;
@@ -236,14 +237,14 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   robot_.integrate(x.q, increment_, q_mid_, true);
   increment_ *= 2.0;
   if (!std::isfinite(end.q.squaredNorm())) return false;
-  weighted_ = weights_.cwiseProduct(increment_.tail(n));
-  step_norm_ = std::sqrt(increment_.tail(n).dot(weighted_));
+  weighted_step_ = joint_inertias_.cwiseProduct(increment_.tail(n));
+  step_norm_ = std::sqrt(increment_.tail(n).dot(weighted_step_));
 
   middle.set_configuration(q_mid_);
   middle.set_velocity(v_mid_);
   shape_force_.setZero();
   middle.add_kinetic_gradient(1.0, shape_force_.data());
-  if (robot_.has_potential) middle.add_weight(-1.0, shape_force_);
+  if (robot_.has_shape_potential) middle.add_weight(-1.0, shape_force_);
   end.pi = x.pi + dt_ * shape_force_;
   end.angular_momentum = x.angular_momentum;
   end.energy = x.energy;
@@ -256,7 +257,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       centre_velocity = unknown.tail<3>();
       robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
     }
-    robot_.external_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
+    robot_.port_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
     if (robot_.dim > 0) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = middle.base_twist(force_);
@@ -271,8 +272,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
           dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
       end.energy.add(
           dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
-      // A constant force over the step: the mean of the velocity it adds is half of the final
-      // value.
+      // A constant force over the step: the mean of the velocity it adds is half the final one.
       const Vector3d velocity_gain = (0.5 * dt_ / robot_.mass) * inertial_force;
       image.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + velocity_gain;
       if (!inertial_force.isZero(0.0)) {
@@ -285,12 +285,12 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
     end.pi += dt_ * force_.tail(n);
   }
   correct_momenta(unknown[nv]);
-  const Vector3d l1 = in_base(end.q, end.angular_momentum);
-  const Screw mean{Vector3d::Zero(), 0.5 * (l0_ + l1)};
+  const Vector3d end_momentum = in_base(end.q, end.angular_momentum);
+  const Screw mean{Vector3d::Zero(), 0.5 * (start_momentum_ + end_momentum)};
   pi_mean_ = 0.5 * (x.pi + end.pi);
   middle.solve(mean, pi_mean_, velocity_);
   image.head(nv) = velocity_;
-  const double new_multiplier = multiplier(image, l1);
+  const double new_multiplier = multiplier(image, end_momentum);
   image[nv] = new_multiplier;
   if (new_multiplier != unknown[nv]) {
     // The newer multiplier is used at once: the sweeps contract twice as fast.
@@ -304,30 +304,33 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
 
 /// Subtract `lambda` times the direction of the discrete gradient from the joint momenta.
 void DiscreteGradient::correct_momenta(double lambda) noexcept {
-  if (step_norm_ != 0.0) result_state_->pi -= (lambda * weight_scale_ / step_norm_) * weighted_;
+  if (step_norm_ != 0.0)
+    result_state_->pi -= (lambda * inertia_scale_ / step_norm_) * weighted_step_;
 }
 
-double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& l1) noexcept {
+double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_momentum) noexcept {
   if (step_norm_ == 0.0) return 0.0;
   const SolverState& x = *start_state_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const Energy end_energy = energy(result_state_->q, l1, result_state_->pi);
+  const Energy end_energy = energy(result_state_->q, end_momentum, result_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
   double expected_change = -shape_force_.dot(increment_.tail(n));
   for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
   double energy_error = end_energy.value - x.energy.value - expected_change;
-  if (robot_.dim > 0) energy_error -= robot_.tree.base_twist(image).angular.dot(l1 - l0_);
+  if (robot_.dim > 0)
+    energy_error -= robot_.tree.base_twist(image).angular.dot(end_momentum - start_momentum_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
-  return dt_ * energy_error / (weight_scale_ * step_norm_);
+  return dt_ * energy_error / (inertia_scale_ * step_norm_);
 }
 
-DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q, const Vector3d& angular,
+DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q,
+                                                  const Vector3d& angular_momentum,
                                                   const VectorXd& pi) noexcept {
   end_tree_.set_configuration(q);
-  end_tree_.solve({Vector3d::Zero(), angular}, pi, velocity_);
-  const double kinetic = 0.5 * (angular.dot(end_tree_.base_twist(velocity_).angular) +
+  end_tree_.solve({Vector3d::Zero(), angular_momentum}, pi, velocity_);
+  const double kinetic = 0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
                                 pi.dot(velocity_.tail(robot_.tree.n())));
-  const double potential = robot_.has_potential ? end_tree_.potential_energy() : 0.0;
+  const double potential = robot_.has_shape_potential ? end_tree_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
@@ -339,13 +342,13 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const double energy_gap = end_energy.value - result_state_->energy.value;
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
-  const double slope = weighted_.dot(velocity_.tail(n));
-  end_tree_.solve(Screw{}, weighted_, velocity_);
-  const double curvature = weighted_.dot(velocity_.tail(n));
+  const double slope = weighted_step_.dot(velocity_.tail(n));
+  end_tree_.solve(Screw{}, weighted_step_, velocity_);
+  const double curvature = weighted_step_.dot(velocity_.tail(n));
   if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.
     const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
-    result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_;
+    result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;
   } else if (!(std::abs(energy_gap) <= kStalled * end_energy.scale)) {
     result.failure = Failure::energy_residual;
     result.error = energy_gap;

@@ -26,18 +26,18 @@ constexpr double kRestSpeed = 1e-9;
 
 }  // namespace
 
-Projection::Projection(Centroidal& robot) : robot_(robot) {
+Projection::Projection(CentroidalRobot& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
   start_q_ = VectorXd::Zero(robot.tree.nq());
   rates_ = gradient_ = VectorXd::Zero(n);
-  zero_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
+  locked_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
 }
 
 Screw Projection::momentum_in_base(const VectorXd& q, const SolverState& x) const noexcept {
   return {Vector3d::Zero(), robot_.rotation(q).transpose() * x.angular_momentum};
 }
 
-double Projection::rest_energy(double dt) const noexcept {
+double Projection::rest_threshold(double dt) const noexcept {
   return 0.5 * robot_.mass * kRestSpeed * kRestSpeed + 2.0 * kEnergyRounding * fall_energy(dt);
 }
 
@@ -46,10 +46,10 @@ double Projection::fall_energy(double dt) const noexcept {
                          : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
 }
 
-double Projection::rounding(const SolverState& x, double terms, double dt) const noexcept {
+double Projection::tolerance(const SolverState& x, double magnitude, double dt) const noexcept {
   const double square = robot_.dim == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
-  const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * square;
-  return kEnergyRounding * energy_scale + rest_energy(dt);
+  const double energy_scale = magnitude + std::abs(x.energy.value) + robot_.mass * square;
+  return kEnergyRounding * energy_scale + rest_threshold(dt);
 }
 
 VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& result) noexcept {
@@ -73,8 +73,8 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
   double speed_scale = 1.0;
   if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
     speed_scale = std::sqrt(target_energy / shape_energy);
-  } else if (std::abs(energy_gap) <= rounding(x, std::abs(potential) + base + shape_energy, dt)) {
-    if (std::abs(energy_gap) <= rest_energy(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
+  } else if (std::abs(energy_gap) <= tolerance(x, std::abs(potential) + base + shape_energy, dt)) {
+    if (std::abs(energy_gap) <= rest_threshold(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
     correct_along_gradient(x, dt, result);
     return;
@@ -98,13 +98,13 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   const auto locked_twist_at = [&](const VectorXd& q) {
     return tree.locked_twist(momentum_in_base(q, x));
   };
-  zero_velocity_.setZero();
-  if (b > 0) tree.set_base(locked_twist_at(x.q), zero_velocity_);
+  locked_velocity_.setZero();
+  if (b > 0) tree.set_base(locked_twist_at(x.q), locked_velocity_);
   // The slope of potential and locked energy along the shape, momentum kept.
-  tree.set_velocity(zero_velocity_);
+  tree.set_velocity(locked_velocity_);
   gradient_.setZero();
   tree.add_kinetic_gradient(-1.0, gradient_.data());
-  if (robot_.has_potential) tree.add_weight(1.0, gradient_);
+  if (robot_.has_shape_potential) tree.add_weight(1.0, gradient_);
   direction_.setZero();
   step_.head(n) = gradient_;
   tree.solve_shape(step_.data());
@@ -141,21 +141,21 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   for (const double port_energy : result.supplied) energy_scale += std::abs(port_energy);
   energy_scale += std::abs(result.dissipated) + fall_energy(dt);
   // Written so that it is false for numbers that are not finite.
-  if (!(std::abs(energy_gap) <= kDeferredShare * energy_scale + rest_energy(dt))) {
+  if (!(std::abs(energy_gap) <= kDeferredShare * energy_scale + rest_threshold(dt))) {
     result.failure = Failure::energy_error;
     result.error = energy_gap;
     result.limit = 0.5 * energy_slope;
   }
 }
 
-Screw inverse_differential(const Screw& u, const Screw& v) {
+Screw dexp_inverse(const Screw& u, const Screw& v) {
   const Screw first_bracket = bracket(u, v), second_bracket = bracket(u, first_bracket);
   return {v.linear + 0.5 * first_bracket.linear + second_bracket.linear / 12.0,
           v.angular + 0.5 * first_bracket.angular + second_bracket.angular / 12.0};
 }
 
 ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
-    : ProjectedRungeKutta(model, gravity, 4, {std::begin(kClassical), std::end(kClassical)}) {}
+    : ProjectedRungeKutta(model, gravity, 4, {std::begin(kRK4Stages), std::end(kRK4Stages)}) {}
 
 ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
     : ProjectedRungeKutta(model, gravity, 2, {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}}) {}
@@ -163,8 +163,8 @@ ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
 ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
                                          std::vector<RungeKuttaStage> stages)
     : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
-  zero_effort_ = v_ = a_ = mean_rate_ = mean_a_ = rate_ = increment_ = force_ = velocity_ = a2_ =
-      a3_ = a4_ = VectorXd::Zero(robot_.tree.nv());
+  zero_effort_ = v_ = a_ = mean_rate_ = mean_a_ = rate_ = increment_ = force_ = inertial_velocity_ =
+      a2_ = a3_ = a4_ = VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
 }
 
@@ -201,10 +201,10 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
 }
 
 /// Without port efforts no rate depends on the pose of the base.
-VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double fraction,
+VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double elapsed,
                                                            const VectorXd& rate, const VectorXd& v,
                                                            VectorXd& a) noexcept {
-  increment_ = fraction * rate;
+  increment_ = elapsed * rate;
   robot_.integrate_joints(x.q, increment_, q_);
   robot_.tree.set_configuration(q_);
   robot_.tree.accelerate(v, zero_effort_, a);
@@ -230,10 +230,10 @@ VMS_PH_FMA void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half_step * a_;
   accelerate(x, half_step, x.v, v_, a2_);
-  velocity_ = x.v + half_step * a2_;
-  accelerate(x, half_step, v_, velocity_, a3_);
+  rate_ = x.v + half_step * a2_;
+  accelerate(x, half_step, v_, rate_, a3_);
   v_ = x.v + dt * a3_;
-  accelerate(x, dt, velocity_, v_, a4_);
+  accelerate(x, dt, rate_, v_, a4_);
   a2_ += a3_;
   increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
   if (robot_.dim == 3) {
@@ -268,18 +268,18 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
       robot_.integrate(x.q, increment_, q_);
     }
     tree.set_configuration(q_);
-    robot_.external_force(ports, t + fraction * dt, v_, force_);
-    velocity_ = v_;
+    robot_.port_force(ports, t + fraction * dt, v_, force_);
+    inertial_velocity_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
     if (dim > 0) {
       const Vector3d v_centre = rotation.transpose() * x.fall.velocity_at(x.t, fraction * dt);
-      for (int j = 0; j < dim; ++j) velocity_[j] += v_centre[j];
+      for (int j = 0; j < dim; ++j) inertial_velocity_[j] += v_centre[j];
     }
-    if (weight > 0.0) robot_.add_port_energies(ports, velocity_, weight * dt, result);
+    if (weight > 0.0) robot_.add_port_energies(ports, inertial_velocity_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
     if (dim > 0) {
-      tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
+      tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
       const Screw wrench = tree.base_twist(force_);
       const Vector3d inertial_force = rotation * wrench.linear;
       impulse += weight * dt * inertial_force;
@@ -366,7 +366,7 @@ Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept
 
 /// Kinetic energy, and potential energy where gravity acts, of the terms computed last, J.
 double WheeledRK4::energy() noexcept {
-  Evaluation& d = terms_.d();
+  Evaluation& d = terms_.evaluation();
   return d.kinetic_energy() + (gravity_ ? d.potential_energy() : 0.0);
 }
 
@@ -376,17 +376,16 @@ void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& res
   force_.setZero();
   if (ports.acts) {
     robot_.tree.set_configuration(stage_.q);
-    robot_.external_force(ports, 0.0, velocity_, force_);  // held efforts only
+    robot_.port_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, duration, result);
   }
-  if (gravity_) force_ -= terms_.d().g();
+  if (gravity_) force_ -= terms_.evaluation().g();
   multiply(transposed(terms_.basis), force_, nu_rate_);
   add_product(terms_.coriolis, terms_.nu, nu_rate_, -1.0);
   Cholesky(terms_.mass).solve(nu_rate_.data());
   rate_ = velocity_;
   const Tree& tree = robot_.tree;
-  tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(velocity_)),
-                rate_);
+  tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(velocity_)), rate_);
 }
 
 StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, double dt,
@@ -405,7 +404,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   rate_.setZero();
   nu_rate_.setZero();
   double start_energy = 0.0;
-  for (const auto& [fraction, weight, displacement_weight] : kClassical) {
+  for (const auto& [fraction, weight, displacement_weight] : kRK4Stages) {
     advance_to(fraction * dt, rate_, nu_rate_);
     result.failure = evaluate_at(x.q, fraction);
     if (result.failure != Failure::none) return result;
@@ -417,7 +416,7 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   advance_to(dt, mean_rate_, mean_nu_rate_);
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
-  const double kinetic = terms_.d().kinetic_energy();
+  const double kinetic = terms_.evaluation().kinetic_energy();
   const double target_kinetic = start_energy + result.net_energy() - (energy() - kinetic);
   next.q = stage_.q;
   next.v = speed_factor(kinetic, target_kinetic) * velocity_;
@@ -446,7 +445,7 @@ RKMK4::RKMK4(const Model& model, bool gravity)
   v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
   mass_ = coriolis_ = MatrixV::Zero(model_.nv(), model_.nv());
-  force_ = weight_ = VectorV::Zero(model_.nv());
+  force_ = gravity_torque_ = VectorV::Zero(model_.nv());
 }
 
 /// The acceleration at the stage (q_, v_) at time t, and the work of the efforts there.
@@ -456,24 +455,24 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
   robot_.mass(mass_.data());
   robot_.coriolis(coriolis_.data());
   coriolis_.transposeInPlace();  // it is written row by row
-  robot_.gravity(weight_.data());
+  robot_.gravity(gravity_torque_.data());
   force_.setZero();
   if (fluid_.exists()) {
     fluid_.set_configuration(robot_);
     fluid_.set_velocity(robot_, v_);
     fluid_.add_mass(mass_);
     fluid_.add_coriolis(coriolis_);
-    fluid_.add_gravity(weight_);
+    fluid_.add_gravity(gravity_torque_);
     fluid_.add_drag(force_);
     result.dissipated += duration * fluid_.drag_power();
   }
   if (ports.acts) {
     centroidal_.tree.set_configuration(q_);
-    centroidal_.external_force(ports, t, v_, port_force_);
+    centroidal_.port_force(ports, t, v_, port_force_);
     centroidal_.add_port_energies(ports, v_, duration, result);
     force_ += port_force_;
   }
-  force_ -= weight_;
+  force_ -= gravity_torque_;
   add_product(coriolis_, v_, force_, -1.0);
   Cholesky(mass_).solve(force_.data());
   a_ = force_;
@@ -487,7 +486,7 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
   mean_a_.setZero();
   rate_.setZero();
   a_.setZero();
-  for (const auto& [fraction, weight, displacement_weight] : kClassical) {
+  for (const auto& [fraction, weight, displacement_weight] : kRK4Stages) {
     increment_ = fraction * dt * rate_;
     if (fraction == 0.0) {
       q_ = x.q;
@@ -501,7 +500,7 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
     }
     accelerate(ports, t + fraction * dt, weight * dt, result);
     rate_ = v_;
-    tree.set_base(inverse_differential(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
+    tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
     mean_rate_ += weight * rate_;
     mean_a_ += weight * a_;
   }

@@ -15,17 +15,17 @@ namespace vms_ph {
 namespace {
 
 // As in motion_window.py, where they are described.
-constexpr double kFrameDuration = 4.5e-3;
-constexpr double kHalfDuration = 0.05;
+constexpr double kMinIntervalDuration = 4.5e-3;
+constexpr double kHalfWindow = 0.05;
 constexpr int kMinHalfWidth = 2;
 constexpr double kRestThreshold = 4.0;
 constexpr double kNoiseThreshold = 3.0;
 
 // As in payload_observer.py, where they are described.
-constexpr double kCorrelated = 0.2;
-constexpr double kMargin = 1.0;
+constexpr double kCorrelationTime = 0.2;
+constexpr double kSpreadFactor = 1.0;
 constexpr double kMinDeviation = 1e-6, kLeastNoise = 1e-9;
-constexpr double kChangeProbability = 1e-10;
+constexpr double kFalseChangeProbability = 1e-10;
 
 constexpr int kParameters = 10;
 
@@ -57,45 +57,45 @@ void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
 
 MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
     : deviations_(deviations) {
-  TimeFrame empty;
+  TimeInterval empty;
   empty.q = model.neutral_configuration();
   empty.v = empty.value = empty.effort_noise = empty.systematic = VectorV::Zero(model.nv());
-  frames_.fill(empty);
+  intervals_.fill(empty);
   smoothed_.velocity = smoothed_.smoothing_error = empty.v;
 }
 
 void MotionWindow::restart() noexcept {
   first_ = count_ = half_width_ = 0;
-  is_frame_open_ = false;
+  is_interval_open_ = false;
   time_ = 0.0;
 }
 
-const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
+const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
   // The window that was complete at the last sample moves on.
   if (half_width_ > 0 && count_ > 2 * half_width_) {
-    first_ = (first_ + 1) % kFrames;
+    first_ = (first_ + 1) % kIntervals;
     --count_;
   }
-  TimeFrame& frame = at(count_);
+  TimeInterval& interval = at(count_);
   time_ += impulse.dt;
-  if (!is_frame_open_) {
-    frame.dt = impulse.dt;
-    frame.value = impulse.value;
-    frame.effort_noise = impulse.effort_noise.diagonal();
-    frame.systematic = impulse.systematic;
+  if (!is_interval_open_) {
+    interval.dt = impulse.dt;
+    interval.value = impulse.value;
+    interval.effort_noise = impulse.effort_noise.diagonal();
+    interval.systematic = impulse.systematic;
   } else {
-    frame.dt += impulse.dt;
-    frame.value += impulse.value;
-    frame.effort_noise += impulse.effort_noise.diagonal();
-    frame.systematic += impulse.systematic;
+    interval.dt += impulse.dt;
+    interval.value += impulse.value;
+    interval.effort_noise += impulse.effort_noise.diagonal();
+    interval.systematic += impulse.systematic;
   }
-  frame.time = time_;
-  frame.q = impulse.d->q();
-  frame.v = impulse.d->v();
-  is_frame_open_ = frame.dt < kFrameDuration;
-  if (is_frame_open_) return nullptr;
+  interval.time = time_;
+  interval.q = impulse.d->q();
+  interval.v = impulse.d->v();
+  is_interval_open_ = interval.dt < kMinIntervalDuration;
+  if (is_interval_open_) return nullptr;
   if (half_width_ == 0) {
-    half_width_ = std::clamp(static_cast<int>(std::min(kHalfDuration / frame.dt, 1e3) + 0.5),
+    half_width_ = std::clamp(static_cast<int>(std::min(kHalfWindow / interval.dt, 1e3) + 0.5),
                              kMinHalfWidth, kMaxHalfWidth);
   }
   ++count_;
@@ -104,23 +104,23 @@ const SmoothedFrame* MotionWindow::add(const ExternalImpulse& impulse) noexcept 
   return &smoothed_;
 }
 
-/// Find the middle frame with the value of the quadratic at its end.
+/// Find the middle interval with the value of the quadratic at its end.
 void MotionWindow::smooth() noexcept {
-  const TimeFrame& middle = at(half_width_);
-  const double span = 0.5 * (at(2 * half_width_).time - at(0).time);
+  const TimeInterval& middle = at(half_width_);
+  const double half_span = 0.5 * (at(2 * half_width_).time - at(0).time);
   Eigen::Matrix3d moments = Eigen::Matrix3d::Zero();
   for (int k = 0; k <= 2 * half_width_; ++k) {
     if (k == half_width_) continue;
-    const double t = (at(k).time - middle.time) / span;
-    const Eigen::Vector3d powers(1.0, t, t * t);
-    moments.noalias() += powers * powers.transpose();
+    const double t = (at(k).time - middle.time) / half_span;
+    const Eigen::Vector3d monomials(1.0, t, t * t);
+    moments.noalias() += monomials * monomials.transpose();
   }
   const Eigen::Vector3d coefficients = moments.inverse().col(0);
   smoothed_.velocity.setZero();
   double variance_share = 0.0;
   for (int k = 0; k <= 2 * half_width_; ++k) {
     if (k == half_width_) continue;
-    const double t = (at(k).time - middle.time) / span;
+    const double t = (at(k).time - middle.time) / half_span;
     const double weight = coefficients[0] + t * (coefficients[1] + t * coefficients[2]);
     smoothed_.velocity += weight * at(k).v;
     variance_share += weight * weight;
@@ -129,14 +129,14 @@ void MotionWindow::smooth() noexcept {
                noise_bound = kNoiseThreshold * std::sqrt(1.0 + variance_share);
   for (Eigen::Index i = 0; i < deviations_.size(); ++i) {
     double& velocity = smoothed_.velocity[i];
-    const double ratio = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
-    velocity *= ratio * ratio / (1.0 + ratio * ratio);
+    const double square = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
+    velocity *= square * square / (1.0 + square * square);
     const double error = middle.v[i] - velocity;
     const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
     smoothed_.smoothing_error[i] = std::copysign(excess, error);
   }
-  smoothed_.frame = &middle;
-  smoothed_.error_frames = 2 * half_width_ + 1;
+  smoothed_.interval = &middle;
+  smoothed_.error_intervals = 2 * half_width_ + 1;
   smoothed_.variance_share = variance_share;
 }
 
@@ -156,12 +156,12 @@ Eigen::Vector3d Payload::centre_deviation() const noexcept {
   return product<Eigen::Matrix3d>(weighted, transposed(gradient)).diagonal().cwiseSqrt();
 }
 
-PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, double reach,
-                                 double wind)
+PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mass,
+                                 double prior_reach, double prior_wind)
     : model_(balance.model()),
       nv_(model_.nv()),
       torque_error_(balance.noise().torque_error),
-      change_threshold_(chi_square_quantile(kChangeProbability, nv_)),
+      change_threshold_(chi_square_quantile(kFalseChangeProbability, nv_)),
       deviations_(NoiseModel::stacked(model_, balance.noise().base_linear,
                                       balance.noise().base_angular, balance.noise().velocity)
                       .cwiseMax(kLeastNoise)),
@@ -179,19 +179,20 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double mass, dou
       product_(regressor_),
       cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
       impulse_sum_(VectorV::Zero(nv_)),
-      expected_impulse_(impulse_sum_),
-      innovation_(impulse_sum_),
+      filtered_impulse_(impulse_sum_),
+      decorrelated_impulse_(impulse_sum_),
       residual_(impulse_sum_),
       covariance_(MatrixV::Zero(nv_, nv_)),
       noise_covariance_(covariance_),
-      gain_(covariance_),
+      gain_transpose_(covariance_),
       workspace_(covariance_),
-      payload_inertia_(covariance_) {
-  prior_information_.head(nv_) = NoiseModel::stacked(model_, wind, 0.2 * wind, torque_error_);
-  const double moment = mass * reach;
-  prior_information_[nv_] = mass;
+      payload_mass_matrix_(covariance_) {
+  prior_information_.head(nv_) =
+      NoiseModel::stacked(model_, prior_wind, 0.2 * prior_wind, torque_error_);
+  const double moment = prior_mass * prior_reach;
+  prior_information_[nv_] = prior_mass;
   prior_information_.segment(nv_ + 1, 3).setConstant(moment);
-  prior_information_.tail(6).setConstant(0.25 * moment * reach);
+  prior_information_.tail(6).setConstant(0.25 * moment * prior_reach);
   for (double& entry : prior_information_) {
     const double deviation = std::max(entry, kMinDeviation);
     entry = 1.0 / (deviation * deviation);
@@ -213,11 +214,11 @@ void PayloadObserver::restart() noexcept {
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
   if (impulse.is_first) restart_window();
-  const SmoothedFrame* smoothed = window_.add(impulse);
+  const SmoothedInterval* smoothed = window_.add(impulse);
   return report(smoothed != nullptr && observe(*smoothed));
 }
 
-/// Restart at the next frame; keep the estimates.
+/// Restart at the next interval; keep the estimates.
 void PayloadObserver::restart_window() noexcept {
   window_.restart();
   has_sum_ = has_last_ = false;
@@ -225,10 +226,10 @@ void PayloadObserver::restart_window() noexcept {
 
 /// Forget the payload, and keep the offsets, which are independent of the payload.
 void PayloadObserver::forget_payload() noexcept {
-  factors_.compute(information_.bottomRightCorner(kParameters, kParameters));
+  cholesky_.compute(information_.bottomRightCorner(kParameters, kParameters));
   cross_terms_.leftCols(nv_) = information_.bottomLeftCorner(kParameters, nv_);
   cross_terms_.col(nv_) = information_vector_.tail(kParameters);
-  factors_.solve_columns(cross_terms_);
+  cholesky_.solve_columns(cross_terms_);
   const MatrixView coupling = MatrixView(information_).top_rows(nv_).right_columns(kParameters);
   const MatrixView solution = cross_terms_;
   add_product(coupling, solution.left_columns(nv_), information_.topLeftCorner(nv_, nv_), -1.0);
@@ -242,10 +243,10 @@ void PayloadObserver::forget_payload() noexcept {
   solve();
 }
 
-/// Take a frame into account; return whether the payload has changed.
-bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
-  const TimeFrame& frame = *smoothed.frame;
-  const double dt = frame.dt;
+/// Take an interval into account; return whether the payload has changed.
+bool PayloadObserver::observe(const SmoothedInterval& smoothed) noexcept {
+  const TimeInterval& interval = *smoothed.interval;
+  const double dt = interval.dt;
   latest_index_ = 1 - latest_index_;
   EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
   compute_end_terms(smoothed, current);
@@ -255,11 +256,11 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
   if (!has_sum_) {
     has_sum_ = true;
     impulse_sum_.setZero();
-    expected_impulse_.setZero();
+    filtered_impulse_.setZero();
     regressor_.setZero();
     covariance_ = last.noise;
   }
-  impulse_sum_ += frame.value;
+  impulse_sum_ += interval.value;
   regressor_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
@@ -268,39 +269,39 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
     }
   }
   for (int i = 0; i < nv_; ++i) {
-    const double drift = std::max(frame.systematic[i] - dt * torque_error_, 0.0);
-    covariance_(i, i) += frame.effort_noise[i] + drift * drift * (2.0 * kCorrelated / dt);
+    const double drift = std::max(interval.systematic[i] - dt * torque_error_, 0.0);
+    covariance_(i, i) += interval.effort_noise[i] + drift * drift * (2.0 * kCorrelationTime / dt);
   }
-  innovation_ = impulse_sum_ - expected_impulse_;
+  decorrelated_impulse_ = impulse_sum_ - filtered_impulse_;
   noise_covariance_ = covariance_ + current.noise;
   add_product(current.smoothing_error, transposed(current.smoothing_error), noise_covariance_,
-              smoothed.error_frames);
-  // Test whether the present estimate explains the innovation.
-  residual_ = innovation_;
+              smoothed.error_intervals);
+  // Test whether the present estimate explains the decorrelated impulse.
+  residual_ = decorrelated_impulse_;
   add_product(regressor_, mean_, residual_, -1.0);
   multiply(regressor_, inverse_information_, product_);
   workspace_ = noise_covariance_;
   add_product(product_, transposed(regressor_), workspace_);
-  const Cholesky prediction_factors(workspace_), noise_factors(noise_covariance_);
-  if (!prediction_factors.is_positive() || !noise_factors.is_positive()) return false;
+  const Cholesky prediction_cholesky(workspace_), noise_cholesky(noise_covariance_);
+  if (!prediction_cholesky.is_positive() || !noise_cholesky.is_positive()) return false;
   VectorV weighted = residual_;
-  prediction_factors.solve(weighted.data());
+  prediction_cholesky.solve(weighted.data());
   if (residual_.dot(weighted) > change_threshold_) {
     forget_payload();
     return true;
   }
   weighted_regressor_ = regressor_;
-  noise_factors.solve_columns(weighted_regressor_);
-  weighted = innovation_;
-  noise_factors.solve(weighted.data());
-  gain_ = covariance_;
-  noise_factors.solve_columns(gain_);
+  noise_cholesky.solve_columns(weighted_regressor_);
+  weighted = decorrelated_impulse_;
+  noise_cholesky.solve(weighted.data());
+  gain_transpose_ = covariance_;
+  noise_cholesky.solve_columns(gain_transpose_);
   add_product(transposed(regressor_), weighted_regressor_, information_);
   add_product(transposed(regressor_), weighted, information_vector_);
-  add_product(transposed(gain_), innovation_, expected_impulse_);
-  multiply(transposed(gain_), regressor_, product_);
+  add_product(transposed(gain_transpose_), decorrelated_impulse_, filtered_impulse_);
+  multiply(transposed(gain_transpose_), regressor_, product_);
   regressor_ -= product_;
-  multiply(transposed(gain_), covariance_, workspace_);
+  multiply(transposed(gain_transpose_), covariance_, workspace_);
   covariance_ -= workspace_;
   workspace_ = covariance_.transpose();
   covariance_ = 0.5 * (covariance_ + workspace_);
@@ -309,9 +310,9 @@ bool PayloadObserver::observe(const SmoothedFrame& smoothed) noexcept {
 }
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
-/// noise of the end of a frame.
-void PayloadObserver::compute_end_terms(const SmoothedFrame& smoothed, EndTerms& end) noexcept {
-  smoothed_state_.set(smoothed.frame->q, smoothed.velocity);
+/// noise of the end of an interval.
+void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed, EndTerms& end) noexcept {
+  smoothed_state_.set(smoothed.interval->q, smoothed.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
       smoothed_state_.placement(frame).rotation().transpose() * model_.gravity();
@@ -335,20 +336,20 @@ void PayloadObserver::compute_end_terms(const SmoothedFrame& smoothed, EndTerms&
   workspace_ = smoothed_state_.M();
   for (int k = 0; k < nv_; ++k) workspace_.col(k) *= deviations_[k] * deviations_[k];
   multiply(workspace_, transposed(smoothed_state_.M()), end.noise);
-  Eigen::Matrix<double, 6, 6> inertia;
+  Eigen::Matrix<double, 6, 6> spatial_inertia;
   for (int k = 0; k < 6; ++k) {
     const Vector6 unit_twist = Vector6::Unit(k);
-    inertia.col(k) = product<Vector6>(
+    spatial_inertia.col(k) = product<Vector6>(
         momentum_regressor(unit_twist.head<3>(), unit_twist.tail<3>()), mean_.tail(kParameters));
   }
-  const auto momenta = product<Matrix6V>(inertia, jacobian);
-  multiply(transposed(jacobian), momenta, payload_inertia_);
-  multiply(payload_inertia_, smoothed.smoothing_error, end.smoothing_error);
-  // The noise of the smoothed velocity is the same for many frames, which add up as if it were not.
-  workspace_ = payload_inertia_;
-  const double repeats = smoothed.error_frames * smoothed.variance_share;
-  for (int k = 0; k < nv_; ++k) workspace_.col(k) *= repeats * deviations_[k] * deviations_[k];
-  add_product(workspace_, transposed(payload_inertia_), end.noise);
+  const auto momentum_jacobian = product<Matrix6V>(spatial_inertia, jacobian);
+  multiply(transposed(jacobian), momentum_jacobian, payload_mass_matrix_);
+  multiply(payload_mass_matrix_, smoothed.smoothing_error, end.smoothing_error);
+  // The noise of the smoothed velocity is the same for many intervals, added up as if it were not.
+  workspace_ = payload_mass_matrix_;
+  const double noise_factor = smoothed.error_intervals * smoothed.variance_share;
+  for (int k = 0; k < nv_; ++k) workspace_.col(k) *= noise_factor * deviations_[k] * deviations_[k];
+  add_product(workspace_, transposed(payload_mass_matrix_), end.noise);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.
@@ -356,9 +357,9 @@ void PayloadObserver::solve() noexcept {
   scales_ = information_.diagonal().cwiseSqrt().cwiseInverse();
   scaled_information_ = information_;
   scale(scales_, scaled_information_);
-  if (!factors_.compute(scaled_information_)) return;
+  if (!cholesky_.compute(scaled_information_)) return;
   inverse_information_.setIdentity();
-  factors_.solve_columns(inverse_information_);
+  cholesky_.solve_columns(inverse_information_);
   scale(scales_, inverse_information_);
   multiply(inverse_information_, information_vector_, mean_);
 }
@@ -366,7 +367,7 @@ void PayloadObserver::solve() noexcept {
 const Payload& PayloadObserver::report(bool changed) noexcept {
   payload_.mass = mean_[nv_];
   payload_.moment = mean_.segment<3>(nv_ + 1);
-  payload_.covariance = kMargin * kMargin * inverse_information_.block<4, 4>(nv_, nv_);
+  payload_.covariance = kSpreadFactor * kSpreadFactor * inverse_information_.block<4, 4>(nv_, nv_);
   payload_.changed = changed;
   return payload_;
 }

@@ -94,7 +94,7 @@ void Servo::solve_on_wheels(const RobotState& state) noexcept {
       gram_factor.solve(nu_rate_.data());
       force_ = wheels_->mass.lazyProduct(nu_rate_);
       force_ += wheels_->coriolis.lazyProduct(wheels_->nu);
-      force_ += wheels_->basis.transpose().lazyProduct(wheels_->d().g());
+      force_ += wheels_->basis.transpose().lazyProduct(wheels_->evaluation().g());
       gram_factor.solve(force_.data());
       torque_.tail(n) = joint_basis.lazyProduct(force_);
       return;

@@ -24,15 +24,15 @@ namespace vms_ph {
 constexpr double kEnergyRounding = 8.0 * std::numeric_limits<double>::epsilon();
 
 /// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
-class Centroidal {
+class CentroidalRobot {
  public:
-  Centroidal(const Model& model, bool gravity);
+  CentroidalRobot(const Model& model, bool gravity);
 
   Tree tree;
   const int dim;      ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;  ///< kg
   const Eigen::Vector3d fall_acceleration;  ///< of the centre of mass, m/s^2
-  const bool has_potential;                 ///< whether a part of gravity acts on the shape
+  const bool has_shape_potential;           ///< whether a part of gravity acts on the shape
 
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
@@ -50,9 +50,9 @@ class Centroidal {
   /// Move the centre of mass of q to the origin and evaluate the tree there.
   void move_centre_to_origin(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
 
-  /// q after a displacement (nv,) along the exponential; `rotation_only` keeps the position.
+  /// q after a displacement (nv,) along the exponential; `keep_base_position` keeps the position.
   void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& increment, Eigen::VectorXd& out,
-                 bool rotation_only = false) const noexcept;
+                 bool keep_base_position = false) const noexcept;
 
   /// As integrate(), for the joints of q only.
   void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& increment,
@@ -61,21 +61,20 @@ class Centroidal {
   /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
   double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
 
-  /// Generalised force (nv,) of all efforts but gravity at time t; the tree is evaluated at the
-  /// configuration.
-  void external_force(const Ports& ports, double t, const Eigen::VectorXd& v,
-                      Eigen::VectorXd& force) const noexcept;
+  /// Generalised force (nv,) of all efforts but gravity at time t, at the tree's configuration.
+  void port_force(const Ports& ports, double t, const Eigen::VectorXd& v,
+                  Eigen::VectorXd& force) const noexcept;
 
   /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
   void add_port_energies(const Ports& ports, const Eigen::VectorXd& v, double duration,
                          StepResult& result) const noexcept;
 
  private:
-  void friction(const Ports& ports, int joint, double rate, double& force) const noexcept;
+  void add_friction(const Ports& ports, int joint, double rate, double& force) const noexcept;
 };
 
 /// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
-class FixedPoint {
+class FixedPointSolver {
  public:
   /// Evaluates one sweep from a guess of the unknown; false when the result is not finite.
   class Sweep {
@@ -84,7 +83,7 @@ class FixedPoint {
     virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept = 0;
   };
 
-  explicit FixedPoint(int size);
+  explicit FixedPointSolver(int size);
 
   Eigen::VectorXd unknown;  ///< the guess, then the solution
 
@@ -94,13 +93,13 @@ class FixedPoint {
  private:
   bool newton(Sweep& sweep, StepResult& result) noexcept;
 
-  Eigen::VectorXd y_, image_, residual_, step_, trial_, trial_residual_;
+  Eigen::VectorXd iterate_, image_, residual_, step_, trial_, trial_residual_;
   Eigen::MatrixXd jacobian_;
 };
 
 /// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
 /// of the shape force; see vms_ph_dynamics/integrators/{cayley,discrete_gradient}.py.
-class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
+class DiscreteGradient final : public Stepper, private FixedPointSolver::Sweep {
  public:
   DiscreteGradient(const Model& model, bool gravity);
 
@@ -117,34 +116,34 @@ class DiscreteGradient final : public Stepper, private FixedPoint::Sweep {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept override;
-  void set_guess(const SolverState& x, double t, double dt, bool restart) noexcept;
-  Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular,
+  void set_guess(const SolverState& x, double t, double dt, bool ignore_past) noexcept;
+  Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                 const Eigen::VectorXd& pi) noexcept;
-  double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& l1) noexcept;
+  double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& end_momentum) noexcept;
   void correct_momenta(double lambda) noexcept;
   void remove_rounding_error(StepResult& result) noexcept;
-  void inertial_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
-  Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& angular) const noexcept;
+  void centroidal_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
+  Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& vector) const noexcept;
 
-  Centroidal robot_;
+  CentroidalRobot robot_;
   Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
-  FixedPoint free_solver_, forced_solver_;
-  Eigen::VectorXd weights_;  ///< (n,) of the joints in the discrete gradient
-  double weight_scale_;
+  FixedPointSolver free_solver_, forced_solver_;
+  Eigen::VectorXd joint_inertias_;  ///< (n,) of the joints in the discrete gradient
+  double inertia_scale_;
   Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,
-      velocity_, weighted_;
+      velocity_, weighted_step_;
   // The present step:
   const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
   SolverState* result_state_ = nullptr;
   double t_ = 0.0, dt_ = 0.0, step_norm_ = 0.0;
-  Eigen::Vector3d l0_ = Eigen::Vector3d::Zero();
+  Eigen::Vector3d start_momentum_ = Eigen::Vector3d::Zero();  ///< angular, base axes
 };
 
 /// The projection of vms_ph_dynamics/integrators/projection.py, with its workspace.
 class Projection {
  public:
-  explicit Projection(Centroidal& robot);
+  explicit Projection(CentroidalRobot& robot);
 
   /// Project (x.q, x.v) on the angular momentum and energy stored in x, after a step of dt s.
   ///
@@ -152,14 +151,14 @@ class Projection {
   void project(SolverState& x, double dt, StepResult& result) noexcept;
 
  private:
-  double rest_energy(double dt) const noexcept;
+  double rest_threshold(double dt) const noexcept;
   double fall_energy(double dt) const noexcept;  ///< by a fall from rest for a step, J
-  double rounding(const SolverState& x, double terms, double dt) const noexcept;
+  double tolerance(const SolverState& x, double magnitude, double dt) const noexcept;  ///< J
   void correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
-  Centroidal& robot_;
-  Eigen::VectorXd start_q_, rates_, zero_velocity_, gradient_, direction_, step_;
+  CentroidalRobot& robot_;
+  Eigen::VectorXd start_q_, rates_, locked_velocity_, gradient_, direction_, step_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.
@@ -170,7 +169,7 @@ struct RungeKuttaStage {
 };
 
 /// Those of the classical scheme of fourth order.
-inline constexpr RungeKuttaStage kClassical[] = {
+inline constexpr RungeKuttaStage kRK4Stages[] = {
     {0.0, 1.0 / 6, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {0.5, 1.0 / 3, 1.0 / 6}, {1.0, 1.0 / 6, 0.0}};
 
 /// Explicit Runge-Kutta with exact momentum and power balance; see
@@ -191,17 +190,17 @@ class ProjectedRungeKutta : public Stepper {
  private:
   void free_rk4(const SolverState& x, double dt, SolverState& next) noexcept;
   void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
-  void accelerate(const SolverState& x, double fraction, const Eigen::VectorXd& rate,
+  void accelerate(const SolverState& x, double elapsed, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
   void forced_step(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
                    StepResult& result) noexcept;
 
   const int order_;
   const std::vector<RungeKuttaStage> stages_;
-  Centroidal robot_;
+  CentroidalRobot robot_;
   Projection projection_;
   Eigen::VectorXd zero_effort_, q_, v_, a_, mean_rate_, mean_a_, rate_, increment_, force_,
-      velocity_, a2_, a3_, a4_;
+      inertial_velocity_, a2_, a3_, a4_;
 };
 
 /// The classical scheme of fourth order.
@@ -216,9 +215,8 @@ class ProjectedMidpoint final : public ProjectedRungeKutta {
   ProjectedMidpoint(const Model& model, bool gravity);
 };
 
-/// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: the rate of u for which exp(u) has the body
-/// velocity v.
-Screw inverse_differential(const Screw& u, const Screw& v);
+/// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: rate of u so that exp(u) has body velocity v.
+Screw dexp_inverse(const Screw& u, const Screw& v);
 
 /// Fourth-order Runge-Kutta-Munthe-Kaas on configuration and independent velocities; see
 /// vms_ph_dynamics/nonholonomic/stepper.py.
@@ -246,17 +244,15 @@ class WheeledRK4 final : public Stepper {
 
   const bool gravity_;
   const Model& model_;
-  Centroidal robot_;
+  CentroidalRobot robot_;
   WheeledTerms terms_;
   RobotState stage_;
-  // Rates of the coordinates of a step (nv,) and of the independent velocities (m,), and their
-  // means.
+  // Rates of the coordinates of a step (nv,) and of the independent velocities (m,), and means.
   Eigen::VectorXd rate_, mean_rate_, increment_, force_, velocity_;
   VectorV nu_rate_, mean_nu_rate_;
 };
 
-/// Take Runge-Kutta steps of order 4 on Pinocchio's aba without efforts: the baseline of
-/// benchmarks.
+/// Take Runge-Kutta steps of order 4 on Pinocchio's aba without efforts: for benchmarks.
 ///
 /// @param q, v  (nq,) and (nv,) at the start, replaced by those at the end.
 void pinocchio_rk4(const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v, double dt,
@@ -280,10 +276,10 @@ class RKMK4 final : public Stepper {
   Model model_;
   Dynamics robot_;
   FluidTerms fluid_;
-  Centroidal centroidal_;  ///< for the efforts of the ports
+  CentroidalRobot centroidal_;  ///< for the efforts of the ports
   Eigen::VectorXd q_, v_, a_, rate_, mean_rate_, mean_a_, increment_, port_force_;
   MatrixV mass_, coriolis_;
-  VectorV force_, weight_;
+  VectorV force_, gravity_torque_;
 };
 
 }  // namespace vms_ph

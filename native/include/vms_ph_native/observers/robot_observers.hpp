@@ -90,7 +90,7 @@ class ContactDetector {
 };
 
 /// The samples of at least 4.5 ms, added up; see vms_ph_controllers.observers.motion_window.
-struct TimeFrame {
+struct TimeInterval {
   double time = 0.0, dt = 0.0;  ///< of its end, and its duration, s
   VectorQ q;                    ///< (nq,) and (nv,) measured at its end
   VectorV v;
@@ -99,43 +99,43 @@ struct TimeFrame {
   VectorV systematic;    ///< (nv,) standard deviations of slow errors
 };
 
-/// The frame in the middle of a window.
-struct SmoothedFrame {
-  const TimeFrame* frame = nullptr;
+/// The interval in the middle of a window.
+struct SmoothedInterval {
+  const TimeInterval* interval = nullptr;
   VectorV velocity;             ///< (nv,) at its end, from all velocities of the window but its own
   VectorV smoothing_error;      ///< (nv,) measured minus smoothed velocity, beyond noise
-  int error_frames = 0;         ///< frames over which a smoothing error is correlated
+  int error_intervals = 0;      ///< intervals over which a smoothing error is correlated
   double variance_share = 0.0;  ///< variance of the velocity by noise, of that of one measurement
 };
 
-/// Frames around the one whose velocity is smoothed; see
+/// Intervals around the one whose velocity is smoothed; see
 /// vms_ph_controllers.observers.motion_window.MotionWindow. Nothing but the constructor allocates.
 class MotionWindow {
  public:
   /// Smooth velocities with the standard deviations (nv,) of their noise.
   MotionWindow(const Model& model, const VectorV& deviations);
 
-  /// Forget all frames.
+  /// Forget all intervals.
   void restart() noexcept;
 
   /// The middle of the window where a sample completes it, valid until the next one; else nullptr.
-  const SmoothedFrame* add(const ExternalImpulse& impulse) noexcept;
+  const SmoothedInterval* add(const ExternalImpulse& impulse) noexcept;
 
  private:
   static constexpr int kMaxHalfWidth = 10;
-  static constexpr int kFrames = 2 * kMaxHalfWidth + 1;
+  static constexpr int kIntervals = 2 * kMaxHalfWidth + 1;
 
-  TimeFrame& at(int k) noexcept {
-    return frames_[static_cast<std::size_t>((first_ + k) % kFrames)];
+  TimeInterval& at(int k) noexcept {
+    return intervals_[static_cast<std::size_t>((first_ + k) % kIntervals)];
   }
   void smooth() noexcept;
 
   const VectorV deviations_;
-  std::array<TimeFrame, kFrames> frames_;
+  std::array<TimeInterval, kIntervals> intervals_;
   int first_ = 0, count_ = 0, half_width_ = 0;
-  bool is_frame_open_ = false;
+  bool is_interval_open_ = false;
   double time_ = 0.0;
-  SmoothedFrame smoothed_;
+  SmoothedInterval smoothed_;
 };
 
 /// An observed payload; see vms_ph_controllers.observers.Payload.
@@ -162,8 +162,8 @@ class PayloadObserver {
   /// The standard coordinates are those of the balance. Standard deviations before anything is
   /// measured: of the mass, kg, of the distance of its parts from the end effector, m, and of the
   /// external force on a moving base, N.
-  PayloadObserver(const ImpulseBalance& balance, double mass = 10.0, double reach = 0.2,
-                  double wind = 0.5);
+  PayloadObserver(const ImpulseBalance& balance, double prior_mass = 10.0, double prior_reach = 0.2,
+                  double prior_wind = 0.5);
 
   /// Forget payload and offsets.
   void restart() noexcept;
@@ -174,7 +174,7 @@ class PayloadObserver {
  private:
   using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
 
-  // What the model says of the end of a frame.
+  // What the model says of the end of an interval.
   struct EndTerms {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
     MatrixV noise;             // covariance of the momentum by noise of the velocity
@@ -183,8 +183,8 @@ class PayloadObserver {
 
   void restart_window() noexcept;
   void forget_payload() noexcept;
-  bool observe(const SmoothedFrame& smoothed) noexcept;
-  void compute_end_terms(const SmoothedFrame& smoothed, EndTerms& end) noexcept;
+  bool observe(const SmoothedInterval& smoothed) noexcept;
+  void compute_end_terms(const SmoothedInterval& smoothed, EndTerms& end) noexcept;
   void solve() noexcept;
   const Payload& report(bool changed) noexcept;
 
@@ -197,11 +197,11 @@ class PayloadObserver {
   // Slow efforts, then payload: prior, information, mean and covariance.
   Eigen::VectorXd prior_information_, information_vector_, mean_, scales_;
   Eigen::MatrixXd information_, inverse_information_, scaled_information_;
-  Cholesky factors_;
+  Cholesky cholesky_;
   Eigen::MatrixXd regressor_, weighted_regressor_, product_;  // (nv,nv+10)
   Eigen::MatrixXd cross_terms_;                               // (10,nv+1)
-  VectorV impulse_sum_, expected_impulse_, innovation_, residual_;
-  MatrixV covariance_, noise_covariance_, gain_, workspace_, payload_inertia_;
+  VectorV impulse_sum_, filtered_impulse_, decorrelated_impulse_, residual_;
+  MatrixV covariance_, noise_covariance_, gain_transpose_, workspace_, payload_mass_matrix_;
   EndTerms end_terms_[2];
   int latest_index_ = 0;
   bool has_sum_ = false, has_last_ = false;
@@ -222,8 +222,7 @@ struct ObserverOptions {
   double moment = 60.0;       ///< the same of its moment, N m
 };
 
-/// External wrench, contact and payload, from the same samples; nothing but the constructor
-/// allocates.
+/// External wrench, contact and payload, of the same samples; only the constructor allocates.
 class RobotObservers {
  public:
   /// The model must outlive the observers.
