@@ -55,10 +55,8 @@ class PayloadUse:
         """Put it where it was at the start; the robot that carried it begins anew without it."""
         self.capture_distance: float | None = None
         self.carried: Body | None = None
-        self._grip_offset: Array = np.zeros(3)
-        self._grasp_rotation: Array = np.eye(3)
-        self._final_rotation: Array = np.eye(3)
-        self._final_position: Array | None = None
+        self._grip: Array = np.eye(4)  # pose of the handle in the axes of the end effector
+        self._final_pose: Array | None = None  # of the handle
         self.initial_energy = self.final_energy = 0.0
         self.lost = {"capture": 0.0, "setting_down": 0.0}
 
@@ -82,7 +80,7 @@ class PayloadUse:
     @property
     def is_set_down(self) -> bool:
         """Whether it has been set down."""
-        return self._final_position is not None
+        return self._final_pose is not None
 
     def law_model(self, model: VMSModel) -> VMSModel:
         """Return the model that the law has, from that of the robot without the body."""
@@ -107,8 +105,7 @@ class PayloadUse:
         sample = simulation.sample()
         energies = motion_energy(plant, self.carried, sample.q, sample.v)
         self.lost["setting_down"], self.final_energy = energies[0], energies[1]
-        pose = self.pose(sample.q, sample.time)
-        self._final_position, self._final_rotation, self.carried = pose[:3, 3], pose[:3, :3], None
+        self._final_pose, self.carried = self.pose(sample.q, sample.time), None
         simulation.change_robot(StandardForm(plant), sample.v)
         return plant
 
@@ -116,14 +113,13 @@ class PayloadUse:
         """Take the body where it is within reach; return the robot as it goes on."""
         sample = simulation.sample()
         d = plant.evaluate(sample.q, sample.v)
-        pose = d.placement(plant.end_effector)
-        self.capture_distance = float(np.linalg.norm(pose[:3, 3] - self._handle))
+        tool_pose = d.placement(plant.end_effector)
+        self.capture_distance = float(np.linalg.norm(tool_pose[:3, 3] - self._handle))
         if self.capture_distance > self.payload.reach:
             return plant
         body, twist = self.payload.in_grasp(d, self._handle)
         captured = capture(plant, sample.q, sample.v, body, twist)
-        self._grip_offset = (self._handle - pose[:3, 3]) @ pose[:3, :3]
-        self._grasp_rotation = pose[:3, :3].copy()
+        self._grip = np.linalg.solve(tool_pose, pose(np.eye(3), self._handle))
         potential = motion_energy(plant, body, sample.q, sample.v)[1]
         self.initial_energy = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
@@ -138,12 +134,7 @@ class PayloadUse:
 
     def handle_position(self, q: Array) -> Array:
         """Return where the handle is, (3,) m; before it is taken where it will be then."""
-        if self._final_position is not None:
-            return self._final_position
-        if self.carried is None:
-            return self._handle
-        pose = self._tool_pose(q)
-        return np.asarray(pose[:3, 3] + pose[:3, :3] @ self._grip_offset)
+        return self.pose(q, self.payload.at)[:3, 3]
 
     def pose(self, q: Array, time: float) -> Array:
         """Return the pose of the handle, (4,4), with the inertial axes of when it is taken.
@@ -152,15 +143,11 @@ class PayloadUse:
             q: (nq,) configuration.
             time: s.
         """
-        if self.carried is None and self._final_position is None:
+        if self._final_pose is not None:
+            return self._final_pose
+        if self.carried is None:
             return self.payload.free_pose(time, self._handle)
-        rotation = self._tool_pose(q)[:3, :3] @ self._grasp_rotation.T
-        if self._final_position is not None:
-            rotation = self._final_rotation
-        return pose(rotation, self.handle_position(q))
-
-    def _tool_pose(self, q: Array) -> Array:
-        return self._model.placement(self._model.end_effector, q)
+        return np.asarray(self._model.placement(self._model.end_effector, q) @ self._grip)
 
     def supplied_work(self, q: Array, v: Array) -> float:
         """Return the energy that the end effector has received from it since the start, J.
