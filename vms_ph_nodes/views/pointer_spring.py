@@ -137,14 +137,12 @@ def point_efforts(
     tree = model.tree.pinocchio
     data = tree.createData()
     pin.computeJointJacobians(tree, data, pin.neutral(tree))
-    link_of_joint = {tree.frames[tree.getFrameId(name)].parentJoint: name for name in scene.links}
     torques: dict[str, float] = {}
     joint = tree.frames[tree.getFrameId(link)].parentJoint
     while joint:
         name = tree.names[joint]
-        if name in model.joint_names and joint in link_of_joint:
-            frame = tree.frames[tree.getFrameId(link_of_joint[joint])]
-            pose = scene.world_pose(link_of_joint[joint]) * frame.placement.inverse()
+        if name in model.joint_names:
+            pose = scene.joint_pose(joint)
             axis = pin.getJointJacobian(tree, data, joint, pin.LOCAL)[:, tree.idx_vs[joint]]
             moment = np.cross(point - pose.translation, force)
             wrench = np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])

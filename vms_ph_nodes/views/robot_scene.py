@@ -18,7 +18,7 @@ from vms_ph_io.descriptions.mesh_files import check_mesh
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.descriptions.urdf.visuals import Visual, visuals
 
-Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
+Pose = tuple[Array, Array] | tuple[tuple[float, ...], tuple[float, ...]]
 """Position (m) and quaternion w x y z."""
 
 
@@ -51,7 +51,7 @@ class RobotScene:
             ghost: colour (red, green, blue) in which it is drawn transparent; None: its own.
         """
         self._root_frame = server.scene.add_frame(scene_path, show_axes=False)
-        tree = LinkTree(model.tree)
+        tree = self._tree = LinkTree(model.tree)
         self.root, self.end_effector = tree.root, model.end_effector
         # A name of a link may be part of another one, with a slash in it: paths have numbers.
         paths = {tree.root: f"{scene_path}/root"}
@@ -102,19 +102,14 @@ class RobotScene:
 
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""
-        d = self.model.evaluate(q, np.zeros(self.model.nv))
-        placements = {link: d.placement(link) for link in self._frames}
-        for link, handle in self._frames.items():
-            parent = self._parents.get(link)
-            pose = pin.SE3(placements[link])
-            if parent is not None:
-                pose = pin.SE3(placements[parent]).actInv(pose)
-            handle.position = pose.translation
-            handle.wxyz = _wxyz(pose.rotation)
+        root = self.model.placement(self.root, q)
+        self.set_link_pose(self.root, (root[:3, 3], _wxyz(root[:3, :3])))
+        for edge, pose in zip(self._tree.edges, self._tree.relative_poses(q), strict=True):
+            self.set_link_pose(edge.child, (pose[:3], np.roll(pose[3:], 1)))
 
     def root_position(self, q: Array) -> Array:
         """Return the position of the root link at a configuration, (3,) m."""
-        return self.model.evaluate(q, np.zeros(self.model.nv)).placement(self.root)[:3, 3]
+        return self.model.placement(self.root, q)[:3, 3]
 
     def box(self, q: Array) -> Array:
         """Return the smallest and largest coordinates in the inertial frame, (2,3) m.
@@ -133,18 +128,17 @@ class RobotScene:
 
     def pose(self, frame: str) -> tuple[Array, Array]:
         """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
-        tree = self.model.tree.pinocchio
-
-        def joint_id(name: str) -> int:
-            return int(tree.frames[tree.getFrameId(name)].parentJoint)
-
-        # A frame that is no link stands still on one.
-        link = frame if frame in self._frames else self.root
-        link = next((name for name in self._frames if joint_id(name) == joint_id(frame)), link)
-        d = self.model.evaluate(self.model.neutral_configuration(), np.zeros(self.model.nv))
-        pose = pin.SE3(d.placement(link)).inverse() * pin.SE3(d.placement(frame))
-        pose = self.world_pose(link) * pose
+        tree = self.model.tree
+        target = tree.pinocchio.frames[tree.frame_id(frame)]
+        pose = self.joint_pose(target.parentJoint) * target.placement
         return pose.translation, _wxyz(pose.rotation)
+
+    def joint_pose(self, joint: int) -> pin.SE3:
+        """Return the pose of a joint of Pinocchio's in the inertial frame as it is drawn."""
+        tree = self.model.tree
+        links = (tree.pinocchio.frames[tree.frame_id(name)] for name in self.links)
+        link = next(link for link in links if link.parentJoint == joint)
+        return self.world_pose(link.name) * link.placement.inverse()
 
     @property
     def links(self) -> tuple[str, ...]:

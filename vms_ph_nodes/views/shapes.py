@@ -207,8 +207,6 @@ class Shapes:
         self.size = reach(model)
         self._max_length = self.size * scales.longest
         self._up_rotation = up_axes(model.gravity)
-        pin_model = model.pinocchio
-        self._joint_frame_ids = [pin_model.getFrameId(name) for name in model.joint_names]
         self._colours = {
             name: rgba(style.colour) for name, style in legend.styles(port_names(model)).items()
         }
@@ -281,11 +279,9 @@ class Shapes:
             yield base_port, f"power {legend.label_of(base_port)}", position, supplied[base_port]
         if ports.torque is None:
             return
-        data = d.tree.data()
-        pin.framesForwardKinematics(d.tree.pinocchio, data, d.tree.full_configuration(d.q))
-        points = [data.oMf[i].translation.copy() for i in self._joint_frame_ids]
-        powers = ports.torque * d.v[model.b :]
-        for name, position, power in zip(model.joint_names, points, powers.tolist(), strict=True):
+        tree, powers = d.tree.pinocchio, ports.torque * d.v[model.b :]
+        for name, power in zip(model.joint_names, powers.tolist(), strict=True):
+            position = d.placement(tree.getFrameId(name, pin.FrameType.JOINT))[:3, 3]
             yield "torque", f"power {name}", position, power
 
     def _energy_shapes(self, d: Evaluation) -> Iterator[Shape]:
@@ -331,22 +327,15 @@ def is_visible(arrow: Arrow) -> bool:
     return float(np.linalg.norm(arrow.vector)) > _MIN_LENGTH
 
 
-def centroidal_inertia(d: Evaluation) -> Array:
-    """Return the rotational inertia of the robot with locked joints about its centre of mass.
-
-    Shape (3,3), in the axes of the inertial frame, without added mass.
-    """
-    data = d.tree.data()
-    pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
-    return np.array(data.Ig.inertia)
-
-
 def locked_ellipsoid(d: Evaluation) -> tuple[Array, Array]:
     """Return axes (3,3), as columns, and half axes (3,), m, of a robot as one ellipsoid.
 
-    It is homogeneous, with the mass and the inertia of the robot with locked joints.
+    It is homogeneous, with the mass and the inertia of the robot with locked joints about its
+    centre of mass, in the axes of the inertial frame and without added mass.
     """
-    moments, axes = np.linalg.eigh(centroidal_inertia(d))
+    data = d.tree.data()
+    pin.ccrba(d.tree.pinocchio, data, d.q_origin, d.v_full)
+    moments, axes = np.linalg.eigh(data.Ig.inertia)
     return _right_handed(axes), _half_axes(moments, d.model.total_mass)
 
 
