@@ -58,11 +58,11 @@ class MeanPowers:
     """Means of powers between one set of energies and the next."""
 
     def __init__(self) -> None:
-        self._previous: tuple[int, dict[str, float]] | None = None
+        self.restart()
 
     def restart(self) -> None:
         """Begin anew, with a new energy balance."""
-        self._previous = None
+        self._previous: tuple[int, dict[str, float]] | None = None
 
     def between(
         self, stamp: int, energies: dict[str, float]
@@ -117,17 +117,12 @@ class RobotFlow(MeanPowers):
 class LoopFlow(MeanPowers):
     """The flow through the closed loop: its energy is the storage function that the law shapes."""
 
-    def __init__(self) -> None:
+    def restart(self) -> None:
+        """Begin anew, with a new energy balance."""
         # J, since the law was first heard or the energy balance began anew.
         self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
         self._push_energy: float | None = None
         self._last_state: ControllerState | None = None
-        super().__init__()
-
-    def restart(self) -> None:
-        """Begin anew, with a new energy balance."""
-        self._works = dict.fromkeys(self._works, 0.0)
-        self._push_energy, self._last_state = None, None
         super().restart()
 
     def add(self, message: ControllerState) -> None:

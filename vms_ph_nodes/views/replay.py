@@ -66,14 +66,13 @@ class RecordedRun:
     def __init__(self, path: Path, audit: Audit, description: str) -> None:
         self.path, self.audit, self.description = path, audit, description
         self.findings = _findings(audit)
-        ledger = audit.ledger
-        series = ledger.series
-        joint_energies = np.asarray(series["supplied_by_joint"]).sum(axis=1)
-        port_energies = np.asarray(series["supplied_by_port"])
-        self._sources = {"torque": joint_energies} | {
-            audit.port_name(port): port_energies[:, k] for k, port in enumerate(ledger.ports)
+        ledger, series = audit.ledger, audit.ledger.series
+        self._times = ledger.time
+        self._sources = {"torque": series["supplied_by_joint"].sum(axis=1)} | {
+            audit.port_name(port): series["supplied_by_port"][:, k]
+            for k, port in enumerate(ledger.ports)
         }
-        self._stores = {name: np.asarray(series[name]) for name in ("potential", "kinetic")}
+        self._stores = {name: series[name] for name in ("potential", "kinetic")}
         self._dissipated = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(axis=1)
 
     @property
@@ -81,16 +80,9 @@ class RecordedRun:
         """Time from the first to the last instant, s."""
         return float(self._times[-1] - self._times[0])
 
-    @property
-    def _times(self) -> Array:
-        return np.asarray(self.audit.ledger.time)
-
     def configuration(self, time: float) -> Array:
         """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
-        recording_time = time + self._times[0]
-        k = int(np.clip(np.searchsorted(self._times, recording_time), 1, len(self._times) - 1))
-        k -= recording_time - self._times[k - 1] < self._times[k] - recording_time
-        return np.asarray(self.audit.q[k])
+        return self.audit.q[np.argmin(np.abs(self._times - self._times[0] - time))]
 
     def flow(self, time: float) -> Flow:
         """Return the flow of energy in the time before a time (s) since the first instant.
@@ -107,7 +99,7 @@ class RecordedRun:
         sources = [stream(name, energies) for name, energies in self._sources.items()]
         sinks = [stream(name, energies) for name, energies in self._stores.items()]
         sinks.append(stream("dissipated", self._dissipated))
-        sources.append(stream("unaccounted", np.asarray(self.audit.ledger.series["unaccounted"])))
+        sources.append(stream("unaccounted", self.audit.ledger.series["unaccounted"]))
         return Flow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
 
     def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:

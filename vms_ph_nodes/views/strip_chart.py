@@ -21,6 +21,7 @@ from vms_ph_io.energy_split import LawSplit, parts_of_law
 
 from ..messages.conversions import NS_PER_SEC, from_stamp
 from .sankey import LARGEST_NUMBER, PREFIXES
+from .shapes import round_up
 
 _TIME_SPAN = 20.0  # time span, s
 _MAX_SAMPLES, _MAX_CURVES = int(_TIME_SPAN * 10), 200
@@ -242,8 +243,7 @@ def round_bounds(
     height = current[1] - current[0]
     if current[0] <= low and high <= current[1] and (high - low > 0.3 * height or height <= least):
         return current
-    tick = 10.0 ** np.floor(np.log10(max(high - low, least) / 2.0))
-    tick *= next(f for f in (1.0, 2.0, 5.0, 10.0) if f * tick * 4.0 >= max(high - low, least))
+    tick = round_up(max(high - low, least) / 4.0)
     bottom, top = tick * np.floor(low / tick), tick * np.ceil(high / tick)
     return float(bottom), float(max(top, bottom + tick * np.ceil(least / tick)))
 
