@@ -88,12 +88,10 @@ def describe(
 def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
     """Add what acts on the robot for the plugins."""
     robot = robots.get(settings.robot) if settings.is_bundled else None
-    if settings.actuators:
-        actuators = settings.chosen_actuators(xml)
-    elif robot is None:
+    if robot is None and not settings.actuators:
         actuators = actuators_of_urdf(xml)
     else:
-        actuators = None if robot.ideal else robot.own_actuators()
+        actuators = settings.known_actuators(xml)
     if actuators is not None:
         root.append(allocation_tag(actuators))
     if not fluid and robot is not None and robot.fluid:

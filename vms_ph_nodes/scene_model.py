@@ -33,10 +33,7 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
     from vms_ph_dynamics.simulation.contact.mujoco_engine import mjcf_text
 
     scene_file = scenes.load(scene) if scene else None
-    settings = RobotSettings(robot)
-    if scene_file is not None and scene_file.task is not None and scene_file.task.robot == robot:
-        texts = (f"{name}={value!r}" for name, value in scene_file.task.initial_positions.items())
-        settings = settings.updated({"initial_positions": " ".join(texts)})
+    settings = RobotSettings(robot).at_start_of(scene_file and scene_file.task)
     description = settings.description()
     model = settings.model(description)
     home = settings.initial_configuration(model)

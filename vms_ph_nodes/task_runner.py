@@ -350,14 +350,7 @@ class TaskScore:
         for name in ("actuators", "rates"):
             if self._actuators is not None and name in goals and not self._has_actuator_states:
                 goals[name] |= {"obtained": None, "met": False}
-        unaccounted_energy, limit = self._unaccounted_energy, self._task.unaccounted
-        goals["unaccounted"] = {
-            "what": "residual of the energy balance (J)",
-            "wanted": limit,
-            "obtained": unaccounted_energy,
-            "met": unaccounted_energy is not None and abs(unaccounted_energy) <= limit,
-        }
-        return goals
+        return goals | {"unaccounted": self._judge.balance_goal(self._unaccounted_energy)}
 
     def _mechanism_errors(self) -> dict[str, float]:
         """Return the errors of the mechanism, as far as its angle is known."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vms_ph_dynamics.actuation import Actuators
     from vms_ph_dynamics.nonholonomic import NonholonomicForm
     from vms_ph_dynamics.simulation import WaterCurrent
+    from vms_ph_dynamics.simulation.contact.task import Task
 
 _SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf")
 
@@ -78,6 +79,15 @@ class RobotSettings:
         names = self.names()
         return replace(self, **{k: v for k, v in changes.items() if k in names and v})
 
+    def at_start_of(self, task: "Task | None") -> "RobotSettings":
+        """Return these settings, with the initial positions of a scene's task for this robot.
+
+        Positions that are set already stay.
+        """
+        if task is None or task.robot != self.robot or self.initial_positions:
+            return self
+        return replace(self, initial_positions=assignments(task.initial_positions))
+
     @property
     def is_bundled(self) -> bool:
         """Whether the robot is given by its name."""
@@ -92,8 +102,7 @@ class RobotSettings:
     @property
     def are_defaults(self) -> bool:
         """Whether nothing but the robot is chosen."""
-        values = [getattr(self, name) for name in self.names() if name != "robot"]
-        return not any(text not in ("", "auto") for text in values)
+        return all(getattr(self, name) in ("", "auto") for name in self.names() if name != "robot")
 
     def description(self, warn: Any = None) -> str:
         """Return the URDF text of the robot.
@@ -276,6 +285,11 @@ class RobotSettings:
                 f"actuators must be own, ideal or the path of a file; given: '{self.actuators}'"
             )
         return load_actuators(file)
+
+
+def assignments(values: Mapping[str, float]) -> str:
+    """Return the text of a setting with a number for each of some joints."""
+    return " ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def from_arguments(text: str) -> dict[str, str]:

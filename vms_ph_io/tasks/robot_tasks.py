@@ -18,7 +18,7 @@ from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, 
 
 from .. import robots
 from ..installation import share_directory
-from ..robots.robot_settings import RobotSettings
+from ..robots.robot_settings import RobotSettings, assignments
 from ..settings.bounded_text import YamlError, read_yaml
 from ..settings.yaml_files import (
     Reader,
@@ -94,11 +94,11 @@ def settings_of(task: RobotTask) -> RobotSettings:
         task.end_effector,
         inertia=task.inertia,
         gravity=_numbers(task.gravity),
-        locked_joints=_assignments(task.locked_joints),
-        initial_positions=_assignments(task.initial_positions),
+        locked_joints=assignments(task.locked_joints),
+        initial_positions=assignments(task.initial_positions),
         actuators=task.actuators,
         current=_numbers(task.current if task.current.any() else None),
-        wheels=_assignments(task.wheels),
+        wheels=assignments(task.wheels),
     )
 
 
@@ -155,10 +155,6 @@ def _goal(item: Any, label: str) -> ErrorGoal:
     if goal.after < 0.0:
         raise ModelError(f"after of {label} must not be negative; given: {goal.after:g} s")
     return goal
-
-
-def _assignments(positions: Mapping[str, float]) -> str:
-    return " ".join(f"{name}={value!r}" for name, value in positions.items())
 
 
 def _numbers(values: Array | None) -> str:

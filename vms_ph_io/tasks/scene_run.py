@@ -63,8 +63,7 @@ def run_scene(
 
 class _SceneRun:
     def __init__(self, scene: Scene, task: Task, step: float) -> None:
-        positions = " ".join(f"{k}={v!r}" for k, v in task.initial_positions.items())
-        settings = RobotSettings(task.robot, initial_positions=positions)
+        settings = RobotSettings(task.robot).at_start_of(task)
         description = settings.description()
         self._model: VMSModel = settings.model(description)
         q = settings.initial_configuration(self._model)

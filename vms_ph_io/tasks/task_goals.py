@@ -148,6 +148,11 @@ class Judge:
             for name, goal in self._task.goals.items()
         }
 
+    def balance_goal(self, residual: float | None) -> GoalState:
+        """Return the goal of the residual of the energy balance, J; None: it is not known yet."""
+        size = None if residual is None else abs(residual)
+        return at_most(self._task.unaccounted, "residual of the energy balance (J)", size)
+
 
 # Largest change of the momentum of robot and body where nothing pushes them, relative.
 _MOMENTUM_TOLERANCE = 1e-6

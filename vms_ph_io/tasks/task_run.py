@@ -23,7 +23,7 @@ from vms_ph_dynamics.simulation.robot_task import RobotTask
 
 from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_grasped
-from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains, at_most
+from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
 
@@ -202,8 +202,7 @@ class TaskRun:
                 momenta,
             )
         exergy = self._exergy()
-        quantity = "residual of the energy balance (J)"
-        goals["unaccounted"] = at_most(self._task.unaccounted, quantity, abs(exergy.residual))
+        goals["unaccounted"] = self._error_judge.balance_goal(exergy.residual)
         return {
             "task": self._task.name,
             "robot": self._task.robot,

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from vms_ph_dynamics import Allocation, Array, VMSModel, VmsPhError
+from vms_ph_dynamics import Allocation, VMSModel, VmsPhError
 from vms_ph_dynamics.actuation import Actuators
 from vms_ph_dynamics.errors import InertiaWarning
 from vms_ph_io import robots
@@ -30,7 +30,8 @@ class RobotParameters:
     """The parameters in config/parameters/robot.yaml, and the robot they define.
 
     Attributes:
-        settings: the settings, those of the launch arguments first.
+        settings: the settings, those of the launch arguments first; without a ``robot`` it is that
+            of the topic robot_description.
         arguments: all launch arguments by name, also those that are no settings of the robot.
     """
 
@@ -50,28 +51,19 @@ class RobotParameters:
         launch_settings = {name: value for name, value in self.arguments.items() if name != "robot"}
         self.settings = RobotSettings(**declared).updated(launch_settings)
 
-    @property
-    def robot(self) -> str:
-        """The name or file of the robot; empty if the topic robot_description defines it."""
-        return self.settings.robot
-
     def description(self) -> str:
         """Return the URDF text of the robot named by the parameter.
 
         Raises:
             VmsPhError: no such robot or file, or an invalid robot description.
         """
-        if not self.robot:
+        if not self.settings.robot:
             raise VmsPhError(
                 f"{self._node.get_name()} requires the parameter robot: one of "
                 f"{', '.join(robots.names())}, or the path of a URDF, xacro or MJCF file"
             )
         self._description = self.settings.description(self._warn)
         return self._description
-
-    def initial_configuration(self, model: VMSModel) -> Array:
-        """Return the configuration in which a simulation begins, (nq,)."""
-        return self.settings.initial_configuration(model)
 
     def allocation(self) -> Allocation | None:
         """Return the allocation of the base's actuators, or None for an ideal base."""
@@ -101,7 +93,7 @@ class RobotParameters:
 
     def when_known(self, use: Callable[[VMSModel], None]) -> None:
         """Call ``use`` with the model, at once if the parameter defines it, else on its arrival."""
-        if self.robot:
+        if self.settings.robot:
             use(self.model(self.description()))
             return
 

@@ -130,7 +130,8 @@ class Engine:
             OptionError: the robot is not in water that flows, or no wind can push it.
         """
         self._model, self._description = model, description
-        self.current, root = self._parameters.settings.water_current(model), model.link_names[0]
+        settings = self._parameters.settings.at_start_of(self.scene and self.scene.task)
+        self.current, root = settings.water_current(model), model.link_names[0]
         if self._wind is not None:
             self._wind.check(model)
             if root not in model.tools:
@@ -138,11 +139,7 @@ class Engine:
                     f"the wind pushes '{root}', which must be a port of all nodes: set "
                     f"tools:={root}"
                 )
-        settings, task = self._parameters.settings, self.scene and self.scene.task
-        if task is None or task.robot != settings.robot or settings.initial_positions:
-            return self._parameters.initial_configuration(model)
-        texts = (f"{name}={value!r}" for name, value in task.initial_positions.items())
-        return settings.updated({"initial_positions": " ".join(texts)}).initial_configuration(model)
+        return settings.initial_configuration(model)
 
     def simulation(self, home: Array, step: float, control: Control | None) -> Simulation:
         """Return the simulation.

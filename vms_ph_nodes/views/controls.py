@@ -251,7 +251,7 @@ class Controls:
         if offered and (self._choices is None or self._choices.offered != offered):
             if self._choices is not None:
                 self._choices.folder.remove()
-            arguments = {**self._parameters.arguments, "robot": self._parameters.robot}
+            arguments = {**self._parameters.arguments, "robot": self._parameters.settings.robot}
             self._choices = Choices(self._panel, arguments, self._parameters.allocation(), offered)
         # Only a change is shown: what a user has just set is under way to the simulator.
         if time.monotonic() < self._choice_time + _SETTLING_TIME:
