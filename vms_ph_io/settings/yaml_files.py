@@ -172,6 +172,20 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
     return content
 
 
+def user_mapping(name: str) -> dict[str, Any] | None:
+    """Return the mapping in a YAML file of a user, or None where a name is not that of a file.
+
+    It is empty where the file has none: what reads the file for good says what is wrong.
+    """
+    path = Path(os.path.expanduser(name))
+    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+        return None
+    try:
+        return read_mapping(path)
+    except ModelError:
+        return {}
+
+
 _Content = TypeVar("_Content")
 
 

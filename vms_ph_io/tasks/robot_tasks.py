@@ -3,12 +3,9 @@
 
 """Tasks of robots with their own actuators, read from files in config/tasks."""
 
-import os
 import warnings
-from collections.abc import Mapping
 from dataclasses import fields
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from vms_ph_dynamics import Array, ModelError, VMSModel
@@ -19,7 +16,7 @@ from vms_ph_dynamics.simulation.robot_task import ERRORS, ErrorGoal, RobotTask, 
 from .. import robots
 from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings, assignments
-from ..settings.bounded_text import YamlError, read_yaml
+from ..settings.bounded_text import read_yaml
 from ..settings.yaml_files import (
     Reader,
     bundled_names,
@@ -28,6 +25,7 @@ from ..settings.yaml_files import (
     load_named,
     mapping,
     positive,
+    user_mapping,
 )
 
 _FOLDER = "config/tasks"
@@ -65,14 +63,10 @@ def names_of_legs() -> tuple[str, ...]:
 
 def is_of_leg(name: str) -> bool:
     """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
-    path = Path(os.path.expanduser(name))
-    if path.suffix not in (".yaml", ".yml") or not path.is_file():
+    content = user_mapping(name)
+    if content is None:
         return name in names_of_legs()
-    try:
-        content = read_yaml(path)
-    except YamlError:
-        return False
-    robot = content.get("robot") if isinstance(content, Mapping) else None
+    robot = content.get("robot")
     return isinstance(robot, str) and robots.is_on_floor(robot)
 
 

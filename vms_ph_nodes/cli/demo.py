@@ -12,7 +12,6 @@ from typing import Any
 import typer
 
 from vms_ph_dynamics import OptionError, VmsPhError
-from vms_ph_io.settings.bounded_text import YamlError, read_yaml
 from vms_ph_io.wings import WINGS, hook
 
 # Options that a task has too; those of one with nodes and page.
@@ -176,15 +175,10 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
 def _is_scene(name: str) -> bool:
     """Return whether a name is that of a bundled scene, or a file is about one."""
     from vms_ph_io.settings import scenes
+    from vms_ph_io.settings.yaml_files import user_mapping
 
-    path = Path(name)
-    if path.suffix not in (".yaml", ".yml") or not path.is_file():
-        return name in scenes.names()
-    try:
-        content = read_yaml(path)
-    except YamlError:  # the reader of tasks says what is wrong
-        return False
-    return isinstance(content, dict) and "task" in content
+    content = user_mapping(name)
+    return name in scenes.names() if content is None else "task" in content
 
 
 def _leg_outcome(name: str, seconds: float, controller: str) -> tuple[dict[str, Any], float]:
