@@ -52,16 +52,14 @@ class RobotPublishers:
             for name in model.tools
         }
         self._energy_publisher = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
-        self._has_moving_base = model.b > 0
-        if self._has_moving_base:
+        if model.b:
             self._odometry_publisher = node.create_publisher(Odometry, "odom", 10)
             self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
         self._clock_publisher = node.create_publisher(Clock, "/clock", 10) if clock else None
         self._broadcaster = TransformBroadcaster(node) if tf else None
         self._static_broadcaster = StaticTransformBroadcaster(node) if tf else None
-        description_publisher = node.create_publisher(String, "robot_description", LATCHED)
-        description_publisher.publish(String(data=description))
-        self._description_publisher = description_publisher
+        self._description_publisher = node.create_publisher(String, "robot_description", LATCHED)
+        self._description_publisher.publish(String(data=description))
 
     @property
     def publishes_clock(self) -> bool:
@@ -84,7 +82,7 @@ class RobotPublishers:
             wrench = sample.wrench_tools.get(name, np.zeros(6))
             publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
-        if self._has_moving_base:
+        if model.b:
             base_header = frames.header(frames.root, stamp)
             self._base_wrenches.publish(to_wrench_base(base_header, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
@@ -105,7 +103,7 @@ class RobotPublishers:
         if self._broadcaster is None:
             return
         transforms = self._link_transforms(sample.q, stamp, moving=True)
-        if self._has_moving_base:
+        if self._model.b:
             transforms.insert(0, _base_transform(odometry or self._odometry_of(sample, stamp)))
         self._broadcaster.sendTransform(transforms)
 

@@ -224,9 +224,8 @@ class GraspPublishers:
             self._on_change(body, sample)
 
 
-_PAYLOAD_COLOUR = (0.85, 0.55, 0.2, 1.0)
+_GRIPPED_COLOUR = (0.85, 0.55, 0.2, 1.0)
 _BODY_COLOUR = (0.45, 0.55, 0.7, 1.0)
-_HANDLE_COLOUR = (0.85, 0.55, 0.2, 1.0)
 
 # Least edge that is drawn, m.
 _MIN_EDGE = 0.01
@@ -238,7 +237,7 @@ def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
     squared_edges = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
     edges = np.maximum(np.sqrt(np.maximum(squared_edges, 0.0)), _MIN_EDGE)
     box_pose = pose(np.eye(3), payload.centre)
-    return (Shape("box", tuple(edges.tolist()), box_pose, _PAYLOAD_COLOUR),)
+    return (Shape("box", tuple(edges.tolist()), box_pose, _GRIPPED_COLOUR),)
 
 
 def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
@@ -250,7 +249,7 @@ def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
     return (
         Shape("cylinder", (0.5 * thickness, 0.5 * length), np.eye(4), _BODY_COLOUR),
         Shape("box", (length, 0.5 * thickness, thickness), arm_pose, _BODY_COLOUR),
-        Shape("sphere", (thickness,), handle_pose, _HANDLE_COLOUR),
+        Shape("sphere", (thickness,), handle_pose, _GRIPPED_COLOUR),
     )
 
 
