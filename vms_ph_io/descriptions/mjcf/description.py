@@ -15,7 +15,7 @@ so that a body with several joints is a chain of links, of which the last one ha
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,21 +32,19 @@ from .tree import FREE, HINGE, WORLD, Tree, UniqueNames, body_name, drives, join
 
 def origin(pose: Any) -> ET.Element:
     """Return the element <origin> of a ``pinocchio.SE3``."""
-    return ET.Element(
-        "origin", xyz=numbers(pose.translation), rpy=numbers(roll_pitch_yaw(pose.rotation))
-    )
+    angles = pin.rpy.matrixToRpy(pose.rotation)  # of full precision, also at a pitch of 90 degrees
+    return ET.Element("origin", xyz=numbers(pose.translation), rpy=numbers(angles))
 
 
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Return the angles of ``Rz(yaw) Ry(pitch) Rx(roll)``, rad, (3,).
-
-    At a pitch of 90 degrees yaw is noise; roll and pitch then are those that belong to it, so that
-    the rotation has full precision everywhere.
-    """
-    yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
-    c, s = np.cos(yaw), np.sin(yaw)
-    tilt = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ rotation
-    return np.array([np.arctan2(-tilt[1, 2], tilt[1, 1]), np.arctan2(-tilt[2, 0], tilt[0, 0]), yaw])
+def inertial(body: Any, text: Callable[[float], str] = repr) -> ET.Element:
+    """Return the element <inertial> of a ``pinocchio.Inertia``; ``text`` writes a number."""
+    tag = ET.Element("inertial")
+    ET.SubElement(tag, "origin", xyz=" ".join(map(text, body.lever.tolist())), rpy="0 0 0")
+    ET.SubElement(tag, "mass", value=text(body.mass))
+    indices = zip(*np.triu_indices(3), strict=True)
+    components = {f"i{'xyz'[r]}{'xyz'[c]}": text(float(body.inertia[r, c])) for r, c in indices}
+    ET.SubElement(tag, "inertia", components)
+    return tag
 
 
 def pose_of(position: Array, quaternion: Array) -> Any:
@@ -221,12 +219,7 @@ class _UrdfWriter:
             return
         axes = pose_of(np.zeros(3), m.body_iquat[i]).rotation
         tensor = axes @ np.diag(m.body_inertia[i]) @ axes.T
-        inertial = ET.SubElement(link, "inertial")
-        ET.SubElement(inertial, "origin", xyz=numbers(m.body_ipos[i]), rpy="0 0 0")
-        ET.SubElement(inertial, "mass", value=repr(float(m.body_mass[i])))
-        indices = zip(*np.triu_indices(3), strict=True)
-        components = {f"i{'xyz'[r]}{'xyz'[c]}": repr(float(tensor[r, c])) for r, c in indices}
-        ET.SubElement(inertial, "inertia", components)
+        link.append(inertial(pin.Inertia(float(m.body_mass[i]), m.body_ipos[i], tensor)))
 
     def _add_link(self, preferred: str) -> str:
         name = self._link_names.reserve(preferred)

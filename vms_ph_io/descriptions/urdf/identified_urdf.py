@@ -12,6 +12,8 @@ from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.identification import Identification
 
+from ..mjcf.description import inertial
+
 PAYLOAD = "identified_payload"
 """Name of the link of a payload."""
 
@@ -91,17 +93,11 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     if link_name not in links:  # a base that moves without a joint of the description
         link_name = next(link for link in links if link not in children)
     for link in bodies:
-        for inertial in links[link].findall("inertial"):
-            links[link].remove(inertial)
+        for replaced in links[link].findall("inertial"):
+            links[link].remove(replaced)
     links[link_name].append(_inertial(parameters))
 
 
 def _inertial(parameters: Array) -> ET.Element:
     """Return the tag of ten parameters at the origin of a link."""
-    body, tag = pin.Inertia.FromDynamicParameters(parameters), ET.Element("inertial")
-    ET.SubElement(tag, "mass", value=f"{body.mass:.9g}")
-    ET.SubElement(tag, "origin", xyz=" ".join(f"{c:.9g}" for c in body.lever), rpy="0 0 0")
-    indices = zip(*np.triu_indices(3), strict=True)
-    components = {f"i{'xyz'[r]}{'xyz'[c]}": f"{body.inertia[r, c]:.9g}" for r, c in indices}
-    ET.SubElement(tag, "inertia", components)
-    return tag
+    return inertial(pin.Inertia.FromDynamicParameters(parameters), "{:.9g}".format)
