@@ -4,7 +4,7 @@
 """Plots of a recorded run and of an audit: energies, powers, task error, friction over time."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -27,48 +27,32 @@ def plot_run(run: RunRecord, file: Path) -> None:
         run: the recorded run.
         file: path of the PNG file, in an existing folder.
     """
-    # Imported here because the import takes half a second, which nodes that do not plot avoid.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 11), layout="constrained", dpi=110)
-    energy_axes, balance_axes, power_axes, error_axes = figure.subplots(4, 1, sharex=True)
-    control = run.control
+    time, power, control = run.power["time"], run.power, run.control
     if control:
         energies = {"total": control["closed_loop_energy"], **run.law_energies}
-        draw_lines(energy_axes, control["time"], energies, "closed-loop energy (J)")
+        energy_panel: Panel = ("closed-loop energy (J)", control["time"], energies)
     else:
         energies = {"total": run.energy["total"], **run.robot_energies}
-        draw_lines(energy_axes, run.energy["time"], energies, "energy of the robot (J)")
-    draw_lines(
-        balance_axes,
-        run.power["time"],
-        {
-            "stored": run.power["stored"],
-            **_shown_series(run, run.port_energies),
-            "dissipated": -run.power["dissipated_energy"],
-        },
-        "energy since the start (J)",
-    )
-    draw_lines(
-        power_axes,
-        run.power["time"],
-        {**_shown_series(run, run.port_powers), "dissipated": -run.power["dissipated"]},
-        "power into the robot (W)",
-    )
+        energy_panel = ("energy of the robot (J)", run.energy["time"], energies)
+    balance = {
+        "stored": power["stored"],
+        **_shown_series(run, run.port_energies),
+        "dissipated": -power["dissipated_energy"],
+    }
+    powers = {**_shown_series(run, run.port_powers), "dissipated": -power["dissipated"]}
     task_error = control.get("task_error")
-    draw_lines(
-        error_axes,
-        control.get("time"),
-        {"distance to the reference": None if task_error is None else 1e3 * task_error},
-        "task error (mm)",
+    distance = {"distance to the reference": None if task_error is None else 1e3 * task_error}
+    panels = (
+        energy_panel,
+        ("energy since the start (J)", time, balance),
+        ("power into the robot (W)", time, powers),
+        ("task error (mm)", control.get("time"), distance),
     )
-    error_axes.set_xlabel("time (s)")
-    figure.suptitle(
+    title = (
         f"{run.name}: largest power-balance residual {run.largest_residual:.1e} W, "
-        f"unaccounted energy {run.unaccounted_energy:+.1e} J",
-        fontsize=11,
+        f"unaccounted energy {run.unaccounted_energy:+.1e} J"
     )
-    figure.savefig(file)
+    draw_panels(panels, title).savefig(file)
 
 
 def _shown_series(run: RunRecord, series: Series) -> dict[str, Array]:
@@ -83,6 +67,24 @@ def text_and_plot(text: str, figure: Any) -> str:
     return f'<pre>{escape(text)}</pre><img alt="plots" src="data:image/png;base64,{image}">'
 
 
+Panel = tuple[str, Array | None, Mapping[str, Array | None]]
+"""Label of a vertical axis, times (s), and curves by name; times and curves may be missing."""
+
+
+def draw_panels(panels: Sequence[Panel], title: str) -> Any:
+    """Return a figure of matplotlib with curves over the same time, panel below panel."""
+    # Imported here because the import takes half a second, which nodes that do not plot avoid.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 2.75 * len(panels)), layout="constrained", dpi=110)
+    all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, time, series) in zip(all_axes, panels, strict=True):
+        draw_lines(axes, time, series, label)
+    all_axes[-1].set_xlabel("time (s)")
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
 def draw_lines(
     axes: Any, time: Array | None, series: Mapping[str, Array | None], label: str
 ) -> None:
@@ -94,7 +96,11 @@ def draw_lines(
     axes.set_ylabel(label)
     axes.grid(alpha=0.3)
     if axes.lines:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, handlelength=3)
+        _add_legend(axes)
+
+
+def _add_legend(axes: Any) -> None:
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, handlelength=3)
 
 
 @dataclass(frozen=True)
@@ -116,26 +122,20 @@ class Curves:
 
 def draw(curves: Curves, title: str, intervals: Iterable[UnaccountedInterval]) -> Any:
     """Return the figure of an audit; what appeared or disappeared is marked."""
-    from matplotlib.figure import Figure
-
     groups = [
         (label, {name: values for name, values in lines.items() if np.any(values)})
         for label, lines in curves.groups.values()
     ]
-    groups = [group for group in groups if group[1]]
-    count = len(groups) + 1
     # What is zero throughout, such as friction that is not known, takes no room.
-    figure = Figure(figsize=(10, 2.6 * count), layout="constrained", dpi=110)
-    *panels, unaccounted_axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
-    for axes, (label, lines) in zip(panels, groups, strict=True):
-        draw_lines(axes, curves.time, lines, label)
+    panels: list[Panel] = [(label, curves.time, lines) for label, lines in groups if lines]
+    panels.append(("energy (J)", curves.time, {"unaccounted": curves.unaccounted}))
+    figure = draw_panels(panels, title)
+    unaccounted_axes = figure.axes[-1]
     unaccounted_axes.fill_between(
         curves.time, curves.unaccounted - curves.band, curves.unaccounted + curves.band,
         color=VERMILION, alpha=0.25, linewidth=0, label="95 %",
     )  # fmt: skip
-    draw_lines(unaccounted_axes, curves.time, {"unaccounted": curves.unaccounted}, "energy (J)")
+    _add_legend(unaccounted_axes)
     for interval in intervals:
         unaccounted_axes.axvspan(interval.begin, interval.end, color=GREY, alpha=0.25, linewidth=0)
-    unaccounted_axes.set_xlabel("time (s)")
-    figure.suptitle(title, fontsize=11)
     return figure

@@ -26,7 +26,7 @@ from vms_ph_dynamics.integrators import EnergyBalance
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
-from ..audits.plots import draw_lines, text_and_plot
+from ..audits.plots import draw_panels, text_and_plot
 from ..bag import BagError, BagWriter, MessageTypes
 
 # Beyond a limit by more than this is noted, in the unit of the limit: stops give way a little.
@@ -251,11 +251,6 @@ class Trajectory(WithHints):
         Args:
             file: path of a PNG, PDF or SVG file to write it to; None for none.
         """
-        # Imported here because the import takes half a second.
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9, 11), layout="constrained")
-        motion_axes, effort_axes, power_axes, energy_axes = figure.subplots(4, 1, sharex=True)
         model, audit = self.model, self.audit
         changes = np.array([model.difference(self.q[0], q) for q in self.q])
         base_coordinates = {0: "", 3: "x y yaw", 6: "x y z rx ry rz"}[model.b].split()
@@ -263,18 +258,19 @@ class Trajectory(WithHints):
         changes[:, :count] = self.q[:, :count] - self.q[0, :count]
         base = {f"base {axis}": changes[:, k] for k, axis in enumerate(base_coordinates)}
         joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
-        draw_lines(motion_axes, self.t, {**base, **joints}, "change of position (m, rad)")
         torques = {name: self.torque[:, k] for k, name in enumerate(model.joint_names)}
-        draw_lines(effort_axes, self.t, torques, "joint torques (N m, N)")
         power = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
-        draw_lines(power_axes, self.t, power, "power into the robot (W)")
         supplied = {port: values for port, values in self.port_energy.items() if values.any()}
         stored = {"stored": self.energy - self.energy[0]}
         balance = {**stored, **supplied, "dissipated": -self.dissipated}
-        draw_lines(energy_axes, self.t, balance, "energy since the start (J)")
-        energy_axes.set_xlabel("time (s)")
+        panels = (
+            ("change of position (m, rad)", self.t, {**base, **joints}),
+            ("joint torques (N m, N)", self.t, torques),
+            ("power into the robot (W)", self.t, power),
+            ("energy since the start (J)", self.t, balance),
+        )
         largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
-        figure.suptitle(f"{model.name}: largest unaccounted energy {largest:.1e} J", fontsize=11)
+        figure = draw_panels(panels, f"{model.name}: largest unaccounted energy {largest:.1e} J")
         if file is not None:
             figure.savefig(file)
         return figure
