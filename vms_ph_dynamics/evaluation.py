@@ -337,4 +337,17 @@ def in_space(b: int, value: Array) -> SpatialVector:
     return SpatialVector(np.zeros(3), np.zeros(3))
 
 
-__all__ = ["Momenta", "SpatialVector", "in_space", "momenta"]
+def pose_in_space(b: int, q: Array) -> tuple[Array, Array]:
+    """Return position (3,), m, and quaternion (4,), x y z w, of a base that moves.
+
+    Args:
+        b: dimension of its velocity.
+        q: (nq,) configuration; a planar base moves in the plane of x and y.
+    """
+    if b == 6:
+        return q[:3], q[3:7]
+    half = 0.5 * np.arctan2(q[3], q[2])
+    return np.array([q[0], q[1], 0.0]), np.array([0.0, 0.0, np.sin(half), np.cos(half)])
+
+
+__all__ = ["Momenta", "SpatialVector", "in_space", "momenta", "pose_in_space"]

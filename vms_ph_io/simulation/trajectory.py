@@ -20,7 +20,7 @@ from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import energy_parts
 from vms_ph_dynamics.errors import WithHints
-from vms_ph_dynamics.evaluation import in_space
+from vms_ph_dynamics.evaluation import in_space, pose_in_space
 from vms_ph_dynamics.forms import PORTS, port_names
 from vms_ph_dynamics.integrators import EnergyBalance
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
@@ -404,14 +404,7 @@ class _Messages:
         return contents
 
     def _odometry(self, header: Any, sample: Sample) -> tuple[Any, ...]:
-        position: Array = np.zeros(3)
-        quaternion: Array = np.zeros(4)
-        if self._model.base == "planar":
-            x, y, c, s = sample.q[:4]
-            half_angle = 0.5 * np.arctan2(s, c)
-            position[:2], quaternion[2:] = (x, y), (np.sin(half_angle), np.cos(half_angle))
-        else:
-            position, quaternion = sample.q[:3], sample.q[3:7]
+        position, quaternion = pose_in_space(self._model.b, sample.q)
         linear, angular = in_space(self._model.b, sample.v[: self._model.b])
         pose, twist = (tuple(position), tuple(quaternion)), (tuple(linear), tuple(angular))
         return header, self._root, (pose, np.zeros(36)), (twist, np.zeros(36))

@@ -30,7 +30,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from vms_ph_dynamics import Array, StateError, VMSModel
-from vms_ph_dynamics.evaluation import in_space
+from vms_ph_dynamics.evaluation import in_space, pose_in_space
 
 NS_PER_SEC = 1_000_000_000
 
@@ -294,20 +294,15 @@ def to_odometry(model: VMSModel, header: Header, base_frame: str, q: Array, v: A
 
     The frame of ``header`` is the inertial frame. Covariances are zero: the base is simulated.
     """
-    if model.base == "planar":
-        x, y, c, s = q[:4].tolist()
-        half_angle = 0.5 * np.arctan2(s, c)
-        point = Point(x=x, y=y)
-        quaternion = Quaternion(z=float(np.sin(half_angle)), w=float(np.cos(half_angle)))
-    else:
-        x, y, z, qx, qy, qz, qw = q[:7].tolist()
-        point, quaternion = Point(x=x, y=y, z=z), Quaternion(x=qx, y=qy, z=qz, w=qw)
+    position, quaternion = pose_in_space(model.b, q)
+    x, y, z, w = quaternion.tolist()
+    pose = Pose(position=to_point(position), orientation=Quaternion(x=x, y=y, z=z, w=w))
     linear, angular = in_space(model.b, v[: model.b])
     twist = Twist(linear=to_vector(linear), angular=to_vector(angular))
     return Odometry(
         header=header,
         child_frame_id=base_frame,
-        pose=PoseWithCovariance(pose=Pose(position=point, orientation=quaternion)),
+        pose=PoseWithCovariance(pose=pose),
         twist=TwistWithCovariance(twist=twist),
     )
 
