@@ -6,7 +6,6 @@
 import contextlib
 import fcntl
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -282,6 +281,5 @@ def is_being_recorded(file: Path) -> bool:
 
 def by_number(file: Path) -> tuple[str, int]:
     """Return the name and the number at its end, by which the files of a bag are sorted."""
-    match = re.fullmatch(r"(.*?)(\d*)", file.stem)
-    assert match is not None
-    return match[1], int(match[2] or 0)
+    name = file.stem.rstrip("0123456789")
+    return name, int(file.stem.removeprefix(name) or 0)

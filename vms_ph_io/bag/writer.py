@@ -335,12 +335,10 @@ class BagWriter:
         self._flusher.join()
         try:
             self._finish()
-        except (BagError, OSError) as error:
-            self._failure = error if isinstance(error, BagError) else self._error_for(error)
+        except OSError as error:
+            self._fail(error)
         finally:
             self._stream.close()
-        if self._failure is not None:
-            raise self._failure
 
     def _finish(self) -> None:
         if self._failure is not None:
