@@ -131,13 +131,11 @@ class _UrdfWriter:
 
     def text(self, notes: MjcfNotes) -> str:
         m, tree = self._m, self._tree
-        if tree.free_base is None:
-            self._add_link("world")
         # Joints keep their names; those of fixed joints make way.
         joints = tree.joints
         for joint in joints.values():
             self._joint_names.reserve(joint)
-        links = {} if tree.free_base is not None else {WORLD: "world"}
+        links = {WORLD: self._add_link("world")} if tree.free_base is None else {}
         for i in tree.bodies:
             links[i] = self._link_names.reserve(body_name(m, i))
         for i in tree.bodies:

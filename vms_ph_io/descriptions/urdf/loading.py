@@ -31,24 +31,20 @@ def kind_of(text: str, path: Path) -> str:
         text: content of the file.
         path: its path, of which only the suffix .xacro matters.
     """
-    root_tags: list[str] = []
-    uses_xacro = False
+    tags: list[str] = []
+    namespaces: set[str] = set()
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal uses_xacro
-        root_tags.append(tag) if not root_tags else None
-        names = (tag, *attributes)
-        uses_xacro = uses_xacro or any(
-            name.rpartition(" ")[0].rstrip("/#") in _XACRO for name in names
-        )
+        tags.append(tag)
+        namespaces.update(name.rpartition(" ")[0].rstrip("/#") for name in (tag, *attributes))
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = start_element
     with suppress(expat.ExpatError, ValueError, LookupError):
         parser.Parse(text, True)
-    if uses_xacro:
+    if not namespaces.isdisjoint(_XACRO):
         return "xacro"
-    if root_tags == ["mujoco"]:
+    if tags[:1] == ["mujoco"]:
         return "MJCF"
     return "xacro" if path.suffix == ".xacro" else "URDF"
 
