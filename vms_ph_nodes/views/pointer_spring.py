@@ -137,20 +137,14 @@ def point_efforts(
     tree = model.tree.pinocchio
     data = tree.createData()
     pin.computeJointJacobians(tree, data, pin.neutral(tree))
+    wrench = pin.Force(force, np.cross(point, force))  # about the origin of the inertial frame
     torques: dict[str, float] = {}
     joint = tree.frames[tree.getFrameId(link)].parentJoint
     while joint:
         name = tree.names[joint]
         if name in model.joint_names:
-            pose = scene.joint_pose(joint)
             axis = pin.getJointJacobian(tree, data, joint, pin.LOCAL)[:, tree.idx_vs[joint]]
-            moment = np.cross(point - pose.translation, force)
-            wrench = np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])
-            torques[name] = float(axis @ wrench)
+            torques[name] = float(axis @ scene.joint_pose(joint).actInv(wrench).vector)
         joint = tree.parents[joint]
-    base_wrench: Array | None = None
-    if model.b:
-        root_pose = scene.world_pose(scene.root)
-        moment = np.cross(point - root_pose.translation, force)
-        base_wrench = np.concatenate([root_pose.rotation.T @ force, root_pose.rotation.T @ moment])
+    base_wrench = scene.world_pose(scene.root).actInv(wrench).vector if model.b else None
     return PullEfforts(torques, base_wrench)
