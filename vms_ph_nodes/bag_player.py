@@ -13,7 +13,7 @@ from typing import Any
 
 from rclpy.executors import ExternalShutdownException
 from rclpy.publisher import Publisher
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy
 from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import SetBool
 from vms_ph.srv import SeekBag, StepBag
@@ -24,7 +24,7 @@ from .messages.conversions import NS_PER_SEC, to_stamp
 from .node.health import OK
 from .node.parameters import declare
 from .node.process import ReportingNode, errors_in_one_sentence, run
-from .topics.interfaces import load_interface
+from .topics.interfaces import load_interface, qos_profile
 
 with errors_in_one_sentence():
     from vms_ph_io.bag import (
@@ -203,14 +203,8 @@ class BagPlayer(ReportingNode):
     def _publisher_for(self, topic: Any) -> Publisher:
         offered_qos = (*topic.qos, BagQos())[0]
         latched = offered_qos.durability == "transient_local"
-        is_best_effort = offered_qos.reliability == "best_effort"
-        qos = QoSProfile(
-            depth=max(1, offered_qos.depth),
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-            reliability=(
-                ReliabilityPolicy.BEST_EFFORT if is_best_effort else ReliabilityPolicy.RELIABLE
-            ),
-        )
+        is_reliable = offered_qos.reliability != "best_effort"
+        qos = qos_profile(max(1, offered_qos.depth), latched, is_reliable)
         message_type = load_interface(present_type(topic.type), "msg")
         return self.create_publisher(message_type, present_topic(topic.name), qos)
 

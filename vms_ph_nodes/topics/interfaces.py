@@ -44,6 +44,11 @@ def compatible_qos(offered_qos: Sequence[QoSProfile], depth: int) -> QoSProfile:
         q.durability == DurabilityPolicy.TRANSIENT_LOCAL for q in offered_qos
     )
     reliable = all(q.reliability == ReliabilityPolicy.RELIABLE for q in offered_qos)
+    return qos_profile(depth, latched, reliable)
+
+
+def qos_profile(depth: int, latched: bool, reliable: bool) -> QoSProfile:
+    """Return a profile; a topic that is latched gives its last messages to who comes later."""
     return QoSProfile(
         depth=depth,
         durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
