@@ -206,9 +206,9 @@ def _plot_sections(go: Any, audit: Audit) -> list[str]:
     }
     sections = []
     for name, (label, lines) in series.groups.items():
-        figure = _curve_figure(go, series.time, lines)
-        sections += [f"<h2>{titles[name]}</h2>", _figure_html(_with_time_axis(figure, label))]
-    figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted})
+        figure = _curve_figure(go, series.time, lines, label)
+        sections += [f"<h2>{titles[name]}</h2>", _figure_html(figure)]
+    figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted}, "J")
     low, high = series.unaccounted - series.band, series.unaccounted + series.band
     figure.add_scatter(x=_rounded(series.time), y=_rounded(high), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
@@ -219,22 +219,18 @@ def _plot_sections(go: Any, audit: Audit) -> list[str]:
         figure.add_vrect(
             x0=appearance.begin, x1=appearance.end, fillcolor=GREY, opacity=0.25, line_width=0
         )
-    sections += ["<h2>Unaccounted energy</h2>", _figure_html(_with_time_axis(figure, "J"))]
+    sections += ["<h2>Unaccounted energy</h2>", _figure_html(figure)]
     return sections
 
 
-def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array]) -> Any:
-    figure = go.Figure()
+def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array], label: str) -> Any:
+    layout = {"height": 380, "margin": {"t": 20, "l": 5, "r": 5}, "hovermode": "x"}
+    figure = go.Figure().update_layout(xaxis_title="time (s)", yaxis_title=label, **layout)
     for name, (label, colour, dashes) in styles(lines).items():
         dash = ",".join(f"{length}px" for length in dashes) or "solid"
         figure.add_scatter(x=_rounded(time), y=_rounded(lines[name]), name=label, mode="lines",
                            line={"color": colour, "dash": dash})  # fmt: skip
     return figure
-
-
-def _with_time_axis(figure: Any, label: str) -> Any:
-    layout = {"height": 380, "margin": {"t": 20, "l": 5, "r": 5}}
-    return figure.update_layout(xaxis_title="time (s)", yaxis_title=label, hovermode="x", **layout)
 
 
 def _rounded(values: Any) -> list[float]:
