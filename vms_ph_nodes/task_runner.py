@@ -409,9 +409,8 @@ class PayloadScore:
         """Return what was wanted and obtained; None where nothing was received yet."""
         message = self._last_message
         if message is None:
-            return self._judge.goals(None, self._judge.handle, False, None)
-        final = momentum_of(message)
-        momenta = None if self._initial is None or final is None else (self._initial, final)
+            return self._judge.goals(None, self._judge.handle, False, (None, None))
+        momenta = self._initial, momentum_of(message)
         capture_distance = message.distance if message.tried else None
         is_set_down = message.state == PayloadState.SET_DOWN
         return self._judge.goals(

@@ -191,7 +191,7 @@ class PayloadJudge:
         capture_distance: float | None,
         position: Array,
         is_set_down: bool,
-        momenta: tuple[Array, Array] | None,
+        momenta: tuple[Array | None, Array | None],
     ) -> dict[str, GoalState]:
         """Return what was to be reached with it.
 
@@ -199,7 +199,7 @@ class PayloadJudge:
             capture_distance: from the end effector to the handle when it took it, m; None before.
             position: (3,) of the handle at the end, m.
             is_set_down: whether it has been set down.
-            momenta: momentum at the start and at the end, where nothing changes it.
+            momenta: momentum at the start and at the end; None where it is not kept.
         """
         payload = self._payload
         quantity = "distance to the handle when it is taken (m)"
@@ -212,8 +212,8 @@ class PayloadJudge:
         if np.any(self._gravity):
             quantity = "depth of the payload below its support (m)"
             goals["support"] = at_most(payload.within, quantity, self._largest_depth)
-        if momenta is not None:
-            initial, final = momenta
+        initial, final = momenta
+        if initial is not None and final is not None:
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
                 change = float(np.linalg.norm(final[part] - initial[part]))
                 share = change / max(float(np.linalg.norm(initial[part])), 1e-9)

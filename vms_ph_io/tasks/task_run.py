@@ -193,13 +193,11 @@ class TaskRun:
         goals = {**self._error_judge.goals(), **self._actuator_use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
         if self._payload is not None:
-            initial, final = self._initial_momentum, self._total_momentum()
-            momenta = None if initial is None or final is None else (initial, final)
             goals |= self._payload_judge.goals(
                 self._payload.capture_distance,
                 self._payload.handle_position(simulation.sample().q),
                 self._payload.is_set_down,
-                momenta,
+                (self._initial_momentum, self._total_momentum()),
             )
         exergy = self._exergy()
         goals["unaccounted"] = self._error_judge.balance_goal(exergy.residual)
