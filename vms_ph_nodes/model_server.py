@@ -109,8 +109,8 @@ class ModelAnswers:
         names = list(request.frames) or [self._model.end_effector]
         d = self._evaluate(request.state)
         response.nv, response.frames = self._model.nv, names
-        response.jacobian = _concatenated([d.jacobian(name, axes) for name in names])
-        response.jacobian_rate = _concatenated([d.jacobian_rate(name, axes) for name in names])
+        response.jacobian = np.ravel([d.jacobian(name, axes) for name in names]).tolist()
+        response.jacobian_rate = np.ravel([d.jacobian_rate(name, axes) for name in names]).tolist()
         response.poses = [to_pose(d.placement(name)) for name in names]
 
     def fill_checks(
@@ -150,10 +150,6 @@ class ModelAnswers:
             if not model.tree.has_frame(name):
                 model.joint_index(name)
         return q, v
-
-
-def _concatenated(arrays: list[Any]) -> list[float]:
-    return np.concatenate([array.ravel() for array in arrays]).tolist()
 
 
 class ModelServer(ReportingNode):

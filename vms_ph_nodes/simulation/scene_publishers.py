@@ -341,7 +341,6 @@ def marker_of(header: Header, name: str, marker_id: int, shape: Shape, pose: Arr
     r, g, b, a = shape.rgba
     if shape.kind == "plane":
         x, y, z = _PLATE_SIZE
-        marker_pose = marker_pose.copy()
         marker_pose[:3, 3] -= 0.5 * z * marker_pose[:3, 2]
     elif shape.kind == "box":
         x, y, z = shape.size
