@@ -234,7 +234,6 @@ class Leg:
             )
         self.model = model
         self.foot = model.end_effector if foot is None else foot
-        self._tree = model.tree
         # Separate data: a leg is evaluated between the terms of an evaluation.
         self._pinocchio_model = model.tree.pinocchio
         self._data = self._pinocchio_model.createData()
@@ -283,8 +282,7 @@ class Leg:
         return LegState(
             q=q,
             v=v,
-            # Whether the lower triangle is filled depends on the version of Pinocchio.
-            M=self._tree.symmetric(data.M),
+            M=data.M.copy(),
             bias=data.nle.copy(),
             kinetic=data.kinetic_energy,
             potential=data.potential_energy,

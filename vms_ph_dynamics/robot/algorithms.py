@@ -48,7 +48,7 @@ class TreeAlgorithms:
     def mass(self, d: TreeState) -> Array:
         """Return the mass matrix, (nv_full,nv_full)."""
         tree = d.tree
-        return tree.symmetric(pin.crba(tree.pinocchio, tree.data(), d.q_origin))
+        return pin.crba(tree.pinocchio, tree.data(), d.q_origin)
 
     def coriolis(self, d: TreeState) -> Array:
         """Return the Coriolis matrix, (nv_full,nv_full)."""

@@ -289,8 +289,7 @@ def mass_matrix(model: Any, data: Any, q: Array, projection: Array | None = None
     Raises:
         ModelError: an entry is not finite.
     """
-    upper = np.triu(pin.crba(model, data, q))
-    mass: Array = upper + np.triu(upper, 1).T
+    mass: Array = pin.crba(model, data, q)
     if projection is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             mass = projection.T @ mass @ projection

@@ -120,9 +120,6 @@ class KinematicTree:
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
         self._is_vector_space = self._map is None and pinocchio.nq == pinocchio.nv
         self._local = threading.local()
-        # crba fills the upper triangle only; these masks mirror it and do not read the lower one.
-        self._upper_mask = np.triu(np.ones((pinocchio.nv, pinocchio.nv)))
-        self._strict_mask = np.triu(self._upper_mask, 1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own model in C++."""
@@ -232,11 +229,6 @@ class KinematicTree:
         """Return the position of the base from its mount, in inertial axes, (3,)."""
         size = self._base_position_size
         return self.mount[:3, :size] @ q[:size]
-
-    def symmetric(self, crba: Array) -> Array:
-        """Return the full symmetric matrix of the upper triangle that crba fills."""
-        upper = crba * self._upper_mask
-        return upper + (upper * self._strict_mask).T
 
     def projected(self, matrix: Array) -> Array:
         """Return ``P^T matrix P`` for a matrix of full velocities; unchanged without mimics."""
