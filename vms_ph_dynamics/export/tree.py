@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..model import VMSModel
+from ..robot.joints import motion_subspace
 from ..robot.kinematic_tree import PARAMETERS
 from .spatial import ArrayNamespace, BodyInertia, Expression, Placement, joint_pose
 
@@ -255,12 +256,9 @@ class ExportedTree(MimicMap):
         xp = self.xp
         massless = BodyInertia.of_parameters(xp, xp.zeros(PARAMETERS, 1))
         world = Body(-1, slice(0, 0), xp.zeros(6, 0), self._pose_of(pin.SE3.Identity()), massless)
-        bodies, q_full, neutral = [world], self.full_configuration(self.q), pin.neutral(self._pin)
+        bodies, q_full = [world], self.full_configuration(self.q)
         for i in range(1, self._pin.njoints):
-            joint = self._pin.joints[i]
-            data = joint.createData()
-            joint.calc(data, neutral)
-            subspace = np.asarray(data.S).reshape(6, joint.nv)
+            joint, subspace = self._pin.joints[i], motion_subspace(self._pin, i)
             pose = joint_pose(xp, joint, subspace, q_full[joint.idx_q : joint.idx_q + joint.nq, :])
             parameters = self.parameters[PARAMETERS * (i - 1) : PARAMETERS * i, :]
             bodies.append(

@@ -118,6 +118,14 @@ def is_ancestor(model: Any, ancestor: int, joint: int) -> bool:
     return bool(joint == ancestor)
 
 
+def motion_subspace(model: Any, joint: int) -> Array:
+    """Return the constant motion subspace of a joint of Pinocchio, (6,k), linear first."""
+    joint_model = model.joints[joint]
+    data = joint_model.createData()
+    joint_model.calc(data, pin.neutral(model))
+    return np.asarray(data.S).reshape(6, joint_model.nv)
+
+
 def make_root_joint(base: str) -> Any | None:
     """Return the Pinocchio joint of a moving base; None for other kinds."""
     kind = {"planar": pin.JointModelPlanar, "floating": pin.JointModelFreeFlyer}.get(base)

@@ -15,7 +15,7 @@ from vms_ph_dynamics.robot.building import build
 from vms_ph_dynamics.robot.description import parse_description
 from vms_ph_dynamics.robot.inertia import check_rotors
 from vms_ph_dynamics.robot.inertia_repair import InertiaMode, accept_inertias
-from vms_ph_dynamics.robot.joints import base_of, joint_table
+from vms_ph_dynamics.robot.joints import base_of, joint_table, motion_subspace
 from vms_ph_dynamics.robot.mimic import Mimic, Projection
 
 from ..systems import System
@@ -56,9 +56,7 @@ def pair_of(model: Any, i: int) -> tuple[LowerPair, Array]:
     if name.startswith(("R", "P")) and name[-1] in _AXES:
         axis = np.array(_AXES[name[-1]])
     elif name.endswith("Unaligned"):
-        joint_data = model.joints[i].createData()
-        model.joints[i].calc(joint_data, pin.neutral(model)[model.idx_qs[i] :][: model.nqs[i]])
-        subspace = np.array(joint_data.S).ravel()
+        subspace = motion_subspace(model, i)[:, 0]
         axis = subspace[:3] if name.startswith("P") else subspace[3:]
     else:
         raise ModelError(

@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
-from vms_ph_dynamics.simulation.contact.mujoco_robot import joint_axis
+from vms_ph_dynamics.robot.joints import motion_subspace
 from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.progress import Progress, Stages
@@ -62,7 +62,7 @@ def _link(i: int, body: pin.Inertia) -> str:
 
 
 def _joint(m: pin.Model, i: int) -> str:
-    linear, angular = joint_axis(m.joints[i])
+    linear, angular = np.split(motion_subspace(m, i)[:, 0], 2)
     return (
         f'<joint name="{m.names[i]}" type="{"revolute" if angular.any() else "prismatic"}">'
         f'<parent link="body_{m.parents[i]}"/><child link="body_{i}"/>'

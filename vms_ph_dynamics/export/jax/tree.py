@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ...errors import ModelError
 from ...model import VMSModel
+from ...robot.joints import motion_subspace
 from ..forms import FormArrays
 from ..spatial import Expression, Placement, rotation_of
 from ..tree import MimicMap
@@ -143,11 +144,9 @@ class JaxTree:
         rotations[0, 0] = np.eye(3)
         screws = np.zeros((count, 6))
         self.q_index, self.is_pair = np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
-        neutral = model.tree.full_configuration(model.neutral_configuration())
         for k, i in enumerate(joints, 1):
-            joint, data = m.joints[i], m.joints[i].createData()
-            joint.calc(data, neutral)
-            s = screws[k] = np.asarray(data.S).reshape(6)
+            joint, s = m.joints[i], motion_subspace(m, i)[:, 0]
+            screws[k] = s
             self.q_index[k], self.is_pair[k] = joint.idx_q, joint.nq == 2
             placement, axis = m.jointPlacements[i], s[3:]
             outer = np.outer(axis, axis) if axis.any() else np.eye(3)

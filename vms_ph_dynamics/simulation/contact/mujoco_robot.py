@@ -17,6 +17,7 @@ from ...actuation.friction import Friction
 from ...arrays import Array
 from ...errors import MissingExtraError, ModelError
 from ...model import VMSModel
+from ...robot.joints import motion_subspace
 from .scene import Scene, Shape, Surface
 
 # Robot and surroundings touch each other; the parts of the robot do not touch among themselves.
@@ -175,7 +176,7 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
                 body.add_joint(name=f"{name}/{k}", type=joint_types.mjJNT_SLIDE, axis=axis)
             body.add_joint(name=name, type=joint_types.mjJNT_HINGE, axis=[0, 0, 1])
             continue
-        linear, angular = joint_axis(m.joints[i])
+        linear, angular = np.split(motion_subspace(m, i)[:, 0], 2)
         if linear.any() and angular.any():
             raise ModelError(f"MuJoCo has no helical joints such as '{name}'; lock it")
         kind = joint_types.mjJNT_HINGE if angular.any() else joint_types.mjJNT_SLIDE
@@ -192,15 +193,6 @@ def _add_joints(mujoco: Any, spec: Any, robot: VMSModel, stops: bool, scene: Sce
                 joint.range = [low, high]
                 joint.solref_limit = [scene.surface.time, 1.0]
     return bodies[1:]
-
-
-def joint_axis(joint: Any) -> tuple[Array, Array]:
-    """Return the linear and the angular part of the axis of a joint with one velocity."""
-    data = joint.createData()
-    q = np.array([1.0, 0.0]) if joint.nq == 2 else np.zeros(1)
-    joint.calc(data, q)
-    axis = np.asarray(data.S).reshape(6)
-    return axis[:3], axis[3:]
 
 
 def _set_inertia(body: Any, inertia: Any) -> None:
