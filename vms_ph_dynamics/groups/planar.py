@@ -53,8 +53,9 @@ class SE2(Group):
     def cayley(self, x: Array) -> Array:
         """Return the Cayley map, that of SE(3) within the plane."""
         v, w = x[:2], x[2]
-        position = (v + 0.5 * w * (_QUARTER_TURN @ v)) / (1.0 + 0.25 * w * w)
-        return _pose(_cayley_rotation(w), position)
+        scale = 1.0 + 0.25 * w * w
+        rotation = _rotation((1.0 - 0.25 * w * w) / scale, w / scale)
+        return _pose(rotation, (v + 0.5 * w * (_QUARTER_TURN @ v)) / scale)
 
     def cayley_inverse(self, g: Array) -> Array:
         """Return the twist whose Cayley map is g."""
@@ -93,11 +94,6 @@ class SE2(Group):
 
 def _rotation(cosine: float, sine: float) -> Array:
     return np.array([[cosine, -sine], [sine, cosine]])
-
-
-def _cayley_rotation(w: float) -> Array:
-    scale = 1.0 + 0.25 * w * w
-    return _rotation((1.0 - 0.25 * w * w) / scale, w / scale)
 
 
 def _pose(rotation: Array, position: Array) -> Array:
