@@ -19,7 +19,7 @@ from ..model import VMSModel
 from ..robot_model import require_model
 from ..tasks import Task
 from .ports import Ports, PowerBalance
-from .rates import PHRates, core_arguments, native_rate, native_velocity, ports_of_state
+from .rates import core_arguments, native_rate, native_velocity, ports_of_state
 from .state import Energy, PHRate, PHState
 
 if TYPE_CHECKING:
@@ -176,8 +176,8 @@ class Form(WithHints, ABC):
         Z: npt.ArrayLike,
         ports: Ports | None = None,
         threads: int | None = None,
-    ) -> PHRates:
-        """Return the rates of N states, in contiguous arrays.
+    ) -> PHRate:
+        """Return the rates of N states, as read-only contiguous arrays (N,nv).
 
         With the C++ core they are computed on several threads in the standard and the inertially
         decoupled form of robots without mimic joints and fluid, else state after state.
@@ -199,13 +199,10 @@ class Form(WithHints, ABC):
         core = None if self._decoupled is None else model.plain_core
         if core is not None:
             arguments = core_arguments(model, efforts) or ()
-            return PHRates(*core.batch(threads).rates(self._decoupled, q, z, *arguments))
+            return PHRate(*core.batch(threads).rates(self._decoupled, q, z, *arguments))
         rates = [self.rate_arrays(q[i], z[i], ports_of_state(efforts, i)) for i in range(len(q))]
-        qdot, zdot = (
-            frozen(np.array([getattr(rate, name) for rate in rates]).reshape(len(q), model.nv))
-            for name in PHRates._fields
-        )
-        return PHRates(qdot, zdot)
+        qdot, zdot = np.array(rates).reshape(len(q), 2, model.nv).transpose(1, 0, 2).copy()
+        return PHRate(frozen(qdot), frozen(zdot))
 
     def power_balance(self, x: PHState, ports: Ports) -> PowerBalance:
         """Return the power balance; its residual is zero up to rounding.

@@ -4,7 +4,7 @@
 """Rates of the forms by the C++ core, and of many states at once."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..arrays import Array
 from ..model import VMSModel
@@ -73,18 +73,6 @@ def native_gradient(model: VMSModel, decoupled: bool, x: PHState) -> Array | Non
     if core is None or core.state(x.q, x.z) is None:
         return None
     return core.dynamics.gradient(decoupled, x.q, x.z)
-
-
-class PHRates(NamedTuple):
-    """The time derivatives of N states, read-only.
-
-    Attributes:
-        qdot: (N,nv) velocities, base part in the base frame.
-        zdot: (N,nv) rates of the momenta.
-    """
-
-    qdot: Array
-    zdot: Array
 
 
 def ports_of_state(ports: Ports, i: int) -> Ports:
