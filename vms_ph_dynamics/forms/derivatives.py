@@ -341,9 +341,8 @@ class _Sensitivity:
         if self.decoupled:
             by_force[b:, :b] = -d.A.T
             mass_rate = d.C + d.C.T
-            connection_rate = d.M_b_inverse @ (mass_rate[:b, b:] - mass_rate[:b, :b] @ d.A)
             locked = self.locked_derivatives
-            by_all[b:] += connection_rate.T @ locked[:b] - d.A.T @ by_all[:b]
+            by_all[b:] += d.A_rate.T @ locked[:b] - d.A.T @ by_all[:b]
             by_all[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity_derivatives[b:]
             by_all[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
         velocity_columns = np.split(self.velocity_derivatives, [nv, 2 * nv], axis=1)

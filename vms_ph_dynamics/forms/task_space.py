@@ -206,11 +206,9 @@ class TaskSpaceForm(Form):
 
 
 def _middle_configuration(model: VMSModel) -> Array:
-    is_bounded = np.isfinite(model.joints.lower) & np.isfinite(model.joints.upper)
-    middle = np.zeros(model.n)
-    middle[is_bounded] = (model.joints.lower[is_bounded] + model.joints.upper[is_bounded]) / 2
-    v = np.zeros(model.nv)
-    v[model.b :] = middle
+    limits = np.array([model.joints.lower, model.joints.upper])
+    is_bounded, v = np.isfinite(limits).all(axis=0), np.zeros(model.nv)
+    v[model.b :][is_bounded] = limits[:, is_bounded].mean(axis=0)
     return model.integrate(model.neutral_configuration(), v)
 
 

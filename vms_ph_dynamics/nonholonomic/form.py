@@ -301,14 +301,12 @@ class NonholonomicForm:
         The derivatives are along unit velocities, those of the base in its own axes. That of the
         Hamiltonian has ``dT/dq + g``: gravity is a force, as in :meth:`.Form.gradient`.
         """
-        terms, model = self._terms_at(x), self.model
-        energy_gradient = []
-        for unit in np.eye(model.nv):
-            d = Evaluation(model, terms.d.q, unit)
-            basis_part = terms.basis.T @ (terms.d.M @ self.rate_of_basis(d, terms.basis))
-            inertia_rate = terms.basis.T @ (d.C + d.C.T) @ terms.basis + basis_part + basis_part.T
-            energy_gradient.append(-0.5 * float(terms.nu @ inertia_rate @ terms.nu))
-        return np.concatenate([energy_gradient, terms.nu])
+        t, energy_gradient = self._terms_at(x), []
+        for unit in np.eye(self.model.nv):
+            d = Evaluation(self.model, t.d.q, unit)
+            mass_rate = NonholonomicTerms(self, d, t.basis, t.nu).mass_rate
+            energy_gradient.append(-0.5 * float(t.nu @ mass_rate @ t.nu))
+        return np.concatenate([energy_gradient, t.nu])
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
@@ -382,9 +380,7 @@ class NonholonomicTerms:
     @cached_property
     def mass_rate(self) -> Array:
         """Derivative of the reduced mass matrix along the motion, (m,m)."""
-        c, m = self.d.C, self.d.M
-        basis_part = self.basis.T @ m @ self.basis_rate
-        return frozen(self.basis.T @ (c + c.T) @ self.basis + basis_part + basis_part.T)
+        return frozen(self.coriolis + self.coriolis.T)
 
     @cached_property
     def coriolis(self) -> Array:
