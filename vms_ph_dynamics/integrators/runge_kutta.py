@@ -10,10 +10,10 @@ import numpy as np
 from ..arrays import Array
 from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
-from ..forms import PHState, Ports
+from ..forms import PHState
 from .moving_base import coordinate_rate, inverse_differential
 from .robot_stepper import RobotStepper
-from .stepper import Efforts, SolverState, StepFailure, StepResult
+from .stepper import Efforts, SolverState, StepFailure, StepResult, efforts_at
 
 # (fraction of the step at a stage, weight of the stage in the result)
 STAGES = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
@@ -41,7 +41,7 @@ class RK4(RobotStepper):
         for fraction, weight in STAGES:
             u = fraction * dt * rate
             stage = PHState(self._configuration_at(x.q, u), x.z + fraction * dt * zdot)
-            efforts = self.ports_at_state(ports, t + fraction * dt, stage)
+            efforts = self.checked(efforts_at(ports, t + fraction * dt, stage))
             v, zdot = self.form.rate_arrays(stage.q, stage.z, efforts)
             rate = self._coordinate_rate(x.q, u, v)
             mean_rate, mean_zdot = mean_rate + weight * rate, mean_zdot + weight * zdot
@@ -58,10 +58,6 @@ class RK4(RobotStepper):
     def state(self, solver_state: SolverState) -> PHState:
         """Return the state."""
         return solver_state
-
-    def ports_at_state(self, ports: Efforts, t: float, x: PHState) -> Ports:
-        """Return the efforts at a state."""
-        return self.checked(ports if isinstance(ports, Ports) else ports(t, x))
 
     @property
     def _zero_coordinates(self) -> Array:

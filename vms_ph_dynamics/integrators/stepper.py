@@ -77,6 +77,11 @@ Efforts = Ports | Callable[[float, PHState], Ports]
 """Efforts at the ports: held, or as a function of time (s) and state."""
 
 
+def efforts_at(efforts: Efforts, t: float, x: PHState) -> Ports:
+    """Return the efforts at a time (s) and a state."""
+    return efforts(t, x) if callable(efforts) else efforts
+
+
 class Stepper(ABC):
     """A scheme applied to one system; :func:`integrate` drives it.
 

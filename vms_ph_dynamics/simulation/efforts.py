@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..forms import PHState, Ports
-from ..integrators.stepper import Efforts
+from ..integrators.stepper import Efforts, efforts_at
 from ..model import VMSModel
 
 
@@ -75,11 +75,6 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
     wrenches = {model.end_effector: ports.wrench_end_effector, **(ports.wrench_tools or {})}
     active = {name for name, w in wrenches.items() if name in names and w is not None and w.any()}
     return WorldFramePorts(model, ports, frozenset(active)) if active else ports
-
-
-def efforts_at(efforts: Efforts, t: float, x: PHState) -> Ports:
-    """Return efforts at a time (s) and state."""
-    return efforts(t, x) if callable(efforts) else efforts
 
 
 def add(efforts: Efforts, extra: Efforts) -> Efforts:

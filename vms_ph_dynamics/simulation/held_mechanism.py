@@ -11,8 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..forms import PHState, Ports
 from ..integrators import IntegrationError
-from ..integrators.stepper import Efforts
-from .efforts import efforts_at
+from ..integrators.stepper import Efforts, efforts_at
 from .engine import Prediction
 from .joint_effects import SimulatedForm, independent_motion
 from .mechanism import Mechanism
@@ -144,7 +143,7 @@ class HeldMechanism:
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
             rotation, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
             step = predict(self._with_force(efforts, force))
-            displacement = self._end_effector_position(step.q) - position
+            displacement = self._end_effector_pose(step.q)[:3, 3] - position
             handle_step = m.displacement(grip.angle + rotation) - m.displacement(grip.angle)
             stretch_change = handle_step + ground_step - displacement
             error = force - k * (grip.stretch + 0.5 * stretch_change) - c / dt * stretch_change
@@ -184,14 +183,12 @@ class HeldMechanism:
         self.energy_to_robot += energy_to_robot
         self.from_ground += from_ground
 
-    def _end_effector_position(self, q: Array) -> Array:
-        model = self.form.model
-        return model.placement(model.end_effector, q)[:3, 3].copy()
+    def _end_effector_pose(self, q: Array) -> Array:
+        return self.form.model.placement(self.form.model.end_effector, q)
 
     def _wrench(self, q: Array, force: Array) -> Array:
         """Return a force (3,) in inertial axes as a wrench (6,) in those of the end effector."""
-        tool = self.form.model.placement(self.form.model.end_effector, q)
-        return np.concatenate([force @ tool[:3, :3], np.zeros(3)])
+        return np.concatenate([force @ self._end_effector_pose(q)[:3, :3], np.zeros(3)])
 
     def _end_effector_terms(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
         """Return place and velocity (3,) of the end effector, its Jacobian (3,m), and M (m,m)."""

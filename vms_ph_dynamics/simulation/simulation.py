@@ -17,8 +17,8 @@ from ..energy.audit import ExergyMap
 from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError
-from ..integrators.stepper import Efforts
-from .efforts import Actuation, Control, WorldFramePorts, add, efforts_at
+from ..integrators.stepper import Efforts, efforts_at
+from .efforts import Actuation, Control, WorldFramePorts, add
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
 from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm

@@ -13,10 +13,9 @@ from ...arrays import Array, is_finite
 from ...errors import ModelError
 from ...forms import PHState, Ports
 from ...integrators import IntegrationError
-from ...integrators.stepper import Efforts
+from ...integrators.stepper import Efforts, efforts_at
 from ...model import VMSModel
 from ...nonholonomic import NonholonomicForm
-from ..efforts import efforts_at
 from ..engine import Engine, PlantEffects, Prediction
 from ..joint_effects import SimulatedForm
 from .coordinates import Coordinates
