@@ -218,11 +218,7 @@ class DiscreteGradient(RobotStepper):
             if k:
                 angular = angular + dt * self._moment_in_mount(q_end, angle, midstep.moment)
         l1: Array = self._in_base(q_end, angular)
-        momentum: Array = np.zeros(nv)
-        momentum[b:] = 0.5 * (x.pi + pi)
-        fall = x.fall
-        if k:
-            momentum[k:b] = 0.5 * (l0 + l1)
+        momentum, fall = self._momentum(0.5 * (l0 + l1), 0.5 * (x.pi + pi)), x.fall
         next_guess: Array = np.empty(len(unknown))
         next_guess[:nv] = np.linalg.solve(mass_matrix, momentum)
         if len(unknown) > nv + 1:
@@ -284,11 +280,16 @@ class DiscreteGradient(RobotStepper):
     def _in_base(self, q: Array, angular: Array) -> Array:
         return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
 
+    def _momentum(self, angular: Array, pi: Array) -> Array:
+        """Return the momentum about the centre of mass, (nv,): angular in base axes, and joint."""
+        momentum = np.zeros(self.model.nv)
+        momentum[self.robot.k : self.model.b], momentum[self.model.b :] = angular, pi
+        return momentum
+
     def _centroidal(self, x: MidpointState) -> CentroidalState:
-        k, b = self.robot.k, self.model.b
-        mass, momentum = self.robot.mass_matrix(x.q), np.zeros(self.model.nv)
-        momentum[k:b], momentum[b:] = self._in_base(x.q, x.angular), x.pi
-        q = x.q.copy()
+        k = self.robot.k
+        momentum = self._momentum(self._in_base(x.q, x.angular), x.pi)
+        mass, q = self.robot.mass_matrix(x.q), x.q.copy()
         if k:
             q[:k] = -(base_rotation(self.model.base, q) @ lever_of(mass, self.robot.mass, k))
         return CentroidalState(q, np.linalg.solve(mass, momentum), x.fall, x.angular, x.energy, x.t)
@@ -318,8 +319,7 @@ class DiscreteGradient(RobotStepper):
         energy_error = (
             energy - x.energy.value - float(y[b:nv] @ (end.pi - x.pi) - terms.gradient @ terms.dq)
         )
-        if k:
-            energy_error -= float(y[k:b].dot(terms.l1 - terms.l0))
+        energy_error -= float(y[k:b].dot(terms.l1 - terms.l0))
         if abs(energy_error) <= _ROUNDING * scale:
             return 0.0
         return terms.dt * energy_error / (self._root_inertia * sqrt(squared_norm))
@@ -345,10 +345,7 @@ class DiscreteGradient(RobotStepper):
 
     def _energy_at(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
         """Return the energy of momenta, the size of its terms, the velocity and the inertia."""
-        momentum: Array = np.zeros(self.model.nv)
-        b = self.model.b
-        momentum[self.robot.k : b], momentum[b:] = angular, pi
-        mass_matrix = self.robot.mass_matrix(q)
+        momentum, mass_matrix = self._momentum(angular, pi), self.robot.mass_matrix(q)
         velocity = np.linalg.solve(mass_matrix, momentum)
         kinetic, potential = 0.5 * float(momentum.dot(velocity)), self.robot.potential(q)
         return kinetic + potential, kinetic + abs(potential), velocity, mass_matrix

@@ -173,16 +173,15 @@ class _Run:
         while not self.is_ended:
             result, failures = self._trial_step(t, dt)
             elapsed, crossed_events = self._first_crossing(result, t, dt)
-            if crossed_events:
-                result, failures = self._trial_step(t, elapsed)
-                self._accept(result, failures, t + elapsed)
-                self._record_events(crossed_events)
-                t, dt = t + elapsed, end_time - (t + elapsed)
-                if abs(dt) > 1e-12 * abs(end_time - t + elapsed):
-                    continue
+            if not crossed_events:
+                self._accept(result, failures, end_time)
                 return
-            self._accept(result, failures, end_time)
-            return
+            result, failures = self._trial_step(t, elapsed)
+            self._accept(result, failures, t + elapsed)
+            self._record_events(crossed_events)
+            t, dt = t + elapsed, end_time - (t + elapsed)
+            if abs(dt) <= 1e-12 * abs(end_time - t + elapsed):
+                return
 
     def _trial_step(self, t: float, dt: float) -> RetriedStep:
         return step_with_retry(

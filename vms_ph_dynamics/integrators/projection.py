@@ -92,7 +92,9 @@ def project(
         scale = 1.0
         dropped_energy = error if abs(error) <= _rest_energy(robot, dt) else 0.0
     else:
-        return _descend(robot, q, v, conserved, dt, _exchanged_energy(robot, port_energies, dt))
+        # Across the ports; a held robot also gains and loses energy against the falling frame.
+        exchanged = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
+        return _descend(robot, q, v, conserved, dt, exchanged + _fall_energy(robot, dt))
     v = scale * v
     if robot.k:
         v[: robot.model.b] += v_hat - scale * v_hat_initial
@@ -118,16 +120,6 @@ def _rest_energy(robot: Centroidal, dt: float) -> float:
 def _fall_energy(robot: Centroidal, dt: float) -> float:
     """Return the kinetic energy of a robot that falls from rest for a step, J."""
     return 0.5 * robot.mass * dt * dt * float(robot.fall_acceleration @ robot.fall_acceleration)
-
-
-def _exchanged_energy(robot: Centroidal, port_energies: PowerQuadrature, dt: float) -> float:
-    """Return the sum of the energies that a step exchanges, J.
-
-    They are those that crossed the ports, and in the frame of the falling centre of mass that which
-    a held robot gains and loses again.
-    """
-    total = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
-    return total + _fall_energy(robot, dt)
 
 
 def _descend(
