@@ -56,8 +56,10 @@ def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -
     return float(eigvals(solve(inertia, np.diag(damping))).real.max()) * dt > _STIFFNESS_LIMIT
 
 
-class HeldFriction:
-    """Friction torques that are constant over a step, from the velocity at its end.
+def held_friction(
+    form: SimulatedForm, friction: Friction, q: Array, v: Array, ports: Ports, dt: float
+) -> Array:
+    """Return friction torques that are constant over a step, from the velocity at its end, (n,).
 
     The velocity at the end solves ``M (v_end - v_free) = -dt F(v_end)``, where ``v_free`` is the
     velocity that the step would reach without friction. Friction never turns a joint back in a
@@ -69,43 +71,34 @@ class HeldFriction:
     Args:
         form: of the robot.
         friction: in its joints.
+        q: (nq,) configuration at the start of the step.
+        v: (nv,) velocity at its start.
+        ports: efforts during the step, without friction.
+        dt: the step, s.
+
+    Raises:
+        StateError: the state at the end of the step is not finite.
     """
-
-    def __init__(self, form: SimulatedForm, friction: Friction) -> None:
-        self._form, self._friction = form, friction
-
-    def torque(self, q: Array, v: Array, ports: Ports, dt: float) -> Array:
-        """Return the torques of friction for a step, (n,), N m or N.
-
-        Args:
-            q: (nq,) configuration at its start.
-            v: (nv,) velocity at its start.
-            ports: efforts during the step, without friction.
-            dt: the step, s.
-
-        Raises:
-            StateError: the state at the end of the step is not finite.
-        """
-        form, model = self._form, self._form.model
-        if isinstance(form, NonholonomicForm):
-            form = form.chart(q)
-        x = form.state(q, v)
-        end_state = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
-        free_velocity = form.velocity(end_state)
-        inertia, basis, velocity = independent_motion(form, end_state.q, free_velocity)
-        joint_basis = basis[model.b :]
-        momentum = inertia @ velocity
-        # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
-        # friction above the true one, decreases the same convex function, and cannot overshoot.
-        joint_rates = free_velocity[model.b :]
-        for _ in range(_MAX_ITERATIONS):
-            secant = self._friction.secant(joint_rates)
-            damped_inertia = inertia + (joint_basis.T * (dt * secant)) @ joint_basis
-            new_rates = joint_basis @ solve(damped_inertia, momentum)
-            change, joint_rates = np.abs(new_rates - joint_rates).max(), new_rates
-            if change < _TOLERANCE:
-                break
-        return -secant * joint_rates
+    model = form.model
+    if isinstance(form, NonholonomicForm):
+        form = form.chart(q)
+    x = form.state(q, v)
+    end_state = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
+    free_velocity = form.velocity(end_state)
+    inertia, basis, velocity = independent_motion(form, end_state.q, free_velocity)
+    joint_basis = basis[model.b :]
+    momentum = inertia @ velocity
+    # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
+    # friction above the true one, decreases the same convex function, and cannot overshoot.
+    joint_rates = free_velocity[model.b :]
+    for _ in range(_MAX_ITERATIONS):
+        secant = friction.secant(joint_rates)
+        damped_inertia = inertia + (joint_basis.T * (dt * secant)) @ joint_basis
+        new_rates = joint_basis @ solve(damped_inertia, momentum)
+        change, joint_rates = np.abs(new_rates - joint_rates).max(), new_rates
+        if change < _TOLERANCE:
+            break
+    return -secant * joint_rates
 
 
 class JointStops:
@@ -134,9 +127,8 @@ class JointStops:
     def is_passed(self, q: Array, v: Array, dt: float) -> bool:
         """Return whether a joint can no longer come to rest before its stop in a step."""
         below, above, braking_distance = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
-        return bool((below + np.minimum(braking_distance, 0.0) < 0.0).any()) or bool(
-            (above - np.maximum(braking_distance, 0.0) < 0.0).any()
-        )
+        ends = below + np.minimum(braking_distance, 0.0), above - np.maximum(braking_distance, 0.0)
+        return bool((np.array(ends) < 0.0).any())
 
     def torque(self, start: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
         """Return the torques of the stops for a step, (n,), N m or N.

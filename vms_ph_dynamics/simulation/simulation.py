@@ -21,7 +21,7 @@ from ..integrators.stepper import Efforts, efforts_at
 from .efforts import Actuation, Control, WorldFramePorts, add
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
-from .joint_effects import STOP_HORIZON, HeldFriction, JointStops, SimulatedForm
+from .joint_effects import STOP_HORIZON, JointStops, SimulatedForm, held_friction
 from .mechanism import Mechanism
 from .surroundings import WaterCurrent
 
@@ -109,7 +109,7 @@ class Simulation:
             control: the controller in the loop; None for external efforts alone.
             friction: whether the joints' friction of the description acts, or other friction; it is
                 held over each step where it is too stiff for the engine, see
-                :class:`.HeldFriction`.
+                :func:`.held_friction`.
             joint_stops: whether the joints' limits are stops, see :class:`.JointStops`.
             actuators: of the base, to which its wrench is allocated: it acts with their lag, dead
                 zone, limits and failures, and their energy is accounted for; None for ideal ones.
@@ -513,4 +513,4 @@ class Simulation:
             efforts = self.mechanism.with_last_force(efforts)
         ports = self._present_efforts(efforts)
         friction = self.engine.present_friction(self._held_friction)
-        return HeldFriction(self.form, friction).torque(self.q, self.v, ports, self.dt)
+        return held_friction(self.form, friction, self.q, self.v, ports, self.dt)

@@ -8,7 +8,7 @@ import pytest
 
 from vms_ph_dynamics import Friction, PHState, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.simulation import Simulation, in_world_axes
-from vms_ph_dynamics.simulation.joint_effects import HeldFriction
+from vms_ph_dynamics.simulation.joint_effects import held_friction
 
 # A fingertip of 0.1 g on a link of a gripper's size.
 FINGER = """
@@ -124,7 +124,7 @@ def test_every_joint_feels_the_friction_of_the_velocity_that_it_reaches() -> Non
     )
     for _ in range(20):
         q, v = model.random_configuration(rng), rng.normal(size=2)
-        torque = HeldFriction(form, friction).torque(q, v, ports, 1e-3)
+        torque = held_friction(form, friction, q, v, ports, 1e-3)
         x = form.state(q, v)
         z = x.z + 1e-3 * (form.rate(x, ports).zdot + torque)
         reached = form.velocity(PHState(model.integrate(q, 1e-3 * v), z))
@@ -140,7 +140,7 @@ def test_friction_never_turns_a_joint_back(speed: float) -> None:
     for _ in range(50):
         q, v = model.random_configuration(rng), speed * rng.normal(size=2)
         ports = Ports(torque=np.zeros(2), gravity=False)
-        torque = HeldFriction(form, friction).torque(q, v, ports, 1e-3)
+        torque = held_friction(form, friction, q, v, ports, 1e-3)
         x, rate = form.state(q, v), form.rate(form.state(q, v), ports)
         at_end = PHState(model.integrate(q, 1e-3 * v), x.z + 1e-3 * (rate.zdot + torque))
         reached = form.velocity(at_end)

@@ -10,7 +10,7 @@ from dynamics.nonholonomic.carts import differential_drive
 from vms_ph_dynamics import Friction, ModelError, Ports
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 from vms_ph_dynamics.simulation import FormEngine, Simulation
-from vms_ph_dynamics.simulation.joint_effects import HeldFriction
+from vms_ph_dynamics.simulation.joint_effects import held_friction
 
 DT = 0.01
 
@@ -51,10 +51,9 @@ def test_friction_that_is_held_stops_the_motion_that_the_wheels_allow() -> None:
     form = differential_drive()
     model, rng = form.model, np.random.default_rng(2)
     friction = Friction(np.full(model.n, 0.1), np.full(model.n, 0.3))
-    held = HeldFriction(form, friction)
     q = model.configuration({"elbow": 0.5})
     v = form.terms(q, rng.normal(size=form.dimension)).d.v
-    torque = held.torque(q, v, Ports(gravity=False), DT)
+    torque = held_friction(form, friction, q, v, Ports(gravity=False), DT)
     # The torque is that at the velocity at the end of the step, to first order.
     after = form.rate(form.state(q, v), Ports(torque=torque, gravity=False))
     terms = form.terms(q, v[form.independent])
