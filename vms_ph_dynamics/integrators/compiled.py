@@ -138,7 +138,7 @@ class CompiledStepper(RobotStepper):
         self,
         Q: Array,
         V: Array,
-        ports: Sequence[Ports | None],
+        ports: Sequence[Ports],
         span: tuple[float, float, int, int],
         threads: int,
     ) -> dict[str, Any]:
@@ -152,10 +152,7 @@ class CompiledStepper(RobotStepper):
             threads: number of threads.
         """
         is_shared = all(run_ports is ports[0] for run_ports in ports)
-        efforts = [
-            self._no_efforts if run_ports is None else self._native_ports(run_ports)
-            for run_ports in (ports[:1] if is_shared else ports)
-        ]
+        efforts = [self._native_ports(run) for run in (ports[:1] if is_shared else ports)]
         batch: dict[str, Any] = self._module.run_batch(
             self._robot, self._name, self.gravity, Q, V, efforts, *span, threads
         )

@@ -123,9 +123,9 @@ def integrate_batch(
         held_efforts = {
             i: run_ports
             for i, run_ports in enumerate(efforts)
-            if not callable(run_ports)
-            and (run_ports is None or not run_ports.wrench_tools)
-            and (run_ports is None or run_ports.gravity) is gravity
+            if isinstance(run_ports, Ports)
+            and not run_ports.wrench_tools
+            and run_ports.gravity is gravity
         }
         stepper = make_stepper(scheme, form, gravity, native) if held_efforts else None
         if not isinstance(stepper, CompiledStepper):
@@ -166,17 +166,18 @@ def integrate_batch(
     )
 
 
-def _efforts_of_runs(form: Form, ports: Any, count: int) -> list[Efforts | None]:
-    """Return the efforts of each run, checked where they are held."""
-    is_single = ports is None or isinstance(ports, Ports) or callable(ports)
-    efforts = [ports] * count if is_single else list(ports)
-    if len(efforts) != count:
-        raise StateError(
-            "give one effort for all runs or one for each of them; states has "
-            f"{count}, ports has {len(efforts)}"
-        )
+def _efforts_of_runs(form: Form, ports: Any, count: int) -> list[Efforts]:
+    """Return the efforts of each run, checked where they are held: gravity alone for None."""
+
+    def checked(run_ports: Any) -> Efforts:
+        return run_ports if callable(run_ports) else Ports.checked(form.model, run_ports or Ports())
+
     with np.errstate(over="ignore"):  # excessively large efforts are left to the steps, which fail
-        return [
-            Ports.checked(form.model, run_ports) if isinstance(run_ports, Ports) else run_ports
-            for run_ports in efforts
-        ]
+        if ports is None or isinstance(ports, Ports) or callable(ports):
+            return [checked(ports)] * count
+        if len(ports) != count:
+            raise StateError(
+                "give one effort for all runs or one for each of them; states has "
+                f"{count}, ports has {len(ports)}"
+            )
+        return [checked(run_ports) for run_ports in ports]
