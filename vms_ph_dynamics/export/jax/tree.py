@@ -85,28 +85,23 @@ class EliminationFactors:
         self._matrix = matrix
 
     def solve(self, right_side: Expression) -> Expression:
-        """Return the inverse times a vector (n,) or a matrix (n,m)."""
+        """Return the inverse times a vector (n,) or a matrix (n,m).
+
+        It needs no pivots. Solvers of LAPACK that run beside each other on batches may wait for
+        each other's threads for ever.
+        """
         if right_side.ndim == 1:
-            return solve(self._matrix, right_side[:, None])[:, 0]
-        return solve(self._matrix, right_side)
+            return self.solve(right_side[:, None])[:, 0]
+        size = len(self._matrix)
+        if size == 0:
+            return right_side
 
+        def eliminate(k: Any, rows: Expression) -> Expression:
+            row = rows[k] / rows[k, k]
+            return (rows - jnp.outer(rows[:, k], row)).at[k].set(row)
 
-def solve(matrix: Expression, right_side: Expression) -> Expression:
-    """Return the inverse of a positive definite matrix (n,n) times a matrix (n,m).
-
-    It needs no pivots. Solvers of LAPACK that run beside each other on batches may wait for each
-    other's threads for ever.
-    """
-    size = len(matrix)
-    if size == 0:
-        return right_side
-
-    def eliminate(k: Any, rows: Expression) -> Expression:
-        row = rows[k] / rows[k, k]
-        return (rows - jnp.outer(rows[:, k], row)).at[k].set(row)
-
-    rows = jnp.concatenate([matrix, right_side], axis=1)
-    return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _MAX_UNROLLED)[:, size:]
+        rows = jnp.concatenate([self._matrix, right_side], axis=1)
+        return jax.lax.fori_loop(0, size, eliminate, rows, unroll=size <= _MAX_UNROLLED)[:, size:]
 
 
 _MAX_UNROLLED = 16  # rows up to which the loop is written out: its steps are then twice as fast
