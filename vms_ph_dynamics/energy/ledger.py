@@ -45,11 +45,6 @@ class RecordedEnergies:
     _at_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no sample had port energies."""
-        return self._start is None
-
     def unaccounted(self, recorded: Mapping[str, Array], total: Array) -> Array:
         """Return the unaccounted energy at each sample, (N,), J; the last one where none is known.
 

@@ -68,9 +68,7 @@ class FrameTask(Task):
         scrambled.)
         """
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
-        jacobian = pin.computeFrameJacobian(
-            d.tree.pinocchio, d.tree.data(), d.q_origin, self.frame_id, pin.LOCAL_WORLD_ALIGNED
-        ).reshape(6, d.tree.pinocchio.nv)
+        jacobian = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1)
         axis_cross = (_CROSS @ jacobian[3:]).transpose(2, 0, 1)
         blocks = []
         if self.rows.start == 0:
