@@ -3,6 +3,7 @@
 
 """The efforts of a guard that act later, act now or have acted, and what is lent against a debt."""
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,22 +26,6 @@ _RISK_SHARE = 0.8
 def allowed_loan(kinetic_energy: float) -> float:
     """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
     return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic_energy)
-
-
-class UnobservedWork:
-    """Energy given over the ``delay + 1`` samples from a decision to the sight of its outcome."""
-
-    def __init__(self, delay: int) -> None:
-        self._total_work = 0.0
-        self._start_energies = [0.0] * (delay + 1)  # energy given at the start of each of them, J
-        self._next_index = 0
-
-    def add(self, work: float) -> float:
-        """Count the work of a sample, J; return the largest of the last up to its end, J."""
-        self._start_energies[self._next_index] = self._total_work
-        self._next_index = (self._next_index + 1) % len(self._start_energies)
-        self._total_work += work
-        return max(0.0, self._total_work - min(self._start_energies))
 
 
 class DebtCeiling:
@@ -71,7 +56,9 @@ class DebtCeiling:
     """
 
     def __init__(self, delay: int) -> None:
-        self._unobserved_work = UnobservedWork(delay)
+        # Energy given so far, and at the start of each of the samples from a decision to the sight
+        # of its outcome, J.
+        self._total_work, self._start_energies = 0.0, deque([0.0] * (delay + 1), delay + 1)
         self._ceiling = self.motion_energy = 0.0
         self.margin, self.largest_loan = np.inf, SMALLEST_LOAN
 
@@ -85,7 +72,10 @@ class DebtCeiling:
             losses: energy taken as lost to friction in the sample, J.
         """
         self.motion_energy = max(kinetic, self.motion_energy + work - losses)
-        unobserved_work, debt, loan = self._unobserved_work.add(work), -level, allowed_loan(kinetic)
+        self._start_energies.append(self._total_work)
+        self._total_work += work
+        unobserved_work = max(0.0, self._total_work - min(self._start_energies))
+        debt, loan = -level, allowed_loan(kinetic)
         if debt <= ROUNDING:
             self._ceiling, self.margin = 0.0, np.inf
             return unobserved_work

@@ -142,10 +142,9 @@ class PortGuard:
         self._restart()
         d = Evaluation(self._model, d.q, d.v)
         is_acting_known = acting is not None and self._is_effort(acting)
-        initial = self._budget.compensation(d)
+        initial = compensation = self._budget.compensation(d)
         if is_acting_known:
             initial = self._budget.delivered_effort(np.array(acting, float))
-        compensation = self._budget.compensation(d)
         self._queue.restart(initial - self._budget.uncompensated(d), initial - compensation)
         self._ceiling.motion_energy = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
