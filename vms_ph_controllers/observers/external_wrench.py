@@ -11,9 +11,9 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
 from vms_ph_dynamics.errors import WithHints, check_arguments
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
-from .noise import LINEAR_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class WrenchMap:
         """
         self._balance, model = balance, balance.model
         b = self._base_size = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0
-        linear_size = LINEAR_SIZE[model.base] if b else 0
+        linear_size = BASE_POSITION_SIZE[model.base] if b else 0
         prior = [force] * 3 + [moment] * 3
         prior += [wind_force] * linear_size + [wind_moment] * (b - linear_size)
         self._prior_information = np.diag(1.0 / np.square(np.maximum(prior, _SMALLEST_DEVIATION)))

@@ -130,9 +130,7 @@ class ImpulseBalance:
             return None
         transform = 0.5 * (last.transform + end.transform)
         change, mean_rate = end.rate - last.rate, 0.5 * (last.rate + end.rate)
-        known_effort, effort_noise = effort, np.diag(self._effort_variance)
-        if self._is_decoupled:
-            known_effort, effort_noise = transform @ effort, transform @ effort_noise @ transform.T
+        effort_noise = (transform * self._effort_variance) @ transform.T
         is_first, last_change = self._last_rate_change is None, self._last_rate_change
         second_diff = np.zeros(model.nv) if last_change is None else np.abs(change - last_change)
         self._last_rate_change = change
@@ -145,7 +143,7 @@ class ImpulseBalance:
         return ExternalImpulse(
             end.d,
             dt,
-            end.momentum - last.momentum - dt * (mean_rate + known_effort),
+            end.momentum - last.momentum - dt * (mean_rate + transform @ effort),
             last.covariance,
             end.covariance,
             dt * dt * effort_noise,
@@ -162,8 +160,7 @@ class ImpulseBalance:
             d: the state.
             jacobian: (6,nv) of the frame, in its axes, linear first.
         """
-        columns = jacobian.T
-        return self._transform(d) @ columns if self._is_decoupled else columns
+        return self._transform(d) @ jacobian.T
 
     def _transform(self, d: Evaluation) -> Array:
         transform = np.eye(self.model.nv)

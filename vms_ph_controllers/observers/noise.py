@@ -9,9 +9,7 @@ from math import erfc, exp, lgamma, log, sqrt
 import numpy as np
 
 from vms_ph_dynamics import Array, ModelError, VMSModel
-
-# Halvings of the interval: beyond the accuracy of a double.
-_HALVINGS = 200
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 
 def chi_square_tail(value: float, dimension: int) -> float:
@@ -32,19 +30,12 @@ def chi_square_quantile(tail: float, dimension: int) -> float:
     low, high = 0.0, 1.0
     while chi_square_tail(high, dimension) > tail and high < 1e6:
         high *= 2.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
+    while low < (middle := 0.5 * (low + high)) < high:  # to the accuracy of a double
         if chi_square_tail(middle, dimension) > tail:
             low = middle
         else:
             high = middle
     return high
-
-
-# Components of the velocity of a base that are linear.
-LINEAR_SIZE = {"fixed": 0, "planar": 2, "floating": 3}
 
 
 @dataclass(frozen=True)
@@ -104,7 +95,5 @@ class NoiseModel:
 
 
 def _per_velocity(model: VMSModel, linear: float, angular: float, joints: float) -> Array:
-    size = LINEAR_SIZE[model.base]
-    return np.concatenate(
-        [np.full(size, linear), np.full(model.b - size, angular), np.full(model.n, joints)]
-    )
+    size = BASE_POSITION_SIZE[model.base]
+    return np.repeat([linear, angular, joints], [size, model.b - size, model.n])

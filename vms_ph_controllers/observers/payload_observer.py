@@ -10,10 +10,11 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation
+from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
-from .noise import LINEAR_SIZE, chi_square_quantile
+from .noise import chi_square_quantile
 
 PARAMETERS = 10
 """Number of inertial parameters of a body: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
@@ -124,7 +125,7 @@ class PayloadObserver:
         moment = _PRIOR_MASS * _PRIOR_REACH
         parameter_deviations = [_PRIOR_MASS] + [moment] * 3 + [0.25 * moment * _PRIOR_REACH] * 6
         deviations = np.concatenate([np.full(nv, self._torque_error), parameter_deviations])
-        linear_size = LINEAR_SIZE[model.base]
+        linear_size = BASE_POSITION_SIZE[model.base]
         deviations[:linear_size], deviations[linear_size:b] = _PRIOR_WIND, 0.2 * _PRIOR_WIND
         self._prior_information = np.maximum(deviations, _LEAST_DEVIATION) ** -2.0
         self._change_threshold = chi_square_quantile(_FALSE_CHANGE_RATE, nv)
