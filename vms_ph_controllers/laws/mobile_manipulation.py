@@ -115,7 +115,7 @@ class MobileManipulation(CartesianImpedance):
             self._base_reference.go_to(goal)
         bandwidth = 2.0 * gains.frequency_base
         self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
-        self._base_spring.move(self._base_reference.pose)
+        self._base_spring.rest_pose = self._base_reference.pose
         spring = super()._base_springs(d, dt)
         if self._base_reference.is_resting:
             self._base_power = 0.0

@@ -183,8 +183,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
         torque_bound = model.joints.effort
-        self._safe_torque = np.minimum(np.maximum(d.g, -torque_bound), torque_bound)
-        safe_torque = self._safe_torque
+        safe_torque = self._safe_torque = np.minimum(np.maximum(d.g, -torque_bound), torque_bound)
         grant = budget.grant(
             d,
             limited_torque.effort,
@@ -236,7 +235,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             return self._potential(next_minimum)
 
         added_energy = self._tank_budget.change(d.q, potential)
-        governor.accept(next_minimum)
+        governor.minimum = next_minimum
         return added_energy
 
     def _potential(self, minimum: PotentialMinimum) -> ShapedPotential:

@@ -179,12 +179,13 @@ def base_inertia(d: Evaluation) -> tuple[float, float]:
 
 
 class BaseSpring:
-    """A :class:`PosePotential` of the base about its pose at the last restart.
+    """A :class:`PosePotential` of the base about a pose, at first that at the last restart.
 
     Its stiffness is given by a frequency relative to the locked inertia there.
 
     Attributes:
         components: (b,) indices of the components of a base twist in a spatial one.
+        rest_pose: (4,4) pose at which the base is held.
     """
 
     def __init__(self, model: VMSModel) -> None:
@@ -194,13 +195,9 @@ class BaseSpring:
 
     def restart(self, d: Evaluation) -> None:
         """Hold the base where it is in a state."""
-        self._rest_pose = self._model.base_pose(d.q)
+        self.rest_pose = self._model.base_pose(d.q)
         self._potential.restart(np.eye(4))
         self._mass_and_inertia = base_inertia(d)
-
-    def move(self, pose: Array) -> None:
-        """Hold the base at another pose (4,4) from now on."""
-        self._rest_pose = pose
 
     def at(self, pose: Array, frequency: float, share: float, attitude_share: float) -> SpringForce:
         """Return the spring at a pose (4,4) of the base.
@@ -214,7 +211,7 @@ class BaseSpring:
         if share == 0.0 and attitude_share == 0.0:
             zero = np.zeros(self._model.b)
             return SpringForce(0.0, zero, zero)
-        error = _SE3.inverse(self._rest_pose) @ pose
+        error = _SE3.inverse(self.rest_pose) @ pose
         self._potential.follow(error)
         mass, inertia = self._mass_and_inertia
         k = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)

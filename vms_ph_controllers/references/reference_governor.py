@@ -118,10 +118,6 @@ class ReferenceGovernor:
         x = self.minimum.x + share * (minimum.x - self.minimum.x)
         return PotentialMinimum(self._model.integrate(self.minimum.q, displacement), x)
 
-    def accept(self, minimum: PotentialMinimum) -> None:
-        """Set the present minimum."""
-        self.minimum = minimum
-
     def _next_positions(
         self, jacobian: Array, lead: Array, positions: Array, dt: float, margin: float
     ) -> Array:

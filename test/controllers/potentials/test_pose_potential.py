@@ -135,7 +135,7 @@ def test_the_springs_of_place_and_attitude_of_a_base_act_alone_and_add_up() -> N
     spring.restart(model.evaluate(model.neutral_configuration(), np.zeros(model.nv)))
     pose = error_at(0.3, np.array([0.48, -0.6, 0.64]))
     place, attitude, both = (
-        spring.at(spring._rest_pose @ pose, 2.0, *shares)
+        spring.at(spring.rest_pose @ pose, 2.0, *shares)
         for shares in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     )
     assert min(place.energy, attitude.energy) > 0.0

@@ -92,5 +92,5 @@ def test_without_a_reference_the_minimum_stays_where_it_was_set(panda: VMSModel)
     governor = ReferenceGovernor(panda, PositionTask(panda), 0.05)
     governor.restart(beyond)
     for _ in range(3):
-        governor.accept(governor.propose(Reference(), 0.01, 0.1, 0.05))
+        governor.minimum = governor.propose(Reference(), 0.01, 0.1, 0.05)
     np.testing.assert_array_equal(governor.minimum.q, beyond)
