@@ -113,9 +113,7 @@ class HostedController:
             VmsPhError: there is no such controller, or it does not support this robot.
         """
         self.model = model
-        actuators = None
-        if allocation is not None:
-            actuators = Allocation.of_matrix(*(np.asarray(field, float) for field in allocation))
+        actuators = None if allocation is None else Allocation.of_matrix(*allocation)
         self.controller = make_controller(kind, model, actuators, base_actuated)
         self.layout = layouts(model.b, model.n, model.nq, model.nv)
         self.inputs = np.zeros(self.layout["inputs"].size)
@@ -236,11 +234,7 @@ def make_model(
     model = VMSModel.from_urdf(urdf, base, end_effector or None, gravity, locked_joints)
     if not immersed:
         return model
-    bodies = tuple(
-        ImmersedBody(link, np.array(mass), volume, np.array(centre), *map(np.array, drags))
-        for link, mass, volume, centre, *drags in immersed
-    )
-    return model.in_fluid(Fluid(bodies, density))
+    return model.in_fluid(Fluid(tuple(ImmersedBody(*body) for body in immersed), density))
 
 
 def describe(error: BaseException) -> str:

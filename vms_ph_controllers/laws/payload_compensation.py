@@ -94,8 +94,13 @@ class PayloadCompensation(LawWrapper):
 
     def _with_payload_weight(self, q: Array, law_command: Callable[[], Command]) -> Command:
         """Return a command of the law with the weight of the payload at a configuration (nq,)."""
-        load = self._payload_effort(q)
-        return law_command() if self.law.carry_load(load) else self._with_load(law_command(), load)
+        load, b = self._payload_effort(q), self.model.b
+        if self.law.carry_load(load):
+            return law_command()
+        command = law_command()  # of a law without limits
+        wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]
+        loaded = replace(command, wrench_base=wrench, torque=torque)
+        return loaded.within(self.model.joints.effort, "torque at its limit with the payload")
 
     def _follow(self, dt: float) -> None:
         difference = self._target_payload - self._payload
@@ -112,10 +117,3 @@ class PayloadCompensation(LawWrapper):
         gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
         weight = np.concatenate([self._payload[0] * gravity, np.cross(self._payload[1:], gravity)])
         return -d.J_end_effector.T @ weight
-
-    def _with_load(self, command: Command, load: Array) -> Command:
-        """Add the load to a command of a law without limits."""
-        b = self.model.b
-        wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]
-        loaded = replace(command, wrench_base=wrench, torque=torque)
-        return loaded.within(self.model.joints.effort, "torque at its limit with the payload")

@@ -55,11 +55,6 @@ class TaskMotion:
         return cls(d, j, d.jacobian_rate(frame_id), inertia, projector, j @ d.v)
 
     @property
-    def null_velocity(self) -> Array:
-        """n, (nv,)."""
-        return self.projector @ self.d.v
-
-    @property
     def kinetic_task(self) -> float:
         """Kinetic energy of the task, J."""
         return 0.5 * float(self.eta @ self.inertia @ self.eta)
@@ -70,7 +65,7 @@ class TaskMotion:
         Their powers are -X and X: together they move no energy in or out, and leave the task
         without a drift by the null-space motion.
         """
-        d, n = self.d, self.null_velocity
+        d, n = self.d, self.projector @ self.d.v
         u = d.v - n
         coriolis_drift = np.linalg.solve(d.M, d.C @ n)
         task_force = -self.inertia @ (self.J_rate @ n - self.J @ coriolis_drift)

@@ -13,8 +13,8 @@ from vms_ph_dynamics.arrays import summary
 from ..potentials.shaped_potential import ShapedPotential
 from .sample_grant import Grant, SampleGrant, SampleWork
 
-# Number of times a change that the tank does not cover is halved before it is refused.
-_HALVINGS = 4
+# Shares of a change that are tried until the tank covers one; zero refuses it.
+_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0)
 
 # Energies below this, J, are rounding errors.
 _ROUNDING = 1e-12
@@ -240,9 +240,7 @@ class TankBudget(SampledTank):
             return added
         energy_before = self.energy(q)
         # First the minimum is moved at the present authority; then the authority is adapted.
-        share = 1.0
-        for k in range(_HALVINGS + 1):
-            share = 0.5**k if k < _HALVINGS else 0.0
+        for share in _SHARES:
             changed = potential_for(share)
             if self._is_covered(changed, q, energy_before, tank.available):
                 break

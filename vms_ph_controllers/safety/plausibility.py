@@ -242,8 +242,7 @@ class StatePlausibility:
         else:
             smaller = np.where(np.abs(v) < np.abs(rate), v, rate)
             consistent = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
-        bounded: Array = np.clip(consistent, -self._max_speed, self._max_speed)
-        return bounded
+        return np.clip(consistent, -self._max_speed, self._max_speed)
 
     def _value_fault(self, q: Array, v: Array) -> str:
         """Return what is wrong with the numbers of a state, or an empty string."""
