@@ -4,7 +4,7 @@
 """Lie groups of rigid motion, shared by forms, integrators and EPHS."""
 
 from .group import Group
-from .planar import SE2, base_group
+from .planar import SE2, base_group, plane_rotation
 from .spatial import SE3, SO3, cross, pose, skew
 
-__all__ = ["SE2", "SE3", "SO3", "Group", "base_group", "cross", "pose", "skew"]
+__all__ = ["SE2", "SE3", "SO3", "Group", "base_group", "cross", "plane_rotation", "pose", "skew"]

@@ -29,8 +29,8 @@ class SE2(Group):
     def exp(self, x: Array) -> Array:
         """Return the pose reached by the twist x in unit time."""
         v, w = x[:2], x[2]
-        c = stumpff(w * w).c
-        return _pose(_rotation(np.cos(w), np.sin(w)), c[1] * v + c[2] * w * (_QUARTER_TURN @ v))
+        c, rotation = stumpff(w * w).c, plane_rotation(np.cos(w), np.sin(w))
+        return _pose(rotation, c[1] * v + c[2] * w * (_QUARTER_TURN @ v))
 
     def log(self, g: Array) -> Array:
         """Return the twist that reaches g in unit time."""
@@ -54,7 +54,7 @@ class SE2(Group):
         """Return the Cayley map, that of SE(3) within the plane."""
         v, w = x[:2], x[2]
         scale = 1.0 + 0.25 * w * w
-        rotation = _rotation((1.0 - 0.25 * w * w) / scale, w / scale)
+        rotation = plane_rotation((1.0 - 0.25 * w * w) / scale, w / scale)
         return _pose(rotation, (v + 0.5 * w * (_QUARTER_TURN @ v)) / scale)
 
     def cayley_inverse(self, g: Array) -> Array:
@@ -92,7 +92,8 @@ class SE2(Group):
         return np.append(matrix[:2, 2], 0.5 * (matrix[1, 0] - matrix[0, 1]))
 
 
-def _rotation(cosine: float, sine: float) -> Array:
+def plane_rotation(cosine: float, sine: float) -> Array:
+    """Return the rotation of a plane by an angle with this cosine and sine, (2,2)."""
     return np.array([[cosine, -sine], [sine, cosine]])
 
 

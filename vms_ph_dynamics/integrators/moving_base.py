@@ -8,7 +8,7 @@ import pinocchio as pin
 
 from ..arrays import Array
 from ..evaluation import Evaluation
-from ..groups import cross
+from ..groups import cross, plane_rotation
 from ..model import VMSModel
 from ..robot.joints import BASE_POSITION_SIZE
 
@@ -24,8 +24,7 @@ def base_rotation(base: str, q: Array) -> Array:
     """
     if base == "floating":
         return pin.XYZQUATToSE3(q[:7]).rotation
-    cosine, sine = q[2], q[3]
-    return np.array([[cosine, -sine], [sine, cosine]])
+    return plane_rotation(q[2], q[3])
 
 
 def commutator(base: str, x: Array, y: Array) -> Array:

@@ -204,8 +204,7 @@ class FormEngine(Engine):
 
     def motion(self) -> tuple[Array, Array]:
         """Return the motion of the scheme."""
-        motion: tuple[Array, Array] = self.stepper.motion(self.state)
-        return motion
+        return self.stepper.motion(self.state)
 
     def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
         """Return a step of the scheme, in parts where it fails as a whole."""

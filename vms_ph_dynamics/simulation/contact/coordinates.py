@@ -14,6 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...arrays import Array
+from ...groups import plane_rotation
 from ...model import VMSModel
 from .mujoco_robot import MujocoRobot
 
@@ -41,7 +42,7 @@ class Coordinates:
         robot, compiled = self._model, self._compiled
         if robot.base == "planar":
             data.qpos[:3] = [q[0], q[1], np.arctan2(q[3], q[2])]
-            data.qvel[:2] = _plane_rotation(q[2], q[3]) @ v[:2]
+            data.qvel[:2] = plane_rotation(q[2], q[3]) @ v[:2]
             data.qvel[2] = v[2]
         elif robot.base == "floating":
             pose = self._mount * pin.XYZQUATToSE3(q[:7])
@@ -66,7 +67,7 @@ class Coordinates:
         if robot.base == "planar":
             x, y, angle = data.qpos[:3]
             q[:4] = x, y, np.cos(angle), np.sin(angle)
-            v[:2], v[2] = data.qvel[:2] @ _plane_rotation(q[2], q[3]), data.qvel[2]
+            v[:2], v[2] = data.qvel[:2] @ plane_rotation(q[2], q[3]), data.qvel[2]
         elif robot.base == "floating":
             w, *xyz = data.qpos[3:7]
             pose = pin.XYZQUATToSE3(np.array([*data.qpos[:3], *xyz, w]))
@@ -86,13 +87,9 @@ class Coordinates:
         force[self._compiled.joints_v] = torque
         if robot.base == "planar":
             c, s = np.cos(data.qpos[2]), np.sin(data.qpos[2])
-            force[:2], force[2] = _plane_rotation(c, s) @ wrench_base[:2], wrench_base[2]
+            force[:2], force[2] = plane_rotation(c, s) @ wrench_base[:2], wrench_base[2]
         elif robot.base == "floating":
             w, *xyz = data.qpos[3:7]
             rotation = pin.Quaternion(np.array([*xyz, w])).toRotationMatrix()
             force[:3], force[3:6] = rotation @ wrench_base[:3], wrench_base[3:]
         return force
-
-
-def _plane_rotation(cosine: float, sine: float) -> Array:
-    return np.array([[cosine, -sine], [sine, cosine]])

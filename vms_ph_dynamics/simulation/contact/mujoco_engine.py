@@ -12,6 +12,7 @@ from ...actuation.friction import Friction
 from ...arrays import Array, is_finite
 from ...errors import ModelError
 from ...forms import PHState, Ports
+from ...groups import pose
 from ...integrators import IntegrationError
 from ...integrators.stepper import Efforts, efforts_at
 from ...model import VMSModel
@@ -19,7 +20,7 @@ from ...nonholonomic import NonholonomicForm
 from ..engine import Engine, PlantEffects, Prediction
 from ..joint_effects import SimulatedForm
 from .coordinates import Coordinates
-from .mujoco_robot import RobotShape, build, import_mujoco
+from .mujoco_robot import RobotShape, build, free_joint_names, import_mujoco
 from .scene import Scene
 
 CONTACT = "contact"
@@ -80,15 +81,13 @@ class MujocoEngine(Engine):
                 f"the engine mujoco rolls wheels by contacts; '{form.model.name}' has wheels that "
                 "do not slip, which only the engine vms_ph has"
             )
-        last, model = self._robot, form.model
+        model = form.model
         robot = build(model, self.scene, dt, friction, stops, self._shapes)
         data = self._mujoco.MjData(robot.model)
-        if last is not None:  # bodies of the scene stay where they are
-            for name, address in robot.free_bodies.items():
-                old = last.free_bodies[name]
-                data.qpos[address : address + 7] = self._data.qpos[old : old + 7]
-                old, new = (r.model.joint(f"scene/{name}/free").dofadr[0] for r in (last, robot))
-                data.qvel[new : new + 6] = self._data.qvel[old : old + 6]
+        if self._data is not None:  # bodies of the scene stay where they are
+            for name in free_joint_names(self.scene):
+                joint, last_joint = data.joint(name), self._data.joint(name)
+                joint.qpos[:], joint.qvel[:] = last_joint.qpos, last_joint.qvel
         self._robot, self._data = robot, data
         self._saved_state = np.empty(self._mujoco.mj_stateSize(robot.model, self._state_spec))
         self._is_predicted = False
@@ -184,21 +183,19 @@ class MujocoEngine(Engine):
 
     def contact_wrench(self) -> Array:
         """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
-        pose = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
+        tool = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
         force, moment = np.zeros(3), np.zeros(3)
         for contact in self.contacts():
             force += contact.force
-            moment += np.cross(contact.point - pose[:3, 3], contact.force) + contact.moment
-        return np.concatenate([force @ pose[:3, :3], moment @ pose[:3, :3]])
+            moment += np.cross(contact.point - tool[:3, 3], contact.force) + contact.moment
+        return np.concatenate([force @ tool[:3, :3], moment @ tool[:3, :3]])
 
     def pose_of(self, body: str) -> Array:
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
         if not self.scene.body(body).is_free:
             return self.scene.body(body).pose
         body_data = self._data.body(f"scene/{body}")
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = body_data.xmat.reshape(3, 3), body_data.xpos
-        return pose
+        return pose(body_data.xmat.reshape(3, 3), body_data.xpos)
 
     def _constraint_energies(self, data: Any, v0: Array, supplied: dict[str, float]) -> float:
         """Add the energies of constraints by port; return that of friction and damping, J.

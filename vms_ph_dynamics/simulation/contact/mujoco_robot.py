@@ -60,7 +60,6 @@ class MujocoRobot:
         joints_q: (n,) addresses of the independent joints in ``qpos``.
         joints_v: (n,) likewise in ``qvel``.
         robot_mask: (nv_mujoco,) whether a velocity is one of the robot.
-        free_bodies: addresses in ``qpos`` of the free bodies of the scene, by name.
     """
 
     spec: Any
@@ -69,7 +68,6 @@ class MujocoRobot:
     joints_q: Array
     joints_v: Array
     robot_mask: Array
-    free_bodies: dict[str, int]
 
 
 def build(
@@ -144,10 +142,10 @@ def _set_friction(joint: Any, viscous: float, coulomb: float, dt: float) -> None
 
 def _compiled_robot(spec: Any, model: Any, robot: VMSModel, scene: Scene) -> MujocoRobot:
     joints = [model.joint(name) for name in robot.joint_names]
-    free_joints = {b.name: model.joint(_free_joint_name(b.name)) for b in scene.bodies if b.is_free}
     robot_mask = np.ones(model.nv, dtype=bool)
-    for joint in free_joints.values():
-        robot_mask[joint.dofadr[0] : joint.dofadr[0] + 6] = False
+    for name in free_joint_names(scene):
+        address = model.joint(name).dofadr[0]
+        robot_mask[address : address + 6] = False
     return MujocoRobot(
         spec,
         model,
@@ -155,7 +153,6 @@ def _compiled_robot(spec: Any, model: Any, robot: VMSModel, scene: Scene) -> Muj
         np.array([joint.qposadr[0] for joint in joints], dtype=int),
         np.array([joint.dofadr[0] for joint in joints], dtype=int),
         robot_mask,
-        {name: int(joint.qposadr[0]) for name, joint in free_joints.items()},
     )
 
 
@@ -256,3 +253,8 @@ def _pose_args(mujoco: Any, matrix: Array) -> dict[str, Array]:
 
 def _free_joint_name(name: str) -> str:
     return f"scene/{name}/free"
+
+
+def free_joint_names(scene: Scene) -> list[str]:
+    """Return the names of the joints with which the free bodies of a scene move."""
+    return [_free_joint_name(body.name) for body in scene.bodies if body.is_free]
