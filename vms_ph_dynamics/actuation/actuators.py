@@ -244,8 +244,8 @@ def unit_axis(value: Array, label: str) -> Array:
     return axis / length
 
 
-def rotor_column(rotor: Rotor, i: int) -> Array:
-    """Return the wrench of a thrust of 1 N at the base's origin, without tilt, (6,).
+def rotor_column(rotor: Rotor, i: int) -> Column:
+    """Return the wrench of a thrust of 1 N at the base's origin along an axis that may tilt.
 
     Raises:
         ModelError: the rotor is not described as :class:`Rotor` says.
@@ -258,7 +258,11 @@ def rotor_column(rotor: Rotor, i: int) -> Array:
         raise ModelError(
             f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
         )
-    return axis_wrench(position, axis, rotor.drag_ratio)
+    untilted = axis_wrench(position, axis, rotor.drag_ratio)
+    if rotor.tilt is None:
+        return Column(untilted)
+    tilted = axis_wrench(position, tilted_axis(rotor, rotor.tilt), rotor.drag_ratio)
+    return Column(np.zeros(6), untilted, tilted)
 
 
 def axis_wrench(position: Array, axis: Array, drag_ratio: float) -> Array:
@@ -275,19 +279,6 @@ def wheel_column(wheel: Wheel) -> Array:
     roller = np.array([np.cos(angle), np.sin(angle), 0.0])
     position = np.array([wheel.position[0], wheel.position[1], 0.0])
     return axis_wrench(position, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
-
-
-def tilting_column(rotor: Rotor, i: int) -> Column:
-    """Return the wrench of a thrust of 1 N along an axis that may tilt.
-
-    Raises:
-        ModelError: the rotor is not described as :class:`Rotor` says.
-    """
-    untilted = rotor_column(rotor, i)
-    if rotor.tilt is None:
-        return Column(untilted)
-    position, axis = np.asarray(rotor.position, np.float64), tilted_axis(rotor, rotor.tilt)
-    return Column(np.zeros(6), untilted, axis_wrench(position, axis, rotor.drag_ratio))
 
 
 def tilted_axis(rotor: Rotor, tilt: Tilt) -> Array:

@@ -24,8 +24,8 @@ from .actuators import (
     Wheel,
     caster_columns,
     reaction_column,
+    rotor_column,
     spin_column,
-    tilting_column,
     unit_axis,
     wheel_column,
 )
@@ -319,7 +319,7 @@ class Actuators:
             input_names, k = [name], len(names)
             turning_inputs = [-1]
             if isinstance(actuator, Rotor):
-                input_columns = (tilting_column(actuator, i),)
+                input_columns = (rotor_column(actuator, i),)
                 turning_inputs = [-1 if actuator.tilt is None else k]
             elif isinstance(actuator, Wheel):
                 input_columns = (Column(wheel_column(actuator)),)
