@@ -329,12 +329,9 @@ def momenta(d: Evaluation) -> Momenta:
 
 def in_space(b: int, value: Array) -> SpatialVector:
     """Return a twist or momentum of the base, (0,), (3,) or (6,), as two vectors in space."""
-    if b == 6:
-        return SpatialVector(value[:3], value[3:])
-    if b == 3:
-        linear, angular = np.array([value[0], value[1], 0.0]), np.array([0.0, 0.0, value[2]])
-        return SpatialVector(linear, angular)
-    return SpatialVector(np.zeros(3), np.zeros(3))
+    spatial = np.zeros(6)
+    spatial[[0, 1, 5] if b == 3 else slice(b)] = value
+    return SpatialVector(spatial[:3], spatial[3:])
 
 
 def pose_in_space(b: int, q: Array) -> tuple[Array, Array]:

@@ -171,10 +171,7 @@ def checked_rows(
     Raises:
         StateError: a shape is wrong, or an entry; the message names the first such state.
     """
-    q, x = (
-        _checked_table(value, size, label)
-        for value, size, label in ((Q, model.nq, "Q"), (X, model.nv, name))
-    )
+    q, x = _checked_table(Q, model.nq, "Q"), _checked_table(X, model.nv, name)
     if len(q) != len(x):
         raise StateError(f"Q has {len(q)} states and {name} {len(x)}; give one row for each state")
     invalid = np.zeros(len(q), dtype=bool)

@@ -297,8 +297,7 @@ def square_roots(xp: FormArrays, matrix: Expression) -> tuple[Expression, Expres
         step = (3.0 * unit - inverse @ root) / 2.0
         return root @ step, step @ inverse
 
-    roots: tuple[Expression, Expression] = xp.repeat(improve, (matrix, unit), xp.root_steps)
-    return roots
+    return xp.repeat(improve, (matrix, unit), xp.root_steps)
 
 
 def nearest_orthonormal(xp: FormArrays, rows: Expression, normal: Expression) -> Expression:

@@ -153,10 +153,9 @@ class CompiledStepper(RobotStepper):
         """
         is_shared = all(run_ports is ports[0] for run_ports in ports)
         efforts = [self._native_ports(run) for run in (ports[:1] if is_shared else ports)]
-        batch: dict[str, Any] = self._module.run_batch(
+        return self._module.run_batch(
             self._robot, self._name, self.gravity, Q, V, efforts, *span, threads
         )
-        return batch
 
     def closed_loop(self) -> Any:
         """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""

@@ -150,9 +150,8 @@ class JaxTree:
                 rotations[term, k] = placement.rotation @ matrix
             offsets[:, k] = placement.translation, placement.rotation @ s[:3]
         self.rotations, self.offsets, self.screws = rotations, offsets, screws
-        inertias = [m.inertias[i] for i in range(1, m.njoints)]
         self.mass, self.lever, self.inertia = np.zeros(count), offsets[0] * 0.0, rotations[0] * 0.0
-        for k, inertia in enumerate(inertias, 1 - root):
+        for k, inertia in enumerate(list(m.inertias)[1:], 1 - root):
             self.mass[k], self.lever[k] = inertia.mass, inertia.lever
             self.inertia[k] = inertia.inertia
         carries = np.eye(count)
