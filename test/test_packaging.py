@@ -124,6 +124,7 @@ _FROM_PYPI = {
     "gymnasium",
     "jax",
     "pyarrow",
+    "pyulog",
     "plotly",
 }  # some by others
 _OWN = {"vms_ph", "vms_ph_native", "vms_ph_embedded", "_typeshed", "pybind11"}

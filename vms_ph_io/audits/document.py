@@ -36,8 +36,12 @@ def _sentences(audit: Audit) -> Iterator[str]:
     if notes := "; ".join(audit.recording.notes):
         yield f"Not all was read: {notes}. All below is of the {ledger.duration:.3f} s that were."
     if not ledger.exchanged or (share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)):
-        yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
-        yield "Record efforts in N m while the robot moves."
+        if ledger.joints:
+            yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
+            yield "Record efforts in N m while the robot moves."
+        else:
+            yield "No wrench at the base is recorded: what moved the robot is unaccounted for."
+            yield "Record it, for instance from the speeds of the rotors (docs/audit.md, a flight)."
         return
     threshold = _CLOSED_SHARE * ledger.exchanged
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
@@ -299,7 +303,7 @@ def lines(audit: Audit) -> Iterator[str]:
             f"           from the samples alone {ledger.from_samples:+.4g} J; their quadrature is "
             f"exact to {ledger.sampling_bound:.2g} J"
         )
-    width = max(20, *map(len, ledger.joints))
+    width = max([20, *map(len, ledger.joints)])
     yield f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
     for k, name in enumerate(ledger.joints):
         row = ledger.balanced.index(name)

@@ -88,7 +88,7 @@ class BaseStates:
             for name, axes in self._axes.items():
                 part = _TWIST_PARTS[name]
                 if axes == "world":
-                    twist[:, part] = _in_base_axes(quaternion, twist[:, part])
+                    twist[:, part] = in_base_axes(quaternion, twist[:, part])
                 elif twists is not None and axes == "none":
                     twist[:, part] = twists[:, part]
         else:
@@ -120,7 +120,7 @@ class BaseStates:
         for name, part in _TWIST_PARTS.items():
             if float((pose_twist[:, part] ** 2).sum()) < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
-            candidates = twist[:, part], _in_base_axes(pose[:, 3:], twist[:, part])
+            candidates = twist[:, part], in_base_axes(pose[:, 3:], twist[:, part])
             body, world = (_misfit(v, pose_twist[:, part]) for v in candidates)
             # The order of numbers of Eigen's constructor, MuJoCo and others.
             reordered = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
@@ -189,15 +189,15 @@ def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:
             w * dz - z * dw - x * dy + y * dx,
         ]
     )
-    return np.hstack([_in_base_axes(quaternion, slope[:, :3]), rotation])
+    return np.hstack([in_base_axes(quaternion, slope[:, :3]), rotation])
 
 
 def in_world_axes(quaternion: Array, vector: Array) -> Array:
     """Return vectors (N, 3) in axes of the base in those of the inertial frame."""
-    return _in_base_axes(quaternion * np.array([-1.0, -1.0, -1.0, 1.0]), vector)
+    return in_base_axes(quaternion * np.array([-1.0, -1.0, -1.0, 1.0]), vector)
 
 
-def _in_base_axes(quaternion: Array, vector: Array) -> Array:
+def in_base_axes(quaternion: Array, vector: Array) -> Array:
     """Return vectors of the inertial frame in the axes of the base."""
     axis, w = -quaternion[:, :3], quaternion[:, 3:]
     cross = 2.0 * np.cross(axis, vector)

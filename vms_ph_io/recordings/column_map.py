@@ -21,11 +21,12 @@ from ..settings.bounded_text import read_yaml
 from ..settings.yaml_files import check_keys, mapping, number, numbers
 from .recording import RecordingError
 
-UNITS = {
-    "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
-    "rad": 1.0, "deg": pi / 180, "mrad": 1e-3, "m": 1.0, "mm": 1e-3, "cm": 1e-2,
-    "rad/s": 1.0, "deg/s": pi / 180, "mrad/s": 1e-3, "rpm": pi / 30, "m/s": 1.0, "mm/s": 1e-3,
-    "N m": 1.0, "Nm": 1.0, "N": 1.0, "mN m": 1e-3, "mNm": 1e-3, "kN": 1e3, "A": 1.0, "mA": 1e-3,
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+UNITS = TIME_UNITS | {
+    "rad": 1.0, "deg": pi / 180, "mrad": 1e-3, "rev": 2 * pi, "m": 1.0, "mm": 1e-3, "cm": 1e-2,
+    "rad/s": 1.0, "deg/s": pi / 180, "mrad/s": 1e-3, "rev/s": 2 * pi, "rpm": pi / 30, "m/s": 1.0,
+    "mm/s": 1e-3, "N m": 1.0, "Nm": 1.0, "N": 1.0, "mN m": 1e-3, "mNm": 1e-3, "kN": 1e3, "A": 1.0,
+    "mA": 1e-3,
 }  # fmt: skip
 """Accepted units and their size in SI units."""
 
@@ -150,10 +151,11 @@ def _quantity(entry: Any, size: int, name: str) -> Quantity:
     columns = tuple(_column(c, name) for c in _list(fields.get("columns", ()), name))
     if columns and size and len(columns) != size:
         raise ModelError(f"{name} must have {size} columns; given: {len(columns)}")
-    units = [str(unit) for unit in _list(fields.get("unit", "rad"), name)]
-    if unknown := [unit for unit in units if unit not in UNITS]:
-        accepted = ", ".join(UNITS)
-        raise ModelError(f"{name} has the unknown unit '{unknown[0]}'; accepted are {accepted}")
+    accepted = [unit for unit in UNITS if (unit in TIME_UNITS) == (name == "time")]
+    units = [str(unit) for unit in _list(fields.get("unit", accepted[0]), name)]
+    if wrong := [unit for unit in units if unit not in accepted]:
+        text = f"'{wrong[0]}' is no unit of {name}; accepted are {', '.join(accepted)}"
+        raise ModelError(text)
     count = len(columns) or size
     factors, offsets = (
         [number(value, f"the {key} of {name}") for value in _list(fields.get(key, default), name)]

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from files of columns: CSV and other text files, NPZ, MAT and Parquet."""
+"""Recordings from files of columns: CSV and other text files, NPZ, MAT, Parquet and PX4."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,10 +22,10 @@ from .column_map import (
     read_map,
 )
 from .number_files import TextColumns, load_arrays
-from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
+from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series, Table
 
 _Blocks = Iterator[dict[str, Array]]
-_KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet"}
+_KINDS = {".npz": "NPZ", ".mat": "MAT", ".parquet": "Parquet", ".ulg": "PX4"}
 ARRAY_SUFFIXES = tuple(_KINDS)
 TEXT_SUFFIXES = (".csv", ".txt", ".tsv", ".dat", ".log")
 
@@ -53,12 +53,13 @@ def read_columns(
     source = source_type(recording, column_map, progress)
     quantities, joints = _quantities(path, column_map, source)
     blocks = source.blocks(quantities, len(joints))
-    factors = column_map.coupling(joints)
-    if column_map.couplings:
-        blocks = _coupled(blocks, factors)
-    recording.joints.append(Series.of(path.name, names=joints, motors=np.linalg.inv(factors)))
+    if joints:
+        factors = column_map.coupling(joints)
+        if column_map.couplings:
+            blocks = _coupled(blocks, factors)
+        recording.joints.append(Series.of(path.name, names=joints, motors=np.linalg.inv(factors)))
     _store(recording, blocks, list(quantities), column_map.rate)
-    if not len(recording.joints[0].table):
+    if not len((recording.joints or recording.bases)[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
     return recording
 
@@ -76,8 +77,11 @@ def _coupled(blocks: _Blocks, factors: Array) -> _Blocks:
 
 def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float) -> None:
     """Add blocks of rows, which have quantities of these names, to a recording with its joints."""
-    name, joints = recording.path.name, recording.joints[0]
-    tables = [(joints.table, dict.fromkeys(JOINT_QUANTITIES, len(joints.names)))]
+    name = recording.path.name
+    tables: list[tuple[Table, Mapping[str, int]]] = [
+        (joints.table, dict.fromkeys(JOINT_QUANTITIES, len(joints.names)))
+        for joints in recording.joints
+    ]
     if "base_position" in names:
         recording.bases.append(Series.of(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
@@ -87,10 +91,10 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
         tables.append((series.table, {key: len(WRENCH)}))
     origin = None
     for block in blocks:
-        rows = len(block["position"])
+        rows = len(next(iter(block.values())))
         seconds = block.get("time")
         if seconds is None:
-            seconds = (len(joints.table) + np.arange(rows)[:, None]) / rate
+            seconds = (len(tables[0][0]) + np.arange(rows)[:, None]) / rate
         if rows and not np.any(np.abs(seconds) < _LATEST_TIME) and np.isfinite(seconds).any():
             text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
@@ -116,12 +120,13 @@ def _quantities(
     if column_map.is_empty:
         arrays = source.joint_arrays() if isinstance(source, _ArraySource) else None
         return arrays or _by_name(path, source.names)
-    if "position" not in quantities:
+    if "position" not in quantities and "base_position" not in quantities:
         raise RecordingError(f"the column map for {path.name} lacks position")
     if "time" not in quantities and not column_map.rate > 0.0:
         raise RecordingError(f"the column map for {path.name} needs time, or rate: 500 (Hz)")
-    names = [str(c).removeprefix("position.") for c in quantities["position"].columns]
-    if not (column_map.joints or names):
+    position = quantities.get("position", Quantity())
+    names = [str(c).removeprefix("position.") for c in position.columns]
+    if "position" in quantities and not (column_map.joints or names):
         raise RecordingError(
             f"the column map for {path.name} needs joints, the names for the columns of the array "
             "of positions, in their order: joints: [joint_1, ...]"
@@ -199,12 +204,15 @@ class _ArraySource:
         return tuple(self._archive(self._path))
 
     def joint_arrays(self) -> tuple[dict[str, Quantity], tuple[str, ...]] | None:
-        """Return the arrays ``time``, ``position``, ... and the joints, if it has ``joints``."""
+        """Return the arrays ``time``, ``position``, ... and the joints, if it has ``joints``.
+
+        A vehicle has none, but ``base_position``.
+        """
         arrays = self._archive(self._path)
-        if "position" not in arrays or "joints" not in arrays:
+        if not {"position", "joints"} <= set(arrays) and not {*BASE_SIZES} <= set(arrays):
             return None
         names = ("time", *JOINT_QUANTITIES, *BASE_SIZES)
-        joints = tuple(str(name).strip() for name in np.ravel(arrays["joints"]))
+        joints = tuple(str(name).strip() for name in np.ravel(arrays.get("joints", ())))
         return {name: Quantity(array=name) for name in names if name in arrays}, joints
 
     def blocks(self, quantities: Mapping[str, Quantity], joint_count: int) -> _Blocks:

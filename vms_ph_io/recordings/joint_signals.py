@@ -266,6 +266,7 @@ class AlignedSeries:
         return self.series.table.at(self._order[low:high])[:, 1:]
 
 
+_SPIKE_RATIO = 3.0  # times the limit of an effort, that is damage where it stands alone
 _STRETCHES = 16  # of a long recording, of which the most active is studied
 _PROBES = 40  # samples read of each
 
@@ -285,10 +286,14 @@ class JointSignals:
         sources: of the joints, in the order of the model.
         main: the series whose samples are used.
         order: of its samples; another one may be set.
+        effort_limit: (n,) of the joints.
     """
 
-    def __init__(self, sources: list[JointSource], main: Series, order: ClockOrder) -> None:
+    def __init__(
+        self, sources: list[JointSource], main: Series, order: ClockOrder, effort_limit: Array
+    ) -> None:
         self._sources, self._main, self.order = sources, main, order
+        self._effort_limit = effort_limit
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
         self.used_series = list(self._others.values())
@@ -310,6 +315,7 @@ class JointSignals:
                 values[:, joint] = rows[id(column.series)][:, column.number]
         for values in signals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
+        signals.effort[_lone_spikes(signals.effort, self._effort_limit)] = np.nan
         return signals
 
     def most_active(self, first: int, stop: int, count: int) -> tuple[int, int]:
@@ -325,6 +331,14 @@ class JointSignals:
             if spread > largest_spread:
                 best, largest_spread = low, spread
         return best, best + count
+
+
+def _lone_spikes(effort: Array, limit: Array) -> npt.NDArray[np.bool_]:
+    """Return which efforts (N, n) no joint gives, between samples that keep its limit."""
+    is_spike, is_usual = np.abs(effort) > _SPIKE_RATIO * limit, np.abs(effort) <= limit
+    is_spike[1:] &= is_usual[:-1]
+    is_spike[:-1] &= is_usual[1:]
+    return is_spike
 
 
 def gapless(values: Array, t: Array) -> Array:

@@ -131,7 +131,8 @@ class RecordedMotion:
         self._sources = find_sources(model, recording, self.options.joints)
         self._main = self._leading_series()
         self.order = clock_order(self._main.table)
-        self._signals = JointSignals(self._sources, self._main, self.order)
+        effort_limit = model.joints.effort
+        self._signals = JointSignals(self._sources, self._main, self.order, effort_limit)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self._used_series = [*self._signals.used_series, *self._base.used_series]
         self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
@@ -370,8 +371,8 @@ class RecordedMotion:
             ("effort", signals.effort, "is interpolated"),
         ):
             notes += [
-                f"the {quantity} of {joint} is not a number in {100 * share:.3g} % of the samples "
-                f"and {replacement} there"
+                f"the {quantity} of {joint} is no plausible number in {100 * share:.3g} % of the "
+                f"samples and {replacement} there"
                 for joint, share in zip(names, np.isnan(values).mean(axis=0), strict=True)
                 if 0.0 < share < 1.0
             ]

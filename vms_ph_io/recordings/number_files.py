@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Columns of numbers from CSV, NPZ and MAT files, block by block."""
+"""Columns of numbers from text files, and arrays from NPZ, MAT, Parquet and PX4 files."""
 
 import csv
 import io
@@ -19,17 +19,23 @@ from vms_ph_dynamics import Array
 from ..progress import Progress
 from ..settings.bounded_files import check_decompressed, load_mat, load_npz
 from .column_map import JOINT_QUANTITIES, STAMP
+from .px4_log import load_px4_log
 from .recording import RecordingError
 
 _DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
+_ARRAY = re.compile(r"\[[^\[\]]*\]")
+_EMPTY = ("", "n/a", "na", "null", "none", "-")  # cells without a value
+_COMMENT_MARKS = ("#", "%")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 
 
 class TextColumns:
     """A text file with rows of cells, of which some columns are numbers or times.
 
-    Numbers may have a decimal comma where it does not separate columns; times may be ISO 8601.
+    Numbers may have a decimal comma where it does not separate columns; times may be ISO 8601; a
+    cell may hold an array, as ``[0.1, 0.2]``, whose items are columns. Lines that begin with ``#``
+    or ``%`` are comments; the last one may name the columns.
 
     Args:
         path: of the file.
@@ -49,14 +55,18 @@ class TextColumns:
         """Number of lines that were left out, valid once all blocks are read."""
         self.damage_note = ""
         self._wrong_cell = ""
-        first_line = self._first_line(skip)
+        comment, first_line, second_line = self._first_lines()
         if not first_line or "\0" in first_line:
             raise RecordingError(f"{path.name} is empty, or is no text in UTF-8 (iconv -t UTF-8)")
         self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first_line), "")
         cells = self._cells(first_line)
         numbers = [self._number(cell) is not None for cell in cells if cell]
         self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
-        self.names = tuple(cells) if self.has_header else ()
+        if self.has_header:
+            cells = self._named_items(first_line, second_line)
+        comments = self._cells(comment)
+        is_named = not self.has_header and len(comments) == len(cells)
+        self.names = tuple(cells) if self.has_header else tuple(comments) if is_named else ()
         self.width = len(cells)
         joints = cells[3 : 3 + (self.width - 3) // 4]
         is_echo = not self.has_header and joints and self.width == 3 + 4 * len(joints)
@@ -131,7 +141,7 @@ class TextColumns:
     def _number(self, cell: str) -> float | None:
         """Return the number or the time in s that a cell is, or None."""
         with suppress(ValueError):
-            return float(cell or "nan")
+            return np.nan if cell.lower() in _EMPTY else float(cell)
         if self.delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
             return float(cell.replace(",", "."))
         if not _DATE.match(cell):
@@ -142,16 +152,33 @@ class TextColumns:
             return None
         return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
-    def _first_line(self, skip: int) -> str:
+    def _first_lines(self) -> tuple[str, str, str]:
+        """Return the last comment, without its mark, and the two lines after it; skip comments."""
+        comment = ""
         try:
             with self.path.open("r", encoding="utf-8-sig", errors="replace") as file:
-                for _ in range(skip):
+                for _ in range(self.skip):
                     file.readline()
-                return file.readline(1 << 20).strip()
+                while (line := file.readline(1 << 20).strip()).startswith(_COMMENT_MARKS):
+                    comment, self.skip = line.lstrip("#% "), self.skip + 1
+                return comment, line, file.readline(1 << 20).strip()
         except OSError as error:
             raise RecordingError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
+    def _named_items(self, names: str, line: str) -> list[str]:
+        """Return the names of columns, those of the items of an array with their numbers."""
+        cells = self._split(names)
+        counts = [len(_items(cell)) for cell in self._split(line)]
+        if len(counts) != len(cells) or max(counts) == 1:
+            return cells
+        pairs = zip(cells, counts, strict=True)
+        return [f"{c}[{k}]" if n > 1 else c for c, n in pairs for k in range(1, n + 1)]
+
     def _cells(self, line: str) -> list[str]:
+        cells = self._split(line)
+        return [item for cell in cells for item in _items(cell)] if "[" in line else cells
+
+    def _split(self, line: str) -> list[str]:
         if not self.delimiter:
             return line.split()
         try:
@@ -160,15 +187,20 @@ class TextColumns:
             return []
 
 
+def _items(cell: str) -> list[str]:
+    """Return the numbers of an array in a cell, or the cell."""
+    return re.split(r"[\s,;]+", cell[1:-1].strip()) if _ARRAY.fullmatch(cell) else [cell]
+
+
 def load_arrays(path: Path) -> dict[str, Any]:
-    """Return the arrays of an NPZ, MAT or Parquet file by name.
+    """Return the arrays of an NPZ, MAT, Parquet or PX4 file by name.
 
     Raises:
         RecordingError: the file cannot be read.
-        ImportError: scipy is not installed for a MAT file, or pyarrow for a Parquet file.
+        ImportError: what reads it is not installed: scipy for MAT, pyarrow, pyulog.
     """
     try:
-        arrays = _READERS[path.suffix](path)
+        arrays = {name: _seconds(a) for name, a in _READERS[path.suffix](path).items()}
         check_decompressed(
             path.name, path.stat().st_size, 8 * sum(a.size for a in arrays.values()), "split it"
         )
@@ -180,6 +212,12 @@ def load_arrays(path: Path) -> dict[str, Any]:
         ) from None
     except Exception as error:  # numpy, zipfile, scipy and pyarrow raise anything for damage
         raise RecordingError(f"{path} cannot be read: {error}") from None
+
+
+def _seconds(array: Any) -> Any:
+    """Return times since 1970 in s; what is no time as it is."""
+    is_time = getattr(array, "dtype", np.dtype(float)).kind == "M"
+    return array.astype("datetime64[ns]").astype(np.int64) * 1e-9 if is_time else array
 
 
 def _load_parquet(path: Path) -> dict[str, Any]:
@@ -194,13 +232,16 @@ def _load_parquet(path: Path) -> dict[str, Any]:
         if values.dtype.kind == "O" and len(values) and np.ndim(values[0]) == 1:
             lengths = {len(row) for row in values}
             values = np.stack(values.tolist()) if len(lengths) == 1 else values
-        if values.dtype.kind in "fiub":
+        if values.dtype.kind in "fiubM":
             arrays[name] = values
     return arrays
 
 
-_READERS = {".npz": load_npz, ".mat": load_mat, ".parquet": _load_parquet}
+_READERS = {
+    ".npz": load_npz, ".mat": load_mat, ".parquet": _load_parquet, ".ulg": load_px4_log,
+}  # fmt: skip
 _PACKAGES = {
     ".mat": ("MAT", "scipy", "'vms-ph[audit]'"), ".parquet": ("Parquet", "pyarrow", "pyarrow"),
+    ".ulg": ("PX4", "pyulog", "pyulog"),
 }  # fmt: skip
 """Kind, package that reads it, and what brings that."""

@@ -19,7 +19,7 @@ from vms_ph_dynamics.identification import effort_meaning as efforts
 from vms_ph_dynamics.identification.torque import effort_lags
 
 from ..progress import no_progress
-from .column_map import JOINT_QUANTITIES, UNITS
+from .column_map import JOINT_QUANTITIES, TIME_UNITS, UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
@@ -41,7 +41,6 @@ _NAMED_UNITS = {
     "us": r"us|usec|micros\w*", "ns": r"ns|nsec|nanos\w*",
 }  # fmt: skip
 _ANGLE_NAMES = {"rad": "radians", "deg": "degrees", "mrad": "milliradians"}
-_TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _Groups = dict[str, list[str]]
 _RATE_RANGE = (4.0, 20_000.0)  # Hz, that recordings have
 _MAX_SAMPLES = 4000
@@ -214,8 +213,8 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     indices = max(np.split(indices, edges), key=len)
     t, raw = t[indices], {name: values[indices] for name, values in raw.items()}
     angle_unit = _angle_unit(proposal, model, raw["position"], groups["position"])
-    q = raw["position"] * UNITS[angle_unit]
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
+    q = raw["position"] * np.where(revolute, UNITS[angle_unit], 1.0)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
     has_efforts = "effort" in raw and model.b == 0
     effort = interpolated(t, t, raw["effort"]) if has_efforts else np.zeros_like(q)
@@ -225,7 +224,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         proposal.content["rate"] = 1000.0
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
     time_unit = _time_unit(proposal, model, time, t + start, period, q) if time else "ms"
-    t = (t - t[0]) * _TIME_UNITS[time_unit]
+    t = (t - t[0]) * TIME_UNITS[time_unit]
     motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
     if has_efforts and len(groups["effort"]) > n:
         first_effort = _effort_start(proposal, model, groups["effort"], motion)
@@ -245,13 +244,19 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {"unit": time_unit, **columns.map_entry([time])}
-    proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": angle_unit}
+    unit_entry = _units(angle_unit, "m", revolute)
+    proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": unit_entry}
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
-    if "velocity" in raw and (
-        unit := _velocity_unit(proposal, motion.v, _means(raw["velocity"][:, order], _MAX_SAMPLES))
-    ):
-        proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": unit}
+    if "velocity" in raw:
+        recorded, angles = (
+            _means(raw["velocity"][:, order], _MAX_SAMPLES),
+            revolute | (not revolute.any()),
+        )
+        if unit := _velocity_unit(proposal, motion.v[:, angles], recorded[:, angles]):
+            unit_entry = _units(unit, "m/s", angles)
+            entry = {**columns.map_entry(groups["velocity"]), "unit": unit_entry}
+            proposal.content["velocity"] = entry
     if has_efforts:
         proposal.content["effort"] = columns.map_entry(groups["effort"])
         error = _effort_error(proposal, model, motion)
@@ -541,13 +546,13 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
     slope = smoothed(t - t[0], q, 5)[1]
     speed = np.percentile(np.abs(slope), 99, axis=0) / speed_limit
     possible_units = {}
-    for unit, size in _TIME_UNITS.items():
+    for unit, size in TIME_UNITS.items():
         rate, share = 1.0 / (dt * size), float(speed.max()) / size
         if _RATE_RANGE[0] <= rate <= _RATE_RANGE[1] and share < 1.5:
             possible_units[unit] = (rate, share)
     named = _named_unit([key], ("ms", "us", "ns"))
-    units = possible_units or _TIME_UNITS
-    epoch = next((u for u in units if 1e9 < t[0] * _TIME_UNITS[u] < 4e9), "")
+    units = possible_units or TIME_UNITS
+    epoch = next((u for u in units if 1e9 < t[0] * TIME_UNITS[u] < 4e9), "")
     if not possible_units:
         proposal.note("time", f"'{key}' steps by {dt:.3g}", "which unit is the time in?")
         return named or epoch or "s"
@@ -564,6 +569,12 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
         question = "" if is_clear else f"is the time in {' or '.join(possible_units)}?"
     proposal.note("time", text, question)
     return unit
+
+
+def _units(angle_unit: str, length_unit: str, revolute: Any) -> str | list[str]:
+    """Return the unit of all joints, or the unit of each."""
+    units = [angle_unit if is_angle else length_unit for is_angle in revolute]
+    return angle_unit if len({*units}) == 1 else units
 
 
 def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:

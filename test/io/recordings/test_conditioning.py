@@ -89,7 +89,9 @@ def test_velocities_that_are_no_numbers_for_a_while_are_slopes_and_tell_no_lag(
     found = motion.conditioning
     assert (found.clock, found.lag_corrected) == ("stamps", False)
     assert abs(found.lag) < 1e-4
-    assert "the velocity of panda_joint1 is not a number in 33.3 % of the samples" in said(motion)
+    assert "the velocity of panda_joint1 is no plausible number in 33.3 % of the samples" in said(
+        motion
+    )
     np.testing.assert_allclose(samples_of(motion).v[:, :2], known.v[:, :2], atol=1e-3)
     assert unaccounted(motion) < 1e-4
     velocity[:, :2] = np.column_stack([np.interp(known.t - 0.006, known.t, v) for v in known.v.T])[

@@ -429,3 +429,30 @@ def test_joints_without_limits_leave_no_warning(tmp_path: Path) -> None:
     _write(tmp_path / "run.csv", "t,q_turn", [t, np.sin(3.0 * t)])
     found = propose(tmp_path / "run.csv", load_urdf(tmp_path / "wheel.urdf"))
     assert found.content["position"]["unit"] == "rad"
+
+
+def test_a_joint_that_slides_has_its_own_unit(tmp_path: Path) -> None:
+    link = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
+      <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    joint = """<joint name="{0}" type="{1}"><origin xyz="0.3 0 0"/><parent link="{2}"/>
+      <child link="{3}"/><axis xyz="0 0 {4}"/><limit lower="-3" upper="3" effort="80"
+      velocity="8"/></joint>"""
+    parts = [link.format(name, mass) for name, mass in (("a", 3), ("b", 2), ("c", 1.5), ("d", 1))]
+    parts.append(joint.format("j1", "revolute", "a", "b", 1))
+    parts.append(joint.format("j2", "revolute", "b", "c", 1))
+    parts.append(joint.format("slide", "prismatic", "c", "d", -1))
+    model = VMSModel.from_urdf(f'<robot name="scara">{"".join(parts)}</robot>')
+    t, frequency, size = np.arange(0, 4, 0.005), np.array([1.1, 1.7, 2.3]), np.array([1.2, 1, 0.12])
+    phase = np.outer(t, frequency)
+    q, v = size * np.sin(phase), size * frequency * np.cos(phase)
+    a, data = -size * frequency**2 * np.sin(phase), model.pinocchio.createData()
+    effort = np.array([pin.rnea(model.pinocchio, data, *x) for x in zip(q, v, a, strict=True)])
+    scale = np.array([180 / np.pi, 180 / np.pi, 1.0])
+    columns = ",".join(["t", *(f"{what}{k}" for what in ("q", "dq", "tau") for k in (1, 2, 3))])
+    rows = np.column_stack([t, q * scale, v * scale, effort])
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=columns, comments="")
+    proposal = propose(tmp_path / "run.csv", model)
+    assert proposal.is_sure
+    assert proposal.content["position"]["unit"] == ["deg", "deg", "m"]
+    assert proposal.content["velocity"]["unit"] == ["deg/s", "deg/s", "m/s"]
+    assert proposal.content["effort"]["unit"] == "N m"

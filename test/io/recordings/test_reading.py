@@ -255,7 +255,9 @@ def test_an_npz_with_the_names_of_the_quantities_needs_no_map(known: Known, tmp_
 
 REFUSED = {
     "effort: 3\nspeed: 4": "unknown key 'speed'",
-    "joints: [a]\nposition: {columns: 1, unit: furlong}": "unknown unit 'furlong'",
+    "joints: [a]\nposition: {columns: 1, unit: furlong}": "'furlong' is no unit of position",
+    "joints: [a]\nposition: 1\ntime: {columns: 1, unit: deg}": "'deg' is no unit of time; accepted",
+    "joints: [a]\nposition: {columns: 1, unit: ms}": "'ms' is no unit of position",
     "joints: [a, b]\nposition: [1]": "must have 2 columns",
     "joints: [a, b]\nposition: {columns: [1, 2], offset: [1, 2, 3]}": "must have one offset, or 2",
     "joints: [a]\nposition: 99\nrate: 1": "there is none 99",

@@ -3,12 +3,14 @@
 
 """Recordings as strangers have them: read as they are meant, or said why not."""
 
+import csv
 from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from recorded_motions import START, Known, excited
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
@@ -111,6 +113,53 @@ def test_columns_of_spreadsheets_and_loggers_are_read(
     found = audit(file, panda)
     assert len(found.ledger.time) > 100
     assert abs(missing(found)) < SMALL
+
+
+def test_comments_before_the_rows_are_passed_over_and_may_name_the_columns(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    head, *rows = known.write_csv(tmp_path / "plain.csv").read_text().splitlines()
+    blanks = [line.replace(",", " ") for line in (head, *rows)]
+    files = {
+        "comments.csv": ["# rig 3, 12 May", "% 1 kHz", head, *rows],
+        "savetxt.csv": [f"# {head}", *rows],
+        "savetxt.txt": [f"# {blanks[0]}", *blanks[1:]],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_text("\n".join(lines))
+        found = audit(tmp_path / name, panda)
+        assert len(found.ledger.time) > 100
+        assert abs(missing(found)) < SMALL
+
+
+def test_arrays_in_cells_and_times_of_parquet_are_read(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"q": known.q, "dq": known.v, "tau": known.effort}
+    for separator in (", ", " "):
+        cells = [["t", *columns]]
+        for k, t in enumerate(known.t):
+            arrays = [separator.join(map(repr, x[k].tolist())) for x in columns.values()]
+            cells.append([repr(float(t)), *(f"[{x}]" for x in arrays)])
+        with (tmp_path / "run.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(cells)
+        names = {n: [f"{n}[{k}]" for k in range(1, 8)] for n in columns}
+        content = {"joints": list(known.joints), "time": "t", "position": names["q"]}
+        content |= {"velocity": names["dq"], "effort": names["tau"]}
+        (tmp_path / "map.yaml").write_text(yaml.safe_dump(content))
+        recording = read_recording(tmp_path / "run.csv", columns=tmp_path / "map.yaml")
+        rows = recording.joints[0].table.rows(0, len(known.t))[:, 1:]
+        np.testing.assert_array_equal(rows, np.hstack([*columns.values()]))
+
+    times = np.array(stamps(known)).astype("datetime64[ns]")
+    table = {"time": pa.array(times)}
+    for name, values in zip(("position", "velocity", "effort"), columns.values(), strict=True):
+        table |= {f"{name}.{joint}": x for joint, x in zip(known.joints, values.T, strict=True)}
+    parquet.write_table(pa.table(table), tmp_path / "run.parquet")
+    assert abs(missing(audit(tmp_path / "run.parquet", panda))) < 4 * SMALL
 
 
 def test_a_cell_that_is_no_number_is_named(known: Known, tmp_path: Path) -> None:
@@ -440,8 +489,22 @@ def test_efforts_that_are_no_numbers_for_a_while_are_interpolated_and_named(
     effort = known.effort.copy()
     effort[100:110, 1] = np.nan
     found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
-    assert "the effort of panda_joint2 is not a number in 2 % of the samples" in statements(found)
+    assert "the effort of panda_joint2 is no plausible number in 2 % of" in statements(found)
     assert abs(missing(found)) < 4 * SMALL
+
+
+def test_an_effort_that_no_joint_gives_in_one_sample_is_left_out_and_named(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    effort[200, 1], effort[300, 2] = 300.0, -1e6
+    found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
+    for joint in ("panda_joint2", "panda_joint3"):
+        assert f"the effort of {joint} is no plausible number in 0.2 % of" in statements(found)
+    assert abs(missing(found)) < 4 * SMALL
+    effort[200:203, 1] = 300.0  # three samples are no damage
+    found = audit(bag(tmp_path / "long", known, effort=effort), panda)
+    assert "the effort of panda_joint2" not in statements(found)
 
 
 def test_efforts_that_are_no_numbers_for_long_are_a_gap(
