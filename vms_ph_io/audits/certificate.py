@@ -17,6 +17,7 @@ from vms_ph_dynamics.energy.port_certificate import PortCertificate
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
+from ..recordings.recording import RecordingError
 from ..settings.bounded_text import writing
 
 # Components of a wrench that a planar base has.
@@ -122,6 +123,7 @@ class _EnergySums:
     def __init__(self, motion: RecordedMotion) -> None:
         self._model = motion.model
         self.supplied = self.peak = self.peak_time = self.largest_rise = self.largest_step = 0.0
+        self.has_work = False
         self.weight_work = self._lowest = self._coarse_error = self.quadrature_error = 0.0
 
     def add(self, block: Block) -> None:
@@ -131,6 +133,7 @@ class _EnergySums:
         weight_work = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
         work, coarse_work = self._work(block)
         given_energy = work - weight_work
+        self.has_work |= bool(work.any())
         self.weight_work += float(weight_work.sum())
         supplied = self.supplied + np.concatenate([[0.0], np.cumsum(given_energy)])
         k = int(np.argmax(supplied))
@@ -182,8 +185,18 @@ def certify(
         motion: the motion of a robot in it.
         budget: energy that controllers may give, J; None to find out what they gave.
         progress: called with the share that is done.
+
+    Raises:
+        RecordingError: efforts are missing.
     """
     sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
+    is_exact = motion.recording.port_energies is not None
+    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
+    ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
+    missing = motion.joints_without_effort or ([] if ports else ["the base"])
+    if missing and not is_exact:
+        text = f"no effort of {', '.join(missing)} is recorded: what it gave cannot be certified"
+        raise RecordingError(text)
     duration, done_steps, lost = 0.0, 0, 0
     for block in motion.blocks():
         steps = np.diff(block.samples.t)
@@ -195,14 +208,13 @@ def certify(
         sums.add(block)
         done_steps += len(steps)
         progress(done_steps / len(motion), "certifying")
-    is_exact = motion.recording.port_energies is not None
-    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
-    ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
     method = "trapezoidal rule over measured efforts"
     if is_exact:
         method = "port energies that the simulation has integrated"
     elif motion.options.commanded:
         method = "efforts held from sample to sample"
+    if not sums.has_work and sums.largest_step > 0.0 and not is_exact:
+        raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
     margin = None if budget is None else budget - sums.peak
     return RecordedCertificate(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),

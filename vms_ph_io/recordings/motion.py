@@ -162,6 +162,12 @@ class RecordedMotion:
         return int(self.order.stamps[0])
 
     @property
+    def joints_without_effort(self) -> list[str]:
+        """Joints of which no effort is recorded."""
+        pairs = zip(self.model.joint_names, self._sources, strict=True)
+        return [name for name, s in pairs if not s.effort.series.table.has(s.effort.number)]
+
+    @property
     def constraints(self) -> str:
         """Recorded ports, in words, whose forces at the joints are not recorded; empty for none."""
         energies = self.recording.last_energies

@@ -187,8 +187,11 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         changes: whether the order of the columns and the zeros of the joints may change.
 
     Raises:
-        RecordingError: the file cannot be read, or has no columns for the positions.
+        RecordingError: the file cannot be read, or has no columns for the positions, or the robot
+            has no joints.
     """
+    if not model.n:
+        raise RecordingError(f"'{model.name}' has no joints; columns are proposed for joints only")
     proposal, columns, n = Proposal(Path(path)), _Columns(Path(path)), model.n
     groups, time = _quantity_groups(columns, model, proposal)
     if "position" not in groups:

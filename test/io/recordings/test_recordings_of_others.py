@@ -19,7 +19,9 @@ from scipy.spatial.transform import Rotation
 from vms_ph_dynamics import Array, StandardForm, VMSModel, VmsPhError, integrate
 from vms_ph_dynamics.energy.energy_path import generalised_forces
 from vms_ph_io import audit, robots
+from vms_ph_io.audits.certificate import RecordedCertificate, certify
 from vms_ph_io.recordings import RecordingError, read_recording
+from vms_ph_io.recordings.motion import RecordedMotion
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 SMALL = 2e-3  # J, unaccounted in the motion as it is known, of 60 J that are moved
@@ -505,6 +507,22 @@ def test_an_effort_that_no_joint_gives_in_one_sample_is_left_out_and_named(
     effort[200:203, 1] = 300.0  # three samples are no damage
     found = audit(bag(tmp_path / "long", known, effort=effort), panda)
     assert "the effort of panda_joint2" not in statements(found)
+
+
+def test_what_is_not_recorded_is_not_certified(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    assert _certified(bag(tmp_path / "whole", known), panda).verdict == "kept"
+    effort[:, 3] = np.nan
+    with pytest.raises(RecordingError, match="no effort of panda_joint4 is recorded"):
+        _certified(bag(tmp_path / "nan", known, effort=effort), panda)
+    with pytest.raises(RecordingError, match="all efforts are zero while the robot moves"):
+        _certified(bag(tmp_path / "zero", known, effort=0.0 * known.effort), panda)
+
+
+def _certified(path: Path, model: VMSModel) -> RecordedCertificate:
+    return certify(RecordedMotion(read_recording(path), model), 1e3)
 
 
 def test_efforts_that_are_no_numbers_for_long_are_a_gap(
