@@ -31,6 +31,8 @@ FOLDS = 5
 """Parts into which time is cut, each of which is left out of a fit in turn."""
 
 _WINDOW = 0.1  # s
+# Windows with this share of the squared residual, that are few and have little of the motion.
+_BURST_SHARE, _MAX_BURST_WINDOWS, _MAX_BURST_MOTION, _MIN_WINDOWS = 0.85, 0.25, 0.5, 20
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
@@ -58,6 +60,8 @@ class EffortMeaning:
         gain_errors: (n,) their standard errors.
         command_misfit: misfit if an effort acts until the next sample, relative to the misfit if it
             is a sample of a continuous signal; below one for commands.
+        bursts: short times, from and to in s, in which forces acted that neither efforts nor
+            friction are; the fits leave them out.
     """
 
     misfit: dict[str, tuple[float, float]]
@@ -67,6 +71,12 @@ class EffortMeaning:
     gains: Array
     gain_errors: Array
     command_misfit: float
+    bursts: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def burst_times(self) -> str:
+        """The bursts in words, such as "3.9 to 4.9 s"."""
+        return ", ".join(f"{begin:.1f} to {end:.1f} s" for begin, end in self.bursts)
 
     @property
     def fits(self) -> bool:
@@ -104,6 +114,7 @@ class Balances(NamedTuple):
         commanded: recorded impulses, of efforts that act until the next sample.
         friction: what viscous friction, Coulomb friction and an offset multiply.
         null: (n,) held-out error of the null hypothesis; zero where no effort is recorded.
+        time: (W,) at which the windows begin, s.
     """
 
     required: Array
@@ -112,6 +123,38 @@ class Balances(NamedTuple):
     commanded: Array
     friction: tuple[Array, ...]
     null: Array
+    time: Array
+
+    def selected(self, windows: npt.NDArray[np.bool_]) -> "Balances":
+        """Return the balances over some windows, (W,)."""
+        required, weight, sampled, commanded = (part[windows] for part in self[:4])
+        friction = tuple(term[windows] for term in self.friction)
+        null, time = held_out_error(sampled, friction), self.time[windows]
+        return Balances(required, weight, sampled, commanded, friction, null, time)
+
+    def in_bursts(self) -> npt.NDArray[np.bool_]:
+        """Return the windows (W,) with nearly all of what torques and friction leave.
+
+        None, unless they are few and have little of the weight, of the acceleration and of the
+        rates: else it may be an error of the model that the motion shows.
+        """
+        if len(self.time) < _MIN_WINDOWS:
+            return np.zeros(len(self.time), dtype=bool)
+        target = self.sampled - self.required
+        size = (target**2).sum(axis=1)
+        calm = size <= np.quantile(size, 1.0 - _MAX_BURST_WINDOWS)  # a burst passes for friction
+        fit = held_out_fits(target[calm], [f[calm] for f in self.friction])[1].mean(axis=0)
+        residual = target - np.einsum("kwj,jk->wj", np.stack(self.friction), fit)
+        power, *motion = (
+            (x**2).sum(axis=1)
+            for x in (residual, self.required, self.required - self.weight, self.friction[0])
+        )
+        order = np.argsort(-power)
+        count = 1 + int(np.searchsorted(np.cumsum(power[order]), _BURST_SHARE * power.sum()))
+        is_burst = np.isin(np.arange(len(power)), np.add.outer(order[:count], (-1, 0, 1)))
+        shares = [float(x[is_burst].sum() / max(x.sum(), 1e-300)) for x in motion]
+        is_short = is_burst.mean() < _MAX_BURST_WINDOWS and max(shares) < _MAX_BURST_MOTION
+        return is_burst & is_short
 
     def log_error(self, required: Array) -> float:
         """Return the sum of logarithms of the held-out errors, relative to the null hypothesis.
@@ -154,7 +197,8 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
         )
     )
     null = held_out_error(sampled, friction)
-    return Balances(required, weight, sampled, commanded, tuple(friction), null)
+    time = t[:-1][is_known][edges[:-1]]
+    return Balances(required, weight, sampled, commanded, tuple(friction), null, time)
 
 
 def effort_meaning(
@@ -171,6 +215,11 @@ def effort_meaning(
         measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
     joint_balances = balances(model, t, q, v, effort)
+    is_burst = joint_balances.in_bursts()
+    edges = np.flatnonzero(np.diff(is_burst, prepend=False, append=False)).reshape(-1, 2)
+    times = np.append(joint_balances.time, t[-1])
+    bursts = tuple((float(times[a]), float(times[b])) for a, b in edges)
+    joint_balances = joint_balances.selected(~is_burst)
     required, weight, sampled, commanded = (part * measured for part in joint_balances[:4])
     friction, null = joint_balances.friction, joint_balances.null * measured
     scale = _norm(required) or 1.0
@@ -204,7 +253,7 @@ def effort_meaning(
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
     command_error = _norm(held_out_error(required - commanded, friction))
     sample_error = _norm(held_out_error(required - sampled, friction)) or 1.0
-    details = ratio, gains, deviations, command_error / sample_error
+    details = ratio, gains, deviations, command_error / sample_error, bursts
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])

@@ -132,6 +132,13 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
+    if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
+        yield (
+            f"Forces that are neither efforts nor friction acted from {meaning.burst_times}: a "
+            "contact, a push, or a wrench that is not recorded. All other time fits within "
+            f"{100 * min(meaning.misfit[meaning.best]):.2g} %."
+        )
+        return
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."
         texts = [
@@ -143,7 +150,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         where = f"friction at {ledger.joints[worst]}, {'; '.join(texts)}; all " if texts else ""
         yield f"What --identify found: {where}stands below."
         return
-    if (meaning := audit.conditioning.meaning) is not None and meaning.meaningless.any():
+    if meaning is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros and gears of the joints up to there, and the load."

@@ -131,7 +131,8 @@ class Conditioning:
             f"{MEANINGS[name]}: {100 * raw:.0f} %, with friction fitted {100 * fitted:.0f} %"
             for name, (raw, fitted) in meaning.misfit.items()
         )
-        sentences.append(f"misfit of the momentum balances if the efforts are {fits}")
+        omitted = f" (without {meaning.burst_times})" if meaning.bursts else ""
+        sentences.append(f"misfit of the momentum balances{omitted} if the efforts are {fits}")
         if not meaning.fits:
             text = "no reading of the efforts explains them better than friction alone "
             text += f"({100 * meaning.null:.0f} %): nothing is concluded from them"

@@ -18,7 +18,9 @@ from vms_ph_dynamics.energy.samples import MotionSamples, SampleNoise, clock_of,
 from vms_ph_dynamics.identification.effort_meaning import (
     MEANINGS,
     EffortMeaning,
+    balances,
     effort_meaning,
+    held_out_error,
     saturation,
 )
 from vms_ph_dynamics.identification.torque import effort_lag
@@ -463,8 +465,9 @@ class RecordedMotion:
             wrench, number = samples.wrenches[frame], model.frame_id(frame)
             force += generalised_forces(model, q, wrench, number)[:, b:]
         for net_effort in (effort + force, effort - force):
-            meaning = effort_meaning(model, t, q, v, net_effort, is_measured)
-            misfits.append(meaning.misfit["torque"][1])
+            parts = balances(model, t, q, v, net_effort * is_measured)
+            error = held_out_error((parts.sampled - parts.required) * is_measured, parts.friction)
+            misfits.append(float(np.linalg.norm(error) / np.linalg.norm(parts.required)))
         text = f"the wrench at {', '.join(frames)} looks reversed, as that of the robot on its "
         text += f"surroundings: its negative leaves {100 * misfits[1]:.0f} % of the momentum "
         text += f"balances open, it {100 * misfits[0]:.0f} %; give its negative"

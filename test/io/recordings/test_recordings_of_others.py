@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from vms_ph_dynamics import Array, StandardForm, VMSModel, VmsPhError, integrate
 from vms_ph_dynamics.energy.energy_path import generalised_forces
 from vms_ph_io import audit, robots
+from vms_ph_io.audits import answers
 from vms_ph_io.audits.certificate import RecordedCertificate, certify
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings.motion import RecordedMotion
@@ -507,6 +508,26 @@ def test_an_effort_that_no_joint_gives_in_one_sample_is_left_out_and_named(
     effort[200:203, 1] = 300.0  # three samples are no damage
     found = audit(bag(tmp_path / "long", known, effort=effort), panda)
     assert "the effort of panda_joint2" not in statements(found)
+
+
+def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> None:
+    known = excited(panda, 6.0, 200.0)
+    effort, push = known.effort.copy(), np.array([0.0, 40.0, 0.0, 0.0, 0.0, 0.0])
+    for k in range(600, 720):  # from 3.0 to 3.6 s, N that nobody recorded
+        effort[k] -= panda.jacobian("panda_link8", known.q[k], "world").T @ push
+    found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
+    meaning = found.conditioning.meaning
+    assert not meaning.meaningless.any()
+    ((begin, end),) = meaning.bursts
+    assert 2.8 <= begin <= 3.0
+    assert 3.6 <= end <= 3.8
+    assert meaning.misfit["torque"][1] < 0.01
+    assert "a contact, a push" in " ".join(answers(found))
+    # What is wrong whenever the robot moves is no push.
+    effort = known.effort.copy()
+    effort[:, 3] *= -1.0
+    found = audit(bag(tmp_path / "sign", known, effort=effort), panda)
+    assert not found.conditioning.meaning.bursts
 
 
 def test_what_is_not_recorded_is_not_certified(
