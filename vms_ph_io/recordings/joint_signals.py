@@ -8,13 +8,14 @@ Joints are matched by name, never by index.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vms_ph_dynamics import Array, VMSModel
+from vms_ph_dynamics.robot.joints import JointTable
 
 from .. import robots
 from .clock_order import GAP_PERIODS, SHORTEST_GAP, ClockOrder
@@ -169,18 +170,19 @@ _CHUNK = 100_000  # rows read at once
 _STAMP_TOLERANCE = 1000  # ns within which two stamps are one
 
 
-def _finite_rows(table: Table, columns: Iterable[int]) -> npt.NDArray[np.bool_]:
-    """Return whether rows have plausible numbers in those columns that have any, LOG not counted.
+def _finite_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np.bool_]:
+    """Return whether rows have plausible numbers in those columns that have any.
 
     Args:
         table: of N rows.
-        columns: to be looked at.
+        bounds: of plausible sizes, by the number of the column, LOG not counted.
     """
-    used = [c for c in columns if table.has(c)]
+    used = [c for c in bounds if table.has(c)]
+    largest = np.array([bounds[c] for c in used])
     is_finite = np.ones(len(table), dtype=bool)
     for k in range(0, len(table), _CHUNK):
         rows = table.rows(k, k + _CHUNK)[:, 1:][:, used]
-        is_finite[k : k + _CHUNK] = (np.abs(rows) <= LARGEST_NUMBER).all(axis=1)
+        is_finite[k : k + _CHUNK] = (np.abs(rows) <= largest).all(axis=1)
     return is_finite
 
 
@@ -238,7 +240,8 @@ class AlignedSeries:
     def covers(self, stamps: Array) -> npt.NDArray[np.bool_]:
         """Return whether stamps (N,) lie between rows of numbers that follow without a pause."""
         table = self.series.table
-        is_known = _finite_rows(table, range(len(table.columns) - 1))
+        columns = range(len(table.columns) - 1)
+        is_known = _finite_rows(table, dict.fromkeys(columns, LARGEST_NUMBER))
         times = self._times[is_known[self._order]]
         next_rows, is_row = _first_rows(times, stamps)
         if len(times) < 2:
@@ -266,6 +269,7 @@ class AlignedSeries:
         return self.series.table.at(self._order[low:high])[:, 1:]
 
 
+_UNREACHABLE_RATIO = 10.0  # times a limit of position or velocity, that no joint reaches
 _SPIKE_RATIO = 3.0  # times the limit of an effort, that is damage where it stands alone
 _STRETCHES = 16  # of a long recording, of which the most active is studied
 _PROBES = 40  # samples read of each
@@ -286,14 +290,13 @@ class JointSignals:
         sources: of the joints, in the order of the model.
         main: the series whose samples are used.
         order: of its samples; another one may be set.
-        effort_limit: (n,) of the joints.
+        joints: the joints, with their limits.
     """
 
     def __init__(
-        self, sources: list[JointSource], main: Series, order: ClockOrder, effort_limit: Array
+        self, sources: list[JointSource], main: Series, order: ClockOrder, joints: JointTable
     ) -> None:
-        self._sources, self._main, self.order = sources, main, order
-        self._effort_limit = effort_limit
+        self._sources, self._main, self.order, self._joints = sources, main, order, joints
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
         self.used_series = list(self._others.values())
@@ -302,7 +305,19 @@ class JointSignals:
     def is_known(self, quantity: int) -> npt.NDArray[np.bool_]:
         """Return whether a sample has all positions (0) or efforts (2) that any has, (N,)."""
         columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
-        return _finite_rows(self._main.table, columns)[self.order.rows]
+        return _finite_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))[
+            self.order.rows
+        ]
+
+    def is_reachable(self) -> npt.NDArray[np.bool_]:
+        """Return whether no joint is far beyond its limits of position and velocity, (N,)."""
+        joints, bounds = self._joints, dict[int, float]()
+        position_limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
+        for limits, quantity in ((position_limit, 0), (joints.velocity, 1)):
+            for limit, source in zip(limits, self._sources, strict=True):
+                if source[quantity].series is self._main and np.isfinite(limit) and limit > 0.0:
+                    bounds[source[quantity].number] = _UNREACHABLE_RATIO * float(limit)
+        return _finite_rows(self._main.table, bounds)[self.order.rows]
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
@@ -315,7 +330,7 @@ class JointSignals:
                 values[:, joint] = rows[id(column.series)][:, column.number]
         for values in signals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
-        signals.effort[_lone_spikes(signals.effort, self._effort_limit)] = np.nan
+        signals.effort[_lone_spikes(signals.effort, self._joints.effort)] = np.nan
         return signals
 
     def most_active(self, first: int, stop: int, count: int) -> tuple[int, int]:

@@ -64,6 +64,7 @@ _NULL_SHARE, _LAG_FREE_SHARE = 0.5, 0.8
 _SHORTEST_LAG = 0.015  # s, of efforts, that is found without doubt
 _LONGEST_LINE = 0.15  # s without efforts that a line bridges: a movement hardly ends as soon
 _MAX_LAG_SAMPLES = 4000  # samples from which it is found
+_MAX_DAMAGED_SHARE = 0.01  # of samples beyond the limits; where more are, it is another unit
 _MAX_JITTER = 0.02  # of a period, deviation of stamps that calls for other times
 
 
@@ -133,8 +134,7 @@ class RecordedMotion:
         self._sources = find_sources(model, recording, self.options.joints)
         self._main = self._leading_series()
         self.order = clock_order(self._main.table)
-        effort_limit = model.joints.effort
-        self._signals = JointSignals(self._sources, self._main, self.order, effort_limit)
+        self._signals = JointSignals(self._sources, self._main, self.order, model.joints)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self._used_series = [*self._signals.used_series, *self._base.used_series]
         self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
@@ -194,6 +194,10 @@ class RecordedMotion:
         is_known, has_effort = self._signals.is_known(0), self._signals.is_known(2)
         if not is_known.all():
             self._notes.append(f"{int((~is_known).sum())} samples without positions were left out")
+        is_reachable = self._signals.is_reachable() | ~is_known
+        if 0 < (count := int((~is_reachable).sum())) <= _MAX_DAMAGED_SHARE * len(is_known):
+            self._notes.append(f"{count} samples far beyond the limits of a joint were left out")
+            is_known &= is_reachable
         edges = np.flatnonzero(np.diff(has_effort, prepend=True, append=True)).reshape(-1, 2)
         longest_line = max(_LONGEST_LINE, GAP_PERIODS / max(order.rate, 1e-9))
         for a, b in edges:

@@ -530,6 +530,17 @@ def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> Non
     assert not found.conditioning.meaning.bursts
 
 
+def test_rows_of_other_bytes_are_left_out(known: Known, panda: VMSModel, tmp_path: Path) -> None:
+    head, *rows = known.write_csv(tmp_path / "plain.csv").read_text().splitlines()
+    for k in (0, 1, 250):  # as in a published log, in which all numbers of some rows are 253
+        time, *cells = rows[k].split(",")
+        rows[k] = ",".join([time, *(["253.0"] * len(cells))])
+    (tmp_path / "run.csv").write_text("\n".join([head, *rows]))
+    found = audit(tmp_path / "run.csv", panda)
+    assert "3 samples far beyond the limits of a joint were left out" in statements(found)
+    assert abs(missing(found)) < 4 * SMALL
+
+
 def test_what_is_not_recorded_is_not_certified(
     known: Known, panda: VMSModel, tmp_path: Path
 ) -> None:
