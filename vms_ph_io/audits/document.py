@@ -40,8 +40,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
             yield "Record efforts in N m while the robot moves."
         else:
-            yield "No wrench at the base is recorded: what moved the robot is unaccounted for."
-            yield "Record it, for instance from the speeds of the rotors (docs/audit.md, a flight)."
+            yield "No wrench of rotors or thrusters is recorded: what moved the robot is unknown."
+            yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     threshold = _CLOSED_SHARE * ledger.exchanged
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
@@ -76,11 +76,12 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Check which robot and which columns or topics they are."
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
+        yield f"The recorded efforts are not the torques of the joints: {remedy}."
         yield (
-            "The recorded efforts are not taken for what they are, so the energies below are "
-            f"wrong: {remedy}."
+            "Give that as the option or, as gain, in a column map (--propose writes one), and "
+            "audit again: until then the energies below are wrong."
         )
-        yield "Do that first, and audit again."
+        return
     else:
         yield from _joint_sentences(audit, "unaccounted")
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
@@ -119,6 +120,14 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{amount} is open."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
+    if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
+        yield (
+            f"{source}{energy:.3g} J is open: from {meaning.burst_times} something pushed the "
+            "robot, or was pushed by it (a contact, a person, a wrench that is not recorded). All "
+            f"other time fits within {100 * min(meaning.misfit[meaning.best]):.2g}\u00a0%."
+        )
+        yield "Record that wrench with its frame, or leave that time out; no joint is at fault."
+        return
     columns = [ledger.balanced.index(n) for n in ledger.joints]
     residuals = ledger.series["residual_by_joint"][:, columns]
     changes = residuals[largest] - residuals[0]
@@ -132,13 +141,6 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
-    if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
-        yield (
-            f"Forces that are neither efforts nor friction acted from {meaning.burst_times}: a "
-            "contact, a push, or a wrench that is not recorded. All other time fits within "
-            f"{100 * min(meaning.misfit[meaning.best]):.2g} %."
-        )
-        return
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."
         texts = [
@@ -165,8 +167,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         friction_loss = ledger.series["dissipated_by_joint"][:, worst]
         coulomb, viscous, _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
         yield (
-            f'Set about damping="{viscous:.2g}" friction="{coulomb:.2g}" in <dynamics> of the '
-            f"joint '{ledger.joints[worst]}' of the URDF: the total, with what it states now."
+            f'Write damping="{viscous:.2g}" friction="{coulomb:.2g}" into <dynamics> of the joint '
+            f"'{ledger.joints[worst]}' of the URDF, in place of what stands there."
         )
     elif changes[worst] < 0.0:
         yield (

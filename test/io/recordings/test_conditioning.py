@@ -471,7 +471,7 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     assert "residuals at panda_joint4" in little[1]
     assert 'damping="0.4' in little[3]
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
-    assert "not taken for what they are" in answers(audit_motion(currents))[0]
+    assert "not the torques of the joints" in answers(audit_motion(currents))[0]
 
 
 def test_what_was_identified_explains_energy_that_vanished_at_once(
@@ -501,4 +501,4 @@ def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) 
     motion = motion_of(known.changed(effort=known.effort + rubbing), fr3, tmp_path)
     _, lacking, advice, *_ = answers(audit_motion(motion))
     assert "friction of 2.8 N m and 5 N m s/rad that the model lacks" in lacking
-    assert 'damping="5" friction="3" in <dynamics> of the joint \'fr3_joint4\'' in advice
+    assert 'damping="5" friction="3" into <dynamics> of the joint \'fr3_joint4\'' in advice

@@ -125,7 +125,7 @@ def test_a_flight_has_pose_and_twist_in_axes_with_z_up(
         kinetic += 0.5 * rates[k] @ (np.array([0.02, 0.03, 0.04]) * rates[k])
         energies.append(kinetic + 1.5 * 9.81 * position[k, 2])
     assert found.ledger.stored == pytest.approx(energies[1] - energies[0], abs=1e-4)
-    assert answers(found)[0].startswith("No wrench at the base is recorded")
+    assert answers(found)[0].startswith("No wrench of rotors or thrusters is recorded")
 
 
 def test_logs_without_position_or_damaged_are_refused_in_a_sentence(tmp_path: Path) -> None:
