@@ -169,11 +169,13 @@ def identify(
         trials.append((float(np.sqrt(np.mean(error**2))), extended, rows, moments, error, scale, x))
         if trials[-1][0] < _MIN_ERROR:
             break
-    if is_scaled.any():
+    fits_gain = np.zeros(model.n, dtype=bool)
+    if is_moving and not {"gains", "gain"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
         with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
         gained = regression.error(regression.rows(with_gains), *_prior(with_gains, prior))[0]
-        is_scaled &= (gained < _BEATS_FRICTION * trials[0][4])[-model.n :]
+        fits_gain = (gained < _BEATS_FRICTION * trials[0][4])[-model.n :]
+        is_scaled &= fits_gain
     error_bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
     _, unknowns, rows, (mean, covariance), error, scale, x = next(
         trial for trial in trials if trial[0] <= error_bound
@@ -213,6 +215,10 @@ def identify(
         parameters = tuple(p.without_value(reason) for p in parameters)
     why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
     parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
+    gain_joints = {joint for joint, ok in zip(model.joint_names, fits_gain, strict=True) if ok}
+    parameters = tuple(
+        p.with_doubt(_GAIN_DOUBT) if p.joint in gain_joints else p for p in parameters
+    )
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving:
@@ -243,6 +249,8 @@ def identify(
         scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
     )  # fmt: skip
 
+
+_GAIN_DOUBT = "unsure, because a gain of the effort fits far better (--identify gains,friction)"
 
 _SENSOR = re.compile(
     r"camera|optical|depth|rgb|xtion|realsense|kinect|lidar|laser|imu|sensor|scan|head|lens|inertial",

@@ -23,6 +23,7 @@ _SPREAD_SHARE = 0.5  # of the friction, by which its terms may differ between pa
 _LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
 _TERMS = ((0, 0), (1, 0), (0, 1), (1, 1))  # of Coulomb and viscous friction, beside an offset
 _MAX_SENTENCES = 5
+_STANDSTILL = 1e-3  # rad or m, of all motion, below which nothing moved
 
 
 def answers(audit: Audit) -> list[str]:
@@ -35,7 +36,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
     share = ledger.largest_unaccounted / ledger.exchanged if ledger.exchanged else 0.0
     if notes := "; ".join(audit.recording.notes):
         yield f"Not all was read: {notes}. All below is of the {ledger.duration:.3f} s that were."
-    if not ledger.exchanged or (share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)):
+    is_empty = share >= _CLOSED_SHARE and not (ledger.gross or ledger.supplied)
+    if not ledger.exchanged or is_empty or np.ptp(audit.q, axis=0).max() < _STANDSTILL:
         if ledger.joints:
             yield "The joints exchanged no energy: the recording has no efforts, or nothing moved."
             yield "Record efforts in N m while the robot moves."
@@ -147,15 +149,18 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             f"{name.removeprefix(prefix)} {p['value']:.4g} {p['unit']} "
             f"({'unsure, ' if p.get('meaning') else ''}{p['low']:.4g} to {p['high']:.4g})"
             for name, p in audit.identified.items()
-            if name.startswith(prefix)
+            if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
-        where = f"friction at {ledger.joints[worst]}, {'; '.join(texts)}; all " if texts else ""
-        yield f"What --identify found: {where}stands below."
+        where = f" (friction at {ledger.joints[worst]}: {'; '.join(texts)})" if texts else ""
+        yield f"What --identify found{where} stands below."
         return
     if meaning is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
-        yield "Check signs, zeros and gears of the joints up to there, and the load."
+        yield (
+            "Check signs, zeros and gears of the joints up to there, the load, and whether the "
+            "base stands upright (--identify payload,friction)."
+        )
         return
     coulomb, viscous, explained = _friction(audit, residuals[:, worst], worst)
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"

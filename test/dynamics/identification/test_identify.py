@@ -84,6 +84,19 @@ def test_nothing_is_claimed_of_a_joint_that_does_not_move(truth: Truth, panda: V
     assert found["inertia.panda_joint7.mx"].value is not None
 
 
+def test_friction_is_unsure_where_a_gain_of_the_effort_fits_far_better(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(10), PERFECT)
+    scaled = samples.torque * [1.0, 1.0, 1.0, 1.15, 1.0, 1.0, 1.0]
+    for torque, joint, is_doubted in ((scaled, 4, True), (scaled, 2, False)):
+        found = identify(panda, replace(samples, torque=torque), settings=PLAIN)
+        meaning = found[f"friction.panda_joint{joint}.coulomb"].meaning
+        assert ("a gain of the effort fits far better" in meaning) == is_doubted
+    plain = identify(panda, samples, settings=PLAIN)
+    assert not any("a gain of the effort" in p.meaning for p in plain.claimed)
+
+
 def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel) -> None:
     samples = recording(panda, truth, np.random.default_rng(9), still=tuple(range(7)))
     found = identify(panda, samples, settings=PLAIN)
