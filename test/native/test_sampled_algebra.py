@@ -140,7 +140,7 @@ def test_a_minimum_follows_its_reference_alike(native: ModuleType) -> None:
     for k in range(600):
         asked = Reference(position=np.array(targets[k // 200])) if k % 200 == 0 else Reference()
         for governor in governors:
-            governor.accept(governor.propose(asked, 0.01, 0.5, 0.05))
+            governor.minimum = governor.propose(asked, 0.01, 0.5, 0.05)
         one, other = governors
         assert other.is_out_of_reach == one.is_out_of_reach
         far.add(one.is_out_of_reach)

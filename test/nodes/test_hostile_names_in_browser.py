@@ -160,7 +160,8 @@ def test_names_of_a_live_robot_are_text(tmp_path: Path) -> None:
     controls.show_gains({_hostile("gain"): (gain, 1.0)})
     named = {"robot": _hostile("file"), "laws": _hostile("law").replace(",", ""), "scene": ""}
     choices = Choices(panel, named, None, tuple(CHOICE_TOPICS))
-    choices._take("scene", _hostile("scene"))
+    scene = _hostile("scene")
+    choices._on_choice("scene", SimpleNamespace(value=scene), (scene,), None)
     server.gui.set_panel_label(_hostile("label"))
     with _browser(server, tmp_path) as page:
         _await_nothing_struck(page, 'robot"]', 'reason"]', 'node"]', 'warning"]', 'tool"]')

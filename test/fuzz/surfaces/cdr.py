@@ -102,7 +102,7 @@ def _attempt(data: bytes) -> None:
     for field in kind.__fields__:
         value = getattr(message, field.name)
         if not isinstance(value, float):  # rosidl refuses the largest float32 by a rounding error
-            field.check(value)
+            field.to_stored(value)
     _same_memory(message, len(payload))
 
 
