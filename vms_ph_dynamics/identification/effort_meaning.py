@@ -33,6 +33,7 @@ FOLDS = 5
 _WINDOW = 0.1  # s
 # Windows with this share of the squared residual, that are few and have little of the motion.
 _BURST_SHARE, _MAX_BURST_WINDOWS, _MAX_BURST_MOTION, _MIN_WINDOWS = 0.85, 0.25, 0.5, 20
+_MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all other times
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
@@ -154,7 +155,8 @@ class Balances(NamedTuple):
         is_burst = np.isin(np.arange(len(power)), np.add.outer(order[:count], (-1, 0, 1)))
         shares = [float(x[is_burst].sum() / max(x.sum(), 1e-300)) for x in motion]
         is_short = is_burst.mean() < _MAX_BURST_WINDOWS and max(shares) < _MAX_BURST_MOTION
-        return is_burst & is_short
+        error = power[~is_burst].sum() / max(motion[0][~is_burst].sum(), 1e-300)
+        return is_burst & is_short & (error < _MAX_CALM_ERROR**2)
 
     def log_error(self, required: Array) -> float:
         """Return the sum of logarithms of the held-out errors, relative to the null hypothesis.

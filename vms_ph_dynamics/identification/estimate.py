@@ -99,13 +99,14 @@ def nearest_physical(
     Args:
         mean: (p,).
         information: (p,p), positive definite: what is known, as the inverse of a covariance.
-        start: (p,) a point strictly inside.
+        start: (p,) a point strictly inside; the mean is returned where it is not.
         floor: (p,) lower bounds; -inf where there is none.
         bodies: whose pseudo-inertia must be positive semidefinite.
     """
     scale = 1.0 / np.sqrt(np.diag(information))
     bounded = np.flatnonzero(np.isfinite(floor))
-    if _feasible(mean, floor, bodies):
+    # A description may be no body itself: then nothing near it is known to be one.
+    if _feasible(mean, floor, bodies) or not _feasible(start, floor, bodies):
         return mean
     hessian = information * np.outer(scale, scale)
     x = start.copy()
@@ -254,7 +255,7 @@ def estimate(
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
     variance = np.full(windows, max(float(np.var(offset)), 1e-24))
-    common_variance, weight = 0.0, np.ones(windows)
+    common_variance, weight, scale = 0.0, np.ones(windows), np.sqrt(variance)
     freedom = max(windows - count, windows // 2) / windows
     system = np.column_stack([scaled, offset])
     prior_root = np.linalg.cholesky(precision).T
@@ -268,11 +269,12 @@ def estimate(
         x = inverse @ (inverse.T @ (design.T @ observed))
         residual = offset - scaled @ x
         variance, common_variance = _noise(residual, noise, weight, freedom, joined, correlated)
-        scale = np.sqrt(variance + 2.0 * common_variance)
+        previous_scale, scale = scale, np.sqrt(variance + 2.0 * common_variance)
         ratio = np.abs(residual) / scale
         previous_weight, weight = weight, np.minimum(1.0, _HUBER / np.maximum(ratio, 1e-12))
         weight[ratio > _OUTLIER] = 0.0
-        if not correlated and np.mean(np.abs(weight - previous_weight)) < 1e-3:
+        change = float(np.mean(np.abs(scale - previous_scale)) / np.mean(scale))
+        if not correlated and max(change, np.mean(np.abs(weight - previous_weight))) < 1e-3:
             break
     error = observed - design @ x
     numbers = np.unique(block_numbers)

@@ -111,6 +111,8 @@ def contacts(
         peak = first + int(np.argmax(ratio[first:last, joint]))
         # The balance of energy is exact from window to window, while errors of many joints add up.
         energy = -float(np.sum(unaccounted[(windows.end > begin) & (windows.begin < end)]))
+        if abs(energy) < _LEAST_ENERGY * float(windows.gross.sum()):
+            continue
         text = (
             f"what looks like a contact between {begin:.2f} s and {end:.2f} s "
             f"{'brought' if energy >= 0.0 else 'took'} {abs(energy):.2g} J; {name} felt it most"
@@ -145,6 +147,7 @@ _SEPARATION = 0.5  # of both half intervals, by which those that disagree are ap
 _NEGLIGIBLE = 1e-3  # share of the efforts of a joint below which friction disagrees with nothing
 # A change of the model is found if it reduces the residuals to this share.
 _IMPROVEMENT = 0.6
+_LEAST_ENERGY = 1e-5  # of a contact, share of what the joints exchanged
 
 
 def findings(
@@ -190,7 +193,8 @@ def _contradictions(
     joints = {joint for joint in left_out if efforts[joint] > _SMALL_EFFORT * max(efforts.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
     for p in () if has_gains else identification.claimed:
-        if p.name.endswith(".offset") and abs(p.value or 0.0) > _OFFSET * efforts[p.joint]:
+        is_large = abs(p.value or 0.0) > _OFFSET * efforts.get(p.joint, np.inf)
+        if p.name.endswith(".offset") and is_large and not p.contains(0.0):
             joints.add(p.joint)
     text = (
         f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "

@@ -159,18 +159,23 @@ def identify(
     # The smallest correction of the description that predicts held-out time nearly best.
     is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
     trials: list[Any] = []
-    for share in _PRIOR_SHARES if is_moving and not is_fixed else _PRIOR_SHARES[:1]:
+    shares = _PRIOR_SHARES if is_moving and not is_fixed else _PRIOR_SHARES[:1]
+    for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
         extended = unknowns
-        if share:
+        if "inertia" in kinds:
+            factor = {"inertia": share}
+            extended = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
+        elif share:
             extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
         moments = _prior(extended, prior)
-        rows = regression.rows(extended) if share in _PRIOR_SHARES[:2] else trials[-1][2]
+        is_new = not trials or len(extended) > len(trials[-1][1])
+        rows = regression.rows(extended) if is_new else trials[-1][2]
         error, scale, x = regression.error(rows, *moments)
         trials.append((float(np.sqrt(np.mean(error**2))), extended, rows, moments, error, scale, x))
         if trials[-1][0] < _MIN_ERROR:
             break
     fits_gain = np.zeros(model.n, dtype=bool)
-    if is_moving and not {"gains", "gain"} & {*kinds, *prior_kinds}:
+    if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
         with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
         gained = regression.error(regression.rows(with_gains), *_prior(with_gains, prior))[0]
@@ -197,6 +202,8 @@ def identify(
             reasons.setdefault(joint, "friction alone fits nearly as well as any gain of the joint")
             regression.is_believed[j] = False  # nor may its errors pass for a load later
     solution = regression.estimate(rows, mean, covariance, scale)
+    if "gain" in prior_kinds and "inertia" not in prior_kinds:
+        solution = _with_errors_of_gains(solution, unknowns)
     for u, x in zip(unknowns, solution.mean, strict=True):
         if u.name.endswith(".load") and x > _MOST_LOAD_FRICTION:
             reason = f"friction would take {x:.0%} of the load, with which gears lock"
@@ -215,10 +222,8 @@ def identify(
         parameters = tuple(p.without_value(reason) for p in parameters)
     why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
     parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
-    gain_joints = {joint for joint, ok in zip(model.joint_names, fits_gain, strict=True) if ok}
-    parameters = tuple(
-        p.with_doubt(_GAIN_DOUBT) if p.joint in gain_joints else p for p in parameters
-    )
+    doubts = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, fits_gain, strict=True) if ok}
+    parameters = tuple(replace(p, meaning=p.meaning or doubts.get(p.joint, "")) for p in parameters)
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving:
@@ -249,6 +254,9 @@ def identify(
         scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
     )  # fmt: skip
 
+
+_DESCRIPTION_ERROR = 0.1  # of described masses, which gains inherit
+_INERTIA_FACTORS = (1.0, 3.0, 10.0)  # of the deviations of an inertia that is asked for
 
 _GAIN_DOUBT = "unsure, because a gain of the effort fits far better (--identify gains,friction)"
 
@@ -312,6 +320,16 @@ def _with_sure_load(
         return tuple(parameters)
     others = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
     return (replace(mass, meaning=reason), *others)
+
+
+def _with_errors_of_gains(solution: Estimate, unknowns: Sequence[Unknown]) -> Estimate:
+    """Return an estimate whose errors contain those of described masses, which gains inherit."""
+    is_gain = np.array([u.kind == "gains" for u in unknowns])
+    information = solution.information[~is_gain]
+    response = -np.linalg.solve(information[:, ~is_gain], information[:, is_gain])
+    errors = np.zeros((int(is_gain.sum()), len(unknowns)))
+    errors[:, ~is_gain] = (response * _DESCRIPTION_ERROR * solution.mean[is_gain]).T
+    return replace(solution, factor=np.vstack([solution.factor, errors]))
 
 
 class _Regression:
@@ -404,11 +422,11 @@ def _effort_exclusions(
         reasons |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
     text = (
         f"{LEFT_OUT} explains the effort of this joint better than friction alone, and the model "
+        "itself is worse"
     )
     for j in np.flatnonzero(is_left_out):
-        reason = (
-            text + "itself is worse" if is_measured[j] else "no effort of this joint is recorded"
-        )
+        reason = text if meaning.meaningless[j] else "friction alone fits as well as any gain"
+        reason = reason if is_measured[j] else "no effort of this joint is recorded"
         reasons[model.joint_names[j]] = reason
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)

@@ -275,7 +275,10 @@ class LiveIdentification:
                 # The load, or the friction, that was before the change is another unknown.
                 columns = np.column_stack([columns, columns[:, indices] * is_earlier[:, None]])
                 columns[np.ix_(is_earlier, indices)] = 0.0
-                unknowns += [_unknown_before(unknowns[k]) for k in indices]
+                unknowns += [
+                    replace(u, name=f"before.{u.name}", kind="before", floor=-np.inf)
+                    for u in (unknowns[k] for k in indices)
+                ]
         prior, groups = prior_of(unknowns), np.zeros(len(windows))
         rows = columns, windows.target, *prior, windows.noise, groups
         solution = estimate(*rows, joined=self._joined)
@@ -305,7 +308,3 @@ def _groups(unknowns: Sequence[Unknown]) -> dict[str, list[int]]:
         elif unknown.kind == "friction":
             groups.setdefault(unknown.name.split(".", 1)[1].rsplit(".", 1)[0], []).append(k)
     return groups
-
-
-def _unknown_before(unknown: Unknown) -> Unknown:
-    return replace(unknown, name=f"before.{unknown.name}", kind="before", floor=-np.inf)

@@ -206,15 +206,11 @@ class Parameter:
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return self
         low, high = min(self.low, other.low), max(self.high, other.high)
-        wider = replace(self, low=low, high=high, at_bound=self.at_bound or other.at_bound)
-        if high - low <= 1.5 * (self.high - self.low):
-            return wider
-        text = "unsure, because another friction law at low speed predicts better"
-        return wider.with_doubt(text)
-
-    def with_doubt(self, meaning: str) -> "Parameter":
-        """Return the parameter with why it is unsure, if nothing else says so."""
-        return replace(self, meaning=self.meaning or meaning)
+        meaning = self.meaning
+        if high - low > 1.5 * (self.high - self.low):
+            meaning = meaning or "unsure, because another friction law at low speed predicts better"
+        at_bound = self.at_bound or other.at_bound
+        return replace(self, low=low, high=high, at_bound=at_bound, meaning=meaning)
 
     def without_value(self, reason: str) -> "Parameter":
         """Return the parameter as one that is not excited, with the reason."""

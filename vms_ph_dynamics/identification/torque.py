@@ -210,17 +210,20 @@ def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -
 
 
 def best_width(model: VMSModel, motion: Motion, length: float) -> int:
-    """Return the half width, in samples, with which the description errs least on held-out time."""
+    """Return the half width, in samples, with which the description errs least on held-out time.
+
+    Joints of which friction alone explains the efforts as well do not count.
+    """
     t = motion.samples.t
     widths = [smoothing_width(t, share * length) for share in _WIDTHS]
     errors: dict[int, float] = {}
-    rms = np.sqrt(np.mean(motion.torque**2, axis=0)) + 1e-9
     for width in widths:
         if 40 * width < len(t):  # of few windows the error tells nothing
             # Always against efforts that are hardly smoothed.
             described, recorded, friction = described_torque(model, motion, width, widths[0])
-            error = held_out_error(recorded - described, friction) / np.sqrt(len(described))
-            errors[width] = float(np.sum((error / rms) ** 2))
+            error = held_out_error(recorded - described, friction)
+            null = np.maximum(held_out_error(recorded, friction), 1e-12)
+            errors[width] = float(np.sum(np.log(np.clip(error / null, 1e-3, 1.0))))
     return min(errors, key=lambda width: errors[width], default=0)
 
 

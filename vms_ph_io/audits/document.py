@@ -79,16 +79,15 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Check which robot and which columns or topics they are."
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
         yield f"The recorded efforts are not the torques of the joints: {remedy}."
-        yield (
-            "Give that as the option or, as gain, in a column map (--propose writes one), and "
-            "audit again: until then the energies below are wrong."
-        )
+        yield "Give that as option, or as gain in a column map (--propose writes one); audit again."
+        yield "Until then the energies below are wrong."
         return
     else:
         yield from _joint_sentences(audit, "unaccounted")
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
-    for appearance in audit.appearances[:1] if share >= _CLOSED_SHARE else ():
+    is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
+    for appearance in () if is_told else audit.appearances[:1]:
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
@@ -157,10 +156,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     if meaning is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
-        yield (
-            "Check signs, zeros and gears of the joints up to there, the load, and whether the "
-            "base stands upright (--identify payload,friction)."
-        )
+        yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
     coulomb, viscous, explained = _friction(audit, residuals[:, worst], worst)
     unit = "N" if audit.model.joints.prismatic[worst] else "N m"

@@ -166,14 +166,10 @@ class Conditioning:
         text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
         if meaning.best != "scaled":
             return f"{text} (--effort {meaning.best})"
-        is_scaled = meaning.scaled
-        if is_scaled.all():
-            gains = ", ".join(f"{gain:.4g}" for gain in meaning.gains)
-            return f"{text} (a column map can give them: gain: [{gains}])"
-        pairs = list(zip(joints, meaning.gains, is_scaled, strict=True))
+        pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        return f"{text}: {gains}; no gain is found for {undetermined}"
+        return f"{text}: {gains}" + f"; no gain is found for {undetermined}" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

@@ -218,7 +218,8 @@ class Overview:
         energy = self._energy
         if energy is not None and energy.header.stamp == message.header.stamp:
             self._balance_messages = message, energy
-        if _is_reset(message):
+        # The first message of an energy balance.
+        if not any((*_port_energies(message), message.dissipated_energy, message.stored)):
             self._robot_flow.restart()
             self._loop_flow.restart()
         self._loop_flow.add_pushes(message)
@@ -302,11 +303,6 @@ class Overview:
 def _port_energies(power: Power) -> list[float]:
     """Return the energies that the ports and tools have supplied, J."""
     return [getattr(power, f"{port}_energy") for port in PORTS] + list(power.tool_energy)
-
-
-def _is_reset(power: Power) -> bool:
-    """Whether a message is the first one of an energy balance."""
-    return not any((*_port_energies(power), power.dissipated_energy, power.stored))
 
 
 def verdict(power: Power) -> tuple[str, str]:
