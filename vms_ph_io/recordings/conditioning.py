@@ -169,7 +169,8 @@ class Conditioning:
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        return f"{text}: {gains}" + f"; no gain is found for {undetermined}" * bool(undetermined)
+        text += f", a column map can give them: {gains}"
+        return text + f"; no gain is found for {undetermined}" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

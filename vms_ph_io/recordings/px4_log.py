@@ -19,6 +19,7 @@ _ATTITUDE, _POSITION, _RATES = (
     "vehicle_local_position",
     "vehicle_angular_velocity",
 )
+_OLD_RATES = ("rollspeed", "pitchspeed", "yawspeed")
 _Z_UP = np.array([1.0, -1.0, -1.0])
 """From PX4's axes, forward (or north), right (east), down, to forward, left, up."""
 
@@ -39,9 +40,7 @@ def load_px4_log(path: Path) -> dict[str, Any]:
         raise RecordingError(f"it has no {' and no '.join(missing)}")
     attitude, position = topics[_ATTITUDE], topics[_POSITION]
     rates = topics.get(_RATES, attitude)  # older logs have them beside the attitude
-    rate_names = ("xyz[0]", "xyz[1]", "xyz[2]")
-    if rates is attitude:
-        rate_names = ("rollspeed", "pitchspeed", "yawspeed")
+    rate_names = ("xyz[0]", "xyz[1]", "xyz[2]") if _RATES in topics else _OLD_RATES
     valid = (position["xy_valid"] > 0) & (position["z_valid"] > 0)
     if not valid.any():
         raise RecordingError(f"no {_POSITION} in it is valid")
