@@ -59,7 +59,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield (
             f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
             f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
-            f"{ledger.largest_unaccounted:.2g} J ({100 * share:.2g} %) is unaccounted for."
+            f"{ledger.largest_unaccounted:.3g} J ({100 * share:.2g} %) is unaccounted for."
         )
         if samples_differ and abs(ledger.from_samples - sum(others.values())) <= limit:
             names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in others.items())
@@ -79,13 +79,14 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Check which robot and which columns or topics they are."
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
         yield f"The recorded efforts are not the torques of the joints: {remedy}."
-        yield "Give that as option, or as gain in a column map (--propose writes one); audit again."
-        yield "Until then the energies below are wrong."
+        yield "Do that, and audit again: until then the energies below are wrong."
         return
     else:
         yield from _joint_sentences(audit, "unaccounted")
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
+    if any(f["kind"] == "payload" for f in reported[:2]):
+        yield "With --out, identified.urdf is the robot with that load: audit it again with this."
     is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
     for appearance in () if is_told else audit.appearances[:1]:
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
@@ -109,25 +110,22 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
-    until = f"{'until' if source else 'Until'} {end:.1f} s " if end < 0.9 * ledger.time[-1] else ""
+    until = f" until {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
     places = "joints" if ledger.joints else "ports"
-    share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged,"
-    amount = f"{source}{until}{energy:.3g} J, {share_text}"
+    share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged"
+    amount = f"{source}{energy:.3g} J ({share_text})"
     if not ledger.joints:
-        yield f"{amount} is missing."
+        yield f"{amount} is missing{until}."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount} is open."
+        yield f"{amount} is open{until}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
-        yield (
-            f"{source}{energy:.3g} J is open: from {meaning.burst_times} something pushed the "
-            "robot, or was pushed by it (a contact, a person, a wrench that is not recorded). All "
-            f"other time fits within {100 * min(meaning.misfit[meaning.best]):.2g}\u00a0%."
-        )
-        yield "Record that wrench with its frame, or leave that time out; no joint is at fault."
+        times, fit = meaning.burst_times, 100 * min(meaning.misfit[meaning.best])
+        yield f"{source}{energy:.3g} J is open: a contact or a push acted from {times}."
+        yield f"All other time fits within {fit:.2g} %: record its wrench, or leave that time out."
         return
     columns = [ledger.balanced.index(n) for n in ledger.joints]
     residuals = ledger.series["residual_by_joint"][:, columns]
@@ -141,7 +139,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     else:
         names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
-    yield f"{amount} {verb}, {percent:.0f} % of the residuals at {names}."
+    yield f"{amount} {verb}{until}, {percent:.0f} % of the residuals at {names}."
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."
         texts = [
@@ -150,8 +148,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             for name, p in audit.identified.items()
             if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
-        where = f" (friction at {ledger.joints[worst]}: {'; '.join(texts)})" if texts else ""
-        yield f"What --identify found{where} stands below."
+        if texts:
+            yield f"Friction at {ledger.joints[worst]}: {'; '.join(texts)}."
         return
     if meaning is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])

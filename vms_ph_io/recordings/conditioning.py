@@ -169,7 +169,7 @@ class Conditioning:
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text += f", a column map can give them: {gains}"
+        text += f", a column map can give them (--propose writes one): {gains}"
         return text + f"; no gain is found for {undetermined}" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
