@@ -78,8 +78,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Check which robot and which columns or topics they are."
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
-        yield f"The recorded efforts are not the torques of the joints: {remedy}."
-        yield "Do that, and audit again: until then the energies below are wrong."
+        yield "The recorded efforts are no torques of the joints: the energies below are wrong."
+        yield f"Do this, and audit again: {remedy}."
         return
     else:
         yield from _joint_sentences(audit, "unaccounted")

@@ -165,11 +165,11 @@ class Conditioning:
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
         text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
         if meaning.best != "scaled":
-            return f"{text} (--effort {meaning.best})"
+            return f"--effort {meaning.best}, as {text}"
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text += f", a column map can give them (--propose writes one): {gains}"
+        text = f"put the gains {gains} into a column map (--propose writes one), as {text}"
         return text + f"; no gain is found for {undetermined}" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
