@@ -78,7 +78,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Check which robot and which columns or topics they are."
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
-        yield "The recorded efforts are no torques of the joints: the energies below are wrong."
+        yield "The recorded efforts are not what they seem: the energies below are wrong."
         yield f"Do this, and audit again: {remedy}."
         return
     else:
@@ -86,7 +86,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     if any(f["kind"] == "payload" for f in reported[:2]):
-        yield "With --out, identified.urdf is the robot with that load: audit it again with this."
+        yield "Audit again with --robot identified.urdf, which --out FOLDER writes with that load."
     is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
     for appearance in () if is_told else audit.appearances[:1]:
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
@@ -110,22 +110,22 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
-    until = f" until {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
+    instant = f" at {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
     places = "joints" if ledger.joints else "ports"
     share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged"
     amount = f"{source}{energy:.3g} J ({share_text})"
     if not ledger.joints:
-        yield f"{amount} is missing{until}."
+        yield f"{amount} is missing{instant}."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount} is open{until}."
+        yield f"{amount} is open{instant}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
         times, fit = meaning.burst_times, 100 * min(meaning.misfit[meaning.best])
-        yield f"{source}{energy:.3g} J is open: a contact or a push acted from {times}."
-        yield f"All other time fits within {fit:.2g} %: record its wrench, or leave that time out."
+        yield f"{source}{energy:.3g} J came or went by a contact or a push from {times}."
+        yield f"Record its wrench, or leave that time out; all other time fits within {fit:.2g} %."
         return
     columns = [ledger.balanced.index(n) for n in ledger.joints]
     residuals = ledger.series["residual_by_joint"][:, columns]
@@ -139,7 +139,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     else:
         names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
-    yield f"{amount} {verb}{until}, {percent:.0f} % of the residuals at {names}."
+    yield f"{amount} {verb}{instant}, {percent:.0f} % of the residuals at {names}."
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."
         texts = [

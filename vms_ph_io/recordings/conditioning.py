@@ -169,8 +169,8 @@ class Conditioning:
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text = f"put the gains {gains} into a column map (--propose writes one), as {text}"
-        return text + f"; no gain is found for {undetermined}" * bool(undetermined)
+        text = f"put the gains {gains} into a column map (--propose writes it), as {text}"
+        return text + f"; none is found for {undetermined} (keep 1)" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
