@@ -47,9 +47,6 @@ _DELIVERY_TIME = 0.5
 
 _POLL_PERIOD = 0.1
 
-# Largest number of targets that are told one by one; more draw a figure.
-_MAX_LOGGED_TARGETS = 10
-
 # The errors that each kind of reference is for.
 _ERROR_NAMES = {"pose": ("base", "attitude"), "position": ("end_effector",), "joints": ("joints",)}
 
@@ -186,7 +183,7 @@ class TaskRunner(ReportingNode):
         self._reference_publishers.publish(self._reference.due(self._published_until, until, lead))
         self._published_until = until
         self._given_count += len(due_targets)
-        if due_targets and len(self._task.targets) <= _MAX_LOGGED_TARGETS:
+        if due_targets and len(self._task.targets) <= 10:  # more draw a figure
             self.get_logger().info(
                 f"at {time:.3f} s: target {self._given_count} of {len(self._task.targets)}"
             )

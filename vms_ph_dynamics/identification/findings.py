@@ -221,7 +221,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     frame = identification.frame
     load = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)"
     if mass.value > 0.0:
-        text = f"this recording fits better with a load of {load}"
+        text = f"this recording fits better with a load of {load}: see identified.urdf of --out"
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"

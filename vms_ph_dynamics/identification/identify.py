@@ -396,8 +396,8 @@ def _effort_exclusions(
         with which efforts in another unit have about the size of torques; and the joints, (n,),
         with such a gain that was not asked for.
     """
-    n = model.n
-    reasons: dict[str, str] = {}
+    n, has_wrenches = model.n, any(m.samples.wrenches for m in motions)
+    reasons = {"gains": "gains are not sought beside recorded wrenches"} if has_wrenches else {}
     parts = [m for m in motions if m.moves and not m.samples.wrenches]
     if not parts or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)

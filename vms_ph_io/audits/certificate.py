@@ -51,7 +51,7 @@ class RecordedCertificate(PortCertificate):
     VERDICTS: ClassVar[Mapping[str, str]] = {
         "kept": "the energy given stayed within the budget",
         "excess": "the energy given exceeded the budget",
-        "undecided": "the budget is met within the uncertainty of the quadrature only",
+        "undecided": "the budget is met, but for gaps and the uncertainty of the quadrature",
         "": "of the ports that are recorded; give --budget to certify one",
     }
 
@@ -74,11 +74,11 @@ class RecordedCertificate(PortCertificate):
 
     @property
     def verdict(self) -> str:
-        """``kept``, ``excess``, ``undecided`` within the uncertainty, or empty without a budget."""
+        """``kept``, ``excess``, ``undecided`` by gaps or uncertainty; empty without a budget."""
         if self.margin is None:
             return ""
         if self.margin >= self.uncertainty:
-            return "kept"
+            return "undecided" if self.gaps else "kept"
         return "excess" if self.margin < -self.uncertainty else "undecided"
 
     @property
@@ -187,12 +187,16 @@ def certify(
         progress: called with the share that is done.
 
     Raises:
-        RecordingError: efforts are missing.
+        RecordingError: efforts are missing, or are no torques.
     """
     sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
     is_exact = motion.recording.port_energies is not None
     has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
+    if not is_exact and (remedy := motion.conditioning.remedy(model.joint_names)):
+        raise RecordingError(
+            f"the efforts are not what they seem, so nothing is certified: {remedy}"
+        )
     missing = motion.joints_without_effort or ([] if ports else ["the base"])
     if missing and not is_exact:
         text = f"no effort of {', '.join(missing)} is recorded: what it gave cannot be certified"

@@ -67,10 +67,11 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "The energies show nothing to mend."
         elif samples_differ:
             yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
-        elif ledger.joints and ledger.largest_unaccounted > max(10.0 * noise, 0.1 * threshold):
+        elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
             yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
         else:
-            yield "The energies show nothing to mend."
+            remedy = audit.conditioning.remedy(audit.model.joint_names)
+            yield f"But {remedy}." if remedy else "The energies show nothing to mend."
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -85,8 +86,6 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield from _joint_sentences(audit, "unaccounted")
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
-    if any(f["kind"] == "payload" for f in reported[:2]):
-        yield "Audit again with --robot identified.urdf, which --out FOLDER writes with that load."
     is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
     for appearance in () if is_told else audit.appearances[:1]:
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
@@ -114,32 +113,32 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     places = "joints" if ledger.joints else "ports"
     share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged"
     amount = f"{source}{energy:.3g} J ({share_text})"
-    if not ledger.joints:
-        yield f"{amount} is missing{instant}."
-        yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
-        return
     if names := " and ".join(map(label_of, audit.other_energies)):
         yield f"{amount} is open{instant}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
         times, fit = meaning.burst_times, 100 * min(meaning.misfit[meaning.best])
-        yield f"{source}{energy:.3g} J came or went by a contact or a push from {times}."
-        yield f"Record its wrench, or leave that time out; all other time fits within {fit:.2g} %."
+        yield f"{source}{energy:.3g} J are open by a contact, a load or lost signals from {times}."
+        yield f"Record what acted, or leave that time out; all other time fits within {fit:.2g} %."
         return
-    columns = [ledger.balanced.index(n) for n in ledger.joints]
-    residuals = ledger.series["residual_by_joint"][:, columns]
+    residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
     changes = residuals[largest] - residuals[0]
     order = np.argsort(-np.abs(changes))
     worst = int(order[0])
     shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
+    if balanced[worst] not in ledger.joints:
+        yield f"{amount} is missing at the base{instant}."
+        yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
+        return
     if shares[worst] > _DOMINANT_SHARE:
-        names, percent = ledger.joints[worst], shares[worst]
+        names, percent = balanced[worst], shares[worst]
         verb = "vanished" if changes[worst] < 0.0 else "appeared from nowhere"
     else:
-        names, percent = " and ".join(ledger.joints[k] for k in order[:2]), shares[order[:2]].sum()
+        names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}{instant}, {percent:.0f} % of the residuals at {names}."
+    residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."
         texts = [
@@ -148,7 +147,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             for name, p in audit.identified.items()
             if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
-        if texts:
+        if texts and audit.identified.get("largest_unaccounted", 0.0) < 0.5 * energy:
             yield f"Friction at {ledger.joints[worst]}: {'; '.join(texts)}."
         return
     if meaning is not None and meaning.meaningless.any():

@@ -55,7 +55,7 @@ BLOCK = 8192
 
 _MAX_FIT_SAMPLES = 30_000  # samples from which lag, noise and meaning are found
 _MAX_CLOCK_SAMPLES = 400_000  # largest number of samples whose clock is found from the motion
-_MAX_STRETCH = 0.1  # of the duration, by which other times may differ from the stamps
+_MAX_STRETCH = 0.01  # of the duration, by which other times may differ from the stamps
 # Speed that any robot may reach, and a step that is no jump, rad/s and rad or m/s and m.
 _USUAL_SPEED, _USUAL_STEP = 5.0, 0.05
 _SMALL_MISFIT = 0.003  # share of the required efforts, below which no lag of them is sought

@@ -588,7 +588,7 @@ def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     ratio = np.sqrt(np.nanmean(recorded[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
     factor = float(np.median(ratio)) if moves.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
-        if abs(factor * UNITS[unit] - 1.0) < 0.1 and np.ptp(ratio) < 0.3 * factor:
+        if abs(factor * UNITS[unit] - 1.0) < 0.04 and np.ptp(ratio) < 0.3 * factor:
             proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")
             return unit
     text = f"they are {factor:.3g} times the slopes, in no known unit: left out, as velocities are "
