@@ -76,6 +76,9 @@ def test_missing_samples_and_gaps_are_told(tmp_path: Path) -> None:
     assert gapped["gaps"] == 1
     assert gapped["gap_time"] == pytest.approx(30.0, abs=0.01)
     assert any("in 1 gaps" in each for each in gapped["not_seen"])  # type: ignore[attr-defined]
+    whole = certified(driven(tmp_path)[0], "--budget", "1e3")
+    gapped = certified(driven(tmp_path, pause=30.0)[0], "--budget", "1e3")
+    assert (whole["verdict"], gapped["verdict"]) == ("kept", "undecided")
 
 
 def test_a_bag_of_joint_states_is_certified(tmp_path: Path) -> None:

@@ -147,6 +147,7 @@ _SEPARATION = 0.5  # of both half intervals, by which those that disagree are ap
 _NEGLIGIBLE = 1e-3  # share of the efforts of a joint below which friction disagrees with nothing
 # A change of the model is found if it reduces the residuals to this share.
 _IMPROVEMENT = 0.6
+_MAX_SIGN_ERROR = 0.25  # of the efforts, that another sign may leave
 _LEAST_ENERGY = 1e-5  # of a contact, share of what the joints exchanged
 
 
@@ -339,7 +340,7 @@ def _model_errors(
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
-    if least_error < _IMPROVEMENT * error_before:
+    if least_error < min(_IMPROVEMENT * error_before, _MAX_SIGN_ERROR):
         return (Finding("sign", sign_text, {"error_before": error_before, "error": least_error}),)
     return ()
 

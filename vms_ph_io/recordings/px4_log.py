@@ -14,11 +14,9 @@ from vms_ph_dynamics import Array
 from .base_states import in_base_axes
 from .recording import RecordingError
 
-_ATTITUDE, _POSITION, _RATES = (
-    "vehicle_attitude",
-    "vehicle_local_position",
-    "vehicle_angular_velocity",
-)
+_ATTITUDE = "vehicle_attitude"
+_POSITION = "vehicle_local_position"
+_RATES = "vehicle_angular_velocity"
 _OLD_RATES = ("rollspeed", "pitchspeed", "yawspeed")
 _Z_UP = np.array([1.0, -1.0, -1.0])
 """From PX4's axes, forward (or north), right (east), down, to forward, left, up."""

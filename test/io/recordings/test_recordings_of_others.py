@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from vms_ph_dynamics import Array, StandardForm, VMSModel, VmsPhError, integrate
 from vms_ph_dynamics.energy.energy_path import generalised_forces
+from vms_ph_dynamics.identification import Settings, identify
 from vms_ph_io import audit, robots
 from vms_ph_io.audits import answers
 from vms_ph_io.audits.certificate import RecordedCertificate, certify
@@ -313,13 +314,14 @@ def moving_bag(
     without_twist: slice = slice(0, 0),
     topics: tuple[str, ...] = ("/odom",),
     order: tuple[int, ...] = (3, 4, 5, 6),
+    effort: float = 0.0,
 ) -> Path:
     model, times, q, v = drifting
     types = STORE.types
     messages: list[tuple[int, str, object]] = []
     for k, t in enumerate(times):
         s = START + round(1e9 * t)
-        joints = state(s, model.joint_names, q[k, 7:], v[k, 6:], np.zeros(model.n))
+        joints = state(s, model.joint_names, q[k, 7:], v[k, 6:], np.full(model.n, effort))
         messages.append((s, "/joint_states", joints))
         if not used.start <= k < used.stop:
             continue
@@ -528,6 +530,52 @@ def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> Non
     effort[:, 3] *= -1.0
     found = audit(bag(tmp_path / "sign", known, effort=effort), panda)
     assert not found.conditioning.meaning.bursts
+
+
+def test_even_stamps_stay_where_velocities_are_no_slopes(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    found = audit(bag(tmp_path / "bag", known, v=1.1 * known.v), panda)
+    assert found.ledger.duration == pytest.approx(known.t[-1], rel=1e-6)
+    assert "what is recorded is 1.1 times its slope" in statements(found)
+    assert abs(missing(found)) < 4 * SMALL
+
+
+def test_the_sign_of_a_joint_that_moves_little_is_told(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    effort = known.effort * [1, 1, 1, 1, 1, 1, -1]
+    first = answers(audit(bag(tmp_path / "bag", known, effort=effort), panda))
+    assert first[0].startswith("The energy adds up")
+    assert first[1].startswith("But the sign of the effort of panda_joint7 is opposite")
+
+
+def test_gains_are_not_sought_beside_recorded_wrenches(
+    known: Known, panda: VMSModel, tmp_path: Path
+) -> None:
+    turned = known.changed(effort=known.effort * [1, 1, -1, 1, 1, 1, 1])
+    path = bag_with_wrench(tmp_path / "bag", turned, np.full(len(known.t), 1e-6))
+    motion = RecordedMotion(read_recording(path), panda)
+    samples = [block.samples for block in motion.blocks()]
+    found = identify(panda, samples, ("gains", "friction"), settings=Settings(energy=False))
+    assert found["gain.panda_joint3"].value is None
+    assert "beside recorded wrenches" in found["gain.panda_joint3"].reason
+
+
+def test_what_the_base_lacks_is_no_fault_of_a_joint(
+    drifting: tuple[VMSModel, Array, Array, Array], tmp_path: Path
+) -> None:
+    model, times, q, v = drifting
+    faster = v.copy()
+    faster[:, 0] += 0.5 * times  # drifts ever faster, though nothing pushes
+    moved = q.copy()
+    turns = Rotation.from_quat(q[:, 3:7]).as_matrix()
+    world = np.einsum("kij,kj->ki", turns, faster[:, :3])
+    steps = 0.5 * (world[1:] + world[:-1]) * np.diff(times)[:, None]
+    moved[1:, :3] = q[0, :3] + np.cumsum(steps, axis=0)
+    moving, all_rows = (model, times, moved, faster), slice(0, len(times))
+    path = moving_bag(tmp_path / "bag", moving, False, all_rows, effort=0.01)
+    assert "is missing at the base" in " ".join(answers(audit(path, model)))
 
 
 def test_rows_of_other_bytes_are_left_out(known: Known, panda: VMSModel, tmp_path: Path) -> None:
