@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -135,7 +136,8 @@ class Program:
 
     def terminate(self) -> None:
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it may end just now
+                os.killpg(self.process.pid, signal.SIGTERM)
 
     def close(self) -> None:
         if self.process.poll() is None:

@@ -153,7 +153,7 @@ def velocity_defects(
                 defects[joint] = VelocityDefect(
                     "what is recorded does not follow the positions" + suffix
                 )
-            elif not 0.93 < factor < 1.07:
+            elif not (0.93 < factor < 1.07 if explained > 0.99 else 0.8 < factor < 1.25):
                 reason = f"what is recorded is {factor:.4g} times its slope"
                 defects[joint] = VelocityDefect(reason + suffix, factor)
     return defects
