@@ -119,7 +119,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
         times, fit = meaning.burst_times, 100 * min(meaning.misfit[meaning.best])
-        yield f"{source}{energy:.3g} J are open by a contact, a load or lost signals from {times}."
+        yield f"{source}{energy:.3g} J is open, from {times}: a contact, a load or lost signals."
         yield f"Record what acted, or leave that time out; all other time fits within {fit:.2g} %."
         return
     residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
