@@ -196,8 +196,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
     """Return the arrays of an NPZ, MAT, Parquet or PX4 file by name.
 
     Raises:
-        RecordingError: the file cannot be read.
-        ImportError: what reads it is not installed: scipy for MAT, pyarrow, pyulog.
+        RecordingError: the file cannot be read, or what reads it is not installed.
     """
     try:
         arrays = {name: _seconds(a) for name, a in _READERS[path.suffix](path).items()}
@@ -207,7 +206,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
         return arrays
     except ImportError:
         kind, package, remedy = _PACKAGES[path.suffix]
-        raise ImportError(
+        raise RecordingError(
             f"{kind} files are read with {package}; install it with: pip install {remedy}"
         ) from None
     except Exception as error:  # numpy, zipfile, scipy and pyarrow raise anything for damage

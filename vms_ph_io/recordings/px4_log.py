@@ -27,7 +27,7 @@ def load_px4_log(path: Path) -> dict[str, Any]:
 
     Raises:
         RecordingError: the log has no attitude or no valid position.
-        ImportError: pyulog is not installed. What is damaged raises anything.
+        ImportError: pyulog is not installed. A damaged file raises anything.
     """
     from pyulog import ULog
 

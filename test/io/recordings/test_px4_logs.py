@@ -4,6 +4,7 @@
 """A flight log of PX4 is a motion of the base, z up; a vehicle needs no joints."""
 
 import struct
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -126,6 +127,16 @@ def test_a_flight_has_pose_and_twist_in_axes_with_z_up(
         energies.append(kinetic + 1.5 * 9.81 * position[k, 2])
     assert found.ledger.stored == pytest.approx(energies[1] - energies[0], abs=1e-4)
     assert answers(found)[0].startswith("No wrench of rotors or thrusters is recorded")
+
+
+@pytest.mark.parametrize(("suffix", "package"), [(".ulg", "pyulog"), (".parquet", "pyarrow")])
+def test_a_reader_that_is_not_installed_is_named_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as where it is missing
+    (tmp_path / f"run{suffix}").write_bytes(b"")
+    with pytest.raises(RecordingError, match=f"pip install {package}"):
+        read_recording(tmp_path / f"run{suffix}")
 
 
 def test_logs_without_position_or_damaged_are_refused_in_a_sentence(tmp_path: Path) -> None:
