@@ -12,7 +12,7 @@ from std_msgs.msg import Header
 from vms_ph.msg import ControllerState, Energy, EnergyCertificate, Momentum, PortEnergy, Power
 
 from vms_ph_controllers import Command, ControlEnergy
-from vms_ph_controllers.guard import Certificate, GuardedEffort
+from vms_ph_controllers.guard import Certificate, GuardedCommand, GuardedEffort
 from vms_ph_dynamics import Evaluation, PositionTask, StateError, momenta
 from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
@@ -106,7 +106,7 @@ def _values_of_tools(value_by_port: Mapping[str, float]) -> dict[str, float]:
 
 
 def to_certificate(
-    header: Header, certificate: Certificate, guarded: GuardedEffort
+    header: Header, certificate: Certificate, guarded: GuardedEffort | GuardedCommand
 ) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     names = EnergyCertificate.get_fields_and_field_types()

@@ -114,7 +114,12 @@ def record_parameters(prefix: str, record: Any, excluded: Collection[str] = ()) 
     }
 
 
-def declare_gains(node: Node, controller: Callable[[], Any], attribute: str = "gains") -> None:
+def declare_gains(
+    node: Node,
+    controller: Callable[[], Any],
+    attribute: str = "gains",
+    names: Collection[str] = (),
+) -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 
     The controller accounts for the energy of a change, in ``reference_power`` of its state. A gain
@@ -124,11 +129,13 @@ def declare_gains(node: Node, controller: Callable[[], Any], attribute: str = "g
         node: of the parameters.
         controller: returns what has the record of its gains as an attribute that can be set.
         attribute: name of that attribute.
+        names: of the gains to declare; all if empty.
     """
     gains = getattr(controller(), attribute)
-    taken_names = {f.name for f in fields(gains) if node.has_parameter(f.name)}
-    gain_of = {gain_parameter(f.name, taken_names): f.name for f in fields(gains)}
-    for field in fields(gains):
+    declared = [f for f in fields(gains) if not names or f.name in names]
+    taken_names = {f.name for f in declared if node.has_parameter(f.name)}
+    gain_of = {gain_parameter(f.name, taken_names): f.name for f in declared}
+    for field in declared:
         bounds = field.metadata.get("low"), field.metadata.get("high")
         descriptor = _descriptor(field.metadata["description"], field.default, bounds)
         current = getattr(gains, field.name)

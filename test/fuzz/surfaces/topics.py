@@ -30,10 +30,11 @@ from vms_ph_nodes.marker_publisher import MarkerPublisher
 from vms_ph_nodes.messages.conversions import nonfinite_path
 from vms_ph_nodes.model_server import ModelServer
 from vms_ph_nodes.reference_marker import ReferenceMarker
+from vms_ph_nodes.servo_guard import ServoGuardNode
 from vms_ph_nodes.task_runner import TaskRunner
 
 # What the robot acts on; a number on these that is not finite is a defect.
-_ACTING = ("torque", "wrench_base", "joint_states", "odom", "tf")
+_ACTING = ("torque", "wrench_base", "joint_command", "joint_states", "odom", "tf")
 
 
 # What the robots do: a payload and a second tool, and a mechanism and actuators, have topics.
@@ -50,12 +51,13 @@ class _Domain:
         folder = Path(tempfile.mkdtemp(prefix="vms_ph_fuzz_"))
         words = [f"robot:={robot}", *_OF_ROBOT[robot], "identify.enabled:=false"]
         words += ["compensate_payload:=true", f"bag:={folder / 'bag'}", "native:=false"]
+        words += ["stiffness:=[100.0]"]
         args = ["--ros-args", "--disable-rosout-logs", "--log-level", "fatal"]
         for word in words:
             args += ["-p", word]
         rclpy.init(args=args, domain_id=75)
         kinds = (ControllerNode, EnergyGuardNode, EnergyMonitor, ForceObserver, MarkerPublisher,
-                 ModelServer, JointHeatNode)  # fmt: skip
+                 ModelServer, JointHeatNode, ServoGuardNode)  # fmt: skip
         self.nodes: list[Node] = [*closed_loop.make(), *(kind() for kind in kinds)]
         self.nodes += [*self._optional(ReferenceMarker), *self._optional(TaskRunner)]
         executor = SingleThreadedExecutor()  # never spun: callbacks are called one by one
