@@ -51,7 +51,7 @@ class _Domain:
         folder = Path(tempfile.mkdtemp(prefix="vms_ph_fuzz_"))
         words = [f"robot:={robot}", *_OF_ROBOT[robot], "identify.enabled:=false"]
         words += ["compensate_payload:=true", f"bag:={folder / 'bag'}", "native:=false"]
-        words += ["stiffness:=[100.0]"]
+        words += ["servo_guard:stiffness:=[100.0]"]
         args = ["--ros-args", "--disable-rosout-logs", "--log-level", "fatal"]
         for word in words:
             args += ["-p", word]
