@@ -32,6 +32,7 @@ from .laws.pose_ida_pbc import PoseIDAPBC
 from .laws.pushing_impedance import PushingImpedance
 from .laws.resolved_motion import ResolvedMotion
 from .laws.task_space_ida_pbc import TaskSpaceIDAPBC
+from .laws.teleoperation import Teleoperation
 from .laws.underactuated_flight import UnderactuatedFlight
 from .laws.wheeled_impedance import WheeledImpedance
 from .safety.energy_tank import EnergyTank
@@ -40,8 +41,8 @@ __all__ = [
     "AttitudeControl", "CartesianImpedance", "Command", "ControlEnergy", "Controller",
     "DecoupledVMSController", "DifferentialDrive", "EnergyGuard", "EnergyTank",
     "MobileManipulation", "PoseIDAPBC", "PushingImpedance", "Reference", "ResolvedMotion",
-    "RobotState", "Status", "TaskSpaceIDAPBC", "UnderactuatedFlight", "WheeledImpedance", "gain",
-    "limit", "switch",
+    "RobotState", "Status", "TaskSpaceIDAPBC", "Teleoperation", "UnderactuatedFlight",
+    "WheeledImpedance", "gain", "limit", "switch",
 ]  # fmt: skip
 
 

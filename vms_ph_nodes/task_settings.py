@@ -34,7 +34,7 @@ from .simulation.engine import payload_parameters
 ARGUMENTS = (
     *("robot", "base", "end_effector", "tools", "locked_joints", "inertia", "gravity"),
     *("actuators", "current", "wheels", "controller", "initial_positions"),
-    *("config", "fixed_frame", "rviz_config"),
+    *("config", "fixed_frame", "rviz_config", "scene"),
 )
 """Launch arguments that a task determines, in the order in which they are printed."""
 
@@ -157,6 +157,7 @@ def arguments(name: str) -> dict[str, str]:
     launch_arguments = {argument: getattr(settings, argument, "") for argument in ARGUMENTS}
     return launch_arguments | {
         "config": str(file),
+        "scene": task.scene,
         "fixed_frame": "odom" if model.b else model.link_names[0],
         "rviz_config": str(share_directory() / f"rviz/{view_name}.rviz"),
     }

@@ -90,9 +90,11 @@ class ServoGuard(ABC):
         settings: the tank; the defaults when None.
         delay: number of samples from a measurement to the moment from which the command that
             follows from it acts, 0 to 5.
+        joints: names of the n joints that have these servos; None for all.
 
     Raises:
         OptionError: the delay or the budget is out of range.
+        ModelError: there is no such joint.
     """
 
     def __init__(
@@ -102,9 +104,22 @@ class ServoGuard(ABC):
         budget: float | None = None,
         settings: EnergyGuardSettings | None = None,
         delay: int = 0,
+        joints: Sequence[str] | None = None,
     ) -> None:
         self.settings, self.delay = settings_with_budget(settings, budget), checked_delay(delay)
-        self._model, self._n = model, model.n
+        self._model, self._joint_names = (
+            model,
+            tuple(model.joint_names if joints is None else joints),
+        )
+        self._n, limits = len(self._joint_names), model.joints
+        indices = [model.joint_index(name) for name in self._joint_names]
+        self._max_force, self._max_speed = (
+            _force_limits(limits.effort[indices]),
+            limits.velocity[indices],
+        )
+
+    def _await_engagement(self) -> None:
+        """Prepare for a first update that engages; called at the end of a constructor."""
         self.engage(np.zeros(self._n))
         self._is_engaged = False
 
@@ -183,7 +198,7 @@ class ServoGuard(ABC):
         """What was given since the engagement: energy given or still held by the servos, J."""
         return replace(
             ServoCertificate.of(self._model, self.tank, self._counts, self.delay, False),
-            ports=tuple(self._model.joint_names),
+            ports=self._joint_names,
         )
 
     def _grant(self, last: Array, desired_command: Array, dt: float) -> tuple[Array, float, float]:
@@ -224,12 +239,12 @@ class ServoGuard(ABC):
         if not self._is_valid(measured):
             return "no positions of this robot were measured"
         time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
-        largest_jump = _VELOCITY_FACTOR * self._model.joints.velocity * time + _STEP_TOLERANCE
+        largest_jump = _VELOCITY_FACTOR * self._max_speed * time + _STEP_TOLERANCE
         jumps = np.abs(measured - self._positions)
         if not (jumps > largest_jump).any():
             return ""
         k = int(np.argmax(jumps > largest_jump))
-        name = self._model.joint_names[k]
+        name = self._joint_names[k]
         return f"{name} jumped by {jumps[k]:.4g}, farther than its velocity limit allows"
 
     @abstractmethod
@@ -271,31 +286,31 @@ class ServoGuard(ABC):
         self._commands.append(command)
 
 
-def servo_gain_bounds(
-    model: VMSModel, name: str, gains: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
+def _gain_bounds(
+    n: int, name: str, gains: npt.ArrayLike, uncertainty: float, minimum: float = 1e-12
 ) -> Array:
     """Return the least and the largest constants of the servos, (2, n).
 
     Args:
-        model: the robot.
+        n: number of servos.
         name: of the constants, for the error.
         gains: (n,) or one number.
         uncertainty: bound of their relative errors, 0 to below 1.
         minimum: smallest number that is accepted.
 
     Raises:
-        OptionError: they are out of range, or not as many as the robot has joints.
+        OptionError: they are out of range, or not as many as the servos.
     """
     if not 0.0 <= uncertainty < 1.0:
         raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
     nominal = np.asarray(gains, float)
     is_accepted = np.isfinite(nominal) & (nominal >= minimum)
-    if nominal.shape not in ((), (model.n,)) or not is_accepted.all():
+    if nominal.shape not in ((), (n,)) or not is_accepted.all():
         raise OptionError(
-            f"{name} must be one number or {model.n}, {'positive' if minimum else 'not negative'}; "
+            f"{name} must be one number or {n}, {'positive' if minimum else 'not negative'}; "
             f"given: {gains!r}"
         )
-    return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(model.n))
+    return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(n))
 
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
@@ -330,7 +345,7 @@ class PositionGuard(ServoGuard):
         stiffness: of the servos, (n,) or one number, N m/rad or N/m.
         damping: of the servos, (n,) or one number, N m s/rad or N s/m; 0 where it is not known.
         uncertainty: bound of the relative errors of stiffness and damping, 0 to below 1.
-        options: budget, settings and delay of :class:`ServoGuard`.
+        options: budget, settings, delay and joints of :class:`ServoGuard`.
 
     Raises:
         OptionError: an argument is out of range, or a joint has no velocity limit and the delay is
@@ -346,13 +361,13 @@ class PositionGuard(ServoGuard):
         uncertainty: float = 0.2,
         **options: Any,
     ) -> None:
-        self._stiffness = servo_gain_bounds(model, "stiffness", stiffness, uncertainty)
-        self._damping = servo_gain_bounds(model, "damping", damping, uncertainty, 0.0)[0]
-        self._max_force, self._max_speed = _force_limits(model.joints.effort), model.joints.velocity
-        self._linear_range = self._max_force / self._stiffness[1]  # longest spring below the limit
         super().__init__(model, **options)
+        self._stiffness = _gain_bounds(self._n, "stiffness", stiffness, uncertainty)
+        self._damping = _gain_bounds(self._n, "damping", damping, uncertainty, 0.0)[0]
+        self._linear_range = self._max_force / self._stiffness[1]  # longest spring below the limit
         if self.delay and not np.isfinite(self._max_speed).all():
             raise OptionError("with a delay every joint needs a velocity limit in the description")
+        self._await_engagement()
 
     def _restart(self, initial: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
@@ -433,7 +448,7 @@ class VelocityGuard(ServoGuard):
         model: the robot.
         damping: of the servos, (n,) or one number, N m s/rad or N s/m.
         uncertainty: bound of its relative error, 0 to below 1.
-        options: budget, settings and delay of :class:`ServoGuard`.
+        options: budget, settings, delay and joints of :class:`ServoGuard`.
 
     Raises:
         OptionError: an argument is out of range.
@@ -442,10 +457,11 @@ class VelocityGuard(ServoGuard):
     def __init__(
         self, model: VMSModel, damping: npt.ArrayLike, *, uncertainty: float = 0.2, **options: Any
     ) -> None:
-        self._damping = servo_gain_bounds(model, "damping", damping, uncertainty)
-        # Velocity errors at which the force is at its limit.
-        self._error_range = _force_limits(model.joints.effort) / self._damping[1]
         super().__init__(model, **options)
+        self._damping = _gain_bounds(self._n, "damping", damping, uncertainty)
+        # Velocity errors at which the force is at its limit.
+        self._error_range = self._max_force / self._damping[1]
+        self._await_engagement()
 
     def _restart(self, initial: Array) -> None:
         self._unit_energy = np.zeros(self._n)  # energy given by a damping of one, J

@@ -40,6 +40,7 @@ class TeleoperationSide:
 
     Attributes:
         guard: of the servos of this side.
+        reserve: energy that stays, J.
 
     Args:
         guard: of the servos of this side.
@@ -65,7 +66,7 @@ class TeleoperationSide:
                 "share must be from 0 to 1 and reserve an energy, J, of at least 0; given: "
                 f"{share!r}, {reserve!r}"
             )
-        self.guard, self._share, self._reserve, self._mapping = guard, share, reserve, mapping
+        self.guard, self._share, self.reserve, self._mapping = guard, share, reserve, mapping
         self._sent_count = self._last_number = 0
         self._command: npt.ArrayLike | None = None
         self._positions = np.empty(0)
@@ -102,6 +103,6 @@ class TeleoperationSide:
     def send(self) -> TeleoperationPacket:
         """Return a packet for the other side; the energy in it leaves the tank."""
         self._sent_count += 1
-        surplus = max(0.0, self.guard.tank.level - self._reserve)
+        surplus = max(0.0, self.guard.tank.level - self.reserve)
         handed_energy = self.guard.tank.drain(self._share * surplus)
         return TeleoperationPacket(self._sent_count, self._positions, handed_energy)

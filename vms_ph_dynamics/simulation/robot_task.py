@@ -86,6 +86,7 @@ class RobotTask:
         name: of the task.
         title: description in one line.
         robot: name of a bundled robot, or path of a description.
+        scene: name of a scene with contacts around it, or path of its file; empty for none.
         base: kind of base; that of the robot if empty.
         actuators: of the base, as for the simulator: own, ideal, a file; empty for the default.
         controller: name of the law, as for the controller node.
@@ -119,6 +120,7 @@ class RobotTask:
     name: str
     title: str
     robot: str
+    scene: str = ""
     base: str = ""
     actuators: str = ""
     controller: str = "auto"

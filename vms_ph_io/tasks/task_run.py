@@ -18,9 +18,11 @@ from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Array, OptionError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
-from vms_ph_dynamics.simulation import FormEngine, Simulation, WaterCurrent, in_world_axes
+from vms_ph_dynamics.simulation import Engine, FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
+from ..descriptions.robot_shapes import robot_shapes
+from ..settings import scenes
 from . import robot_tasks
 from .payload_use import PayloadUse, energies_between, with_grasped
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains
@@ -72,6 +74,15 @@ def run_task(
     return TaskRun(loaded, uncertainty, make_law, native).simulate(seconds or loaded.shortest)
 
 
+def _engine(scene: str, model: VMSModel, description: str) -> Engine | None:
+    """Return MuJoCo with a scene; None without one."""
+    if not scene:
+        return None
+    from vms_ph_dynamics.simulation.contact.mujoco_engine import MujocoEngine
+
+    return MujocoEngine(scenes.load(scene).scene, robot_shapes(model, description))
+
+
 class TaskRun:
     """One run of a task.
 
@@ -106,7 +117,8 @@ class TaskRun:
         """
         self._task, self._time, self._reference_until = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
-        model = robot_tasks.model_of(settings, settings.description())
+        description = settings.description()
+        model = robot_tasks.model_of(settings, description)
         if native is False:
             model = model.with_native(False)
         self.model = model
@@ -146,7 +158,7 @@ class TaskRun:
             actuators=None if wheel_form is not None else actuators,
             mechanism=task.mechanism,
             current=current,
-            engine=FormEngine(native=native),
+            engine=_engine(task.scene, model, description) or FormEngine(native=native),
         )
         self._mechanism = self.simulation.mechanism
         self._exergy_at_start = self._exergy()
