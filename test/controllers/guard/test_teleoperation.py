@@ -63,10 +63,15 @@ class Network:
 
 @dataclass
 class Outcome:
-    """Of a run: largest speed and its later part, energy created, where the follower was."""
+    """Of a run, in each period: largest speed, distance of the arms, place of the follower.
+
+    Attributes:
+        created: the most energy that the coupling has given, J.
+    """
 
     speeds: list[float]
     created: float
+    offsets: list[float]
     places: list[float]
 
 
@@ -81,7 +86,7 @@ def operate(delay: float, seconds: float, *, guarded: bool) -> Outcome:
         sides.append(TeleoperationSide(guard, reserve=0.2))
         sides[-1].engage([0.0])
         networks.append(Network(rng, delay))
-    created, speeds, places = -np.inf, [], []
+    created, speeds, offsets, places = -np.inf, [], [], []
     heard = [0.0, 0.0]
     for k in range(round(seconds / PERIOD)):
         now = k * PERIOD
@@ -106,8 +111,9 @@ def operate(delay: float, seconds: float, *, guarded: bool) -> Outcome:
             networks[i].send(now, packet)
         created = max(created, sum(arm.work for arm in arms))
         speeds.append(max(abs(arm.v) for arm in arms))
+        offsets.append(abs(arms[1].q - arms[0].q))
         places.append(arms[1].q)
-    return Outcome(speeds, created, places)
+    return Outcome(speeds, created, offsets, places)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +133,57 @@ def test_springs_without_a_tank_create_energy_with_the_same_delay() -> None:
     run = operate(0.2, 12.0, guarded=False)
     assert run.created > 3.0 * BUDGET
     assert max(run.speeds[-400:]) > 2.0
+
+
+IMPEDANCE = 20.0  # of the waves, N s/m; that of the servos at their eigenfrequency is 14
+
+
+def operate_by_waves(delay: float, seconds: float, *, held: bool) -> Outcome:
+    """The same person and wall, coupled by scattering (Anderson and Spong 1989).
+
+    Each side sends the wave u = w + sqrt(2 b) v for the wave w that it received, and its arm feels
+    -b v - sqrt(2 b) w. A wave that is lost is zero, or the last one where waves are held.
+    """
+    rng, root = np.random.default_rng(4), np.sqrt(2.0 * IMPEDANCE)
+    arms, waves = [Arm(), Arm()], [0.0, 0.0]
+    networks = [Network(rng, delay) for _ in arms]
+    created, speeds, offsets, places, dt = -np.inf, [], [], [], PERIOD / INNER
+    for k in range(round(seconds / PERIOD)):
+        now = k * PERIOD
+        aim = 0.25 * (1.0 - np.cos(0.8 * now))
+        for i, arm in enumerate(arms):
+            packets = networks[1 - i].arrived(now)
+            waves[i] = -float(packets[-1].positions[0]) if packets else waves[i] * held
+            start = arm.q
+            for _ in range(INNER):
+                push = 150.0 * (aim - arm.q) - 5.0 * arm.v if i == 0 else 0.0
+                push -= 3000.0 * max(0.0, arm.q - 0.3) * (i == 1)
+                force = -IMPEDANCE * arm.v - root * waves[i]
+                before = arm.v
+                arm.v += dt / MASS * (force + push)
+                arm.q += dt * arm.v
+                arm.work += (-0.5 * IMPEDANCE * (before + arm.v) - root * waves[i]) * dt * arm.v
+            sent = waves[i] + root * (arm.q - start) / PERIOD
+            networks[i].send(now, TeleoperationPacket(k, np.array([sent]), 0.0))
+        created = max(created, sum(arm.work for arm in arms))
+        speeds.append(max(abs(arm.v) for arm in arms))
+        offsets.append(abs(arms[1].q - arms[0].q))
+        places.append(arms[1].q)
+    return Outcome(speeds, created, offsets, places)
+
+
+def test_scattering_creates_no_energy_but_loses_the_position_where_packets_are_lost() -> None:
+    seconds, lap = 24.0, round(2.0 * np.pi / 0.8 / PERIOD)  # of the person
+    waves = operate_by_waves(0.05, seconds, held=False)
+    tank = operate(0.05, seconds, guarded=True)
+    assert waves.created <= 1e-9
+    assert max(waves.speeds[-lap:]) < max(tank.speeds[-lap:])  # it is calmer
+    assert min(waves.offsets[-lap:]) > 0.05  # never together again
+    assert min(tank.offsets[-lap:]) < 1e-3
+    # A wave that is repeated in place of a lost one keeps the position better, and gives energy.
+    held = operate_by_waves(0.2, seconds, held=True)
+    assert max(held.offsets[-lap:]) < max(waves.offsets[-lap:])
+    assert held.created > 0.05
 
 
 @pytest.mark.slow
