@@ -54,7 +54,7 @@ class Teleoperation(Controller):
         gains: the gains; None for the defaults.
         stiffness: of the servos, (n,) or one number, N m/rad or N/m; None for one that reaches the
             torque limit at 0.5 rad or m.
-        damping: of the servos, (n,) or one number, N m s/rad or N s/m; None for 0.2 s of the
+        damping: of the servos, (n,) or one number, N m s/rad or N s/m; None for 0.1 s of the
             stiffness.
 
     Raises:
@@ -104,7 +104,7 @@ class Teleoperation(Controller):
         self._stiffness = np.ones(model.n) * (
             2.0 * self._max_torque if stiffness is None else stiffness
         )
-        self._damping = np.ones(model.n) * (0.2 * self._stiffness if damping is None else damping)
+        self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
         self._leader, self._follower = (
             self._arm(np.flatnonzero(leads == x)) for x in (True, False)
         )

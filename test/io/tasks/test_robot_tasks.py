@@ -221,7 +221,7 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
 
 
 def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
-    assert robot_tasks.demos() == ("arm", "drone", "fr3", "satellite")
+    assert robot_tasks.demos() == ("arm", "drone", "fr3", "satellite", "teleoperation")
     pushed, quiet = (
         TaskRun(replace(robot_tasks.load("arm"), step=SHORT["arm"], **change))
         for change in ({}, {"push": None})
