@@ -22,9 +22,9 @@
 #include "guard_certificate.hpp"
 #include "law_parameters.hpp"
 #include "robot_setup.hpp"
-#include "servo_guard.hpp"
 #include "state_reader.hpp"
 #include "timed_command.hpp"
+#include "vms_ph_native/energy_guard/servo_guard.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -32,7 +32,10 @@ using controller_interface::interface_configuration_type;
 using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 using vms_ph::EnergyGuardSettings;
+using vms_ph::JointServo;
+using vms_ph::JointValues;
 using vms_ph::kNaN;
+using vms_ph::PositionGuard;
 
 /// Changes of the budget on their way to the control loop; shared with callbacks that an executor
 /// may still run when the controller is gone.

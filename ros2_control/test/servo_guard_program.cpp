@@ -8,13 +8,13 @@
 #include <memory>
 
 #include "../../native/test/allocations.hpp"
-#include "../src/servo_guard.hpp"
+#include "vms_ph_native/energy_guard/servo_guard.hpp"
 
 namespace {
 
-using vms_ph_ros2_control::JointServo;
-using vms_ph_ros2_control::JointValues;
-using vms_ph_ros2_control::PositionGuard;
+using vms_ph::JointServo;
+using vms_ph::JointValues;
+using vms_ph::PositionGuard;
 
 char line[16384];
 

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "../src/servo_guard.hpp"
+#include "vms_ph_native/energy_guard/servo_guard.hpp"
 
 namespace {
 
-using vms_ph_ros2_control::JointServo;
-using vms_ph_ros2_control::JointValues;
-using vms_ph_ros2_control::PositionGuard;
+using vms_ph::JointServo;
+using vms_ph::JointValues;
+using vms_ph::PositionGuard;
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;  // rows
 

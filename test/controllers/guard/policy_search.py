@@ -140,10 +140,14 @@ def program(folder: Path) -> Iterator[Call | None]:
     if compiler is None:
         yield None
         return
-    source, file = ROOT / "ros2_control/test/worst_policy_program.cpp", folder / "worst_policy"
+    sources = [
+        ROOT / "ros2_control/test/worst_policy_program.cpp",
+        ROOT / "native/src/energy_guard/servo_guard.cpp",
+    ]
+    file = folder / "worst_policy"
     # Without fused operations, which numpy has not: the guard agrees with its twin to the last bit.
     options = ["-std=c++17", "-O2", "-ffp-contract=off", f"-I{ROOT / 'native/include'}"]
-    subprocess.run([compiler, *options, source, "-o", file], check=True)
+    subprocess.run([compiler, *options, *sources, "-o", file], check=True)
     with subprocess.Popen(
         [file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as process:

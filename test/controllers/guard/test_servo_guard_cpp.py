@@ -96,6 +96,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., lis
     program = tmp_path_factory.mktemp("servo_guard") / "servo_guard_program"
     sources = [
         ROOT / "ros2_control/test/servo_guard_program.cpp",
+        ROOT / "native/src/energy_guard/servo_guard.cpp",
         ROOT / "native/test/allocations.cpp",
     ]
     # Without fused operations, which numpy has not: the twins agree to the last bit.

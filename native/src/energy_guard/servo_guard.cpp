@@ -1,0 +1,241 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/energy_guard/servo_guard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace vms_ph {
+namespace {
+
+// Halvings by which the share of a command is found.
+constexpr int kShareHalvings = 24;
+
+// Positions are not believed beyond this multiple of the velocity limits, and a distance, rad, m.
+constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05;
+
+// Effort in place of none, and the least divisor.
+constexpr double kLargestEffort = 1e9, kLeastDivisor = 1e-200;
+
+/// Energy of a spring whose force has a limit.
+double spring_energy(double stiffness, double limit, double stretch) noexcept {
+  const double length = std::abs(stretch), knee = limit / stiffness;  // where the limit acts
+  return length <= knee ? 0.5 * stiffness * (length * length) : limit * (length - 0.5 * knee);
+}
+
+}  // namespace
+
+PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
+    : servos_(std::move(servos)), shares_{1.0 - uncertainty, 1.0 + uncertainty}, delay_(delay) {
+  for (JointServo& servo : servos_) {
+    if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
+        !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
+      throw std::invalid_argument(
+          servo.joint + ": stiffness must be positive, with a delay the velocity limited");
+    }
+    servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kLargestEffort) : kLargestEffort;
+  }
+  const JointValues zeros(servos_.size(), 0.0);
+  start_ = trial_ = positions_ = output_.command = zeros;
+  commands_.assign(delay_ + 1, zeros);
+  added_.resize(servos_.size());
+  pending_.assign(delay_, added_);
+  engage(zeros, zeros);
+}
+
+bool PositionGuard::engage(const JointValues& positions, const JointValues& command) noexcept {
+  if (!is_usable(positions)) return false;
+  tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
+  counts_ = Certificate();
+  first_loss_.clear();
+  positions_ = positions;
+  for (auto& each : commands_) each = is_usable(command) ? command : positions;
+  for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    added_[k] = energy_change(k, positions[k], commands_[0][k], 0.0);
+  }
+  elapsed_ = lost_ = committed_energy_ = damped_energy_ = 0.0;
+  commit(energy_bound(commands_[0], 0.0), 1.0);
+  return true;
+}
+
+const GuardedCommand& PositionGuard::update(const JointValues& positions,
+                                            const JointValues& desired, double dt,
+                                            const char* problem) noexcept {
+  dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
+  ++counts_.samples;
+  counts_.duration += dt;
+  elapsed_ += dt;
+  tank_.capacity = settings.tank_capacity;
+  if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
+  reason_.clear();
+  find_fault(positions, problem);
+  if (!reason_.empty()) {
+    ++counts_.lost;
+    lost_ = 1.0;
+    if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
+    // The last command stays. What is under way acts from positions on that are not known.
+    for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
+      added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
+    }
+    return record_sent(commands_.back(), Status::holding);
+  }
+  settle_energy(positions);
+  const bool has_command = is_usable(desired);
+  const double share = grant(has_command ? desired : commands_.back(), dt);
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    Bounds& energy = delay_ > 0 ? pending_[0][k] : added_[k];
+    energy = sum(energy, energy_change(k, commands_.back()[k], trial_[k], delay() * dt));
+  }
+  if (!has_command) {
+    ++counts_.reflexes;
+    reason_.set("the command is not finite or not of this robot");
+  } else if (share < 1.0) {
+    ++(share > 0.0 ? counts_.scaled : counts_.braked);
+    reason_.set("the energy tank covers %.0f%% of the change of the command", 100.0 * share);
+  }
+  return record_sent(trial_, !has_command  ? Status::holding
+                             : share < 1.0 ? Status::saturated
+                                           : Status::ok);
+}
+
+Certificate PositionGuard::certificate() const noexcept {
+  Certificate result = counts_;
+  result.copy_sums(tank_);
+  result.first_loss = first_loss_.text();
+  return result;
+}
+
+bool PositionGuard::is_usable(const JointValues& values) const noexcept {
+  return values.size() == servos_.size() &&
+         std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+void PositionGuard::find_fault(const JointValues& measured, const char* problem) noexcept {
+  if (problem[0] != '\0') return reason_.set("%s", problem);
+  if (!is_usable(measured)) return reason_.set("no positions of this robot were measured");
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    const double jump = std::abs(measured[k] - positions_[k]);
+    if (jump > kVelocityFactor * servos_[k].velocity * elapsed_ + kStepTolerance) {
+      return reason_.set("%s jumped by %.4g, farther than its velocity limit allows",
+                         servos_[k].joint.c_str(), jump);
+    }
+  }
+}
+
+/// What a change of a command adds at most to the spring. Until it acts, the joint may travel for
+/// a time, s. In the linear range for each stiffness, beyond it for the worse one.
+PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, double command,
+                                                   double time) const noexcept {
+  const JointServo& servo = servos_[k];
+  const double travel = time > 0.0 ? servo.velocity * time : 0.0;
+  last -= positions_[k];
+  command -= positions_[k];
+  Bounds added;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const double stiffness = shares_[i] * servo.stiffness;
+    const auto rise = [&](double shift) {
+      return spring_energy(stiffness, servo.effort, command + shift) -
+             spring_energy(stiffness, servo.effort, last + shift);
+    };
+    added[i] = std::max(rise(-travel), rise(travel));
+  }
+  const double largest_stretch = std::max(std::abs(last), std::abs(command)) + travel;
+  if (largest_stretch <= servo.effort / (shares_[1] * servo.stiffness)) return added;
+  return {std::max(added[0], added[1]), std::max(added[0], added[1])};
+}
+
+/// Count what was given until positions (n,) were measured.
+void PositionGuard::settle_energy(const JointValues& measured) noexcept {
+  double dissipated = 0.0;  // a force at its limit hides the damper
+  for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0.0 && k < servos_.size(); ++k) {
+    const double damping = shares_[0] * servos_[k].damping;
+    const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
+                                    std::abs(commands_[0][k] - measured[k]));
+    const double margin = servos_[k].effort - shares_[1] * servos_[k].stiffness * stretch;
+    const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
+    const double capped =
+        std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kLeastDivisor));
+    dissipated += damping * capped * (2.0 * rate - capped);
+  }
+  damped_energy_ += elapsed_ * dissipated;
+  positions_ = measured;
+  elapsed_ = lost_ = 0.0;
+  for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
+    added_[k] = sum(added_[k], energy_change(k, commands_[0][k], commands_[1][k], 0.0));
+    pending_[0][k] = Bounds{};
+  }
+}
+
+/// The most energy given since the engagement if a command (n,) follows the last one, J; what the
+/// servos then hold is part of it.
+double PositionGuard::energy_bound(const JointValues& command, double dt) const noexcept {
+  double result = 0.0;
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    Bounds sums = sum(added_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
+    for (const auto& each : pending_) sums = sum(sums, each[k]);
+    result += std::max(sums[0], sums[1]);
+  }
+  return result - damped_energy_;
+}
+
+/// Write the command that the tank covers to trial_, and pay for it; return its share.
+double PositionGuard::grant(const JointValues& desired, double dt) noexcept {
+  const double level = tank_.level;
+  const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
+  trial_ = desired;
+  double bound = energy_bound(trial_, dt);
+  if (bound <= limit) return commit(bound, 1.0);
+  const JointValues& last = commands_.back();
+  start_ = last;
+  bound = energy_bound(start_, dt);
+  const bool can_hold_last = bound <= limit;
+  if (!can_hold_last) {  // into a debt: back towards the robot, within the velocity limit
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
+      start_[k] += std::clamp(positions_[k] - last[k], -step, step);
+    }
+    bound = energy_bound(start_, dt);
+  }
+  const JointValues& end = can_hold_last ? desired : last;
+  const auto set_trial = [&](double share) {
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      trial_[k] = start_[k] + share * (end[k] - start_[k]);
+    }
+  };
+  // The bound is convex in the share: the largest one within the limit is found by halving.
+  double low = 0.0, high = 1.0;
+  for (int i = 0; i < kShareHalvings; ++i) {
+    const double share = 0.5 * (low + high);
+    set_trial(share);
+    const double trial_bound = energy_bound(trial_, dt);
+    (trial_bound <= limit ? low : high) = share;
+    if (trial_bound <= limit) bound = trial_bound;
+  }
+  low > 0.0 ? set_trial(low) : void(trial_ = start_);
+  return commit(bound, can_hold_last ? low : 0.0);
+}
+
+/// Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
+double PositionGuard::commit(double energy, double share) noexcept {
+  tank_.withdraw(energy - committed_energy_);
+  committed_energy_ = energy;
+  return share;
+}
+
+const GuardedCommand& PositionGuard::record_sent(const JointValues& command,
+                                                 Status status) noexcept {
+  output_.command = command;
+  output_.status = status;
+  output_.reason = reason_.text();
+  output_.level = tank_.level;
+  commands_[0] = output_.command;
+  std::rotate(commands_.begin(), commands_.begin() + 1, commands_.end());
+  if (delay_ > 0) std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
+  return output_;
+}
+
+}  // namespace vms_ph
