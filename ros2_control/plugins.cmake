@@ -26,9 +26,9 @@ add_subdirectory(native)
 
 set(schemas attitude_control controller_shell decoupled_vms_controller differential_drive
   dynamics_broadcaster cartesian_impedance energy_guard
-  energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc position_guard
-  pushing_impedance python_controller resolved_motion robot_broadcaster task_space_ida_pbc underactuated_flight
-  wheeled_impedance)
+  energy_guard_settings force_broadcaster mobile_manipulation pose_ida_pbc
+  pushing_impedance python_controller resolved_motion robot_broadcaster servo_guard task_space_ida_pbc
+  underactuated_flight wheeled_impedance)
 foreach(schema ${schemas})
   generate_parameter_library(${schema}_parameters ros2_control/parameters/${schema}.yaml)
 endforeach()
@@ -167,10 +167,10 @@ if(BUILD_TESTING)
         controller_interface::controller_interface pluginlib::pluginlib ${interfaces_target}
         ${control_msgs_TARGETS})
     endif()
-    ament_add_gmock(position_guard ros2_control/test/position_guard_test.cpp
+    ament_add_gmock(servo_guard ros2_control/test/servo_guard_test.cpp
       native/test/allocations.cpp TIMEOUT 120)
-    if(TARGET position_guard)
-      target_link_libraries(position_guard controller_interface::controller_interface
+    if(TARGET servo_guard)
+      target_link_libraries(servo_guard controller_interface::controller_interface
         pluginlib::pluginlib rclcpp::rclcpp)
     endif()
     if(VMS_PH_HAS_INVERSE_DYNAMICS_SOLVER)

@@ -1,8 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// vms_ph/EnergyGuard and vms_ph/PositionGuard: they bound the energy that any controller before
-// them gives to a robot, by efforts or through servos that take positions.
+// vms_ph/EnergyGuard, vms_ph/PositionGuard and vms_ph/VelocityGuard: they bound the energy that any
+// controller before them gives to a robot, by efforts or through its servos.
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include <vms_ph/controller_shell_parameters.hpp>
 #include <vms_ph/energy_guard_parameters.hpp>
 #include <vms_ph/energy_guard_settings_parameters.hpp>
-#include <vms_ph/position_guard_parameters.hpp>
+#include <vms_ph/servo_guard_parameters.hpp>
 #include <vms_ph/srv/change_budget.hpp>
 
 #include "guard_certificate.hpp"
@@ -35,7 +35,7 @@ using vms_ph::EnergyGuardSettings;
 using vms_ph::JointServo;
 using vms_ph::JointValues;
 using vms_ph::kNaN;
-using vms_ph::PositionGuard;
+using vms_ph::ServoGuard;
 
 /// Changes of the budget on their way to the control loop; shared with callbacks that an executor
 /// may still run when the controller is gone.
@@ -124,11 +124,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State&) override {
-    // The last effort must not remain active: from here on the hardware holds the robot. The last
-    // position may: a servo gives no more than its spring holds.
-    for (auto& port : command_interfaces_) {
-      if (!kPositionsOnly) std::ignore = port.set_value(0.0);
-    }
+    stop();
     RCLCPP_INFO(get_node()->get_logger(), "%s",
                 certificate_->text(guard_->certificate(), not_seen()).c_str());
     return CallbackReturn::SUCCESS;
@@ -145,7 +141,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
  protected:
-  static constexpr bool kPositionsOnly = std::is_same_v<Guard, PositionGuard>;
+  static constexpr bool kPositionsOnly = std::is_same_v<Guard, ServoGuard>;
 
   virtual void declare_parameters() = 0;
   virtual void make_guard(const controller_shell::Params& p, const RobotSetup& setup) = 0;
@@ -156,12 +152,17 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual void guard(const vms_ph::RobotState& state, const char* problem, double dt,
                      const rclcpp::Time& time) noexcept = 0;
 
+  virtual const char* interface() const { return "/effort"; }
+
+  // The last effort must not remain active: from here on the hardware holds the robot.
+  virtual void stop() noexcept {
+    for (auto& port : command_interfaces_) std::ignore = port.set_value(0.0);
+  }
+
   // The commands that are guarded; those of joints first.
   virtual std::vector<std::string> command_names() const {
     std::vector<std::string> names;
-    for (const auto& joint : model_->joint_names()) {
-      names.push_back(joint + (kPositionsOnly ? "/position" : "/effort"));
-    }
+    for (const auto& joint : model_->joint_names()) names.push_back(joint + interface());
     return names;
   }
 
@@ -341,10 +342,11 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   bool base_actuated_ = true;
 };
 
-class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
+/// A guard of servos that take positions or velocities.
+class ServoGuardPlugin : public GuardPlugin<ServoGuard> {
  protected:
   void declare_parameters() override {
-    listener_ = std::make_shared<position_guard::ParamListener>(get_node());
+    listener_ = std::make_shared<servo_guard::ParamListener>(get_node());
   }
 
   void make_guard(const controller_shell::Params&, const RobotSetup&) override {
@@ -359,9 +361,14 @@ class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
       servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
                         model_->effort().data()[k], model_->velocity().data()[k]});
     }
-    guard_ = std::make_unique<PositionGuard>(servos, p.uncertainty, std::size_t(p.delay));
+    guard_ = guard_of(std::move(servos), p.uncertainty, static_cast<std::size_t>(p.delay));
     positions_ = desired_ = JointValues(n, kNaN);
   }
+
+  virtual std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
+                                               std::size_t delay) const = 0;
+  // The k-th command of the controller before; not a number where there is none.
+  virtual double desired(std::size_t k, double dt) noexcept = 0;
 
   bool carries_weight() const override { return false; }
 
@@ -381,14 +388,40 @@ class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
   void guard(const vms_ph::RobotState& state, const char* problem, double dt,
              const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
-    for (std::size_t k = 0; k < desired_.size(); ++k) desired_[k] = commands_[k].written();
+    for (std::size_t k = 0; k < desired_.size(); ++k) desired_[k] = desired(k, dt);
     const auto& output = guard_->update(positions_, desired_, dt, problem);
     write(time, output, [&](std::size_t k) { return output.command[k]; });
   }
 
  private:
-  std::shared_ptr<position_guard::ParamListener> listener_;
+  std::shared_ptr<servo_guard::ParamListener> listener_;
   JointValues positions_, desired_;
+};
+
+class PositionGuardPlugin final : public ServoGuardPlugin {
+ protected:
+  const char* interface() const override { return "/position"; }
+  // The last position may remain: a servo gives no more than its spring holds.
+  void stop() noexcept override {}
+  double desired(std::size_t k, double) noexcept override { return commands_[k].written(); }
+
+  std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
+                                       std::size_t delay) const override {
+    return std::make_unique<vms_ph::PositionGuard>(std::move(servos), uncertainty, delay);
+  }
+};
+
+class VelocityGuardPlugin final : public ServoGuardPlugin {
+ protected:
+  const char* interface() const override { return "/velocity"; }
+  double desired(std::size_t k, double dt) noexcept override {
+    return commands_[k].read(dt, command_timeout_);
+  }
+
+  std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
+                                       std::size_t delay) const override {
+    return std::make_unique<vms_ph::VelocityGuard>(std::move(servos), uncertainty, delay);
+  }
 };
 
 }  // namespace vms_ph_ros2_control
@@ -396,4 +429,6 @@ class PositionGuardPlugin final : public GuardPlugin<PositionGuard> {
 PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::EnergyGuard,
                        controller_interface::ChainableControllerInterface)
 PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::PositionGuardPlugin,
+                       controller_interface::ChainableControllerInterface)
+PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::VelocityGuardPlugin,
                        controller_interface::ChainableControllerInterface)

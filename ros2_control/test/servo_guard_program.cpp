@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A PositionGuard whose calls are lines of the standard input, each answered by a line.
+// A guard of servos whose calls are lines of the standard input, each answered by a line.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +15,8 @@ namespace {
 using vms_ph::JointServo;
 using vms_ph::JointValues;
 using vms_ph::PositionGuard;
+using vms_ph::ServoGuard;
+using vms_ph::VelocityGuard;
 
 char line[16384];
 
@@ -26,10 +28,11 @@ JointValues numbers(char*& text, std::size_t n) {
   return values;
 }
 
-// "n delay uncertainty", then stiffness, damping, effort and velocity of the joints.
-std::unique_ptr<PositionGuard> guard_of(char* text) {
-  const auto n = static_cast<std::size_t>(number(text)),
-             delay = static_cast<std::size_t>(number(text));
+// "velocity n delay uncertainty", then stiffness, damping, effort and velocity of the joints.
+std::unique_ptr<ServoGuard> guard_of(char* text, std::size_t& n) {
+  const bool takes_velocities = number(text) != 0.0;
+  n = static_cast<std::size_t>(number(text));
+  const auto delay = static_cast<std::size_t>(number(text));
   const double uncertainty = number(text);
   const JointValues stiffness = numbers(text, n), damping = numbers(text, n),
                     effort = numbers(text, n), velocity = numbers(text, n);
@@ -37,6 +40,7 @@ std::unique_ptr<PositionGuard> guard_of(char* text) {
   for (std::size_t k = 0; k < n; ++k) {
     servos.push_back({"j" + std::to_string(k), stiffness[k], damping[k], effort[k], velocity[k]});
   }
+  if (takes_velocities) return std::make_unique<VelocityGuard>(servos, uncertainty, delay);
   return std::make_unique<PositionGuard>(servos, uncertainty, delay);
 }
 
@@ -52,14 +56,13 @@ void print(const vms_ph::Certificate& c) {
 }  // namespace
 
 int main() {
-  std::unique_ptr<PositionGuard> guard;
+  std::unique_ptr<ServoGuard> guard;
   std::size_t n = 0;
   while (std::fgets(line, sizeof line, stdin)) {
     char* text = line + 1;
     if (line[0] == 'g') {
       try {
-        guard = guard_of(text);
-        n = static_cast<std::size_t>(std::strtod(text, nullptr));
+        guard = guard_of(text, n);
       } catch (const std::exception& error) {
         std::printf("%s", error.what());
       }

@@ -53,7 +53,7 @@ def _schema(name: str) -> dict[str, dict[str, object]]:
 
 
 def test_the_guard_before_servos_has_the_tank_of_the_energy_guard() -> None:
-    servos, efforts = _schema("position_guard"), _schema("energy_guard_settings")
+    servos, efforts = _schema("servo_guard"), _schema("energy_guard_settings")
     shared = {"tank_capacity", "tank_initial", "refill_power", "freeze"}
     assert {*servos} & {*efforts} == shared
     for name in shared:

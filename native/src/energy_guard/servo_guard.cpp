@@ -28,43 +28,34 @@ double spring_energy(double stiffness, double limit, double stretch) noexcept {
 
 }  // namespace
 
-PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
-    : servos_(std::move(servos)), shares_{1.0 - uncertainty, 1.0 + uncertainty}, delay_(delay) {
+ServoGuard::ServoGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
+    : servos_(std::move(servos)),
+      shares_{1.0 - uncertainty, 1.0 + uncertainty},
+      delay_(delay),
+      zeros_(servos_.size(), 0.0) {
   for (JointServo& servo : servos_) {
-    if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
-        !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
-      throw std::invalid_argument(
-          servo.joint + ": stiffness must be positive, with a delay the velocity limited");
-    }
     servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kLargestEffort) : kLargestEffort;
   }
-  const JointValues zeros(servos_.size(), 0.0);
-  start_ = trial_ = positions_ = output_.command = zeros;
-  commands_.assign(delay_ + 1, zeros);
-  added_.resize(servos_.size());
-  pending_.assign(delay_, added_);
-  engage(zeros, zeros);
+  start_ = trial_ = positions_ = output_.command = zeros_;
+  commands_.assign(delay_ + 1, zeros_);
 }
 
-bool PositionGuard::engage(const JointValues& positions, const JointValues& command) noexcept {
+bool ServoGuard::engage(const JointValues& positions, const JointValues& command) noexcept {
   if (!is_usable(positions)) return false;
   tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
   counts_ = Certificate();
   first_loss_.clear();
   positions_ = positions;
-  for (auto& each : commands_) each = is_usable(command) ? command : positions;
-  for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
-  for (std::size_t k = 0; k < servos_.size(); ++k) {
-    added_[k] = energy_change(k, positions[k], commands_[0][k], 0.0);
-  }
-  elapsed_ = lost_ = committed_energy_ = damped_energy_ = 0.0;
+  for (auto& each : commands_) each = is_usable(command) ? command : idle_command(positions);
+  elapsed_ = committed_energy_ = 0.0;
+  lost_ = 0;
+  restart();
   commit(energy_bound(commands_[0], 0.0), 1.0);
   return true;
 }
 
-const GuardedCommand& PositionGuard::update(const JointValues& positions,
-                                            const JointValues& desired, double dt,
-                                            const char* problem) noexcept {
+const GuardedCommand& ServoGuard::update(const JointValues& positions, const JointValues& desired,
+                                         double dt, const char* problem) noexcept {
   dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
   ++counts_.samples;
   counts_.duration += dt;
@@ -75,21 +66,18 @@ const GuardedCommand& PositionGuard::update(const JointValues& positions,
   find_fault(positions, problem);
   if (!reason_.empty()) {
     ++counts_.lost;
-    lost_ = 1.0;
+    ++lost_;
     if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
-    // The last command stays. What is under way acts from positions on that are not known.
-    for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
-      added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
-    }
-    return record_sent(commands_.back(), Status::holding);
+    lose_sample();
+    return record_sent(safe_command(), Status::holding);
   }
   settle_energy(positions);
+  positions_ = positions;
+  elapsed_ = 0.0;
+  lost_ = 0;
   const bool has_command = is_usable(desired);
-  const double share = grant(has_command ? desired : commands_.back(), dt);
-  for (std::size_t k = 0; k < servos_.size(); ++k) {
-    Bounds& energy = delay_ > 0 ? pending_[0][k] : added_[k];
-    energy = sum(energy, energy_change(k, commands_.back()[k], trial_[k], delay() * dt));
-  }
+  const double share = grant(has_command ? desired : safe_command(), dt);
+  record_granted(trial_, dt);
   if (!has_command) {
     ++counts_.reflexes;
     reason_.set("the command is not finite or not of this robot");
@@ -102,19 +90,19 @@ const GuardedCommand& PositionGuard::update(const JointValues& positions,
                                            : Status::ok);
 }
 
-Certificate PositionGuard::certificate() const noexcept {
+Certificate ServoGuard::certificate() const noexcept {
   Certificate result = counts_;
   result.copy_sums(tank_);
   result.first_loss = first_loss_.text();
   return result;
 }
 
-bool PositionGuard::is_usable(const JointValues& values) const noexcept {
+bool ServoGuard::is_usable(const JointValues& values) const noexcept {
   return values.size() == servos_.size() &&
          std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-void PositionGuard::find_fault(const JointValues& measured, const char* problem) noexcept {
+void ServoGuard::find_fault(const JointValues& measured, const char* problem) noexcept {
   if (problem[0] != '\0') return reason_.set("%s", problem);
   if (!is_usable(measured)) return reason_.set("no positions of this robot were measured");
   for (std::size_t k = 0; k < servos_.size(); ++k) {
@@ -123,6 +111,87 @@ void PositionGuard::find_fault(const JointValues& measured, const char* problem)
       return reason_.set("%s jumped by %.4g, farther than its velocity limit allows",
                          servos_[k].joint.c_str(), jump);
     }
+  }
+}
+
+/// Write the command that the tank covers to trial_, and pay for it; return its share.
+double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
+  const double level = tank_.level;
+  const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
+  trial_ = desired;
+  double bound = energy_bound(trial_, dt);
+  if (bound <= limit) return commit(bound, 1.0);
+  const JointValues& last = commands_.back();
+  start_ = last;
+  bound = energy_bound(start_, dt);
+  const bool can_hold_last = bound <= limit;
+  if (!can_hold_last) {  // into a debt
+    withdraw_command(start_, dt);
+    bound = energy_bound(start_, dt);
+  }
+  const JointValues& end = can_hold_last ? desired : last;
+  const auto set_trial = [&](double share) {
+    for (std::size_t k = 0; k < servos_.size(); ++k) {
+      trial_[k] = start_[k] + share * (end[k] - start_[k]);
+    }
+  };
+  // The bound is convex in the share: the largest one within the limit is found by halving.
+  double low = 0.0, high = 1.0;
+  for (int i = 0; i < kShareHalvings; ++i) {
+    const double share = 0.5 * (low + high);
+    set_trial(share);
+    const double trial_bound = energy_bound(trial_, dt);
+    (trial_bound <= limit ? low : high) = share;
+    if (trial_bound <= limit) bound = trial_bound;
+  }
+  low > 0.0 ? set_trial(low) : void(trial_ = start_);
+  return commit(bound, can_hold_last ? low : 0.0);
+}
+
+/// Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
+double ServoGuard::commit(double energy, double share) noexcept {
+  tank_.withdraw(energy - committed_energy_);
+  committed_energy_ = energy;
+  return share;
+}
+
+const GuardedCommand& ServoGuard::record_sent(const JointValues& command, Status status) noexcept {
+  output_.command = command;
+  output_.status = status;
+  output_.reason = reason_.text();
+  output_.level = tank_.level;
+  commands_[0] = output_.command;
+  std::rotate(commands_.begin(), commands_.begin() + 1, commands_.end());
+  return output_;
+}
+
+PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
+    : ServoGuard(std::move(servos), uncertainty, delay) {
+  for (const JointServo& servo : servos_) {
+    if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
+        !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
+      throw std::invalid_argument(
+          servo.joint + ": stiffness must be positive, with a delay the velocity limited");
+    }
+  }
+  added_.resize(servos_.size());
+  pending_.assign(delay, added_);
+  engage(zeros_, zeros_);
+}
+
+void PositionGuard::restart() noexcept {
+  for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    added_[k] = energy_change(k, positions_[k], commands_[0][k], 0.0);
+  }
+  damped_energy_ = 0.0;
+}
+
+/// Back towards the robot, within the velocity limit.
+void PositionGuard::withdraw_command(JointValues& command, double dt) const noexcept {
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
+    command[k] += std::clamp(positions_[k] - command[k], -step, step);
   }
 }
 
@@ -151,7 +220,7 @@ PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, d
 /// Count what was given until positions (n,) were measured.
 void PositionGuard::settle_energy(const JointValues& measured) noexcept {
   double dissipated = 0.0;  // a force at its limit hides the damper
-  for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0.0 && k < servos_.size(); ++k) {
+  for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0 && k < servos_.size(); ++k) {
     const double damping = shares_[0] * servos_[k].damping;
     const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
                                     std::abs(commands_[0][k] - measured[k]));
@@ -163,7 +232,6 @@ void PositionGuard::settle_energy(const JointValues& measured) noexcept {
   }
   damped_energy_ += elapsed_ * dissipated;
   positions_ = measured;
-  elapsed_ = lost_ = 0.0;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
     added_[k] = sum(added_[k], energy_change(k, commands_[0][k], commands_[1][k], 0.0));
     pending_[0][k] = Bounds{};
@@ -182,60 +250,68 @@ double PositionGuard::energy_bound(const JointValues& command, double dt) const 
   return result - damped_energy_;
 }
 
-/// Write the command that the tank covers to trial_, and pay for it; return its share.
-double PositionGuard::grant(const JointValues& desired, double dt) noexcept {
-  const double level = tank_.level;
-  const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
-  trial_ = desired;
-  double bound = energy_bound(trial_, dt);
-  if (bound <= limit) return commit(bound, 1.0);
-  const JointValues& last = commands_.back();
-  start_ = last;
-  bound = energy_bound(start_, dt);
-  const bool can_hold_last = bound <= limit;
-  if (!can_hold_last) {  // into a debt: back towards the robot, within the velocity limit
-    for (std::size_t k = 0; k < servos_.size(); ++k) {
-      const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
-      start_[k] += std::clamp(positions_[k] - last[k], -step, step);
-    }
-    bound = energy_bound(start_, dt);
+void PositionGuard::record_granted(const JointValues& command, double dt) noexcept {
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    Bounds& energy = delay_ > 0 ? pending_[0][k] : added_[k];
+    energy = sum(energy, energy_change(k, commands_.back()[k], command[k], delay() * dt));
   }
-  const JointValues& end = can_hold_last ? desired : last;
-  const auto set_trial = [&](double share) {
-    for (std::size_t k = 0; k < servos_.size(); ++k) {
-      trial_[k] = start_[k] + share * (end[k] - start_[k]);
-    }
-  };
-  // The bound is convex in the share: the largest one within the limit is found by halving.
-  double low = 0.0, high = 1.0;
-  for (int i = 0; i < kShareHalvings; ++i) {
-    const double share = 0.5 * (low + high);
-    set_trial(share);
-    const double trial_bound = energy_bound(trial_, dt);
-    (trial_bound <= limit ? low : high) = share;
-    if (trial_bound <= limit) bound = trial_bound;
-  }
-  low > 0.0 ? set_trial(low) : void(trial_ = start_);
-  return commit(bound, can_hold_last ? low : 0.0);
-}
-
-/// Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
-double PositionGuard::commit(double energy, double share) noexcept {
-  tank_.withdraw(energy - committed_energy_);
-  committed_energy_ = energy;
-  return share;
-}
-
-const GuardedCommand& PositionGuard::record_sent(const JointValues& command,
-                                                 Status status) noexcept {
-  output_.command = command;
-  output_.status = status;
-  output_.reason = reason_.text();
-  output_.level = tank_.level;
-  commands_[0] = output_.command;
-  std::rotate(commands_.begin(), commands_.begin() + 1, commands_.end());
   if (delay_ > 0) std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
-  return output_;
+}
+
+/// The last command stays. What is under way acts from positions on that are not known.
+void PositionGuard::lose_sample() noexcept {
+  if (delay_ == 0) return;
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
+  }
+  std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
+}
+
+VelocityGuard::VelocityGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
+    : ServoGuard(std::move(servos), uncertainty, delay) {
+  for (const JointServo& servo : servos_) {
+    if (!(servo.damping >= 1e-12 && std::isfinite(servo.damping))) {
+      throw std::invalid_argument(servo.joint + ": damping must be positive");
+    }
+  }
+  unit_energy_ = lost_squares_ = zeros_;
+  engage(zeros_, zeros_);
+}
+
+void VelocityGuard::restart() noexcept { unit_energy_ = lost_squares_ = zeros_; }
+
+void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    const double command = commands_[0][k];
+    if (lost_ > 0) {  // the positions at the changes of the command are not known
+      const double squares = lost_squares_[k] + command * command;
+      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_ + 1) * squares;
+      lost_squares_[k] = 0.0;
+    } else if (elapsed_ > 0.0) {
+      const double rate = (measured[k] - positions_[k]) / elapsed_;
+      const double band = servos_[k].effort / (shares_[1] * servos_[k].damping);
+      const double capped = std::clamp(rate, 0.5 * (command - band), 0.5 * (command + band));
+      unit_energy_[k] += elapsed_ * (capped * (command - capped) - band * std::abs(rate - capped));
+    }
+  }
+}
+
+double VelocityGuard::energy_bound(const JointValues& command, double dt) const noexcept {
+  double result = 0.0;
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    double squares = 0.0;
+    for (std::size_t i = 1; i <= delay_; ++i) squares += commands_[i][k] * commands_[i][k];
+    const double unit_bound = unit_energy_[k] + 0.25 * dt * (squares + command[k] * command[k]);
+    result += std::max(shares_[0] * servos_[k].damping * unit_bound,
+                       shares_[1] * servos_[k].damping * unit_bound);
+  }
+  return result;
+}
+
+void VelocityGuard::lose_sample() noexcept {
+  for (std::size_t k = 0; k < servos_.size(); ++k) {
+    lost_squares_[k] += commands_[0][k] * commands_[0][k];
+  }
 }
 
 }  // namespace vms_ph

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""PositionGuard in C++ does what its Python twin does, and no adversary takes more from it."""
+"""The guards of servos in C++ do what their Python twins do; no adversary takes more from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuardSettings, GuardedCommand, PositionGuard
+from vms_ph_controllers.guard import (
+    EnergyGuardSettings,
+    GuardedCommand,
+    PositionGuard,
+    VelocityGuard,
+)
 from vms_ph_dynamics import VMSModel
 
 from .servo_adversary import excess, sliders
@@ -45,13 +50,14 @@ class CompiledGuard:
         budget: float | None = None,
         settings: EnergyGuardSettings | None = None,
         delay: int = 0,
+        velocity: bool = False,
     ) -> None:
         self._call, self._n = call, model.n
         servos = [
             *(stiffness * np.ones(model.n), damping * np.ones(model.n)),
             *(model.joints.effort, model.joints.velocity),
         ]
-        answer = call("g", model.n, delay, uncertainty, *servos, model.n)
+        answer = call("g", float(velocity), model.n, delay, uncertainty, *servos)
         assert not answer, answer
         if settings is None:
             settings = EnergyGuardSettings(tank_capacity=budget, tank_initial=budget)
@@ -121,9 +127,10 @@ def compiled(call: Callable[..., list[str]]) -> Callable[..., CompiledGuard]:
     return lambda *arguments, **options: CompiledGuard(call, *arguments, **options)
 
 
+@pytest.mark.parametrize("velocity", [False, True])
 @pytest.mark.parametrize("delay", range(4))
 def test_random_series_are_answered_as_by_the_twin_to_the_last_bit(
-    compiled: Callable[..., CompiledGuard], delay: int
+    compiled: Callable[..., CompiledGuard], delay: int, velocity: bool
 ) -> None:
     seen: set[tuple[Status, bool]] = set()
     for seed in range(3):
@@ -137,8 +144,10 @@ def test_random_series_are_answered_as_by_the_twin_to_the_last_bit(
             refill_power=float(rng.choice([0.0, 2.0])),
         )
         options = {"settings": settings, "delay": delay, "uncertainty": rng.uniform(0.0, 0.5)}
-        both = [kind(model, *servos, **options) for kind in (PositionGuard, compiled)]
-        python, native = both
+        native = compiled(model, *servos, velocity=velocity, **options)
+        kind, constants = (VelocityGuard, servos[1:]) if velocity else (PositionGuard, servos)
+        python = kind(model, *constants, **options)
+        both = python, native
         q = rng.normal(scale=0.1, size=n)
         acting = rng.normal(scale=0.1, size=n) if seed % 2 else None
         for guard in both:
@@ -147,7 +156,9 @@ def test_random_series_are_answered_as_by_the_twin_to_the_last_bit(
         for k in range(45):
             q = q + rng.uniform(-2.0, 2.0, n) * dt
             if k % 7 == 0:
-                wanted = q + rng.normal(scale=0.2, size=n) * rng.integers(0, 2)
+                wanted = q * (not velocity) + rng.normal(
+                    scale=5.0 if velocity else 0.2, size=n
+                ) * rng.integers(0, 2)
             measured = np.where(rng.random() < 0.1, np.nan, q) + (rng.random() < 0.03)
             command = np.where(rng.random(n) < 0.02, np.nan, wanted)
             if rng.random() < 0.05:
@@ -192,5 +203,7 @@ def test_no_adversary_takes_more_than_the_budget(compiled: Callable[..., Compile
 def test_what_is_no_servo_is_refused(
     call: Callable[..., list[str]], stiffness: float, delay: int, velocity: float
 ) -> None:
-    answer = call("g", 1, delay, 0.2, stiffness, 0.0, 1.0, velocity, 1)
+    answer = call("g", 0, 1, delay, 0.2, stiffness, 0.0, 1.0, velocity)
     assert answer[:5] == ["j0:", "stiffness", "must", "be", "positive,"]
+    answer = call("g", 1, 1, delay, 0.2, 1.0, 0.0, 1.0, velocity)
+    assert answer == ["j0:", "damping", "must", "be", "positive"]

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A guard of energy before servos that take positions: vms_ph_controllers.guard.PositionGuard.
+// Guards of energy before servos: vms_ph_controllers.guard.PositionGuard and VelocityGuard.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace vms_ph {
 /// A servo, a spring and damper, and the limits of its joint.
 struct JointServo {
   std::string joint;
-  double stiffness;         ///< N m/rad or N/m
-  double damping;           ///< N m s/rad or N s/m; 0 where it is not known
+  double stiffness;         ///< N m/rad or N/m; of a velocity servo none
+  double damping;           ///< N m s/rad or N s/m; 0 where that of a position servo is not known
   double effort, velocity;  ///< limits, N m and rad/s, or N and m/s; infinite for none
 };
 
-/// (n,) of the joints, rad or m.
+/// (n,) of the joints, rad or m, or their rates.
 using JointValues = std::vector<double>;
 
 struct GuardedCommand {
@@ -31,19 +31,16 @@ struct GuardedCommand {
   double level = 0.0;       ///< energy in the tank, J
 };
 
-/// Bounds the energy that position commands give to a robot through its servos. After construction
-/// nothing throws, prints, blocks or allocates.
-class PositionGuard {
+/// Bounds the energy that commands give to a robot through its servos. After construction nothing
+/// throws, prints, blocks or allocates.
+class ServoGuard {
  public:
-  /// @param uncertainty  bound of the relative errors of stiffness and damping, 0 to below 1.
-  /// @param delay        samples from a measurement until the command that follows from it acts.
-  /// @throws std::invalid_argument  a servo that is none, or a delay without velocity limits.
-  PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
+  virtual ~ServoGuard() = default;
 
   EnergyGuardSettings settings;  ///< those of the tank act
 
   /// Begin at positions (n,) with a tank at its initial level; false where they are not finite.
-  /// `command` (n,) is what the servos follow now; the positions where it is not finite.
+  /// `command` (n,) is what the servos follow now; one that moves nothing where it is not finite.
   bool engage(const JointValues& positions, const JointValues& command) noexcept;
 
   /// The command to send in place of a wanted one (n,); valid until the next call.
@@ -61,31 +58,92 @@ class PositionGuard {
   /// What was given since the engagement; energy that the servos hold counts as given, J.
   Certificate certificate() const noexcept;
 
- private:
-  using Bounds = std::array<double, 2>;  // for the least and the largest stiffness, J
+ protected:
+  using Bounds = std::array<double, 2>;  // for the least and the largest servo constants
 
-  static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
+  ServoGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
+
   bool is_usable(const JointValues& values) const noexcept;
+
+  // As the methods of these names in Python; a sample is lost without positions to be believed.
+  virtual void restart() noexcept = 0;
+  virtual const JointValues& idle_command(const JointValues& positions) const noexcept = 0;
+  virtual const JointValues& safe_command() const noexcept = 0;
+  virtual void withdraw_command(JointValues& command, double dt) const noexcept = 0;
+  virtual void settle_energy(const JointValues& measured) noexcept = 0;
+  virtual double energy_bound(const JointValues& command, double dt) const noexcept = 0;
+  virtual void record_granted(const JointValues& command, double dt) noexcept = 0;
+  virtual void lose_sample() noexcept = 0;
+
+  std::vector<JointServo> servos_;
+  const Bounds shares_;  // of the stated constants
+  const std::size_t delay_;
+  const JointValues zeros_;
+  JointValues positions_;
+  std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
+  double elapsed_ = 0.0;
+  std::size_t lost_ = 0;  // samples since the last measurement
+
+ private:
   void find_fault(const JointValues& measured, const char* problem) noexcept;
-  Bounds energy_change(std::size_t k, double last, double command, double time) const noexcept;
-  void settle_energy(const JointValues& measured) noexcept;
-  double energy_bound(const JointValues& command, double dt) const noexcept;
   double grant(const JointValues& desired, double dt) noexcept;
   double commit(double energy, double share) noexcept;
   const GuardedCommand& record_sent(const JointValues& command, Status status) noexcept;
 
-  std::vector<JointServo> servos_;
-  const Bounds shares_;  // of the stated stiffness
-  const std::size_t delay_;
   EnergyTank tank_{0.0, 0.0};
   Certificate counts_;
-  JointValues positions_, start_, trial_;
-  std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
-  std::vector<Bounds> added_;          // by changes that took place
-  std::vector<std::vector<Bounds>> pending_;  // by those under way
-  double elapsed_ = 0.0, lost_ = 0.0, committed_energy_ = 0.0, damped_energy_ = 0.0;
+  JointValues start_, trial_;
+  double committed_energy_ = 0.0;
   GuardedCommand output_;
   Reason reason_, first_loss_;
+};
+
+class PositionGuard final : public ServoGuard {
+ public:
+  /// @param uncertainty  bound of the relative errors of stiffness and damping, 0 to below 1.
+  /// @param delay        samples from a measurement until the command that follows from it acts.
+  /// @throws std::invalid_argument  a servo that is none, or a delay without velocity limits.
+  PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
+
+ private:
+  static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
+  Bounds energy_change(std::size_t k, double last, double command, double time) const noexcept;
+
+  void restart() noexcept override;
+  const JointValues& idle_command(const JointValues& positions) const noexcept override {
+    return positions;
+  }
+  const JointValues& safe_command() const noexcept override { return commands_.back(); }
+  void withdraw_command(JointValues& command, double dt) const noexcept override;
+  void settle_energy(const JointValues& measured) noexcept override;
+  double energy_bound(const JointValues& command, double dt) const noexcept override;
+  void record_granted(const JointValues& command, double dt) noexcept override;
+  void lose_sample() noexcept override;
+
+  std::vector<Bounds> added_;                 // energy by changes that took place, J
+  std::vector<std::vector<Bounds>> pending_;  // by those under way
+  double damped_energy_ = 0.0;
+};
+
+class VelocityGuard final : public ServoGuard {
+ public:
+  /// @param uncertainty  bound of the relative error of the damping, 0 to below 1.
+  /// @param delay        samples from a measurement until the command that follows from it acts.
+  /// @throws std::invalid_argument  a servo without damping.
+  VelocityGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
+
+ private:
+  void restart() noexcept override;
+  const JointValues& idle_command(const JointValues&) const noexcept override { return zeros_; }
+  const JointValues& safe_command() const noexcept override { return zeros_; }
+  void withdraw_command(JointValues& command, double) const noexcept override { command = zeros_; }
+  void settle_energy(const JointValues& measured) noexcept override;
+  double energy_bound(const JointValues& command, double dt) const noexcept override;
+  void record_granted(const JointValues&, double) noexcept override {}
+  void lose_sample() noexcept override;
+
+  JointValues unit_energy_;   // given by a damping of one, J
+  JointValues lost_squares_;  // of commands that acted in lost samples
 };
 
 }  // namespace vms_ph

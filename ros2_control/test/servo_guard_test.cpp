@@ -1,8 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// PositionGuard as a plugin: what covered commands, jumps and missing ones become, and what an
-// update costs.
+// PositionGuard and VelocityGuard as plugins: what covered commands, jumps and missing ones become,
+// and what an update costs.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -25,20 +25,24 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-class PositionGuardPlugin : public testing::Test {
+class ServoGuardPlugin : public testing::Test {
  protected:
   static void SetUpTestSuite() { rclcpp::init(0, nullptr); }
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
-  /// Servos of 100 N m/rad, at most 120, behind a tank; both joints at these positions.
-  void begin(double energy, std::vector<double> positions = {0.0, 0.0}) {
-    guard_ = loader_.createSharedInstance("vms_ph/PositionGuard");
+  /// Servos of 100 N m/rad, or of velocities and 10 N m s/rad, either up to 20 % more, behind a
+  /// tank; both joints at these positions.
+  void begin(double energy, std::vector<double> positions = {0.0, 0.0},
+             const std::string& plugin = "vms_ph/PositionGuard",
+             const std::string& interface = "position") {
+    guard_ = loader_.createSharedInstance(plugin);
     controller_interface::ControllerInterfaceParams params;
     params.controller_name = "guard";
     params.robot_description = flying_arm("fixed");
     params.update_rate = params.controller_manager_update_rate = 500;
     params.node_options = guard_->define_custom_node_options().parameter_overrides(
         {{"stiffness", std::vector<double>{100.0}},
+         {"damping", std::vector<double>{interface == "velocity" ? 10.0 : 0.0}},
          {"tank_capacity", energy},
          {"tank_initial", energy}});
     ASSERT_EQ(guard_->init(params), controller_interface::return_type::OK);
@@ -51,7 +55,7 @@ class PositionGuardPlugin : public testing::Test {
       states_.push_back(
           std::make_shared<hardware_interface::StateInterface>(joint, "position", "double"));
       commands_.push_back(
-          std::make_shared<hardware_interface::CommandInterface>(joint, "position", "double"));
+          std::make_shared<hardware_interface::CommandInterface>(joint, interface, "double"));
       states.emplace_back(states_.back(), nullptr);
       commands.emplace_back(commands_.back(), nullptr);
     }
@@ -92,7 +96,7 @@ class PositionGuardPlugin : public testing::Test {
   rclcpp::Time time_{1'700'000'000, 0};
 };
 
-TEST_F(PositionGuardPlugin, PassesWhatTheTankCoversBitForBit) {
+TEST_F(ServoGuardPlugin, PassesWhatTheTankCoversBitForBit) {
   begin(5.0);
   for (double x = 0.0; x < 0.05; x += 1.0 / 3000.0) {
     const std::vector<double> wanted{x, -x / 7.0};
@@ -101,14 +105,14 @@ TEST_F(PositionGuardPlugin, PassesWhatTheTankCoversBitForBit) {
   }
 }
 
-TEST_F(PositionGuardPlugin, SendsAJumpAsFarAsTheTankReaches) {
+TEST_F(ServoGuardPlugin, SendsAJumpAsFarAsTheTankReaches) {
   begin(0.6);
   const auto sent = update({1.0, 0.0});
   EXPECT_NEAR(sent[0], 0.1, 1e-6);  // 1/2 120 0.1^2 = 0.6 J
   EXPECT_EQ(sent[1], 0.0);
 }
 
-TEST_F(PositionGuardPlugin, KeepsTheLastCommandWithoutPositionsOrReferences) {
+TEST_F(ServoGuardPlugin, KeepsTheLastCommandWithoutPositionsOrReferences) {
   begin(5.0, {0.2, -3.5});
   EXPECT_THAT(update({kNaN, kNaN}), testing::ElementsAre(0.2, -3.5));
   EXPECT_THAT(update({0.25, -3.5}), testing::ElementsAre(0.25, -3.5));
@@ -117,7 +121,20 @@ TEST_F(PositionGuardPlugin, KeepsTheLastCommandWithoutPositionsOrReferences) {
   EXPECT_THAT(update({0.3, -3.4}), testing::ElementsAre(0.25, -3.5));
 }
 
-TEST_F(PositionGuardPlugin, NeitherAllocatesNorTakesLong) {
+TEST_F(ServoGuardPlugin, PassesVelocitiesAndStopsThemWithTheTankOrTheController) {
+  begin(0.015, {0.0, 0.0}, "vms_ph/VelocityGuard", "velocity");
+  EXPECT_THAT(update({0.5, -0.2}), testing::ElementsAre(0.5, -0.2));
+  const auto sent = update({10.0, 0.0});  // 12 N m s/rad give at most 0.6 J in 2 ms
+  EXPECT_GT(sent[0], 0.5);
+  EXPECT_LT(sent[0], 2.0);
+  for (int k = 0; k < 200; ++k) run();  // the controller is silent for 0.4 s
+  EXPECT_EQ(commands_[0]->get_optional().value(), 0.0);
+  update({0.1, 0.0});
+  ASSERT_EQ(guard_->get_node()->deactivate().label(), "inactive");
+  EXPECT_EQ(commands_[0]->get_optional().value(), 0.0);
+}
+
+TEST_F(ServoGuardPlugin, NeitherAllocatesNorTakesLong) {
   begin(0.6);
   std::vector<double> times;
   times.reserve(4000);
