@@ -390,6 +390,44 @@ def test_names_are_those_of_joints_by_a_word_or_by_initials(tmp_path: Path) -> N
     assert {14, 16} <= set(found.content["effort"]["columns"])
 
 
+def _numbered(form: str, n: int) -> list[str]:
+    return [form.format(k) for k in range(n)]
+
+
+def test_logs_of_rtde_and_libfranka_are_read_by_their_names(tmp_path: Path) -> None:
+    """Columns of record.py of RTDE, whose efforts are currents, and of the log of libfranka."""
+    rng = np.random.default_rng(5)
+    model = _model(ROBOTS[1])
+    t, q, v, effort = _motion(model, rng)
+    kinds = ["target_q_{}", "target_qd_{}", "target_moment_{}"]
+    kinds += ["actual_q_{}", "actual_qd_{}", "actual_current_{}", "actual_TCP_pose_{}"]
+    names = ["timestamp", *(name for kind in kinds for name in _numbered(kind, 6)), "robot_mode"]
+    lead = [np.roll(x, -8, axis=0) for x in (q, v, effort)]
+    gains = np.array([12.0, 12.0, 12.0, 9.0, 9.0, 9.0])
+    measured = [q, v, effort / gains, rng.normal(size=q.shape)]
+    columns = [t[:, None] + 4711.5, *lead, *measured, np.full((len(t), 1), 7.0)]
+    np.savetxt(tmp_path / "rtde.csv", np.hstack(columns), header=" ".join(names), comments="")
+    found = propose(tmp_path / "rtde.csv", model).content
+    assert found["position"]["columns"] == _numbered("actual_q_{}", 6)
+    assert found["velocity"]["columns"] == _numbered("actual_qd_{}", 6)
+    assert found["effort"]["columns"] == _numbered("actual_current_{}", 6)
+    assert found["effort"]["unit"] == "A"
+    assert found["effort"]["gain"][:4] == pytest.approx(gains[:4], rel=0.1)
+
+    model = _model(ROBOTS[0])
+    t, q, v, effort = _motion(model, rng)
+    kinds = ["state.q[{}]", "state.q_d[{}]", "state.dq[{}]", "state.tau_J[{}]", "cmd.tau_J_d[{}]"]
+    names = ["time", "success_rate", *(name for kind in kinds for name in _numbered(kind, 7))]
+    columns = [t[:, None], np.ones((len(t), 1)), q, np.roll(q, -4, axis=0), v, effort]
+    columns += [effort + 0.01 * rng.normal(size=q.shape)]
+    rows = np.hstack(columns)
+    np.savetxt(tmp_path / "log.csv", rows, delimiter=",", header=",".join(names), comments="")
+    found = propose(tmp_path / "log.csv", model).content
+    assert found["position"]["columns"] == _numbered("state.q[{}]", 7)
+    assert found["velocity"]["columns"] == _numbered("state.dq[{}]", 7)
+    assert found["effort"]["columns"] == _numbered("state.tau_J[{}]", 7)
+
+
 def test_joints_that_rest_stay_where_the_columns_have_them(tmp_path: Path) -> None:
     model = _model(ROBOTS[0])
     t, q, _, effort = (rows[::4] for rows in _motion(model, np.random.default_rng(19), (0, 2, 6)))
