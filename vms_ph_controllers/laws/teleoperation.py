@@ -33,9 +33,11 @@ class _Arm:
         command: (m,) of its servos, rad or m.
     """
 
-    def __init__(self, joints: Array, guard: PositionGuard) -> None:
+    def __init__(self, joints: npt.NDArray[np.intp], guard: PositionGuard) -> None:
         self.joints = joints
-        self.start = self.offset = self.command = np.zeros(len(joints))
+        self.start: Array = np.zeros(len(joints))
+        self.offset: Array = self.start
+        self.command: Array = self.start
         self.packets: list[tuple[float, TeleoperationPacket]] = []
         self.side = TeleoperationSide(guard, mapping=lambda positions: positions + self.offset)
 
@@ -111,7 +113,7 @@ class Teleoperation(Controller):
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
-    def _arm(self, joints: Array) -> _Arm:
+    def _arm(self, joints: npt.NDArray[np.intp]) -> _Arm:
         guard = PositionGuard(
             self.model,
             self._stiffness[joints],
