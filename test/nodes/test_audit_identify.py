@@ -50,7 +50,14 @@ def test_payload_and_friction_are_printed_as_one_document(file: Path, truth: Tru
     assert "friction.panda_joint2.viscous" in document["identified"]
     assert document["identified"]["largest_unaccounted"] < 0.01 * document["gross"]
     (one,) = document["findings"]
-    assert one["text"].startswith("this recording fits better with a load of ")
+    assert one["text"].startswith("it looks like a load of ")
+
+
+def test_a_load_is_told_without_being_asked_for(file: Path, truth: Truth) -> None:
+    document = json.loads(typed(file, "--json").stdout)
+    (text,) = [text for text in document["answers"] if "It looks like a load of" in text]
+    assert float(text.split()[6]) == pytest.approx(truth.values["payload_mass"], rel=0.03)
+    assert not document["identified"]
 
 
 def test_gains_are_printed_as_one_document_without_load_friction_if_asked(file: Path) -> None:
@@ -71,7 +78,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
     done = typed(file, "--identify", "payload,friction", "--out", out)
     assert done.exit_code == 0, done.output
     assert "payload_mass" in done.output
-    assert "finding    this recording fits better with a load of" in done.output
+    assert "finding    it looks like a load of" in done.output
     assert "covers the noise of this recording, not what changes" in done.output
     page = (out / "audit.html").read_text()
     assert "What the recording tells of the model" in page

@@ -222,7 +222,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     frame = identification.frame
     load = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)"
     if mass.value > 0.0:
-        text = f"this recording fits better with a load of {load}: see identified.urdf of --out"
+        text = f"it looks like a load of {load} that the model lacks: add it to that link"
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"
@@ -336,7 +336,10 @@ def _model_errors(
     is_rotated &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
     if error_after < _IMPROVEMENT * least_error and is_rotated:
         components = ", ".join(f"{g:.2f}" for g in gravity)
-        text = f"gravity points elsewhere: this recording fits better with ({components}) m/s^2"
+        text = (
+            f"it looks like a base that is not upright: gravity ({components}) m/s^2 fits better; "
+            f"level it, or give --gravity '{components.replace(',', '')}'"
+        )
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)

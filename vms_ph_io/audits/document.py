@@ -31,6 +31,11 @@ def answers(audit: Audit) -> list[str]:
     return list(_sentences(audit))[:_MAX_SENTENCES]
 
 
+def asks_for_identification(audit: Audit) -> bool:
+    """Return whether the answers of an audit leave the cause to an identification."""
+    return any("--identify payload" in sentence for sentence in answers(audit))
+
+
 def _sentences(audit: Audit) -> Iterator[str]:
     ledger, meaning = audit.ledger, audit.conditioning.meaning
     share = ledger.largest_unaccounted / ledger.exchanged if ledger.exchanged else 0.0
@@ -138,6 +143,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}{instant}, {percent:.0f} % of the residuals at {names}."
+    if audit.findings and not audit.identified:
+        return  # they tell the cause
     residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."

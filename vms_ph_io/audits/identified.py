@@ -32,8 +32,10 @@ from vms_ph_dynamics.identification import (
 from ..descriptions.urdf.identified_urdf import identified_urdf
 from ..recordings.motion import RecordedMotion
 from ..settings.bounded_text import read_text, writing
+from .document import asks_for_identification
 from .energy_audit import Audit
 
+_CAUSES = ("payload", "sign", "gravity", "efforts")  # findings that tell why a balance is open
 _MIN_SAMPLES = 20  # samples of a part without gaps
 
 FILES = ("identified.urdf", "friction.yaml", "prior.json")
@@ -120,6 +122,21 @@ def with_identification(
     model_findings = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
     finding_entries = tuple(finding.as_dictionary() for finding in model_findings)
     return replace(audit, identified=identified, findings=finding_entries), identification
+
+
+def with_findings(audit: Audit, motion: RecordedMotion) -> Audit:
+    """Return an audit with what tells the cause of an open balance, if its answers ask for that.
+
+    Loads, signs and another gravity are sought, with friction.
+    """
+    if not asks_for_identification(audit):
+        return audit
+    try:
+        found, _ = with_identification(audit, [motion], ("payload", "friction"))
+    except VmsPhError:  # such as no part without gaps
+        return audit
+    causes = [one for one in found.findings if one["kind"] in _CAUSES]
+    return replace(audit, findings=tuple(causes))
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:

@@ -77,10 +77,11 @@ def audit(
     reference_loads = _parse_references(reference)
     kinds = [kind.strip() for kind in identify.split(",") if kind.strip()]
     prior_estimate = None
+    from vms_ph_io.audits import identified as identification
+
     if kinds:
         # Before the recording is read, which may take long.
         from vms_ph_dynamics.identification.result import checked_kinds
-        from vms_ph_io.audits import identified as identification
 
         checked_kinds(kinds)
         prior_estimate = None if prior is None else identification.read_prior(prior)
@@ -127,6 +128,8 @@ def audit(
                     load_friction=load_friction,
                     references=reference_motions,
                 )
+            else:
+                result = identification.with_findings(result, motion)
         except RecordingError as error:
             if robot or not loaded_recording.description:
                 raise
