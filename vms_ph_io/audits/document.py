@@ -175,7 +175,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             f'Write damping="{viscous:.2g}" friction="{coulomb:.2g}" into <dynamics> of the joint '
             f"'{ledger.joints[worst]}' of the URDF, in place of what stands there."
         )
-    elif changes[worst] < 0.0:
+    elif changes[worst] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
         yield (
             "It is not surely friction of that joint alone: see what --identify payload,friction "
             "finds."
