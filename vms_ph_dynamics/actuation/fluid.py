@@ -158,15 +158,13 @@ class Fluid:
             kinematics: the configuration and velocity.
             centre: (3,) reference point of the angular part, relative to the base position, m.
         """
-        total, base_position = np.zeros(6), kinematics.tree.base_displacement(kinematics.q)
+        total, origin = pin.Force.Zero(), kinematics.tree.base_displacement(kinematics.q) + centre
         for body in self.bodies:
-            pose = kinematics.placement(body.link)
-            position = pose[:3, 3] - base_position
-            body_momentum = body.added_mass @ (kinematics.jacobian(body.link) @ kinematics.v)
-            linear = pose[:3, :3] @ body_momentum[:3]
-            total[:3] += linear
-            total[3:] += pose[:3, :3] @ body_momentum[3:] + np.cross(position - centre, linear)
-        return total
+            pose = pin.SE3(kinematics.placement(body.link))
+            pose.translation -= origin
+            twist = kinematics.jacobian(body.link) @ kinematics.v
+            total += pose.act(pin.Force(body.added_mass @ twist))
+        return np.array(total.vector)
 
     def buoyancy(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of buoyancy, (nv,), N and N m."""

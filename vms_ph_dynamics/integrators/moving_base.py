@@ -6,11 +6,11 @@
 import numpy as np
 import pinocchio as pin
 
+from ..actuation.actuators import PLANAR_COMPONENTS
 from ..arrays import Array
-from ..evaluation import Evaluation
-from ..groups import cross, plane_rotation
+from ..evaluation import Evaluation, in_space
+from ..groups import plane_rotation
 from ..model import VMSModel
-from ..robot.joints import BASE_POSITION_SIZE
 
 # A plane that leans by less than 1e-6 rad is level, up to the rounding of an <origin>.
 _TILT_TOLERANCE = 1e-12
@@ -82,17 +82,9 @@ def spatial_momentum(d: Evaluation) -> Array:
     A planar base whose mount tilts its plane has no such numbers in inertial axes: there it is
     about the origin of the mount, in its axes. :func:`.momenta` has all six numbers of any base.
     """
-    base, mount = d.model.base, d.tree.mount
-    if base == "fixed":
-        return np.zeros(0)
-    k = BASE_POSITION_SIZE[base]
-    rotation, x, p = base_rotation(base, d.q), d.q[:k], d.p
-    linear = rotation @ p[:k]
-    if base == "planar":
-        angular = p[2] + x[0] * linear[1] - x[1] * linear[0]
-        if mount[2, 2] < 1.0 - _TILT_TOLERANCE:
-            return np.array([*linear, angular])
-        p_world = mount[:2, :2] @ linear
-        return np.array([*p_world, angular + mount[0, 3] * p_world[1] - mount[1, 3] * p_world[0]])
-    p_world, moment = mount[:3, :3] @ linear, rotation @ p[3:] + cross(x, linear)
-    return np.concatenate([p_world, mount[:3, :3] @ moment + cross(mount[:3, 3], p_world)])
+    base, b, mount = d.model.base, d.model.b, pin.SE3(d.tree.mount)
+    pose = pin.SE3(d.model.base_pose(d.q))
+    if base == "planar" and mount.rotation[2, 2] < 1.0 - _TILT_TOLERANCE:
+        pose = mount.actInv(pose)
+    momentum = pose.act(pin.Force(*in_space(b, d.p))).vector
+    return momentum[PLANAR_COMPONENTS if b == 3 else slice(b)]
