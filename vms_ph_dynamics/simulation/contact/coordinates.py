@@ -30,12 +30,7 @@ class Coordinates:
     def __init__(self, model: VMSModel, compiled: MujocoRobot) -> None:
         self._model, self._compiled = model, compiled
         self._mount = pin.SE3(np.array(model.tree.mount))
-        names, pinocchio = model.joint_names, model.tree.pinocchio
-        joints = [pinocchio.joints[pinocchio.getJointId(name)] for name in names]
-        self._is_continuous = np.array([joint.nq == 2 for joint in joints], dtype=bool)
-        sizes = np.array([joint.nq for joint in joints], dtype=int)
-        first_entry = model.nq - int(sizes.sum())
-        self._addresses = first_entry + np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+        self._neutral = model.neutral_configuration()
 
     def set_motion(self, data: Any, q: Array, v: Array) -> None:
         """Set the robot's configuration (nq,) and velocity (nv,)."""
@@ -63,7 +58,9 @@ class Coordinates:
     def motion(self, data: Any) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
         robot, compiled = self._model, self._compiled
-        q, v = np.empty(robot.nq), np.empty(robot.nv)
+        positions, v = np.zeros(robot.nv), np.empty(robot.nv)
+        positions[robot.b :] = data.qpos[compiled.joints_q]
+        q = robot.integrate(self._neutral, positions)
         if robot.base == "planar":
             x, y, angle = data.qpos[:3]
             q[:4] = x, y, np.cos(angle), np.sin(angle)
@@ -74,10 +71,6 @@ class Coordinates:
             q[:7] = pin.SE3ToXYZQUAT(self._mount.actInv(pose))
             v[:3] = data.qvel[:3] @ pose.rotation
             v[3:6] = data.qvel[3:6]
-        angles, is_continuous = data.qpos[compiled.joints_q], self._is_continuous
-        q[self._addresses[~is_continuous]] = angles[~is_continuous]
-        q[self._addresses[is_continuous]] = np.cos(angles[is_continuous])
-        q[self._addresses[is_continuous] + 1] = np.sin(angles[is_continuous])
         v[robot.b :] = data.qvel[compiled.joints_v]
         return q, v
 
