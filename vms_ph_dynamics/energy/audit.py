@@ -127,13 +127,11 @@ class CompensatedSum(NamedTuple):
     remainder: float = 0.0
 
     def plus(self, energy: float) -> "CompensatedSum":
-        """Return the sum with one more term (Neumaier's algorithm)."""
+        """Return the sum with one more term (Knuth's algorithm)."""
         addend = self.remainder + energy
         total = self.value + addend
-        larger, smaller = (
-            (self.value, addend) if abs(self.value) >= abs(addend) else (addend, self.value)
-        )
-        return CompensatedSum(total, (larger - total) + smaller)
+        added = total - self.value
+        return CompensatedSum(total, (self.value - (total - added)) + (addend - added))
 
 
 @dataclass(frozen=True)
