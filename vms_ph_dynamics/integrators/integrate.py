@@ -3,7 +3,7 @@
 
 """Integration of a system over time: steps, events, the energy audit, and steps that fail."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,16 +134,14 @@ class _Run:
     solver_state: SolverState
     t: float
     is_ended: bool = False
-    supplied: dict[str, float] = field(default_factory=dict)
-    dissipated: float = 0.0
-    iterations: int = 0
     failures: list[FailedStep] = field(default_factory=list)
     occurrences: list[Occurrence] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    balances: list[tuple[Mapping[str, float], float, int]] = field(default_factory=list)
+    balances: list[StepResult] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.since_record = self._no_steps()
         self.times.append(self.t)
         self.observations.append(self.stepper.observe(self.solver_state))
         self.event_values = self._event_values(self.t, self.solver_state)
@@ -192,23 +190,21 @@ class _Run:
         """Record the observation now, and the energy balance since the last record."""
         self.times.append(self.t)
         self.observations.append(self.stepper.observe(self.solver_state))
-        self.balances.append((self.supplied, self.dissipated, self.iterations))
-        self.supplied, self.dissipated, self.iterations = {}, 0.0, 0
+        self.balances.append(self.since_record)
+        self.since_record = self._no_steps()
 
     def trajectory(self) -> Trajectory:
         """Return the recorded trajectory."""
         energy = np.array([observation.energy for observation in self.observations])
-        names = dict.fromkeys(name for supplied, _, _ in self.balances for name in supplied)
+        names = dict.fromkeys(name for balance in self.balances for name in balance.supplied)
         audit = EnergyBalance(
             frozen(np.diff(energy)),
             {
-                name: frozen(
-                    np.array([supplied.get(name, 0.0) for supplied, _, _ in self.balances])
-                )
+                name: frozen(np.array([b.supplied.get(name, 0.0) for b in self.balances]))
                 for name in names
             },
-            frozen(np.array([dissipated for _, dissipated, _ in self.balances])),
-            np.array([iterations for _, _, iterations in self.balances], dtype=np.int64),
+            frozen(np.array([balance.dissipated for balance in self.balances])),
+            np.array([balance.iterations for balance in self.balances], dtype=np.int64),
         )
         return Trajectory(
             frozen(np.array(self.times)),
@@ -223,13 +219,13 @@ class _Run:
 
     def _accept(self, result: StepResult, failures: Sequence[FailedStep], t: float) -> None:
         self.solver_state, self.t = result.solver_state, t
-        for name, energy in result.supplied.items():
-            self.supplied[name] = self.supplied.get(name, 0.0) + energy
-        self.dissipated += result.dissipated
-        self.iterations = max(self.iterations, result.iterations)
+        self.since_record = self.since_record.followed_by(result)
         self.failures += failures
         if self.events:
             self.event_values = self._event_values(t, self.solver_state)
+
+    def _no_steps(self) -> StepResult:
+        return StepResult(self.solver_state, {}, 0.0, steps=0)
 
     def _event_values(self, t: float, solver_state: SolverState) -> list[float]:
         if not self.events:

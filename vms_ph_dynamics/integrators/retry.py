@@ -130,15 +130,7 @@ def step_with_retry(
     second, second_failures = step_with_retry(
         stepper, first.solver_state, ports, t + 0.5 * dt, 0.5 * dt, halvings - 1
     )
-    supplied = dict(first.supplied)
-    for name, energy in second.supplied.items():
-        supplied[name] = supplied.get(name, 0.0) + energy
-    combined = StepResult(
-        second.solver_state,
-        supplied,
-        first.dissipated + second.dissipated,
-        max(first.iterations, second.iterations),
-    )
+    combined = first.followed_by(second)._replace(steps=1)  # of the caller
     try:
         # A balance that halves miss by less is not closed by halving.
         check_balance(stepper, solver_state, combined)

@@ -42,6 +42,14 @@ class StepResult(NamedTuple):
     iterations: int = 0
     steps: int = 1
 
+    def followed_by(self, other: "StepResult") -> "StepResult":
+        """Return the result of these steps and of others after them."""
+        names = {**self.supplied, **other.supplied}
+        supplied = {n: self.supplied.get(n, 0.0) + other.supplied.get(n, 0.0) for n in names}
+        dissipated = self.dissipated + other.dissipated
+        iterations, steps = max(self.iterations, other.iterations), self.steps + other.steps
+        return StepResult(other.solver_state, supplied, dissipated, iterations, steps)
+
 
 class StoredEnergy(NamedTuple):
     """The energy of a solver state, computed from configuration and velocity.
