@@ -3,7 +3,7 @@
 
 """The discrete-gradient scheme, which conserves energy and momentum without a projection."""
 
-from math import atan, copysign, isfinite, sqrt
+from math import atan, copysign, isfinite, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -49,14 +49,11 @@ class PastSteps(NamedTuple):
 
     def extrapolated(self, t: float) -> Array:
         """Return the polynomial through the points, at another time."""
-        polynomial = 0.0 * self.unknowns[0]
-        for i, time in enumerate(self.times):
-            weight = 1.0
-            for j, other_time in enumerate(self.times):
-                if j != i:
-                    weight *= (t - other_time) / (time - other_time)
-            polynomial += weight * self.unknowns[i]
-        return polynomial
+        weights = [
+            prod((t - other) / (time - other) for other in self.times if other != time)
+            for time in self.times
+        ]
+        return np.dot(weights, self.unknowns)
 
 
 class MidpointState(NamedTuple):
@@ -98,25 +95,6 @@ class MidstepForces(NamedTuple):
     total_force: Array
     efforts: Ports | None = None
     d: Evaluation | None = None
-
-
-class IterateTerms(NamedTuple):
-    """The quantities of a step that follow from a guess.
-
-    Attributes:
-        velocity: (nv, then further unknowns) in the middle, from the momenta there.
-        l0, l1: (r,) angular momenta at both ends, base axes.
-        gradient: (n,) ``dT/dq - dV/dq``.
-        dq: (n,) displacement of the joints in the step.
-        dt: time, s.
-    """
-
-    velocity: Array
-    l0: Array
-    l1: Array
-    gradient: Array
-    dq: Array
-    dt: float
 
 
 class DiscreteGradient(RobotStepper):
@@ -228,8 +206,10 @@ class DiscreteGradient(RobotStepper):
             if impulse.any():
                 fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(since=t + dt)
         end_state = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
-        terms = IterateTerms(next_guess, l0, l1, midstep.gradient, dq[b:], dt)
-        next_guess[nv] = multiplier = self._multiplier(x, end_state, terms)
+        v = next_guess[:nv]
+        work = float(v[b:] @ (pi - x.pi) - midstep.gradient @ dq[b:]) + float(v[k:b] @ (l1 - l0))
+        multiplier = dt * self._multiplier(end_state, l1, dq[b:], x.energy.value, work)
+        next_guess[nv] = multiplier
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
             pi = pi - self._correction(multiplier - float(unknown[nv]), dq[b:])
@@ -308,21 +288,19 @@ class DiscreteGradient(RobotStepper):
             return self.robot.zeros[self.model.b :]
         return (multiplier * self._root_inertia / sqrt(squared_norm)) * weighted_dq
 
-    def _multiplier(self, x: MidpointState, end: MidpointState, terms: IterateTerms) -> float:
-        squared_norm = float(terms.dq.dot(self._inertia_diagonal * terms.dq))
+    def _multiplier(
+        self, end: MidpointState, angular: Array, dq: Array, energy_before: float, work: float
+    ) -> float:
+        """Return the multiplier per time for the work of the midpoint rule, J."""
+        squared_norm = float(dq.dot(self._inertia_diagonal * dq))
         if squared_norm == 0.0:
             return 0.0
-        k, b, nv = self.robot.k, self.model.b, self.model.nv
-        energy, scale, *_ = self._energy_at(end.q, terms.l1, end.pi)
-        y = terms.velocity
+        energy, scale, *_ = self._energy_at(end.q, angular, end.pi)
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
-        energy_error = (
-            energy - x.energy.value - float(y[b:nv] @ (end.pi - x.pi) - terms.gradient @ terms.dq)
-        )
-        energy_error -= float(y[k:b].dot(terms.l1 - terms.l0))
+        energy_error = energy - energy_before - work
         if abs(energy_error) <= _ROUNDING * scale:
             return 0.0
-        return terms.dt * energy_error / (self._root_inertia * sqrt(squared_norm))
+        return energy_error / (self._root_inertia * sqrt(squared_norm))
 
     def _energy_corrected(self, end: MidpointState, dq: Array) -> MidpointState:
         angular = self._in_base(end.q, end.angular)
