@@ -52,16 +52,9 @@ def coordinate_rate(model: VMSModel, q: Array, v: Array) -> Array:
         return v
     rate = np.empty(model.nq)
     if model.base == "floating":
-        x, y, z, w = q[3:7].tolist()
-        a, b, c = (0.5 * v[3:6]).tolist()
         rate[:3] = base_rotation(model.base, model.normalise_configuration(q)) @ v[:3]
         # Half the quaternion product with the angular velocity in the body.
-        rate[3:7] = (
-            w * a + y * c - z * b,
-            w * b + z * a - x * c,
-            w * c + x * b - y * a,
-            -x * a - y * b - z * c,
-        )
+        rate[3:7] = (pin.Quaternion(q[3:7]) * pin.Quaternion(0.0, *(0.5 * v[3:6]))).coeffs()
     elif model.base == "planar":
         rate[:2] = base_rotation(model.base, model.normalise_configuration(q)) @ v[:2]
         rate[2:4] = -v[2] * q[3], v[2] * q[2]
