@@ -14,8 +14,9 @@ from ..arrays import Array, frozen, vector
 from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..forms import PHRate, PHState, Ports, PowerBalance
+from ..forms.standard import coadjoint_matrix
 from ..forms.state import StandardEnergy
-from ..groups import SE2, skew
+from ..groups import skew
 from ..model import VMSModel
 from ..tasks import Task
 
@@ -117,8 +118,6 @@ class WheelConstraint(Task):
             return np.stack([travel, axle])
         return (np.cos(self._roller_angle) * travel + np.sin(self._roller_angle) * axle)[None, :]
 
-
-_SE2 = SE2()
 
 # Singular values below this fraction of the largest count as zero.
 _RANK_TOLERANCE = 1e-9
@@ -310,19 +309,16 @@ class NonholonomicForm:
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
-        t, m, nv = self._terms_at(x), self.dimension, self.model.nv
-        momentum = t.d.M @ t.d.v
-        columns = t.basis.T
-        # rates[i]: derivative of S along its own column i.
-        rates = [
-            self.rate_of_basis(Evaluation(self.model, t.d.q, column), t.basis) for column in columns
-        ]
-        brackets = np.zeros((m, m))
-        for i in range(m):
-            for j in range(i):
-                bracket = rates[j][:, i] - rates[i][:, j]
-                bracket[:3] += _SE2.ad(columns[j][:3]) @ columns[i][:3]
-                brackets[i, j] = float(momentum @ bracket)
+        t, m, nv, b = self._terms_at(x), self.dimension, self.model.nv, self.model.b
+        # rates[i]: derivative of S^T p along column i of S, at fixed p.
+        rates = np.array(
+            [
+                t.d.momentum @ self.rate_of_basis(Evaluation(self.model, t.d.q, column), t.basis)
+                for column in t.basis.T
+            ]
+        )
+        base_brackets = t.basis[:b].T @ coadjoint_matrix(self.model, t.d.p) @ t.basis[:b]
+        brackets = rates.T + 0.5 * base_brackets
         matrix = np.zeros((nv + m, nv + m))
         matrix[:nv, nv:], matrix[nv:, :nv] = t.basis, -t.basis.T
         matrix[nv:, nv:] = brackets - brackets.T
