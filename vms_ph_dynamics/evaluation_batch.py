@@ -147,13 +147,10 @@ class EvaluationBatch:
             [_term(d, name) for name in names]
             for d in (Evaluation(model, q, v) for q, v in zip(self.Q, self.V, strict=True))
         ]
-        if term_rows:
-            return {
-                name: np.array(term)
-                for name, term in zip(names, zip(*term_rows, strict=True), strict=True)
-            }
-        neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
-        return {name: np.zeros((0, *np.shape(_term(neutral, name)))) for name in names}
+        if not term_rows:  # the sizes are those at another state
+            neutral = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
+            return {name: np.array([_term(neutral, name)])[:0] for name in names}
+        return {name: np.array([row[i] for row in term_rows]) for i, name in enumerate(names)}
 
 
 def checked_rows(
