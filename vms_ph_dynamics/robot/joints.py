@@ -113,9 +113,7 @@ def check_joints(model: Any) -> None:
 
 def is_ancestor(model: Any, ancestor: int, joint: int) -> bool:
     """Return whether a joint is another one, or one that carries it."""
-    while joint > ancestor:
-        joint = model.parents[joint]
-    return bool(joint == ancestor)
+    return ancestor in list(model.supports[joint])
 
 
 def motion_subspace(model: Any, joint: int) -> Array:

@@ -12,7 +12,7 @@ instead: ``M = P^T M_full P``, ``C = P^T C_full P``, with P the block-diagonal m
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,18 +36,6 @@ class Mimic:
     offset: float = 0.0
 
 
-class ResolvedMimics(NamedTuple):
-    """Mimics without chains.
-
-    Attributes:
-        mimics: the remaining ones, each of an independent joint.
-        locked: all joints to lock, with their positions.
-    """
-
-    mimics: dict[str, Mimic]
-    locked: dict[str, float]
-
-
 def read_mimics(description: ET.Element) -> dict[str, Mimic]:
     """Return the mimic tags of a URDF by the name of the joint that follows."""
     mimics = {}
@@ -62,8 +50,13 @@ def read_mimics(description: ET.Element) -> dict[str, Mimic]:
     return mimics
 
 
-def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> ResolvedMimics:
+def resolve_mimics(
+    mimics: Mapping[str, Mimic], locked: Mapping[str, float]
+) -> tuple[dict[str, Mimic], dict[str, float]]:
     """Resolve chains of mimics to independent joints, and lock followers of locked joints.
+
+    Returns:
+        The remaining mimics, each of an independent joint, and all joints to lock with positions.
 
     Raises:
         ModelError: joints mimic each other in a circle.
@@ -85,7 +78,7 @@ def resolve_mimics(mimics: Mapping[str, Mimic], locked: Mapping[str, float]) -> 
             positions[name] = multiplier * locked[leader] + offset
         else:
             remaining[name] = Mimic(leader, multiplier, offset)
-    return ResolvedMimics(remaining, positions)
+    return remaining, positions
 
 
 class Projection:
@@ -93,7 +86,7 @@ class Projection:
 
     Attributes:
         matrix: P (nv_full,nv), velocities.
-        joints: indices of the Pinocchio joints that are independent, the base included.
+        nq: number of entries of an independent configuration.
     """
 
     def __init__(self, model: Any, mimics: Mapping[str, Mimic]) -> None:
@@ -102,22 +95,15 @@ class Projection:
         Raises:
             ModelError: a joint is unknown, or a joint with several positions mimics or is mimicked.
         """
-        self.joints = [i for i in range(1, model.njoints) if model.names[i] not in mimics]
-        if not self.joints:
+        joints = [model.joints[i] for i in range(1, model.njoints) if model.names[i] not in mimics]
+        if not joints:
             raise ModelError(f"every joint of the robot '{model.name}' mimics another one")
         self._nq_full, self._mimics = model.nq, dict(mimics)
-        self._slices: list[tuple[slice, slice]] = []
+        self._entries = [k for joint in joints for k in range(joint.idx_q, joint.idx_q + joint.nq)]
         self._followers: list[tuple[int, int, float, float]] = []
-        columns, nq = [], 0
-        for i in self.joints:
-            joint = model.joints[i]
-            self._slices.append(
-                (slice(joint.idx_q, joint.idx_q + joint.nq), slice(nq, nq + joint.nq))
-            )
-            nq += joint.nq
-            columns += [np.eye(model.nv)[k] for k in range(joint.idx_v, joint.idx_v + joint.nv)]
-        self.nq = nq
-        matrix = np.stack(columns, axis=1)
+        self.nq = len(self._entries)
+        rows = [k for joint in joints for k in range(joint.idx_v, joint.idx_v + joint.nv)]
+        matrix = np.eye(model.nv)[:, rows]
         for name, mimic in mimics.items():
             self._add_mimic(model, name, mimic, matrix)
         self.matrix: Array = frozen(matrix)
@@ -125,8 +111,7 @@ class Projection:
     def configuration(self, q: Array) -> Array:
         """Return the full configuration of an independent one, or of each of several (...,nq)."""
         q_full = np.empty((*q.shape[:-1], self._nq_full))
-        for full_slice, own_slice in self._slices:
-            q_full[..., full_slice] = q[..., own_slice]
+        q_full[..., self._entries] = q
         for follower, leader, multiplier, offset in self._followers:
             q_full[..., follower] = multiplier * q_full[..., leader] + offset
         return q_full
@@ -156,7 +141,7 @@ class Projection:
 
     def independent(self, q_full: Array) -> Array:
         """Return the independent part of a full configuration."""
-        return np.concatenate([q_full[full_slice] for full_slice, _ in self._slices])
+        return q_full[self._entries]
 
     def _add_mimic(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
         joints = []
