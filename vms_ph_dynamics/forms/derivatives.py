@@ -22,7 +22,7 @@ from ..robot.kinematic_tree import PARAMETERS
 from .decoupled import DecoupledForm
 from .form import Form
 from .ports import Ports
-from .rates import core_arguments, ports_of_state
+from .rates import core_arguments, frame_wrenches, ports_of_state
 from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
 
@@ -380,11 +380,8 @@ class _Sensitivity:
         if self.ports.gravity:
             q = self.d.q_origin
             total -= pin.computeGeneralizedGravityDerivatives(tree.pinocchio, tree.data(), q)
-        wrenches = {model.end_effector: self.ports.wrench_end_effector}
-        for name, wrench in (wrenches | dict(self.ports.wrench_tools or {})).items():
-            if wrench is None:
-                continue
-            frame = tree.pinocchio.frames[tree.frame_id(name)]
+        for frame_id, wrench in frame_wrenches(model, self.ports):
+            frame = tree.pinocchio.frames[frame_id]
             body = frame.parentJoint - 1
             root_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
             wrench_rate = -np.einsum("jba,b->ja", bodies.ad, root_wrench)

@@ -50,17 +50,18 @@ class WorldFramePorts:
 
     def __call__(self, t: float, x: PHState) -> Ports:
         """Return the efforts at a state, all wrenches in the axes of their frames."""
-        model, ports = self.model, self.ports
-        d = model.evaluate(x.q, np.zeros(model.nv))
-        tools = dict(ports.wrench_tools or {})
-        tool_wrench = ports.wrench_end_effector
-        for name in self.frames:
-            rotation = d.placement(name)[:3, :3]
-            if name == model.end_effector and tool_wrench is not None:
-                tool_wrench = (tool_wrench.reshape(2, 3) @ rotation).ravel()
-            elif name in tools:
-                tools[name] = (tools[name].reshape(2, 3) @ rotation).ravel()
-        return replace(ports, wrench_end_effector=tool_wrench, wrench_tools=tools or None)
+        d = self.model.evaluate(x.q, np.zeros(self.model.nv))
+        wrenches = wrenches_of(self.ports, self.model.end_effector)
+        for name in self.frames & wrenches.keys():
+            wrenches[name] = (wrenches[name].reshape(2, 3) @ d.placement(name)[:3, :3]).ravel()
+        tool_wrench = wrenches.pop(self.model.end_effector, None)
+        return replace(self.ports, wrench_end_effector=tool_wrench, wrench_tools=wrenches or None)
+
+
+def wrenches_of(ports: Ports, end_effector: str) -> dict[str, Array]:
+    """Return the wrenches (6,) that are given at end effector and tools, by their frames."""
+    wrenches = {end_effector: ports.wrench_end_effector, **(ports.wrench_tools or {})}
+    return {name: wrench for name, wrench in wrenches.items() if wrench is not None}
 
 
 def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> Efforts:
@@ -72,8 +73,8 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
         frames: names of tools and of the end effector; the end effector when empty.
     """
     names = frozenset(frames) or frozenset({model.end_effector})
-    wrenches = {model.end_effector: ports.wrench_end_effector, **(ports.wrench_tools or {})}
-    active = {name for name, w in wrenches.items() if name in names and w is not None and w.any()}
+    wrenches = wrenches_of(ports, model.end_effector)
+    active = {name for name, wrench in wrenches.items() if name in names and wrench.any()}
     return WorldFramePorts(model, ports, frozenset(active)) if active else ports
 
 

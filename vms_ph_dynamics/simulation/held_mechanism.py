@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
-from ..forms import PHState, Ports
+from ..forms import Ports
 from ..integrators import IntegrationError
-from ..integrators.stepper import Efforts, efforts_at
+from ..integrators.stepper import Efforts
+from .efforts import add
 from .engine import Prediction
 from .joint_effects import SimulatedForm, independent_motion
 from .mechanism import Mechanism
@@ -23,14 +24,18 @@ _MAX_ITERATIONS, _FORCE_TOLERANCE, _WORK_TOLERANCE = 12, 1e-4, 1e-10
 
 @dataclass(frozen=True)
 class _GripState:
-    """Angle (rad) and rate (rad/s), the handle's place without turning, the stretch of the grip."""
+    """Angle (rad) and rate (rad/s), the stretch of the grip, and what the step before has shown.
+
+    The latter is the force, the velocity of the end effector at its start, and the error of the
+    guess of its motion.
+    """
 
     angle: float
     rate: float
-    origin: Array
     stretch: Array
     force: Array
     velocity: Array
+    guess_error: Array
 
 
 class HeldMechanism:
@@ -63,10 +68,8 @@ class HeldMechanism:
     def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
         self.form = form
-        position, velocity, *_ = self._end_effector_terms(q, v)
-        self._grip = self._next = _GripState(0.0, 0.0, position, np.zeros(3), np.zeros(3), velocity)
-        # The guess of the motion of a step misses about as much as that of the step before.
-        self._previous_velocity, self._error, self._next_error = velocity, np.zeros(3), np.zeros(3)
+        velocity, zero = self._end_effector_terms(q, v)[1], np.zeros(3)
+        self._grip = self._next = _GripState(0.0, 0.0, zero, zero, velocity, zero)
         self.lost = {"hinge": 0.0, "grip": 0.0}
         self.energy_to_robot = self.from_ground = 0.0
         self._step_energies = (0.0, 0.0, 0.0, 0.0)
@@ -137,8 +140,9 @@ class HeldMechanism:
         mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
         factor = np.linalg.inv(np.eye(3) + stiffness * mobility)
         ground_step = dt * self._ground
-        guess = dt * (1.5 * velocity - 0.5 * self._previous_velocity)
-        force, displacement = grip.force, guess + self._error
+        guess = dt * (1.5 * velocity - 0.5 * grip.velocity)
+        # The guess of the motion of a step misses about as much as that of the step before.
+        force, displacement = grip.force, guess + grip.guess_error
         for _ in range(_MAX_ITERATIONS):
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
             rotation, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
@@ -156,14 +160,13 @@ class HeldMechanism:
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
         mean_rate = rotation / dt
-        self._next_error = displacement - mobility @ (force - grip.force) - guess
         self._next = _GripState(
             grip.angle + rotation,
             2.0 * mean_rate - grip.rate,
-            grip.origin + ground_step,
             grip.stretch + stretch_change,
             force,
             velocity,
+            displacement - mobility @ (force - grip.force) - guess,
         )
         self._step_energies = (
             m.friction_moment(mean_rate) * rotation,
@@ -175,7 +178,6 @@ class HeldMechanism:
 
     def commit(self) -> None:
         """Accept the last step, as the robot does."""
-        self._previous_velocity, self._error = self._next.velocity, self._next_error
         self._grip = self._next
         hinge_loss, grip_loss, energy_to_robot, from_ground = self._step_energies
         self.lost["hinge"] += hinge_loss
@@ -201,8 +203,4 @@ class HeldMechanism:
 
     def _with_force(self, efforts: Efforts, force: Array) -> Efforts:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""
-
-        def with_grip(t: float, x: PHState) -> Ports:
-            return efforts_at(efforts, t, x) + Ports(wrench_end_effector=self._wrench(x.q, force))
-
-        return with_grip
+        return add(efforts, lambda t, x: Ports(wrench_end_effector=self._wrench(x.q, force)))

@@ -18,7 +18,7 @@ from ..errors import ModelError, StateError
 from ..forms import PHState, Ports, port_names
 from ..integrators import IntegrationError
 from ..integrators.stepper import Efforts, efforts_at
-from .efforts import Actuation, Control, WorldFramePorts, add
+from .efforts import Actuation, Control, WorldFramePorts, add, wrenches_of
 from .engine import Engine, FormEngine, Prediction
 from .held_mechanism import HeldMechanism
 from .joint_effects import STOP_HORIZON, JointStops, SimulatedForm, held_friction
@@ -347,11 +347,9 @@ class Simulation:
         model = self.form.model
         wrenches = {name: np.zeros(6) for name in (model.end_effector, *model.tools)}
         for efforts in (self._previous_external, self._external):
-            ports = self._present_efforts(efforts)
-            at_frames = {model.end_effector: ports.wrench_end_effector}
-            for name, wrench in {**at_frames, **(ports.wrench_tools or {})}.items():
-                if wrench is not None:
-                    wrenches[name] += 0.5 * wrench
+            present = wrenches_of(self._present_efforts(efforts), model.end_effector)
+            for name, wrench in present.items():
+                wrenches[name] += 0.5 * wrench
         if self.mechanism is not None:
             wrenches[model.end_effector] += self.mechanism.wrench(self.q)
         total = self._previous_applied + self._applied

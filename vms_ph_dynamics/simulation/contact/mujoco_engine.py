@@ -91,8 +91,7 @@ class MujocoEngine(Engine):
         self._robot, self._data = robot, data
         self._saved_state = np.empty(self._mujoco.mj_stateSize(robot.model, self._state_spec))
         self._is_predicted = False
-        self._model, self._form = model, form
-        self._coordinates = Coordinates(model, robot)
+        self._model, self._coordinates = model, Coordinates(model, robot)
         self._frames = {
             name: model.tree.pinocchio.frames[model.tree.frame_id(name)]
             for name in (model.end_effector, *model.tools)
