@@ -101,8 +101,8 @@ class ActuatorDynamics:
         self.electric_energy = 0.0
         mechanisms = ("fluid", "friction", "winding")
         self.lost_energies: dict[str, Array] = {name: np.zeros(m) for name in mechanisms}
-        b = 6 if a.base == "floating" else 3
-        self.step_efforts = self.allocate(np.zeros(b), np.zeros(b))
+        zero = np.zeros(len(a.wrench_rows))
+        self.step_efforts = self.allocate(zero, zero)
 
     def settle(self, wrench: Array) -> None:
         """Let rotors and thrusters turn as they do when a wrench (b,) has long been commanded."""
@@ -184,11 +184,8 @@ class ActuatorDynamics:
         moment = (end_momentum - momentum) / dt
         active_inputs = inputs + friction
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
-        applied = matrix @ active_inputs
-        if len(applied) == 6:
-            applied[3:] -= moment
-        else:
-            applied[2] -= moment[2]
+        reaction = np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
+        applied = matrix @ active_inputs + reaction
         self.step_efforts = StepEfforts(
             commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, missing
         )

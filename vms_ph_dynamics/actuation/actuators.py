@@ -244,6 +244,22 @@ def unit_axis(value: Array, label: str) -> Array:
     return axis / length
 
 
+def input_columns(actuator: Actuator, i: int) -> tuple[Column, ...]:
+    """Return the wrench on the base (6,) of a unit of each input of an actuator.
+
+    Raises:
+        ModelError: it is not described as its class says.
+    """
+    if isinstance(actuator, Rotor):
+        return (rotor_column(actuator, i),)
+    if isinstance(actuator, Wheel):
+        return (wheel_column(actuator),)
+    if isinstance(actuator, Caster):
+        return caster_columns(actuator)
+    axis = unit_axis(actuator.axis, f"reaction wheel {i}")
+    return (Column(np.concatenate([np.zeros(3), -axis])),)
+
+
 def rotor_column(rotor: Rotor, i: int) -> Column:
     """Return the wrench of a thrust of 1 N at the base's origin along an axis that may tilt.
 
@@ -270,15 +286,16 @@ def axis_wrench(position: Array, axis: Array, drag_ratio: float) -> Array:
     return np.concatenate([axis, np.cross(position, axis) + drag_ratio * axis])
 
 
-def wheel_column(wheel: Wheel) -> Array:
-    """Return the wrench of a torque of 1 N m, (6,); its dual is the rate of the wheel.
+def wheel_column(wheel: Wheel) -> Column:
+    """Return the wrench of a torque of 1 N m; its dual is the rate of the wheel.
 
     The contact does not move along the axis ``a`` of the roller, ``(v - rate r d) . a = 0``.
     """
     angle = wheel.heading + wheel.roller_angle
     roller = np.array([np.cos(angle), np.sin(angle), 0.0])
     position = np.array([wheel.position[0], wheel.position[1], 0.0])
-    return axis_wrench(position, roller, 0.0) / (wheel.radius * np.cos(wheel.roller_angle))
+    wrench = axis_wrench(position, roller, 0.0)
+    return Column(wrench / (wheel.radius * np.cos(wheel.roller_angle)))
 
 
 def tilted_axis(rotor: Rotor, tilt: Tilt) -> Array:
@@ -312,8 +329,3 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
         np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), along_y / caster.trail, -along_x / caster.trail
     )
     return wheel, steering
-
-
-def reaction_column(wheel: ReactionWheel, i: int) -> Array:
-    """Return the wrench on the base of a torque of 1 N m on a reaction wheel, (6,)."""
-    return np.concatenate([np.zeros(3), -unit_axis(wheel.axis, f"reaction wheel {i}")])

@@ -3,6 +3,7 @@
 
 """The actuators of a base, and their efforts for a desired wrench: bounded least squares."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi
@@ -22,12 +23,9 @@ from .actuators import (
     Rotor,
     TurningColumns,
     Wheel,
-    caster_columns,
-    reaction_column,
-    rotor_column,
+    input_columns,
     spin_column,
     unit_axis,
-    wheel_column,
 )
 
 # Share of the largest eigenvalue that is added to all, so that the solution is unique.
@@ -304,40 +302,29 @@ class Actuators:
         if base not in ("floating", "planar"):
             raise ModelError(f"actuators act on a floating or planar base; given: {base!r}")
         self.members, self.base = tuple(actuators), base
-        self._wrench_rows = np.arange(6) if base == "floating" else PLANAR_COMPONENTS
+        self.wrench_rows = np.arange(6) if base == "floating" else PLANAR_COMPONENTS
         names: list[str] = []
         owner_indices: list[int] = []
         turned_by: list[int] = []
         columns: list[Column] = []
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for i, actuator in enumerate(self.members):
             check_actuator(actuator, i)
             type_name = _type_name(actuator)
-            name = f"{type_name}_{counts.get(type_name, 0)}"
-            counts[type_name] = counts.get(type_name, 0) + 1
-            input_columns: tuple[Column, ...]
-            input_names, k = [name], len(names)
-            turning_inputs = [-1]
-            if isinstance(actuator, Rotor):
-                input_columns = (rotor_column(actuator, i),)
-                turning_inputs = [-1 if actuator.tilt is None else k]
-            elif isinstance(actuator, Wheel):
-                input_columns = (Column(wheel_column(actuator)),)
-            elif isinstance(actuator, Caster):
-                input_columns = caster_columns(actuator)
-                input_names, turning_inputs = [f"{name}/wheel", f"{name}/steering"], [k + 1, k + 1]
-            else:
-                input_columns = (Column(reaction_column(actuator, i)),)
-            columns += input_columns
-            names += input_names
-            owner_indices += [i] * len(input_names)
-            turned_by += turning_inputs
+            name = f"{type_name}_{counts[type_name]}"
+            counts[type_name] += 1
+            names += [f"{name}/wheel", f"{name}/steering"] if type_name == "caster" else [name]
+            added_columns = input_columns(actuator, i)
+            # What turns does so by the last input of its actuator.
+            turned_by += [-1 if c.cosine is None else len(names) - 1 for c in added_columns]
+            owner_indices += [i] * len(added_columns)
+            columns += added_columns
         self.names, self.owner_indices = tuple(names), frozen(np.array(owner_indices))
-        self.columns = TurningColumns(columns, turned_by, self._wrench_rows)
+        self.columns = TurningColumns(columns, turned_by, self.wrench_rows)
         self._collect_arrays(turned_by)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
         row_weights = default_weights(matrix) if weights is None else weights
-        self.weights = frozen(parameter(row_weights, len(self._wrench_rows), "weights").copy())
+        self.weights = frozen(parameter(row_weights, len(self.wrench_rows), "weights").copy())
         if (self.weights <= 0.0).any():
             raise ModelError(f"weights must be above zero; given: {self.weights.tolist()}")
 
