@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
+from ..evaluation import Evaluation
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 
@@ -31,11 +32,9 @@ def generalised_forces(model: VMSModel, q: Array, wrenches: Array, frame: int) -
         wrenches: (N,6) linear first, N and N m.
         frame: Pinocchio's index of the frame.
     """
-    forces, tree = np.empty((len(q), model.nv)), model.tree
-    for k in range(len(q)):
-        q_full = tree.full_configuration(q[k])
-        jacobian = pin.computeFrameJacobian(tree.pinocchio, tree.data(), q_full, frame, pin.LOCAL)
-        forces[k] = tree.projected_columns(jacobian).T @ wrenches[k]
+    forces, rest = np.empty((len(q), model.nv)), np.zeros(model.nv)
+    for k, wrench in enumerate(wrenches):
+        forces[k] = Evaluation(model, q[k], rest).jacobian(frame).T @ wrench
     return forces
 
 

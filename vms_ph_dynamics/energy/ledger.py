@@ -238,7 +238,7 @@ class LedgerWriter:
     _gap_count: int = 0
     _duration: float = 0.0
     _unobserved: float = 0.0
-    _last: tuple[float, float, float] | None = None  # time, energy, unaccounted
+    _last: tuple[float, float] | None = None  # energy, unaccounted
     _largest: tuple[float, float] = (0.0, 0.0)
     _first_variance: float = 0.0
     _record: RecordedEnergies = field(default_factory=RecordedEnergies)
@@ -307,22 +307,22 @@ class LedgerWriter:
             "supplied_by_port": port_work,
             "drag": drag,
             "residual_by_joint": residuals,
-            "variance": self._supply_variance(samples, joint_power, dt)[:, None],
+            "variance": self._supply_variance(samples, dt)[:, None],
             "sampling": _doubling_errors(t, total_power, dt),
         }
         if self._last is None:
             self._sums = {name: np.zeros((1, step.shape[1])) for name, step in increments.items()}
-            origin = (float(t[0]), float(energy[0]), 0.0)
+            origin = (float(energy[0]), 0.0)
         elif continues:
             origin = self._last
         else:
             self._gap_count += 1
-            self._unobserved += float(energy[0]) - self._last[1]
-            origin = (float(t[0]), float(energy[0]), self._last[2])
+            self._unobserved += float(energy[0]) - self._last[0]
+            origin = (float(energy[0]), self._last[1])
         sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
                  for name, step in increments.items()}  # fmt: skip
         supplied = np.concatenate([[0.0], np.cumsum(net_work)])
-        from_samples = origin[2] + (energy - origin[1]) - supplied
+        from_samples = origin[1] + (energy - origin[0]) - supplied
         unaccounted = from_samples if records is None else self._record.unaccounted(records, energy)
         peak_index = int(np.argmax(np.abs(unaccounted)))
         if abs(unaccounted[peak_index]) > self._largest[0]:
@@ -339,7 +339,7 @@ class LedgerWriter:
         series |= {"from_samples": from_samples, "state_variance": state_variance, **sums}
         self._series.append({name: values[indices] for name, values in series.items()})
         self._sums = {name: rows[-1:] for name, rows in sums.items()}
-        self._last = (float(t[-1]), float(energy[-1]), float(from_samples[-1]))
+        self._last = (float(energy[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
         self._sample_count += len(t) - continues
         self._windows.add(residual_impulse, dt[:, 0])
@@ -384,7 +384,7 @@ class LedgerWriter:
             band=band,
             largest_unaccounted=self._largest[0],
             largest_time=self._largest[1],
-            from_samples=self._last[2],
+            from_samples=self._last[1],
             sampling_bound=float(bound[-1]),
             recorded=recorded.energies,
             samples=self._sample_count,
@@ -419,7 +419,7 @@ class LedgerWriter:
                 force[k] = fluid.drag(self.model.evaluate(samples.q[k], samples.v[k]))
         return -(force * samples.v).sum(1), force
 
-    def _supply_variance(self, samples: MotionSamples, joint_power: Array, dt: Array) -> Array:
+    def _supply_variance(self, samples: MotionSamples, dt: Array) -> Array:
         """Return the variance of the supplied energy that the noise of an interval adds, J^2."""
         if self.noise is None:
             return np.zeros(len(dt))

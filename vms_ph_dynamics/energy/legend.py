@@ -114,15 +114,8 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     is among the names; otherwise they are those of joints or links.
     """
     names = (*names,)
-    line_styles = cycle(_TOOL_LINES if "torque" in names else _JOINT_LINES)
-    style_by_name = {}
-    for name in names:
-        if name in LEGEND:
-            style_by_name[name] = LEGEND[name]
-        else:
-            dashes, colour = next(line_styles)
-            style_by_name[name] = Style(name, colour, dashes)
-    return style_by_name
+    lines = cycle(_TOOL_LINES if "torque" in names else _JOINT_LINES)
+    return {name: LEGEND.get(name) or Style(name, *next(lines)[::-1]) for name in names}
 
 
 def label_of(name: str) -> str:
