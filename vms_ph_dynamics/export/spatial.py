@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
+from ..groups import skew
 
 Expression = Any
 """A matrix of a library of arrays or of symbols, with ``@``, ``.T`` and slices by two indices."""
@@ -93,6 +94,12 @@ class Placement(NamedTuple):
     xp: ArrayNamespace
     rotation: Expression
     position: Expression
+
+    @property
+    def matrix(self) -> Expression:
+        """The homogeneous matrix, (4,4)."""
+        upper = self.xp.hstack([self.rotation, self.position])
+        return self.xp.vstack([upper, self.xp.constant([[0.0, 0.0, 0.0, 1.0]])])
 
     def compose(self, inner: "Placement") -> "Placement":
         """Return the pose of a frame that is given in this one."""
@@ -225,6 +232,6 @@ def joint_pose(xp: ArrayNamespace, joint: Any, subspace: Array, q: Expression) -
     c, s = (q[:1, :], q[1:2, :]) if joint.nq == 2 else (xp.cos(q), xp.sin(q))
     # Of a helical joint the translation is along the axis.
     outer = np.outer(axis, axis)
-    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    rotation = c * xp.constant(np.eye(3) - outer) + s * xp.constant(cross) + xp.constant(outer)
+    across, cross = np.eye(3) - outer, skew(axis)
+    rotation = c * xp.constant(across) + s * xp.constant(cross) + xp.constant(outer)
     return Placement(xp, rotation, linear * q[:1, :])

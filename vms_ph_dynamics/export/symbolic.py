@@ -124,9 +124,7 @@ class SymbolicRobot:
 
     def pose(self, frame: str) -> Expression:
         """Return the pose of a frame in the inertial frame, (4,4)."""
-        pose = self._tree.pose(frame)
-        upper = np.hstack([pose.rotation, pose.position])
-        return self._simplified(np.vstack([upper, [[0, 0, 0, 1]]]))
+        return self._simplified(self._tree.pose(frame).matrix)
 
     def jacobian(self, frame: str) -> Expression:
         """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""

@@ -176,7 +176,7 @@ class ExportedTree(MimicMap):
             parent_twist = twists[i] - body.subspace @ w[body.rows, :]
             rate = body.placement.twist_in_body(twist_rates[body.parent])
             twist_rates.append(rate - self.xp.ad(joint_twist, parent_twist))
-        momenta = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twists))]
+        momenta = self._subtree_sums([b.inertia.momentum(t) for b, t in self._with_bodies(twists)])
         wrenches = [zero, *(b.inertia.momentum(t) for b, t in self._with_bodies(twist_rates))]
         rows: list[Expression] = [None] * len(self.bodies)
         for i in reversed(range(1, len(self.bodies))):
@@ -184,8 +184,6 @@ class ExportedTree(MimicMap):
             rows[i] = body.subspace.T @ wrenches[i]
             wrench = wrenches[i] - self.xp.coad(body.subspace @ v[body.rows, :], momenta[i])
             wrenches[body.parent] = wrenches[body.parent] + body.placement.wrench_in_parent(wrench)
-            momentum = body.placement.wrench_in_parent(momenta[i])
-            momenta[body.parent] = momenta[body.parent] + momentum
         return self.restrict(self.xp.vstack(rows[1:]))
 
     @cached_property

@@ -11,13 +11,12 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen, vector
 from ..evaluation import Evaluation
+from ..groups import skew
 from ..model import VMSModel
 from .task import Task
 
 # _CROSS[a,b,c] w_c is the matrix of w x.
-_CROSS = np.zeros((3, 3, 3))
-for _a, _b, _c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    _CROSS[_a, _b, _c], _CROSS[_b, _a, _c] = -1.0, 1.0
+_CROSS = np.stack([skew(axis) for axis in np.eye(3)], axis=2)
 
 
 class FrameTask(Task):

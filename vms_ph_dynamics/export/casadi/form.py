@@ -166,10 +166,8 @@ class CasadiForm(ABC):
             ModelError: there is no such frame.
         """
         name = self.model.end_effector if name is None else name
-        jacobian, pose = self._tree.jacobian(name), self._tree.pose(name)
-        upper_rows = ca.horzcat(pose.rotation, pose.position)
-        pose_matrix = ca.vertcat(upper_rows, ca.DM([[0, 0, 0, 1]]))
-        return self._function("frame", {"T": pose_matrix, "J": jacobian}, state=None)
+        outputs = {"T": self._tree.pose(name).matrix, "J": self._tree.jacobian(name)}
+        return self._function("frame", outputs, state=None)
 
     @property
     @abstractmethod
@@ -200,6 +198,12 @@ class CasadiForm(ABC):
     def _tangent(self) -> Expression:
         """The matrix from velocities to the rates of a configuration's entries, (nq,nv)."""
         return ca.jacobian(self._coordinate_rate, self._v)
+
+    def _derivatives(self, matrix: Expression, momentum: Expression) -> Expression:
+        """Return the derivatives of ``matrix^T p`` along unit velocities, (k,nv), at fixed p."""
+        p = ca.SX.sym("p", *momentum.shape)
+        derivatives = ca.jacobian(matrix.T @ p, self._q) @ self._tangent
+        return ca.substitute(derivatives, p, momentum)
 
     def _function(
         self,

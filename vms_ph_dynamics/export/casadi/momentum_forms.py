@@ -65,11 +65,11 @@ class CasadiDecoupledForm(CasadiForm):
         At fixed ``(p, pi_hat)`` the connection contributes ``-(dA^T/dq p)^T qdot``.
         """
         b, v = self.model.b, self._velocity
-        slope = -self._slope[b:]
+        v_hat, slope = self._terms.locked_inverse @ self._z[:b], -self._slope[b:]
         if b:
             # dK/dq at fixed (p, pi) is that at fixed (p, pi_hat), less L^T of the joint rates.
             slope += self._connection_slope.T @ v[b:]
-        return self._function("gradient", {"dH": ca.vertcat(self._locked_velocity, slope, v[b:])})
+        return self._function("gradient", {"dH": ca.vertcat(v_hat, slope, v[b:])})
 
     @cached_property
     def interconnection(self) -> Function:
@@ -99,17 +99,10 @@ class CasadiDecoupledForm(CasadiForm):
         return matrix
 
     @cached_property
-    def _locked_velocity(self) -> Expression:
-        return self._terms.locked_inverse @ self._z[: self.model.b]
-
-    @cached_property
     def _connection_slope(self) -> Expression:
         """L = ``[dA^T/dq_k p]`` as columns, (n,n) [A (58)]."""
-        b, n = self.model.b, self.model.n
-        p = ca.SX.sym("p", b)
-        slope = ca.jacobian(self._terms.connection.T @ p, self._q) @ self._tangent[:, b:]
-        (slope_at_p,) = ca.substitute([slope], [p], [self._z[:b]]) if n else (slope,)
-        return slope_at_p
+        b = self.model.b
+        return self._derivatives(self._terms.connection, self._z[:b])[:, b:]
 
 
 def _canonical_structure(b: int, n: int) -> Expression:

@@ -115,10 +115,7 @@ class CasadiTaskForm(CasadiForm):
     @cached_property
     def _drift(self) -> Expression:
         """E: the derivatives of ``J_bar^-T p`` at fixed momentum p, (nv,nv) [D, Prop. 1]."""
-        p = ca.SX.sym("p", self.model.nv)
-        drift = ca.jacobian(self._terms.inverse_map.T @ p, self._q) @ self._tangent
-        (drift_at_p,) = ca.substitute([drift], [p], [self._tree.M @ self._velocity])
-        return drift_at_p
+        return self._derivatives(self._terms.inverse_map, self._tree.M @ self._velocity)
 
     @cached_property
     def _coupling(self) -> Expression:

@@ -90,10 +90,7 @@ class JaxForm:
         The Jacobian is in the axes of the frame, linear first; the end effector when None.
         """
         tree, name = self._tree_at(q), self.model.end_effector if name is None else name
-        pose = tree.pose(name)
-        upper = jnp.hstack([pose.rotation, pose.position])
-        bottom = jnp.array([[0.0, 0.0, 0.0, 1.0]])
-        return {"T": jnp.vstack([upper, bottom]), "J": tree.jacobian(name)}
+        return {"T": tree.pose(name).matrix, "J": tree.jacobian(name)}
 
     def velocity(self, q: Expression, z: Expression) -> Expression:
         """Return the velocity, (nv,)."""
