@@ -321,8 +321,7 @@ def momenta(d: Evaluation) -> Momenta:
     """
     centre, momentum = d.tree.algorithms.centroidal(d)
     if d.model.fluid is not None:
-        centre_from_base = centre - d.tree.base_displacement(d.q)
-        momentum = momentum + d.model.fluid.momentum(d, centre_from_base)
+        momentum = momentum + d.model.fluid.momentum(d, centre)
     spatial = np.concatenate([momentum[:3], momentum[3:] + cross(centre, momentum[:3])])
     return Momenta(frozen(centre), frozen(momentum), frozen(spatial))
 

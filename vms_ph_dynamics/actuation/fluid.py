@@ -156,12 +156,12 @@ class Fluid:
 
         Args:
             kinematics: the configuration and velocity.
-            centre: (3,) reference point of the angular part, relative to the base position, m.
+            centre: (3,) reference point of the angular part, in inertial axes, m.
         """
-        total, origin = pin.Force.Zero(), kinematics.tree.base_displacement(kinematics.q) + centre
+        total = pin.Force.Zero()
         for body in self.bodies:
             pose = pin.SE3(kinematics.placement(body.link))
-            pose.translation -= origin
+            pose.translation -= centre
             twist = kinematics.jacobian(body.link) @ kinematics.v
             total += pose.act(pin.Force(body.added_mass @ twist))
         return np.array(total.vector)
