@@ -96,16 +96,15 @@ class ResidualWindows:
             return
         elapsed = self._elapsed + np.cumsum(dt)
         window_numbers = np.floor(np.concatenate([[self._elapsed], elapsed]) / WINDOW + 1e-6)
-        window_ends = np.flatnonzero(np.diff(window_numbers))
-        cumulative = np.cumsum(impulses, axis=0)
-        impulse, start_impulse, start = self._impulse, np.zeros_like(self._impulse), self._start
-        for k in window_ends:
-            mean_effort = (impulse + cumulative[k] - start_impulse) / (elapsed[k] - start)
-            self._square_sums = self._square_sums + mean_effort**2
-            self._window_count += 1
-            impulse, start_impulse, start = np.zeros_like(impulse), cumulative[k], float(elapsed[k])
-        self._impulse = impulse + cumulative[-1] - start_impulse
-        self._elapsed, self._start = float(elapsed[-1]), start
+        ends = np.flatnonzero(np.diff(window_numbers))
+        total = self._impulse + np.cumsum(impulses, axis=0)
+        borders = np.concatenate([[self._start], elapsed[ends]])
+        at_borders = np.vstack([np.zeros_like(self._impulse), total[ends]])
+        mean_efforts = np.diff(at_borders, axis=0) / np.diff(borders)[:, None]
+        self._square_sums = self._square_sums + (mean_efforts**2).sum(axis=0)
+        self._window_count += len(ends)
+        self._impulse = total[-1] - at_borders[-1]
+        self._elapsed, self._start = float(elapsed[-1]), float(borders[-1])
 
     @property
     def root_mean_square(self) -> Array:
@@ -188,7 +187,7 @@ class Ledger(ArrayRecord):
     @property
     def exchanged(self) -> float:
         """What unaccounted energy is compared with, J: gross, or more where ports supply more."""
-        ports = [*self.supplied_by_port, *(self.recorded[name] for name in self.recorded)]
+        ports = [*self.supplied_by_port, *self.recorded.values()]
         return max(self.gross, abs(self.stored), float(np.abs(ports).sum()) if ports else 0.0)
 
     @property
