@@ -330,18 +330,15 @@ class CoordinateRates:
     """
 
     def __init__(self, model: VMSModel) -> None:
-        self._b, first, count = model.b, model.nq_base, model.nq - model.nq_base
+        self._b, first = model.b, model.nq_base
         # Of each entry of the joints: its velocity; the other of a pair (cos, sin), or itself; and
         # -1 for a cosine, 1 for a sine, 0 for others.
-        self._v_index, self._partner = np.zeros(count, int), first + np.arange(count)
-        self._sign, entry = np.zeros(count), 0
-        for velocity_index in range(model.b, model.nv):
-            size = 2 if model.is_continuous(first + entry) else 1
-            pair = slice(entry, entry + size)
-            self._v_index[pair] = velocity_index
-            if size == 2:
-                self._partner[pair], self._sign[pair] = self._partner[pair][::-1].copy(), (-1, 1)
-            entry += size
+        self._partner = np.arange(first, model.nq)
+        self._sign = np.zeros(len(self._partner))
+        for entry in filter(model.is_continuous, range(first, model.nq)):
+            pair = slice(entry - first, entry - first + 2)
+            self._partner[pair], self._sign[pair] = (entry + 1, entry), (-1, 1)
+        self._v_index = model.b - 1 + np.cumsum(self._sign < 1)  # a sine has that of its cosine
 
     def at(self, xp: FormArrays, q: Expression, v: Expression) -> Expression:
         """Return the derivative (nq,) at ``q`` (nq,) for a velocity (nv,)."""

@@ -225,6 +225,4 @@ class FreeFloatingEvaluation:
 
     @cached_property
     def _end_effector_jacobian(self) -> Array:
-        d = self.d
-        jacobian = d.jacobian(d.model.end_effector_id, "world")
-        return jacobian @ self.from_inertial
+        return self.d.jacobian(self.d.model.end_effector_id, "world") @ self.from_inertial

@@ -167,7 +167,8 @@ class RegularJacobian:
         swapped = np.swapaxes(row_block, -1, -2)
         symmetric, skew = (row_block + swapped) / 2, (row_block - swapped) / 2
         kernel_block = self.left.T @ jacobian_rate @ self.kernel.T
-        inner = self._difference_quotient * symmetric + self._sum_quotient * skew
+        sum_quotient = (lifted[:, None] + lifted) / (s[:, None] + s)
+        inner = self._difference_quotient * symmetric + sum_quotient * skew
         outer = (lifted / s)[:, None] * kernel_block
         return self.left @ (inner @ self.right + outer @ self.kernel)
 
@@ -184,11 +185,6 @@ class RegularJacobian:
         is_equal = np.abs(differences) < 1e-9 * (1.0 + s[0])
         quotient = (lifted[:, None] - lifted[None, :]) / np.where(is_equal, 1.0, differences)
         return np.where(is_equal, (slope[:, None] + slope[None, :]) / 2, quotient)
-
-    @cached_property
-    def _sum_quotient(self) -> Array:
-        s, lifted = self.singular_values, self._lifted
-        return (lifted[:, None] + lifted[None, :]) / (s[:, None] + s[None, :])
 
 
 @dataclass(frozen=True, slots=True)

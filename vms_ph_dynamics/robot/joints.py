@@ -207,14 +207,11 @@ def _limits(limits: Array, rows: list[int]) -> Array:
 
 
 def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:
-    lower, upper = np.full(len(joints), -np.inf), np.full(len(joints), np.inf)
-    for k, i in enumerate(joints):
-        joint = model.joints[i]
-        if joint.nq == 1:
-            lower[k] = model.lowerPositionLimit[joint.idx_q]
-            upper[k] = model.upperPositionLimit[joint.idx_q]
+    entries = np.array([model.joints[i].idx_q for i in joints], dtype=int)
+    is_continuous = np.array([model.joints[i].nq == 2 for i in joints], dtype=bool)
+    lower, upper = model.lowerPositionLimit[entries], model.upperPositionLimit[entries]
     lower[lower <= -_NO_LIMIT], upper[upper >= _NO_LIMIT] = -np.inf, np.inf
-    is_unlimited = lower >= upper
+    is_unlimited = is_continuous | (lower >= upper)
     lower[is_unlimited], upper[is_unlimited] = -np.inf, np.inf
     return frozen(lower), frozen(upper)
 
