@@ -161,8 +161,7 @@ class CartesianImpedance(StagedController):
         self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
         self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
-        self._null_weights, self._ramped_weights = np.ones(model.n), np.ones(model.n)
-        self._base_power = 0.0  # with which the base's reference moves the minimum, W
+        self._null_weights = np.ones(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     @classmethod
@@ -235,7 +234,7 @@ class CartesianImpedance(StagedController):
         self._base_spring.restart(d)
         self._posture.restart(model.joint_positions(d.q))
         self._last_effort = np.array(d.g)
-        self._base_power = 0.0
+        self._base_power = 0.0  # with which the base's reference moves the minimum, W
         for ramp in (self._hold_ramp, self._attitude_ramp, self._frame_ramp, self._axes_ramp):
             ramp.restart()
         self._ramped_weights = self._null_weights

@@ -226,11 +226,7 @@ class DecoupledVMSController(VehicleController):
         k_rotation = self._base_share * gains.frequency_base**2 * self._inertia
         k_shape = gains.frequency_shape**2 * self._shape_inertia
         base = self._potential.spring(pose_error, k_position, k_rotation).select(self._components)
-        joint_force = k_shape * offset
-        energy = limits.energy + 0.5 * float(joint_force @ offset)
-        return base.with_joints(
-            SpringForce(energy, limits.force + joint_force, limits.stiffness + k_shape)
-        )
+        return base.with_joints(limits.with_spring(k_shape, offset))
 
     def _bandwidth(self, gains: "DecoupledVMSController.Gains") -> float:
         return gains.frequency_base

@@ -132,10 +132,8 @@ class ToolImpedance:
         Gradient and stiffness are in the axes of the end effector, linear first.
         """
         c, rotation, error = compliance, self.error[:3, :3], self.error
-        k_position, k_rotation = (
-            c.reference_share * np.diag(k) + self._inertial_part(k, c.reference_share)
-            for k in (c.stiffness[:3], c.stiffness[3:])
-        )
+        k_position = self._matrix(c.stiffness[:3], c.reference_share)
+        k_rotation = self._matrix(c.stiffness[3:], c.reference_share)
         springs = self.potential.spring_energies(error, k_position, k_rotation)
         largest_stiffness = (float(np.max(c.stiffness[:3])), float(np.max(c.stiffness[3:])))
         position_spring, share = springs[0].limited(c.force, largest_stiffness[0])
@@ -158,10 +156,13 @@ class ToolImpedance:
         c, rotation = self.compliance, self.error[:3, :3]
         damping = np.zeros((6, 6))
         for rows in (slice(0, 3), slice(3, 6)):
-            d = c.damping[rows]
-            matrix = c.reference_share * np.diag(d) + self._inertial_part(d, c.reference_share)
+            matrix = self._matrix(c.damping[rows], c.reference_share)
             damping[rows, rows] = rotation.T @ matrix @ rotation
         return damping
+
+    def _matrix(self, diagonal: Array, reference_share: float) -> Array:
+        """Return stiffness or damping (3,3) in the axes of the reference."""
+        return reference_share * np.diag(diagonal) + self._inertial_part(diagonal, reference_share)
 
     def _inertial_part(self, diagonal: Array, reference_share: float) -> Array:
         """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""

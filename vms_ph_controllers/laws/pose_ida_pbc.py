@@ -238,6 +238,4 @@ class PoseIDAPBC(StagedController):
         limits = self._limit_springs(d, gains, h)
         k_q = gains.frequency_posture**2 * self._shape_inertia
         posture_error = model.difference(self._posture_q, d.q)[model.b :]
-        force = k_q * posture_error
-        energy = limits.energy + 0.5 * float(force @ posture_error)
-        return base.with_joints(SpringForce(energy, limits.force + force, limits.stiffness + k_q))
+        return base.with_joints(limits.with_spring(k_q, posture_error))

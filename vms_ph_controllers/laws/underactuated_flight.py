@@ -32,7 +32,6 @@ class ThrustDirection:
     """
 
     def __init__(self, axis: Array) -> None:
-        self._axis = axis
         forward = np.array([1.0, 0.0, 0.0])
         if abs(float(axis @ forward)) > 0.9:
             forward = np.array([0.0, 1.0, 0.0])

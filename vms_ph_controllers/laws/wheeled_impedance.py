@@ -108,7 +108,7 @@ class WheeledImpedance(WheeledController):
         spring = self._potential.spring(pose_error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
-        reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._tool_ref.twist
+        reference_twist = self._tool_ref.twist_at(pose_error)
         mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
         null_damping = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
         positions = model.joint_positions(d.q)

@@ -28,6 +28,12 @@ class SpringForce:
         """Return the springs of some of the coordinates."""
         return SpringForce(self.energy, self.force[rows], self.stiffness[rows])
 
+    def with_spring(self, stiffness: Array, displacement: Array) -> "SpringForce":
+        """Return these springs with others of a stiffness (k,) at displacements (k,)."""
+        force = stiffness * displacement
+        energy = self.energy + 0.5 * float(force @ displacement)
+        return SpringForce(energy, self.force + force, self.stiffness + stiffness)
+
     def with_joints(self, joints: "SpringForce") -> "SpringForce":
         """Return these springs of a base (b,) and those of the joints (n,) as those of a robot."""
         return SpringForce(
