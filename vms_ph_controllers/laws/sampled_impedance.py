@@ -29,6 +29,7 @@ import numpy as np
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..controller import ControlEnergy
+from ..safety.limits import joined
 
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _REPORTED_SHARE, _LEAST_POWER = 0.5, 1e-3
@@ -146,9 +147,8 @@ class SampledImpedance:
         desired_power = float(velocity @ (damping @ velocity - drift_force))
         obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
         reduced = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
-        reasons = (DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
-        predicted_spring = h * (stiffness @ damped_velocity)
-        return cls(spring, damped_velocity, predicted_spring, "; ".join(filter(None, reasons)))
+        reason = joined(DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
+        return cls(spring, damped_velocity, h * (stiffness @ damped_velocity), reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
-from ..safety.limits import LimitedEfforts
+from ..safety.limits import LimitedEfforts, joined
 from ..safety.output_stage import OutputStage
 from .gain_ramp import GainRamp
 from .twinned_controller import TwinnedController
@@ -117,6 +117,6 @@ class StagedController(TwinnedController):
             effort[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            "; ".join(filter(None, (output.reason, *reasons))),
+            joined(output.reason, *reasons),
             **fields,
         )

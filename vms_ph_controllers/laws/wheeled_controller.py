@@ -22,7 +22,7 @@ from ..controller import (
     Status,
     is_usable_step,
 )
-from ..safety.limits import TorqueLimits
+from ..safety.limits import TorqueLimits, joined
 from .twinned_controller import TwinnedController, core_model
 
 
@@ -86,7 +86,7 @@ class WheeledController(TwinnedController):
             limited.effort,
             replace(energy, clipped_power=float((limited.effort - torque) @ (S_j @ velocity))),
             Status.SATURATED if limited.reason else Status.OK,
-            "; ".join(filter(None, (limited.reason, reason))),
+            joined(limited.reason, reason),
             task_error=task_error,
         )
 

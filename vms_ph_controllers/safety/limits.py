@@ -44,6 +44,11 @@ class LimitedEfforts:
     reason: str
 
 
+def joined(*reasons: str) -> str:
+    """Return reasons in words as one; empty ones are left out."""
+    return "; ".join(filter(None, reasons))
+
+
 class TorqueLimits:
     """Applies the effort limits of a robot's joints and the limits set by its user."""
 
