@@ -153,8 +153,7 @@ class WrenchMap:
         d, b = observed_force.d, model.b
         jacobian = d.J_end_effector
         if self._base_size:
-            base_jacobian = np.eye(model.nv)[:b]
-            jacobian = np.vstack([jacobian, base_jacobian])
+            jacobian = np.vstack([jacobian, np.eye(model.nv)[:b]])
         force_map = self._balance.force_map(d, jacobian)
         # A state without any noise leaves no covariance to invert.
         variance_floor = 1e-12 * (1.0 + np.trace(observed_force.covariance))

@@ -89,19 +89,14 @@ class MotionWindow:
 
     def add(self, impulse: ExternalImpulse) -> SmoothedFrame | None:
         """Return the middle of the window where a sample completes it; else None."""
-        d, frame = impulse.d, self._open_frame
+        d, zero = impulse.d, np.zeros_like(impulse.value)
         self._time += impulse.dt
-        effort_noise = np.diagonal(impulse.effort_noise)
-        if frame is None:
-            frame = TimeFrame(
-                self._time, impulse.dt, d.q, d.v, impulse.value, effort_noise, impulse.systematic
-            )
-        else:
-            frame.time, frame.q, frame.v = self._time, d.q, d.v
-            frame.dt += impulse.dt
-            frame.impulse = frame.impulse + impulse.value
-            frame.effort_noise = frame.effort_noise + effort_noise
-            frame.systematic = frame.systematic + impulse.systematic
+        frame = self._open_frame or TimeFrame(0.0, 0.0, d.q, d.v, zero, zero, zero)
+        frame.time, frame.q, frame.v = self._time, d.q, d.v
+        frame.dt += impulse.dt
+        frame.impulse = frame.impulse + impulse.value
+        frame.effort_noise = frame.effort_noise + np.diagonal(impulse.effort_noise)
+        frame.systematic = frame.systematic + impulse.systematic
         self._open_frame = frame
         if frame.dt < _SHORTEST_FRAME:
             return None
@@ -122,9 +117,7 @@ class MotionWindow:
         other_frames = [frames[k] for k in range(2 * half_width + 1) if k != half_width]
         half_span = 0.5 * (frames[-1].time - frames[0].time)
         times = np.array([(frame.time - middle.time) / half_span for frame in other_frames])
-        powers = np.array([np.ones(len(times)), times, times * times])
-        coefficients = np.linalg.solve(powers @ powers.T, np.array([1.0, 0.0, 0.0]))
-        weights = coefficients @ powers
+        weights = np.linalg.pinv(np.vander(times, 3, increasing=True))[0]  # of the quadratic at 0
         velocity = weights @ np.array([frame.v for frame in other_frames])
         variance_share = float(weights @ weights)
         threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(variance_share) * self._deviations, 1e-12)
