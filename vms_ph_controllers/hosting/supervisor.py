@@ -171,9 +171,8 @@ def _merged(pending: Reference, reference: Reference) -> Reference:
 
 def _is_usable(command: Command, model: VMSModel) -> bool:
     torque, wrench = command.torque, command.wrench_base
-    if torque.shape != (model.n,) or wrench.shape != (model.b,):
-        return False
-    return is_finite(torque) and is_finite(wrench)
+    fits_robot = torque.shape == (model.n,) and wrench.shape == (model.b,)
+    return fits_robot and is_finite(torque) and is_finite(wrench)
 
 
 class ConstantReference:

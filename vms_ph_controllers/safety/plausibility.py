@@ -277,16 +277,8 @@ class StatePlausibility:
         return ""
 
     def _is_configuration(self, q: Array) -> bool:
-        if not is_finite(q):
-            return False
-        for entries in self._rotations:
-            rotation = q[entries]
-            # The square of a large number is none.
-            if max(map(abs, rotation.tolist())) > 2.0:
-                return False
-            if abs(float(rotation @ rotation) - 1.0) > 2.0 * _NORM_TOLERANCE:
-                return False
-        return True
+        lengths = (_norm(q[entries]) for entries in self._rotations)
+        return is_finite(q) and all(abs(x * x - 1.0) <= 2.0 * _NORM_TOLERANCE for x in lengths)
 
     def _name(self, i: int) -> str:
         return "the base" if i < self._b else self._names[i - self._b]
