@@ -72,14 +72,14 @@ class McapReader:
             if len(header) < _RECORD_HEADER.size:
                 break
             opcode, length = _RECORD_HEADER.unpack(header)
-            if length > self.size - position - _RECORD_HEADER.size:
+            # Zeros: the file was extended, but its content was not written.
+            if opcode == 0 or length > self.size - position - _RECORD_HEADER.size:
                 break
-            if opcode in _SKIPPED_OPCODES:
+            if opcode not in _READ_OPCODES:
                 self.file.seek(length, 1)
             else:
                 body = self.file.read(length)
-                # Zeros: the file was extended, but its content was not written.
-                if len(body) < length or opcode == 0:
+                if len(body) < length:
                     break
                 try:
                     yield from (
@@ -133,11 +133,8 @@ class McapReader:
                 yield channel
 
 
-# Skipped, as they only serve indexed reading; message indexes have a tenth of the size of messages.
-_SKIPPED_OPCODES = {
-    Opcode.MESSAGE_INDEX, Opcode.CHUNK_INDEX, Opcode.ATTACHMENT_INDEX, Opcode.METADATA_INDEX,
-    Opcode.STATISTICS, Opcode.SUMMARY_OFFSET, Opcode.DATA_END, Opcode.FOOTER,
-}  # fmt: skip
+# The others are skipped; message indexes, for one, have a tenth of the size of messages.
+_READ_OPCODES = (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE, Opcode.CHUNK)
 
 # The exceptions that the mcap package raises for damaged records.
 _DAMAGE_ERRORS = (

@@ -18,7 +18,8 @@ from rosbags.typesys.store import Typestore
 from ..settings.bounded_text import YamlError, parse_yaml
 from .errors import BagError
 
-_SEPARATOR = "=" * 80 + "\n"
+SEPARATOR = "=" * 80 + "\n"
+"""Stands between the definitions of a type and of those that it uses."""
 
 
 LARGEST_DEFINITION = 2**18
@@ -120,7 +121,7 @@ class SchemaDecoder:
             yield get_types_from_msg(text, self._type)
         elif self._definition.encoding == "ros2idl":
             merged: Typesdict = {}
-            for section in text.split(_SEPARATOR):
+            for section in text.split(SEPARATOR):
                 heading, _, body = section.partition("\n")
                 text = body if heading.startswith("IDL: ") else section
                 if text.strip():

@@ -12,9 +12,7 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typest
 
 from ..installation import PACKAGE, share_directory
 from .errors import BagError
-from .messages import MessageDefinition
-
-_SEPARATOR = "=" * 80 + "\n"
+from .messages import SEPARATOR, MessageDefinition
 
 
 class MessageTypes:
@@ -45,8 +43,7 @@ class MessageTypes:
             BagError: The folder contains no .msg file, or one is malformed, or a type is registered
                 with another definition.
         """
-        files = sorted(folder.glob("*.msg"))
-        if not files:
+        if not (files := sorted(folder.glob("*.msg"))):
             raise BagError(f"there are no .msg files in {folder}")
         texts = {f"{package}/msg/{f.stem}": f.read_text(encoding="utf-8") for f in files}
         types: Typesdict = {}
@@ -78,14 +75,14 @@ class MessageTypes:
     def _text(self, type_name: str) -> str:
         """Return the registered text, with comments, or a generated one."""
         generated, _ = self.store.generate_msgdef(type_name, ros_version=2)
-        definition, *used_types = generated.split(_SEPARATOR)
+        definition, *used_types = generated.split(SEPARATOR)
         sections = [self._texts.get(type_name, definition)]
         for section in used_types:
             heading, _, body = section.partition("\n")
             package, _, name = heading.removeprefix("MSG: ").rpartition("/")
             body = self._texts.get(f"{package.removesuffix('/msg')}/msg/{name}", body)
             sections.append(f"{heading}\n{body}")
-        return _SEPARATOR.join(section.rstrip("\n") + "\n" for section in sections)
+        return SEPARATOR.join(section.rstrip("\n") + "\n" for section in sections)
 
     def _hash(self, type_name: str) -> str:
         """Return the hash as computed by ROS 2.

@@ -47,11 +47,7 @@ CHUNK_SIZE = 64 * 1024
 RECORDING = {"vms_ph_state": "recording"}
 """Entry of ``metadata.yaml`` during the recording."""
 
-_COMPRESSIONS = {
-    "none": CompressionType.NONE,
-    "lz4": CompressionType.LZ4,
-    "zstd": CompressionType.ZSTD,
-}
+_COMPRESSIONS = {kind.name.lower(): kind for kind in CompressionType}
 _MESSAGE_OVERHEAD = 31  # bytes of a message record besides its data
 
 
@@ -272,8 +268,7 @@ class BagWriter:
         published_time = log_time if publish_time is None else publish_time
         with self._lock:
             self._require_open()
-            channel = self._channels.get(topic)
-            if channel is None:
+            if (channel := self._channels.get(topic)) is None:
                 raise BagError(f"topic {topic} was not added to the bag; call add_topic first")
             if log_time < 0 or published_time < 0:
                 raise BagError(f"a message on {topic} has a time before 1970: {log_time}")
