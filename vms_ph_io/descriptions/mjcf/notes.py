@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .tree import HINGE, SLIDE, Tree, covered_actuators, joint_name, joints_of
+from .tree import HINGE, SLIDE, Tree, covered_actuators, is_motor, joint_name, joints_of
 
 
 @dataclass(frozen=True)
@@ -112,21 +112,13 @@ def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
 
 def _actuator_notes(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     covered = covered_actuators(mujoco, m, tree)
-    count = len(m.actuator_trntype)
     yield from _named_list(
         "actuators that do not drive one hinge or slide of the robot",
-        (_actuator_name(m, i) for i in range(count) if i not in covered),
+        (_actuator_name(m, i) for i in range(m.nu) if i not in covered),
     )
-    motor_types = (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtBias.mjBIAS_NONE))
-    without_dynamics = int(mujoco.mjtDyn.mjDYN_NONE)
     yield from _named_list(
         "the laws of actuators, in place of which efforts are commanded",
-        (
-            _actuator_name(m, i)
-            for i in covered
-            if (int(m.actuator_gaintype[i]), int(m.actuator_biastype[i])) != motor_types
-            or int(m.actuator_dyntype[i]) != without_dynamics
-        ),
+        (_actuator_name(m, i) for i in covered if not is_motor(mujoco, m, i)),
     )
     names = [_actuator_name(m, i) for i in covered if _is_nonzero(m, i, "actuator_dampingpoly")]
     yield from _named_list("damping of actuators not linear in the rate", names)

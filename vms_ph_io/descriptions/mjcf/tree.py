@@ -141,7 +141,7 @@ def covered_actuators(mujoco: Any, m: Any, tree: Tree) -> list[int]:
     return [
         i
         for i, kind in enumerate(m.actuator_trntype)
-        if int(kind) in [int(k) for k in kinds] and int(m.actuator_trnid[i, 0]) in joints
+        if int(kind) in kinds and int(m.actuator_trnid[i, 0]) in joints
     ]
 
 
@@ -168,14 +168,18 @@ def drives(mujoco: Any, m: Any, tree: Tree) -> Drives:
     return totals
 
 
-def _largest_force(mujoco: Any, m: Any, i: int) -> float:
-    if m.actuator_forcelimited[i]:
-        return float(np.abs(m.actuator_forcerange[i]).max())
-    is_motor = (
+def is_motor(mujoco: Any, m: Any, i: int) -> bool:
+    """Return whether the force of an actuator is its input times a constant."""
+    return bool(
         m.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_NONE
         and m.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED
         and m.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_NONE
     )
-    if is_motor and m.actuator_ctrllimited[i]:
+
+
+def _largest_force(mujoco: Any, m: Any, i: int) -> float:
+    if m.actuator_forcelimited[i]:
+        return float(np.abs(m.actuator_forcerange[i]).max())
+    if is_motor(mujoco, m, i) and m.actuator_ctrllimited[i]:
         return float(np.abs(m.actuator_gainprm[i, 0] * m.actuator_ctrlrange[i]).max())
     return float(np.inf)

@@ -104,13 +104,11 @@ class Worker:
 
 def answer_all() -> None:
     """Convert the files whose paths arrive on stdin; one line of JSON each."""
-    answer_stream = os.dup(1)
+    answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what MuJoCo prints is no answer
     _bound_memory()
     for line in sys.stdin:
-        answer = json.dumps(_answer(Path(json.loads(line)))).encode() + b"\n"
-        while answer:
-            answer = answer[os.write(answer_stream, answer) :]
+        print(json.dumps(_answer(Path(json.loads(line)))), file=answers, flush=True)
 
 
 def _answer(path: Path) -> dict[str, Any]:
