@@ -351,8 +351,7 @@ class _Run:
 
     def _recorded_run(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
         certificate = None if self._control is None else self._control.certificate
-        model = self._simulation.form.model
-        run = Trajectory.of(model, samples, energies, certificate, self._urdf)
+        run = Trajectory.of(self._simulation.form.model, samples, energies, certificate, self._urdf)
         if self._payload is not None:
             run = replace(run, missed_payload=self._payload.miss_reason)
         if self._control is None:

@@ -156,9 +156,8 @@ class PayloadUse:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        if self.carried is None:
-            return -self.residual
-        return -self.residual - sum(motion_energy(self._model, self.carried, q, v))
+        carried = () if self.carried is None else motion_energy(self._model, self.carried, q, v)
+        return -self.residual - sum(carried)
 
     def wrench(self, simulation: Simulation) -> Array:
         """Return its wrench on the end effector, (6,) in the axes of that."""

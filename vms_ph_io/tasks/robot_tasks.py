@@ -63,8 +63,7 @@ def names_of_legs() -> tuple[str, ...]:
 
 def is_of_leg(name: str) -> bool:
     """Return whether a name is that of a bundled task of a leg, or a file is about a leg."""
-    content = user_mapping(name)
-    if content is None:
+    if (content := user_mapping(name)) is None:
         return name in names_of_legs()
     robot = content.get("robot")
     return isinstance(robot, str) and robots.is_on_floor(robot)

@@ -55,9 +55,7 @@ def run_scene(
     file = scenes.load(name)
     if file.task is None:
         raise OptionError(f"the scene '{name}' has no task; scenes with one: {scenes.names()}")
-    task = file.task
-    if controller:
-        task = task.by(controller)
+    task = file.task.by(controller) if controller else file.task
     return _SceneRun(file.scene, task, step).simulate(seconds or task.shortest)
 
 
@@ -148,12 +146,10 @@ class _SceneRun:
         return self._command
 
     def _record_forces(self) -> None:
-        contact_forces = {name: np.zeros(3) for name in self._forces}
-        for contact in self._engine.contacts():
-            if contact.body in contact_forces:
-                contact_forces[contact.body] -= contact.force
-        for name, force in contact_forces.items():
-            self._forces[name].append(force)
+        contacts = self._engine.contacts()
+        for name, forces in self._forces.items():
+            reactions = (contact.force for contact in contacts if contact.body == name)
+            forces.append(-sum(reactions, np.zeros(3)))
 
     def _goal_state(self, goal: Goal) -> dict[str, Any]:
         if isinstance(goal, ForceGoal):
@@ -161,13 +157,12 @@ class _SceneRun:
             forces = np.array(self._forces[goal.body] or [np.zeros(3)])
             components = forces @ (goal.force / target_force)
             mean_force, force_deviation = float(components.mean()), float(components.std())
-            error = abs(mean_force - target_force) / target_force
             return {
                 "what": f"force on {goal.body} (N)",
                 "wanted": target_force,
                 "obtained": mean_force,
                 "spread": force_deviation,
-                "met": error <= goal.share,
+                "met": abs(mean_force - target_force) / target_force <= goal.share,
             }
         if isinstance(goal, PlaceGoal):
             position = self._position_of(goal.of)

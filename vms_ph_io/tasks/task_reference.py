@@ -72,12 +72,7 @@ class TaskReference:
         self._profile = AngleProfile()
         self._non_wheels = np.array([name not in task.wheels for name in model.joint_names])
         for target in task.targets:
-            for name in target.joints or ():
-                if name not in model.joint_names:
-                    text = f"'{name}' is no joint of '{model.name}'; its joints are "
-                    text += f"{', '.join(model.joint_names)}"
-                    raise OptionError(text)
-            self._check_limits(target)
+            self._check_joints(target)
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
 
@@ -92,16 +87,20 @@ class TaskReference:
         """
         pose = position = joints = None
         for target in self._task.due(start, end):
-            self._apply_target(target)
             if target.mechanism is not None:
                 angle = self._profile.at(target.at)
                 self._profile = AngleProfile(target.at, target.over, angle, target.mechanism)
             if target.base is not None or target.turn is not None:
-                pose = self._base_pose
+                pose = self._base_pose = self._base_pose.copy()
+            if target.base is not None:
+                self._base_pose[:3, 3] = self._home_base_pose[:3, 3] + target.base
+            if target.turn is not None:
+                self._base_pose[:3, :3] = self._home_base_pose[:3, :3] @ _SO3.exp(target.turn)
             if target.end_effector is not None:
-                position = self._position
+                position = self._position = self._home_position + target.end_effector
             if target.joints is not None:
-                joints = self._joint_positions
+                change = [target.joints.get(name, 0.0) for name in self._model.joint_names]
+                joints = self._joint_positions = self._home_joint_positions + change
         if self._task.mechanism is not None and self._profile.moves(start):
             angle = self._profile.at(end + lead)
             self._position = self._home_position + self._task.mechanism.displacement(angle)
@@ -133,32 +132,20 @@ class TaskReference:
         """Angle that the mechanism is to reach, rad."""
         return self._profile.end
 
-    def _check_limits(self, target: Target) -> None:
-        joints = self._model.joints
-        target_positions = self._home_joint_positions + self._joint_displacements(target)
-        for name, position, low, high in zip(
-            self._model.joint_names, target_positions, joints.lower, joints.upper, strict=True
-        ):
-            if name in (target.joints or {}) and not low <= position <= high:
+    def _check_joints(self, target: Target) -> None:
+        model, limits = self._model, self._model.joints
+        for name, displacement in (target.joints or {}).items():
+            if name not in model.joint_names:
+                text = f"'{name}' is no joint of '{model.name}'; its joints are "
+                text += f"{', '.join(model.joint_names)}"
+                raise OptionError(text)
+            k = model.joint_index(name)
+            position = self._home_joint_positions[k] + displacement
+            low, high = limits.lower[k], limits.upper[k]
+            if not low <= position <= high:
                 text = f"the target at {target.at:g} s leads '{name}' to {position:g}, outside its "
                 text += f"limits from {low:g} to {high:g}"
                 raise OptionError(text)
 
-    def _joint_displacements(self, target: Target) -> Array:
-        joints = target.joints or {}
-        return np.array([joints.get(name, 0.0) for name in self._model.joint_names])
-
     def _has_goal(self, *errors: str) -> bool:
         return any(goal.of in errors for goal in self._task.goals.values())
-
-    def _apply_target(self, target: Target) -> None:
-        if target.base is not None:
-            self._base_pose = self._base_pose.copy()
-            self._base_pose[:3, 3] = self._home_base_pose[:3, 3] + target.base
-        if target.turn is not None:
-            self._base_pose = self._base_pose.copy()
-            self._base_pose[:3, :3] = self._home_base_pose[:3, :3] @ _SO3.exp(target.turn)
-        if target.end_effector is not None:
-            self._position = self._home_position + target.end_effector
-        if target.joints is not None:
-            self._joint_positions = self._home_joint_positions + self._joint_displacements(target)

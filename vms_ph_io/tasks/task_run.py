@@ -67,8 +67,7 @@ def run_task(
         VmsPhError: a value is not accepted.
     """
     loaded = robot_tasks.load(task) if isinstance(task, str) else task
-    if controller:
-        loaded = replace(loaded, controller=controller)
+    loaded = replace(loaded, controller=controller or loaded.controller)
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
     return TaskRun(loaded, uncertainty, make_law, native).simulate(seconds or loaded.shortest)
