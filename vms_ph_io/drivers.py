@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from vms_ph_controllers.hosting.loading import make_controller
@@ -76,11 +76,10 @@ class Driver:
 
     def gains(self, gains: Any) -> Any:
         """Return gains with the delay of the driver and a margin to its rate of torques."""
-        names = {f.name for f in fields(gains)} if is_dataclass(gains) else set()
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
             limits["torque_rate"] = _RATE_SHARE * self.torque_rate
-        return replace(gains, **{k: value for k, value in limits.items() if k in names})
+        return replace(gains, **{k: value for k, value in limits.items() if hasattr(gains, k)})
 
     def law(self, law: Any, model: VMSModel) -> Any:
         """Return a law that sends what the driver expects.

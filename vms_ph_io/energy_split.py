@@ -68,9 +68,7 @@ class LawSplit:
     def update(self, value_of: Callable[[str], Any]) -> None:
         """Take a record into account; at rest all splits fit, and the last one stays."""
         base_moves = self.base_moves if self._last_split is None else self._last_split is BASE
-        split = split_of_law(value_of, base_moves)
-        if split is not None:
-            self._last_split = split
+        self._last_split = split_of_law(value_of, base_moves) or self._last_split
 
 
 def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:

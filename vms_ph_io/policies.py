@@ -119,8 +119,7 @@ class GuardedRobot:
         if self.last.command is not command:
             granted_positions = (self.last.command - self._offset) / self._unit
             sent_action.update(zip(self._keys, granted_positions.tolist(), strict=True))
-        returned: dict[str, Any] = self._robot.send_action(sent_action)
-        return returned
+        return self._robot.send_action(sent_action)
 
     @property
     def certificate(self) -> Certificate:

@@ -108,12 +108,10 @@ class NewPackage:
 
     def _write(self, folder: Path, description: str, values: dict[str, str]) -> None:
         templates = share_directory() / "config/new_package"
+        escaped = {key: escape(value) for key, value in values.items()}
         for source, target in _FILES.items():
             text = (templates / source).read_text(encoding="utf-8")
-            is_xml = ".xml" in source
-            substitutions = (
-                {key: escape(value) for key, value in values.items()} if is_xml else values
-            )
+            substitutions = escaped if ".xml" in source else values
             file = folder / Template(target).substitute(name=self.name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(Template(text).substitute(substitutions), encoding="utf-8")

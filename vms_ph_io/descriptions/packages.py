@@ -103,8 +103,7 @@ def resolve(uri: str) -> Path | None:
     """Return the file of a ``package://`` or ``file://`` URI, or None."""
     if uri.startswith("file://"):
         return Path(uri.removeprefix("file://"))
-    match = _URI.fullmatch(uri)
-    if match is None:
+    if (match := _URI.fullmatch(uri)) is None:
         return Path(uri) if "://" not in uri else None
     return None if (folder := package_directory(match[1])) is None else folder / match[2]
 

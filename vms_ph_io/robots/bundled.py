@@ -228,8 +228,7 @@ def get(name: str) -> Robot:
         OptionError: no robot of that name; the message lists the bundled ones.
         WingError: it is of a wing that is not installed or broken.
     """
-    robot = _robots().get(name)
-    if robot is None:
+    if (robot := _robots().get(name)) is None:
         raise OptionError(
             f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
             f"{', '.join(f'{known} ({_robots()[known].title})' for known in names())}; "
@@ -260,8 +259,7 @@ def load(
     Raises:
         OptionError: no robot of that name.
     """
-    robot = get(name)
-    return robot.load(base=base, end_effector=end_effector, inertia=inertia, **arguments)
+    return get(name).load(base=base, end_effector=end_effector, inertia=inertia, **arguments)
 
 
 def make_fixed(joint: ET.Element) -> None:

@@ -76,8 +76,7 @@ class RobotSettings:
 
     def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
         """Return these settings with those of ``changes`` that are not empty."""
-        names = self.names()
-        return replace(self, **{k: v for k, v in changes.items() if k in names and v})
+        return replace(self, **{k: v for k, v in changes.items() if k in self.names() and v})
 
     def at_start_of(self, task: "Task | None") -> "RobotSettings":
         """Return these settings, with the initial positions of a scene's task for this robot.
@@ -237,8 +236,7 @@ class RobotSettings:
         Raises:
             VmsPhError: the base is not planar, a joint turns no wheel, or a radius is not positive.
         """
-        radii = _per_joint(self.wheels, "wheels", True)
-        if not radii:
+        if not (radii := _per_joint(self.wheels, "wheels", True)):
             return None
         from vms_ph_dynamics.nonholonomic import on_wheels
 

@@ -157,8 +157,7 @@ def actuators_of_urdf(description: str) -> Actuators | None:
         root = ET.fromstring(description)
     except ET.ParseError as error:
         raise ModelError(f"the description is not XML: {error}") from None
-    elements = root.findall(TAG)
-    if not elements:
+    if not (elements := root.findall(TAG)):
         return None
     subject = f"<{TAG}> of '{root.get('name', '')}'"
     if len(elements) > 1:

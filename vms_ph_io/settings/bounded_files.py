@@ -5,6 +5,7 @@
 
 import bz2
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -147,8 +148,7 @@ def load_mat(path: Path) -> dict[str, Any]:
     check_decompressed(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
     arrays = loadmat(BytesIO(content), variable_names=list(shapes))
     numbers = {name: arrays[name] for name in shapes}
-    structs = [name for name, _, kind in whosmat(BytesIO(content)) if kind == "struct"]
-    if structs:
+    if structs := [name for name, _, kind in whosmat(BytesIO(content)) if kind == "struct"]:
         check_decompressed(path.name, size, 8 * _declared_entries(content), remedy)
         arrays = loadmat(BytesIO(content), variable_names=structs, simplify_cells=True)
     for name in structs:
@@ -163,23 +163,19 @@ def _declared_entries(content: bytes) -> int:
     What loads them makes room for as many, whatever follows.
     """
     byte_order: Any = {b"IM": "little", b"MI": "big"}[content[126:128]]
+    tag = struct.Struct("<II" if byte_order == "little" else ">II")
     entry_count, stack = 0, [(128, len(content), 0)]
     while stack:
         position, end, depth = stack.pop()
         if depth > _MAX_DEPTH:
             raise DecompressionError(f"structs are nested more than {_MAX_DEPTH} deep")
         while position + 8 <= end:
-            element_type, byte_count = (
-                int.from_bytes(content[k : k + 4], byte_order) for k in (position, position + 4)
-            )
-            start, next_position = position + 8, position + 8 + byte_count + -byte_count % 8
+            element_type, byte_count = tag.unpack_from(content, position)
+            start = position + 8
+            next_position = start + byte_count + -byte_count % 8
             if element_type >> 16:  # up to four bytes within the tag
-                element_type, byte_count, start, next_position = (
-                    element_type & 0xFFFF,
-                    element_type >> 16,
-                    position + 4,
-                    position + 8,
-                )
+                byte_count, element_type = divmod(element_type, 1 << 16)
+                start, next_position = position + 4, start
             if element_type == _MATRIX:
                 stack.append((start, min(start + byte_count, end), depth + 1))
             elif element_type == _DIMENSIONS:

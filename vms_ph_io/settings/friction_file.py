@@ -64,8 +64,7 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
     unsupported: dict[str, list[str]] = {}
     for name, joint in joints.items():
         numbers = friction.get(name, {})
-        dynamics = joint.find("dynamics")
-        if dynamics is None:
+        if (dynamics := joint.find("dynamics")) is None:
             dynamics = ET.SubElement(joint, "dynamics")
         for term, attribute in DYNAMICS.items():
             value = numbers.get(term, 0.0)

@@ -59,13 +59,12 @@ def _scene_file(name: str, content: Any) -> SceneFile:
     check_keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
     bodies = mapping(content.get("bodies", {}), "bodies", "bodies")
     positive_readers = {field.name: positive for field in fields(Surface)}
-    surface = fields_of(Surface, content.get("surface", {}), "the surface", positive_readers)
     scene = Scene(
         name,
         str(content["title"]),
         tuple(_body(str(key), item) for key, item in bodies.items()),
         _shapes(content.get("tool", []), "the tool"),
-        Surface(**surface),
+        Surface(**fields_of(Surface, content.get("surface", {}), "the surface", positive_readers)),
     )
     task = content.get("task")
     return SceneFile(scene, None if task is None else _task(task, scene))
@@ -97,10 +96,8 @@ def _shape(item: Any, subject: str) -> Shape:
         raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {chosen or 'none'}")
     (kind,) = chosen
     lengths = vector(item[kind] or [], len(SIZES[kind]), f"{kind} of {subject}").tolist()
-    colour: dict[str, Any] = {}
-    if "colour" in item:
-        colour["rgba"] = tuple(vector(item["colour"], 4, f"colour of {subject}").tolist())
-    return Shape(kind, tuple(lengths), _pose(item, subject), **colour)
+    colour = vector(item.get("colour", Shape.rgba), 4, f"colour of {subject}").tolist()
+    return Shape(kind, tuple(lengths), _pose(item, subject), tuple(colour))
 
 
 def _pose(item: Mapping[str, Any], owner: str) -> Array:

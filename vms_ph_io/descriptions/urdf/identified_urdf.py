@@ -39,8 +39,7 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
         joint = joints.get(joint_key.removeprefix("friction."))
         if joint is None or p.value is None:
             continue
-        dynamics = joint.find("dynamics")
-        if dynamics is None:
+        if (dynamics := joint.find("dynamics")) is None:
             dynamics = ET.SubElement(joint, "dynamics")
         dynamics.set("damping" if term == "viscous" else "friction", f"{p.value:.9g}")
     regressor = EnergyRegressor(model)

@@ -80,8 +80,7 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         reason = _REPEATED_ERROR.sub(r"\1", " ".join(str(error).split())) or repr(error)
         reason = _UNDEFINED_ARGUMENT.sub(r"its argument \1 has no default: give \1:=VALUE", reason)
         raise ModelError(problem + "; ".join([reason, *missing])) from None
-    unknown = sorted(mappings.keys() - mappings.used)
-    if unknown:
+    if unknown := sorted(mappings.keys() - mappings.used):
         names = ", ".join(sorted(mappings.used))
         accepted = f"its arguments are {names}" if names else "it has none"
         raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
@@ -144,8 +143,7 @@ def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
 
 def _package_folder(file: Path, package: str) -> str:
     """Return what ``$(find package)`` stands for, also where the package is one of Python's."""
-    folder = package_directory(package, file)
-    if folder is None:
+    if (folder := package_directory(package, file)) is None:
         raise _MissingPackageError(
             f"there is no package '{package}'; source the ROS 2 workspace that has it, or put its "
             "sources beside these, or name their folder in ROS_PACKAGE_PATH"
