@@ -3,12 +3,12 @@
 
 """Simulates the robot: integrates its port-Hamiltonian form and publishes the topics of a robot."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.task import Future
@@ -82,7 +82,6 @@ class Simulator(ManagedNode):
         self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_RECENT
         self._failure, self._remaining_steps = "", 0
         self._step_outcome: Future | None = None
-        self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         frames = Frames.of(self.model, declare(self, "frame_prefix"))
         self._topics = RobotPublishers(self, self.model, frames, description)
         self._grasp_topics = GraspPublishers(
@@ -159,7 +158,7 @@ class Simulator(ManagedNode):
         # With /clock, stamps begin after one step, as zero means none. Otherwise they begin now, or
         # where those of before ended: ~/step may have taken them ahead.
         step = round(self.step * NS_PER_SEC)
-        now = max(self._system.now().nanoseconds, last_stamp + step)
+        now = max(time.time_ns(), last_stamp + step)
         self._stamp_origin = step if self._topics.publishes_clock else now
         self._steady_start = self._steady.now().nanoseconds
         self._tick_count = 0
@@ -270,7 +269,7 @@ class Simulator(ManagedNode):
         now, sim_time = self._steady.now().nanoseconds, round(self.simulation.time * NS_PER_SEC)
         self._steady_start = now - round(sim_time / self._speed)
         if self._follows_wall_time:
-            self._stamp_origin = max(self._stamp_origin, self._system.now().nanoseconds - sim_time)
+            self._stamp_origin = max(self._stamp_origin, time.time_ns() - sim_time)
         self._tick_count = self.simulation.steps // self._steps_per_tick
 
     def _on_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -319,22 +318,19 @@ class Simulator(ManagedNode):
     async def _on_step(
         self, request: StepSimulation.Request, response: StepSimulation.Response
     ) -> StepSimulation.Response:
+        refusal = ""
         if request.steps == 0:  # for those who join while time stands
             self._topics.publish_transforms(self._sample(), self.stamp())
-            response.success, response.stamp = True, self.stamp()
-            response.message = f"at {self.simulation.time:.6g} s"
-            return response
-        refusal = self._step_refusal(request.steps)
-        if not refusal:
+        elif not (refusal := self._step_refusal(request.steps)):
             # The timer takes those beyond the first slice: ~/pause and ~/reset can end them.
             self._remaining_steps = request.steps
             self._step_outcome = future = Future()
             self._take_steps()
             refusal = str(await future)
-            response.success = not refusal
+            if not refusal:
+                self._publish()
+        response.success = not refusal
         response.message = refusal or f"at {self.simulation.time:.6g} s"
-        if response.success:
-            self._publish()
         response.stamp = self.stamp()
         return response
 

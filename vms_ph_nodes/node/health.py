@@ -11,6 +11,7 @@ this takes place in a thread of its own, since the callbacks of a node may be la
 
 import os
 import socket
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -81,7 +82,6 @@ class InputDiagnostics:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._reasons: set[str] = set()
         self._window_start = 0
 
@@ -92,7 +92,7 @@ class InputDiagnostics:
             reason: the reason.
             action: what is done with the message.
         """
-        text, now = f"{action}: {reason}", self._steady.now().nanoseconds
+        text, now = f"{action}: {reason}", time.monotonic_ns()
         _refusals[self._node] = (refused_messages(self._node)[0] + 1, text)
         if now - self._window_start >= NS_PER_SEC:
             self._reasons, self._window_start = set(), now
@@ -216,7 +216,6 @@ class Health:
             self._thread.revive()
 
     def _beat(self) -> None:
-        assert self._callback_time is not None
         now = self._clock.now().nanoseconds
         statuses = [self._own_status(now, (now - self._callback_time) / 1e9)]
         delay = 0 if self._beat_time is None else now - self._beat_time - int(2e9 * BEAT_PERIOD)
@@ -309,12 +308,11 @@ class Health:
     def _status(
         self, name: str, level: bytes, message: str, values: Mapping[str, object] | None = None
     ) -> DiagnosticStatus:
-        pairs = [KeyValue(key=k, value=str(v)) for k, v in (values or {}).items()]
         return DiagnosticStatus(
             name=name + _NODE_SUFFIX,
             level=level,
             message=message,
-            values=pairs,
+            values=[KeyValue(key=k, value=str(v)) for k, v in (values or {}).items()],
             hardware_id=self._own_process if name == self._name else "",
         )
 

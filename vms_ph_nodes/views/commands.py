@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Pose, PoseStamped, Quaternion, Wrench, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
@@ -139,7 +138,6 @@ class Commands:
     def __init__(self, node: Node) -> None:
         self._node, self._diagnostics = node, InputDiagnostics(node)
         self._pending: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._clients = {
             name: node.create_client(kind, name) for name, (_, kind) in _SERVICES.items()
         }
@@ -166,7 +164,7 @@ class Commands:
                 self._pending.get()()
         with contain_errors(self._diagnostics, "a link that is dragged"):
             self._publish_pull()
-        now = self._steady.now().nanoseconds
+        now = time.monotonic_ns()
         for topic, (wrench, end_time) in list(self._pushes.items()):
             # The last message is zero: the simulator drops a wrench only after its timeout.
             is_over = now >= end_time
@@ -270,8 +268,7 @@ class Commands:
         def begin_push() -> None:
             if topic not in self._publishers:
                 self._publishers[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
-            end_time = self._steady.now().nanoseconds + round(seconds * NS_PER_SEC)
-            self._pushes[topic] = wrench, end_time
+            self._pushes[topic] = wrench, time.monotonic_ns() + round(seconds * NS_PER_SEC)
 
         self._pending.put(begin_push)
 
