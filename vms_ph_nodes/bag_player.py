@@ -60,7 +60,7 @@ class BagPlayer(ReportingNode):
         """
         super().__init__("bag_player")
         self._bag: str = declare(self, "bag")
-        chosen_topics: list[str] = declare(self, "topics")
+        chosen_topics = [name for name in declare(self, "topics") if name]
         self._speed_ratio: float = declare(self, "rate")
         self._loop: bool = declare(self, "loop")
         clock_rate: float = declare(self, "clock")
@@ -68,9 +68,7 @@ class BagPlayer(ReportingNode):
         self._paused: bool = declare(self, "paused")
         info = bag_info(self._bag)
         topics = {t.topic.name for t in info.topics}
-        selected_topics = {present_topic(name) for name in chosen_topics if name} or {
-            *map(present_topic, topics)
-        }
+        selected_topics = set(map(present_topic, chosen_topics or topics))
         selected_topics -= {"/clock"} if clock_rate else set()
         self._played_topics = {name for name in topics if present_topic(name) in selected_topics}
         infos = [t for t in info.topics if t.topic.name in self._played_topics and t.message_count]
@@ -84,7 +82,6 @@ class BagPlayer(ReportingNode):
         if clock_rate:
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NS_PER_SEC / clock_rate)
-        assert info.end_time is not None
         self._time_bounds = info.start_time, info.end_time
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
@@ -146,7 +143,6 @@ class BagPlayer(ReportingNode):
 
     def _publish_next(self) -> None:
         message = self._next_message
-        assert message is not None
         self._publish_clock(message.log_time)
         self._senders[message.topic].publish(message.data)
         self._played_count += 1

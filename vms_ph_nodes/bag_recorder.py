@@ -38,8 +38,8 @@ class BagRecorder(ReportingNode):
         """
         super().__init__("bag_recorder")
         folder: str = declare(self, "bag")
-        chosen_topics: list[str] = declare(self, "topics")
-        self._chosen_topics = {self.resolve_topic_name(name) for name in chosen_topics if name}
+        chosen_topics = filter(None, declare(self, "topics"))
+        self._chosen_topics = set(map(self.resolve_topic_name, chosen_topics))
         self._types = MessageTypes.of_project()
         self._writer = BagWriter(self._new_folder(Path(folder)))
         self.failed = False
@@ -73,9 +73,8 @@ class BagRecorder(ReportingNode):
     def _find_topics(self) -> None:
         self._note_gap()
         for name, type_names in self.get_topic_names_and_types():
-            if name in self._recorded_topics or (
-                self._chosen_topics and name not in self._chosen_topics
-            ):
+            is_chosen = not self._chosen_topics or name in self._chosen_topics
+            if name in self._recorded_topics or not is_chosen:
                 continue
             offered_qos = [info.qos_profile for info in self.get_publishers_info_by_topic(name)]
             if offered_qos:

@@ -83,10 +83,8 @@ class LiveIdentifier:
 
     def _unknown_work(self, motion: RobotMotion) -> str:
         """Return which work is unknown, so that nothing can be identified; or an empty string."""
-        if self._failure:
-            return self._failure
-        if motion.missing_efforts:
-            return motion.missing_efforts
+        if problem := self._failure or motion.missing_efforts:
+            return problem
         if not motion.torque.any():
             return "the joint states have no efforts"
         if self._model.b and motion.wrench_base is None:
@@ -99,7 +97,6 @@ class LiveIdentifier:
 
     def _run(self) -> None:
         estimator = self._estimator
-        assert estimator is not None
         while not self._stop.wait(self._period):
             try:
                 identified = estimator.update()

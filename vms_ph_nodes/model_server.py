@@ -60,12 +60,9 @@ class ModelAnswers:
 
     def fill_info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
         """Set the properties of the model."""
-        model = self._model
-        response.name, response.base = model.name, model.base
-        response.nq, response.nv = model.nq, model.nv
-        response.joint_names = list(model.joint_names)
-        response.end_effector = model.end_effector
-        response.total_mass, response.gravity = model.total_mass, model.gravity
+        for name in ("name", "base", "nq", "nv", "end_effector", "total_mass", "gravity"):
+            setattr(response, name, getattr(self._model, name))
+        response.joint_names = list(self._model.joint_names)
 
     def fill_dynamics(self, request: GetDynamics.Request, response: GetDynamics.Response) -> None:
         """Set the terms of the equations of motion at one state."""

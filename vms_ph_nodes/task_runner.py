@@ -357,8 +357,7 @@ class TaskScore:
         mechanism, motion = self._task.mechanism, self._motion
         if mechanism is None or motion is None or MECHANISM_STATES not in motion.extra_messages:
             return {}
-        angle = mechanism_angle(motion.extra_messages[MECHANISM_STATES])
-        if angle is None:
+        if (angle := mechanism_angle(motion.extra_messages[MECHANISM_STATES])) is None:
             return {}
         position = motion.d.placement(self._model.end_effector)[:3, 3]
         grip_offset = self._handle_position + mechanism.displacement(angle) - position

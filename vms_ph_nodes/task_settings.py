@@ -47,8 +47,7 @@ def load_for_nodes(name: str) -> RobotTask:
         ModelError: its file is not valid.
     """
     if robot_tasks.is_of_leg(name):
-        task: RobotTask = leg_tasks(name).robot_task(name)
-        return task
+        return leg_tasks(name).robot_task(name)
     return robot_tasks.load(name)
 
 
@@ -91,8 +90,7 @@ def parameters(
     Raises:
         OptionError: the law has not all gains of the task.
     """
-    missing_gains = [name for name in task.gains if not hasattr(law.gains, name)]
-    if missing_gains:
+    if missing_gains := [name for name in task.gains if not hasattr(law.gains, name)]:
         raise OptionError(f"{task.controller} has no gains {', '.join(sorted(missing_gains))}")
     simulator: dict[str, Any] = {
         "step": float(task.step),

@@ -79,8 +79,7 @@ def nonfinite_path(message: Any) -> str:
         value = getattr(message, name)
         if "/" in type_name:
             messages = value if isinstance(value, list) else [value]
-            subpath = next(filter(None, (nonfinite_path(item) for item in messages)), "")
-            if subpath:
+            if subpath := next(filter(None, map(nonfinite_path, messages)), ""):
                 return f"{name}.{subpath}"
         elif ("double" in type_name or "float" in type_name) and not np.isfinite(value).all():
             return str(name)

@@ -112,10 +112,8 @@ def diagnostic_values(disabled: str, result: "tuple[int, LiveResult] | None") ->
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
         values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
-    not_excited = [p.name for p in identified.parameters if p.value is None]
-    values["identified"] = (
-        f"{len(identified.parameters) - len(not_excited)} of {len(identified.parameters)}"
-    )
+    excited = [p for p in identified.parameters if p.value is not None]
+    values["identified"] = f"{len(excited)} of {len(identified.parameters)}"
     if identified.changed is not None:
         values["last change"] = identified.changed[1]
     return values

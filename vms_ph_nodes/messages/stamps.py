@@ -134,8 +134,7 @@ class StampGate:
             stamp: of the message, ns.
             now: time of the node's clock, ns.
         """
-        problem = self._problem(stamp, now)
-        if problem:
+        if problem := self._problem(stamp, now):
             self._consistent_count = (
                 self._consistent_count + 1 if self._is_alike(self._last_refused, stamp, now) else 1
             )

@@ -124,8 +124,7 @@ class StateJoin:
             self._on_refusal(str(error))
             return
         stamp = from_stamp(message.header.stamp)
-        accepted = self._accepted_joints(stamp, now, columns, fields[0])
-        if not accepted:
+        if not (accepted := self._accepted_joints(stamp, now, columns, fields[0])):
             return
         joints, entries = np.array(accepted).T
         is_complete = len(joints) == len(self._stamps)
@@ -143,8 +142,7 @@ class StateJoin:
 
     def add_base(self, stamp: int, motion: BaseMotion, now: int) -> None:
         """Take the motion of the base at a stamp, ns, by the node's clock."""
-        problem = self._gates[-1].problem(stamp, now)
-        if problem:
+        if problem := self._gates[-1].problem(stamp, now):
             self._on_refusal(f"the odometry {problem}")
             return
         self._base = motion
@@ -217,8 +215,7 @@ class StateJoin:
     def _emit_state(self, stamp: int) -> None:
         """Emit the state of a stamp, or report why there is none."""
         age = stamp - self._stamps
-        problem = self._state_problem(age)
-        if problem:
+        if problem := self._state_problem(age):
             self._on_refusal(problem)
             return
         age_seconds = age / NS_PER_SEC

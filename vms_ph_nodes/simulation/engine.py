@@ -95,9 +95,7 @@ class Engine:
 
     def _check_load(self, on_wheels: bool) -> None:
         """Check that what the end effector takes or holds can be simulated."""
-        loads = {"payload.mass": self.payload, "mechanism.inertia": self._mechanism}
-        names = [name for name, load in loads.items() if load is not None]
-        if len(names) > 1:
+        if self.payload is not None and self._mechanism is not None:
             raise OptionError(
                 "the end effector takes a payload or holds a mechanism; set payload.mass or "
                 "mechanism.inertia to zero"
@@ -187,10 +185,7 @@ class Engine:
             drives = hook("ephs", "files.drives_file", user="engine:=ephs").load(
                 self._model, parameters.settings.robot, self._drives, parameters.allocation()
             )
-            engine: SimulationEngine = hook("ephs", "robot").EphsEngine(
-                drives, self._scheme, self._native
-            )
-            return engine
+            return hook("ephs", "robot").EphsEngine(drives, self._scheme, self._native)
         return FormEngine(self._scheme, self._native)
 
     def values(self, simulation: Any) -> dict[str, object]:
@@ -199,8 +194,7 @@ class Engine:
             return {}
         texts = simulation.diagnostics()
         if self._is_mujoco and self.payload is None:
-            energy_error = f"{simulation.unaccounted():.3e}"
-            texts["energy from the error of MuJoCo's steps (J)"] = energy_error
+            texts["energy from the error of MuJoCo's steps (J)"] = f"{simulation.unaccounted():.3e}"
         return texts
 
 

@@ -173,17 +173,14 @@ class ExternalEfforts:
         if time.monotonic_ns() < self._ignored_until_time:
             self._discard_all()
         torque, base_wrench = self._torque.value, self._base_wrench.value
-        latest = {
+        end_effector = self._model.end_effector
+        latest = {end_effector: (self._pushes.wrench(now), False)} | {
             name: value
             for name, received in self._wrenches.items()
             if (value := received.value) is not None
         }
         wrenches = {name: wrench for name, (wrench, _) in latest.items()}
         in_world_frame = {name for name, (_, in_tool_axes) in latest.items() if not in_tool_axes}
-        end_effector = self._model.end_effector
-        if end_effector not in wrenches:
-            wrenches[end_effector] = self._pushes.wrench(now)
-            in_world_frame.add(end_effector)
         wrench = wrenches.pop(end_effector)
         ports = Ports(
             np.zeros(self._model.n) if torque is None else torque,

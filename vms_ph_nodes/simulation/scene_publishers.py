@@ -124,7 +124,6 @@ class GraspPublishers:
     def change_payload_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
         while self._times_due and round(self._times_due[0] / simulation.dt) <= simulation.steps:
-            assert self.payload_use is not None
             self._times_due.pop(0)
             if not simulation.is_finite():
                 continue
@@ -138,7 +137,6 @@ class GraspPublishers:
     ) -> SetBool.Response:
         """Take it or set it down on request."""
         use = self.payload_use
-        assert use is not None
         if request.data and use.carried is not None:
             response.message = "the end effector has the payload already"
         elif request.data and use.is_set_down:
@@ -236,8 +234,7 @@ def payload_shapes(payload: Payload) -> tuple[Shape, ...]:
     x, y, z = payload.moments
     squared_edges = 6.0 / payload.mass * np.array([y + z - x, z + x - y, x + y - z])
     edges = np.maximum(np.sqrt(np.maximum(squared_edges, 0.0)), _MIN_EDGE)
-    box_pose = pose(np.eye(3), payload.centre)
-    return (Shape("box", tuple(edges.tolist()), box_pose, _GRIPPED_COLOUR),)
+    return (Shape("box", tuple(edges.tolist()), pose(np.eye(3), payload.centre), _GRIPPED_COLOUR),)
 
 
 def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:

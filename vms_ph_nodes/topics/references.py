@@ -108,8 +108,7 @@ class ReferenceTopics:
         """Return the wrench to exert: zero, once, when its timeout is over."""
         if self._wrench.last_value is None:
             return None
-        wrench = self._wrench.value
-        if wrench is None:
+        if (wrench := self._wrench.value) is None:
             self._wrench.clear()
             return np.zeros(6)
         return wrench
@@ -135,8 +134,7 @@ class ReferenceTopics:
             norm = float(np.linalg.norm(quaternion))
             if not abs(norm - 1.0) < 1e-2:
                 raise StateError(f"needs an orientation of length 1; given: length {norm:.4g}")
-            rotation = pin.Quaternion(quaternion / norm)
-            self._pending["pose"] = pin.SE3(rotation, position).homogeneous
+            self._pending["pose"] = pin.SE3(pin.Quaternion(quaternion / norm), position).homogeneous
 
     def _on_position(self, message: PointStamped) -> None:
         with self._input_diagnostics.refusing("a reference position "):
@@ -159,8 +157,7 @@ class ReferenceTopics:
             return
         with self._input_diagnostics.refusing("a reference of the joints "):
             positions = joint_values(self._model, list(message.name), message.position, "position")
-            missing = set(self._model.joint_names) - set(message.name)
-            if missing:
+            if missing := set(self._model.joint_names) - set(message.name):
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
             self._pending["joints"] = positions
 

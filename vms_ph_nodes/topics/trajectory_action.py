@@ -53,16 +53,14 @@ class JointPath:
         s = (time - times[k]) / interval
         first, second = self._positions[k], self._positions[k + 1]
         if self._velocities is None:
-            straight: Array = first + s * (second - first)
-            return straight
+            return first + s * (second - first)
         tangents = interval * self._velocities[k : k + 2]
-        curve: Array = (
+        return (
             (1 + 2 * s) * (1 - s) ** 2 * first
             + s * (1 - s) ** 2 * tangents[0]
             + s**2 * (3 - 2 * s) * second
             + s**2 * (s - 1) * tangents[1]
         )
-        return curve
 
 
 def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> JointPath:
@@ -81,8 +79,7 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
         raise StateError("a trajectory needs at least one point; given: none")
     joint_order = [names.index(name) for name in model.joint_names]
     times = [p.time_from_start.sec + p.time_from_start.nanosec / NS_PER_SEC for p in points]
-    are_increasing = all(a < b for a, b in pairwise(times))
-    if times[0] < 0.0 or not are_increasing:
+    if times[0] < 0.0 or any(b <= a for a, b in pairwise(times)):
         raise StateError(f"the times of the points must increase from zero on; given: {times}")
     has_velocities = all(len(p.velocities) for p in points)
     for p in points:
