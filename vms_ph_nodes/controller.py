@@ -111,7 +111,6 @@ class ControllerNode(ManagedNode):
 
     def _follow_trajectory(self, q: Array, dt: float) -> None:
         """Take the joint references of the trajectory that is followed, if any."""
-        assert self._trajectory_action is not None
         try:
             reference = self._trajectory_action.reference(q[self._model.nq - self._model.n :], dt)
         except Exception as error:  # the middleware may raise anything; the law goes on
@@ -234,7 +233,6 @@ class ControllerNode(ManagedNode):
     def _on_inertia(self, message: InertiaStamped) -> None:
         """Take what the robot carries; messages that repeat it change nothing."""
         with self._input_diagnostics.refusing():
-            assert self._frames is not None
             self._frames.checked_frame(message, (self._frames.end_effector,), "an inertia ")
             body = from_inertia(message)
             if message.inertia != self._last_inertia:
@@ -268,11 +266,10 @@ class ControllerNode(ManagedNode):
 
     def _check_silence(self) -> None:
         """Command the safe output when no state arrives; the last effort must not keep acting."""
-        if self._last_state_time is None:
-            if self.is_active:
-                self._health.report(WARN, f"active; no state received yet{self._last_refusal}")
-            return
         if not self.is_active:
+            return
+        if self._last_state_time is None:
+            self._health.report(WARN, f"active; no state received yet{self._last_refusal}")
             return
         silence = (self._steady.now().nanoseconds - self._last_state_time) / NS_PER_SEC
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
@@ -288,7 +285,6 @@ class ControllerNode(ManagedNode):
         self._publish(replace(safe_command, reason=reason), stamp)
 
     def _publish(self, command: Command, stamp: Time) -> None:
-        assert self._frames is not None
         header = self._frames.header(self._frames.inertial, stamp)
         self._state_publisher.publish(to_controller_state(header, command))
         self._report_diagnostics(command)

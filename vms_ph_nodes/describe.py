@@ -59,8 +59,7 @@ def describe(
     xml = robots.get(robot).description() if bundled else with_file_addresses(read_urdf(robot))
     root = ET.fromstring(xml)
     for name in locked:
-        joint = root.find(f"joint[@name='{name}']")
-        if joint is None:
+        if (joint := root.find(f"joint[@name='{name}']")) is None:
             raise VmsPhError(f"the joint '{name}' to be locked is not in {path.name}")
         make_fixed(joint)
     _add_base_link(root)
@@ -79,8 +78,7 @@ def describe(
     hardware_parameters = dict(arguments or {})
     if arguments is None and os.path.isfile(file) and b'name="step"' in file.read_bytes():
         hardware_parameters["step"] = str(step)  # drivers of real robots have no such argument
-    for tag in ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"):
-        root.append(tag)
+    root.extend(ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"))
     _add_plugin_tags(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
     return ET.tostring(root, encoding="unicode")
 

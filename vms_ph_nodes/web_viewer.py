@@ -187,7 +187,6 @@ class WebViewer(ReportingNode):
 
     def _target_pose(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""
-        assert self._scene is not None
         is_of_base = self._law_split.base_moves and self._law_split.split == BASE
         return self._scene.pose(self._scene.root if is_of_base else self._scene.end_effector)
 

@@ -68,12 +68,14 @@ def demo(
     with its own actuators as fast as possible, prints goals and energies, and exits with code 1 if
     a goal is not met.
     """
+    from vms_ph_io.tasks import robot_tasks
+
     if list_:
         list_tasks()
         return
     if not (task or headless or _explicit_options(context) - {*_PAGE_OPTIONS}):
         task = "arm"
-    is_live = bool(task) and not (headless or as_json) and _is_demo(task)
+    is_live = bool(task) and not (headless or as_json) and task in robot_tasks.demos()
     if task and not is_live:
         _check_options(context, _TASK_OPTIONS)
         run_by_name(task, seconds, controller, as_json)
@@ -95,12 +97,6 @@ def demo(
     arguments |= {"rate": rate, "real_time_factor": speed, "web": not headless, "port": port}
     arguments |= {"token": token, "record": bag}
     sys.exit(Demo(arguments, seconds, folder).run())
-
-
-def _is_demo(task: str) -> bool:
-    from vms_ph_io.tasks import robot_tasks
-
-    return task in robot_tasks.names() and robot_tasks.load(task).repeat > 0.0
 
 
 def _explicit_options(context: typer.Context) -> set[str]:

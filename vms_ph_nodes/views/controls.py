@@ -221,8 +221,7 @@ class Controls:
             if checkbox.value:
                 answer.content = shell_html(self._recording.start())
                 return
-            bag = self._recording.end()
-            if bag is None:
+            if (bag := self._recording.end()) is None:
                 answer.content = refusal_html("the recorder has ended by itself; see the terminal")
             else:
                 answer.content = shell_html(f"{command_name()} bag view {shlex.quote(str(bag))}")

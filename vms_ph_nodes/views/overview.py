@@ -102,8 +102,7 @@ class RobotFlow(MeanPowers):
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
         energies = {**ports, **stores, **others}
-        mean_powers = self.between(from_stamp(power.header.stamp), energies)
-        if mean_powers is None:
+        if (mean_powers := self.between(from_stamp(power.header.stamp), energies)) is None:
             return None
         seconds, powers = mean_powers
 
@@ -156,8 +155,7 @@ class LoopFlow(MeanPowers):
         stores = parts_of_law(partial(getattr, message), split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
         energies = {**stores, **tank, **self._works}
-        mean_powers = self.between(from_stamp(message.header.stamp), energies)
-        if mean_powers is None:
+        if (mean_powers := self.between(from_stamp(message.header.stamp), energies)) is None:
             return None
         seconds, powers = mean_powers
 
@@ -252,8 +250,7 @@ class Overview:
 
         The speed is the ratio of simulated to real time. None: it is not known.
         """
-        status = self._node_statuses.get(simulator)
-        if status is None:
+        if (status := self._node_statuses.get(simulator)) is None:
             return None, None
         text = next((pair.value for pair in status.values if pair.key == SPEED_KEY), "")
         with suppress(ValueError):

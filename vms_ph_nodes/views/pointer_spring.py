@@ -110,8 +110,7 @@ class PointerSpring:
         self._commands.pull(None)
 
     def _world_point(self, dragged: DraggedPoint) -> Array:
-        point: Array = self._scene.world_pose(dragged.link).act(dragged.point)
-        return point
+        return self._scene.world_pose(dragged.link).act(dragged.point)
 
     def _efforts(self) -> PullEfforts | None:
         dragged = self._dragged

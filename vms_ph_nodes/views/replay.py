@@ -269,8 +269,7 @@ class Replay:
 
     def _load_run(self, name: str) -> RecordedRun | None:
         """Return a run, or None after a message about why there is none."""
-        path = self._paths.get(name)
-        if path is None:
+        if (path := self._paths.get(name)) is None:
             self._show_text("<b>no run is chosen</b>")
             return None
         if path not in self._loaded_runs:
@@ -284,8 +283,7 @@ class Replay:
 
     def _open_run(self, name: str) -> None:
         with self._lock:
-            run = self._load_run(name)
-            if run is None:
+            if (run := self._load_run(name)) is None:
                 return
             previous, self._run, self._drawn_time = self._run, run, -1.0
             model, robot = run.audit.model, (run.description, run.audit.model.base)
@@ -326,8 +324,6 @@ class Replay:
 
     def _place_robots(self) -> None:
         run, scene = self._run, self._scene
-        assert run is not None
-        assert scene is not None
         q = run.configuration(self._time)
         scene.configure(q)
         if self._ghost_scene is not None and self._ghost_run is not None:
@@ -341,7 +337,6 @@ class Replay:
 
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
-        assert self._run is not None
         lines, badge = [], ""
         tint = f"rgb{_GHOST_COLOUR}"
         for run, run_name, colour in ((self._run, "run", ""), (self._ghost_run, "ghost", tint)):
@@ -364,7 +359,6 @@ class Replay:
         for plot in self._curve_plots:
             plot.remove()
         self._curve_plots.clear()
-        assert self._run is not None
         t, curves, label = self._chosen_curves(self._run)
         resampled: dict[str, Any] = {}
         if self._ghost_run is not None:

@@ -157,8 +157,7 @@ class RobotScene:
 
     def set_link_pose(self, link: str, pose: Pose) -> None:
         """Set the pose of a link in its parent frame; of the root link, in the inertial frame."""
-        frame = self._frames.get(link)
-        if frame is not None:
+        if (frame := self._frames.get(link)) is not None:
             frame.position, frame.wxyz = pose
 
 
