@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -40,16 +41,31 @@ _domains: dict[int, tuple[Any, int]] = {}  # domain id -> (Domain, participants 
 _domains_lock = threading.Lock()
 
 
-class Writer:
+class _Endpoint:
+    """A writer or reader, with the identities of those on the other side."""
+
+    def __init__(self, topic: Topic[Any], entity: Any, peer_data: Callable[[int], Any]) -> None:
+        self._topic, self.entity, self._peer_data = topic, entity, peer_data
+        self._peer_gids: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
+        self.gid = entity.guid.bytes
+
+    def peer_gid(self, handle: int) -> bytes:
+        """The identity of a matched reader or writer; empty when it has gone."""
+        if handle not in self._peer_gids:
+            with interrupts.deferred():
+                peer = self._peer_data(handle)
+            self._peer_gids[handle] = b"" if peer is None else peer.key.bytes
+        return self._peer_gids[handle]
+
+
+class Writer(_Endpoint):
     """Writes CDR bytes to a topic."""
 
     def __init__(self, group: WriterGroup, topic: Topic[Any], qos: Qos) -> None:
-        self._topic = topic
+        entity = DataWriter(group, topic, qos)
+        entity.status_mask = DDSStatus.PublicationMatched
+        super().__init__(topic, entity, entity.get_matched_subscription_data)
         self._sample_type = topic.data_type
-        self.entity = DataWriter(group, topic, qos)
-        self.entity.status_mask = DDSStatus.PublicationMatched
-        self._peer_gids: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
-        self.gid = self.entity.guid.bytes
 
     def write(self, data: bytes) -> bool:
         """Write a sample; False when a reliable reader kept it waiting for too long."""
@@ -63,32 +79,21 @@ class Writer:
 
     def matches(self) -> list[int]:
         """The handles of the readers that match."""
-        handles: list[int] = self.entity.get_matched_subscriptions()
-        return handles
-
-    def peer_gid(self, handle: int) -> bytes:
-        """The identity of a matched reader; empty when it has gone."""
-        if handle not in self._peer_gids:
-            with interrupts.deferred():
-                peer = self.entity.get_matched_subscription_data(handle)
-            self._peer_gids[handle] = b"" if peer is None else peer.key.bytes
-        return self._peer_gids[handle]
+        return self.entity.get_matched_subscriptions()
 
     def close(self) -> None:
         """Leave the topic."""
         delete(self.entity)
 
 
-class Reader:
+class Reader(_Endpoint):
     """Takes CDR bytes from a topic."""
 
     def __init__(self, group: ReaderGroup, topic: Topic[Any], qos: Qos) -> None:
-        self._topic = topic
-        self.entity = DataReader(group, topic, qos)
-        self.entity.status_mask = DDSStatus.SubscriptionMatched
-        self._peer_gids: dict[int, bytes] = {}  # each is read once: the binding leaks what it reads
-        self.condition = ReadCondition(self.entity, UNREAD)
-        self.gid = self.entity.guid.bytes
+        entity = DataReader(group, topic, qos)
+        entity.status_mask = DDSStatus.SubscriptionMatched
+        super().__init__(topic, entity, entity.get_matched_publication_data)
+        self.condition = ReadCondition(entity, UNREAD)
 
     def take(self) -> tuple[bytes, Any] | None:
         """The next sample as bytes, with Cyclone's sample information; None when there is none."""
@@ -100,21 +105,11 @@ class Reader:
 
     def has_data(self) -> bool:
         """Whether there is something to take."""
-        triggered: bool = self.condition.triggered
-        return triggered
+        return self.condition.triggered
 
     def matches(self) -> list[int]:
         """The handles of the writers that match."""
-        handles: list[int] = self.entity.get_matched_publications()
-        return handles
-
-    def peer_gid(self, handle: int) -> bytes:
-        """The identity of a matched writer; empty when it has gone."""
-        if handle not in self._peer_gids:
-            with interrupts.deferred():
-                peer = self.entity.get_matched_publication_data(handle)
-            self._peer_gids[handle] = b"" if peer is None else peer.key.bytes
-        return self._peer_gids[handle]
+        return self.entity.get_matched_publications()
 
     def close(self) -> None:
         """Leave the topic."""

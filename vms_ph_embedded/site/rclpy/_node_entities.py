@@ -254,10 +254,9 @@ class NodeEntities:
 
     def _ros_topic_endpoints(self) -> list[Any]:
         """The DDS endpoints of the topics of this node."""
-        writers = [publisher._writer for publisher in self._publishers]
         return [
             *(subscription._reader for subscription in self._subscriptions),
-            *(writer for writer in writers if writer is not None),
+            *(publisher._writer for publisher in self._publishers),
         ]
 
     def _ros_warn_of_mismatches(self) -> None:
@@ -269,8 +268,7 @@ class NodeEntities:
                     f"Last incompatible policy: {policy}"
                 )
         for publisher in self._publishers:
-            writer = publisher._writer
-            if writer is not None and (policy := mismatch.take_policy(writer)) is not None:
+            if (policy := mismatch.take_policy(publisher._writer)) is not None:
                 self._logger.warning(
                     f"New subscription discovered on topic '{publisher.topic_name}', requesting "
                     "incompatible QoS. No messages will be sent to it. "

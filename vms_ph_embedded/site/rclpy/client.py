@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from rclpy._entity import Entity
 from rclpy.callback_groups import CallbackGroup
-from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
@@ -25,7 +25,7 @@ from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
 __getattr__ = subset.missing_from(__name__)
 
 
-class Client(subset.Subset):
+class Client(Entity, subset.Subset):
     """Asks a service; made by :meth:`Node.create_client`."""
 
     def __init__(
@@ -42,7 +42,6 @@ class Client(subset.Subset):
         self.service_name = name = node.resolve_service_name(srv_name)
         self.qos_profile = qos_profile
         self.callback_group = callback_group
-        self._destroyed = False
         self._count_undecodable = node._ros_count_undecodable
         self._executor: Callable[[], Any] = lambda: node._ros_executor()
         # The reader first, so that a server which knows the writer can already answer.
@@ -117,25 +116,15 @@ class Client(subset.Subset):
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_client` instead."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._reader.close()
-            self._writer.close()
+        self._close()
 
     def _conflict(self) -> str | None:
         """Say why no call can be answered; None where one can. Then nothing is sent either."""
         return pairing.conflict(self.service_name, self._writer, self._writer.matches())
 
-    def _require_open(self) -> None:
-        if self._destroyed:
-            raise InvalidHandle("cannot use Destroyable because destruction was requested")
-
     def _forget(self, sequence_number: int) -> None:
         with self._lock:
             self._pending_requests.pop(sequence_number, None)
-
-    def _has_work(self) -> bool:
-        return self._reader.has_data()
 
     def _take(self) -> Callable[[], Any] | None:
         while (sample := self._reader.take()) is not None:

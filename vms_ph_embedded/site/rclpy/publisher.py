@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from cyclonedds.core import DDSException
-from rclpy.exceptions import InvalidHandle, RCLError
+from rclpy._entity import Entity
+from rclpy.exceptions import RCLError
 from rclpy.logging import get_logger
 from rclpy.qos import QoSProfile
 
@@ -19,13 +20,13 @@ from vms_ph_embedded.wire.participant import Writer
 __getattr__ = subset.missing_from(__name__)
 
 
-class Publisher(subset.Subset):
+class Publisher(Entity, subset.Subset):
     """Publishes messages on a topic; made by :meth:`Node.create_publisher`."""
 
     def __init__(
         self, writer: Writer, msg_type: Any, topic: str, topic_name: str, qos_profile: QoSProfile
     ) -> None:
-        self._writer: Writer | None = writer
+        self._writer = writer
         self.msg_type = msg_type
         self.topic = topic
         self.topic_name = topic_name
@@ -39,9 +40,9 @@ class Publisher(subset.Subset):
             data = msg
         else:
             raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
-        writer = self._open_writer()
+        self._require_open()
         try:
-            delivered = writer.write(data)
+            delivered = self._writer.write(data)
         except DDSException as error:
             raise RCLError(f"Failed to publish on {self.topic_name}: {error}") from error
         if not delivered:
@@ -52,15 +53,9 @@ class Publisher(subset.Subset):
 
     def get_subscription_count(self) -> int:
         """Number of matched subscriptions."""
-        return len(self._open_writer().matches())
+        self._require_open()
+        return len(self._writer.matches())
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_publisher` instead."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-
-    def _open_writer(self) -> Writer:
-        if self._writer is None:
-            raise InvalidHandle("cannot use Destroyable because destruction was requested")
-        return self._writer
+        self._close()

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from rclpy._entity import Entity
 from rclpy.callback_groups import CallbackGroup
-from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
@@ -29,7 +29,7 @@ class RequestHeader(NamedTuple):
     publication_handle: int
 
 
-class Service(subset.Subset):
+class Service(Entity, subset.Subset):
     """Answers requests; made by :meth:`Node.create_service`."""
 
     def __init__(
@@ -47,7 +47,6 @@ class Service(subset.Subset):
         self.callback = callback
         self.callback_group = callback_group
         self.qos_profile = qos_profile
-        self._destroyed = False
         self._count_undecodable = node._ros_count_undecodable
         own_id = pairing.new_id(pairing.SERVER)
         self._reader = node._ros_reader(names.request(name), srv_type.Request, qos_profile, own_id)
@@ -61,8 +60,7 @@ class Service(subset.Subset):
                 f"a callback of the service {self.service_name} returned {response!r}, "
                 f"which is no {self.srv_type.Response.__name__}"
             )
-        if self._destroyed:
-            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        self._require_open()
         self._clients.wait_for(header.publication_handle)
         self._writer.write(
             service_header.add(serialize(response), header.guid, header.sequence_number)
@@ -70,13 +68,7 @@ class Service(subset.Subset):
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_service` instead."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._reader.close()
-            self._writer.close()
-
-    def _has_work(self) -> bool:
-        return self._reader.has_data()
+        self._close()
 
     def _take(self) -> Callable[[], Any] | None:
         sample = self._reader.take()

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from rclpy._entity import Entity
 from rclpy.callback_groups import CallbackGroup
-from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 
 from vms_ph_embedded import subset
@@ -21,7 +21,7 @@ from vms_ph_embedded.wire import mismatch, names
 __getattr__ = subset.missing_from(__name__)
 
 
-class Subscription(subset.Subset):
+class Subscription(Entity, subset.Subset):
     """Has a callback called with each message; made by :meth:`Node.create_subscription`."""
 
     def __init__(
@@ -41,7 +41,6 @@ class Subscription(subset.Subset):
         self.callback_group = callback_group
         self.qos_profile = qos_profile
         self.raw = raw
-        self._destroyed = False
         self._count_undecodable = node._ros_count_undecodable
         self._reader = node._ros_reader(names.topic(self.topic_name), msg_type, qos_profile)
         mismatch.watch(self._reader)
@@ -69,18 +68,12 @@ class Subscription(subset.Subset):
 
     def get_publisher_count(self) -> int:
         """Number of matched publishers."""
-        if self._destroyed:
-            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        self._require_open()
         return len(self._reader.matches())
 
     def destroy(self) -> None:
         """Stop; call :meth:`Node.destroy_subscription` instead."""
-        if not self._destroyed:
-            self._destroyed = True
-            self._reader.close()
-
-    def _has_work(self) -> bool:
-        return self._reader.has_data()
+        self._close()
 
     def _take(self) -> Callable[[], Any] | None:
         sample = self._reader.take()

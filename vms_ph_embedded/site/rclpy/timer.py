@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy._entity import Entity
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock
-from rclpy.exceptions import InvalidHandle
 
 from vms_ph_embedded import subset
 
 __getattr__ = subset.missing_from(__name__)
 
 
-class Timer(subset.Subset):
+class Timer(Entity, subset.Subset):
     """Has its callback called by an executor at a fixed period.
 
     Periods are counted from the start, so that delays do not add up; one that an executor was too
@@ -38,7 +38,6 @@ class Timer(subset.Subset):
         self._clock = clock
         self._period = _checked_period(timer_period_ns)
         self._wake: Callable[[], None] = lambda: None  # set by the node
-        self._destroyed = False
         self._cancelled = not autostart
         self._last_call_time = clock._now_ns()
         self._next_call_time = self._last_call_time + self._period
@@ -82,10 +81,6 @@ class Timer(subset.Subset):
     def destroy(self) -> None:
         """Stop permanently."""
         self._destroyed = self._cancelled = True
-
-    def _require_open(self) -> None:
-        if self._destroyed:
-            raise InvalidHandle("cannot use Destroyable because destruction was requested")
 
     def _time_until_next(self) -> int:
         now = self._clock._now_ns()
