@@ -17,11 +17,8 @@ from vms_ph_dynamics import VmsPhError
 
 RANGES = ("LOCALHOST", "SUBNET", "OFF", "SYSTEM_DEFAULT")
 _MAX_DOMAIN = 232  # the largest domain with valid port numbers
-_FIRST_PORT, _LAST_PORT, _PORTS_PER_DOMAIN = (
-    7410,
-    65535,
-    250,
-)  # first unicast port, and number of ports per domain
+# First and last unicast port, and number of ports per domain.
+_FIRST_PORT, _LAST_PORT, _PORTS_PER_DOMAIN = 7410, 65535, 250
 _MAX_PARTICIPANT = 119  # largest participant index whose ports are within the domain
 
 _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false</AllowMulticast>\

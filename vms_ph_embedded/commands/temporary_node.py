@@ -64,8 +64,7 @@ def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]
     """
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
-        result = query()
-        if result:
+        if result := query():
             return result
         rclpy.spin_once(node, timeout_sec=0.05)
     raise VmsPhError(error())

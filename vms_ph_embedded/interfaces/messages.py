@@ -10,13 +10,10 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, ClassVar
 
+import numpy as np
+
 from vms_ph_embedded.interfaces import store
-from vms_ph_embedded.interfaces.fields import (
-    Field,
-    NumericArrayField,
-    NumericSequenceField,
-    make_field,
-)
+from vms_ph_embedded.interfaces.fields import Field, NumericSequenceField, make_field
 
 _PLACEHOLDER = "structure_needs_at_least_one_member"  # DDS has no empty types
 
@@ -62,12 +59,8 @@ class Message(metaclass=MessageMeta):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return False
-        for field in self.__fields__:
-            value, other_value = getattr(self, field.slot), getattr(other, field.slot)
-            are_equal = (value == other_value) if not isinstance(field, NumericArrayField) else None
-            if not ((value == other_value).all() if are_equal is None else are_equal):
-                return False
-        return True
+        slots = (field.slot for field in self.__fields__)
+        return all(np.all(getattr(self, slot) == getattr(other, slot)) for slot in slots)
 
     def __repr__(self) -> str:
         field_texts = []

@@ -72,8 +72,7 @@ def defaults(typename: str) -> dict[str, Any]:
 def type_hash(typename: str) -> str:
     """Return the RIHS01 hash of a message type, which ROS nodes exchange."""
     _definition(typename)
-    rihs01_hash: str = _store().hash_rihs01(typename)
-    return rihs01_hash
+    return _store().hash_rihs01(typename)
 
 
 def set_factory(typename: str, factory: Callable[..., Any]) -> None:

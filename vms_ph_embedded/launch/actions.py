@@ -93,9 +93,7 @@ def _tags_of(
 def _run_children(element: Element, context: Context) -> None:
     for child in element.children:
         if _condition_holds(child, context):
-            run = ACTIONS[child.tag].run
-            assert run is not None
-            run(child, context)
+            ACTIONS[child.tag].run(child, context)
 
 
 def _condition_holds(element: Element, context: Context) -> bool:

@@ -42,9 +42,7 @@ def parse(text: str, location: Location | None = None) -> Template:
     Raises:
         LaunchError: The text breaks the grammar.
     """
-    if not text:
-        return ("",)
-    return _Reader(text, location).template(stop=None)
+    return _Reader(text, location).template(stop=None) if text else ("",)
 
 
 def is_plain(template: Template) -> bool:

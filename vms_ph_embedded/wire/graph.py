@@ -93,10 +93,8 @@ class Graph:
 
     def announce(self) -> None:
         """Publish the nodes and endpoints of this participant."""
-        gid_type, node_type = (
-            message_class("rmw_dds_common/msg/Gid"),
-            message_class("rmw_dds_common/msg/NodeEntitiesInfo"),
-        )
+        gid_type = message_class("rmw_dds_common/msg/Gid")
+        node_type = message_class("rmw_dds_common/msg/NodeEntitiesInfo")
         with self._lock:
             message = self._message_type(
                 gid=gid_type(data=list(self._gid)),

@@ -28,8 +28,7 @@ class WaitSet:
     def watch(self, members: Iterable[Entity]) -> None:
         """Wait for these, and for nothing else."""
         members_by_id = {id(member): member for member in members}
-        removed = self._members.keys() - members_by_id.keys()
-        if removed:
+        if self._members.keys() - members_by_id.keys():
             # A member that was deleted can no longer be taken out, so start afresh.
             delete(self._wait_set)
             self._wait_set = _CycloneWaitSet(self._participant)

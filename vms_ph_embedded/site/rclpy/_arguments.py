@@ -154,12 +154,10 @@ def _remap_rule(text: str) -> RemapRule:
             "it should read [node:]from:=to"
         )
     node, url, match, replacement = rule.group("node", "url", "match", "to")
-    if match in ("__node", "__name", "__ns"):
-        kind = "__ns" if match == "__ns" else "__node"
-        is_ns = kind == "__ns"
-        fault = (ros_names.fault_in_namespace if is_ns else ros_names.fault_in_node_name)(
-            replacement
-        )
+    if match == "__ns":
+        kind, fault = "__ns", ros_names.fault_in_namespace(replacement)
+    elif match in ("__node", "__name"):
+        kind, fault = "__node", ros_names.fault_in_node_name(replacement)
     else:
         kind = {"rostopic": "topic", "rosservice": "service"}.get(url, "any")
         fault = ros_names.fault_in_topic_name(match) or ros_names.fault_in_topic_name(replacement)

@@ -289,7 +289,12 @@ class NodeParameters:
         for parameter in parameters:
             if parameter.name in descriptors:
                 descriptor = descriptors[parameter.name]
-                result = self._ros_check(parameter, descriptor, check_read_only=not is_declaration)
+                result = check_parameter(
+                    parameter,
+                    descriptor,
+                    is_declared=self.has_parameter(parameter.name),
+                    check_read_only=not is_declaration,
+                )
                 if not result.successful:
                     return result
         for callback in self._on_set_parameters_callbacks:
@@ -312,14 +317,6 @@ class NodeParameters:
             self._parameters[parameter.name] = parameter
         self._ros_publish_parameter_event(event)
         return SetParametersResult(successful=True)
-
-    def _ros_check(self, parameter: Parameter, descriptor: Any, *, check_read_only: bool) -> Any:
-        return check_parameter(
-            parameter,
-            descriptor,
-            is_declared=self.has_parameter(parameter.name),
-            check_read_only=check_read_only,
-        )
 
 
 def _checked_names(names: list[str]) -> list[str]:

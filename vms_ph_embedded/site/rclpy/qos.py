@@ -78,17 +78,6 @@ _DEFAULTS: dict[str, Any] = {
     "liveliness_lease_duration": _UNSPECIFIED,
     "avoid_ros_namespace_conventions": False,
 }
-_TYPES: dict[str, tuple[type, ...]] = {
-    "history": (HistoryPolicy, int),
-    "depth": (int,),
-    "reliability": (ReliabilityPolicy, int),
-    "durability": (DurabilityPolicy, int),
-    "lifespan": (Duration,),
-    "deadline": (Duration,),
-    "liveliness": (LivelinessPolicy, int),
-    "liveliness_lease_duration": (Duration,),
-    "avoid_ros_namespace_conventions": (bool,),
-}
 
 
 class QoSProfile:
@@ -130,16 +119,16 @@ class QoSProfile:
 
 
 def _policy_property(name: str) -> property:
-    slot, types = f"_{name}", _TYPES[name]
-    policy_type: Any = types[0] if issubclass(types[0], IntEnum) else None
+    slot, policy_type = f"_{name}", type(_DEFAULTS[name])
+    is_enum = issubclass(policy_type, IntEnum)  # of which numbers are accepted too
 
     def get(self: QoSProfile) -> Any:
         return getattr(self, slot)
 
     def set_(self: QoSProfile, value: Any) -> None:
-        if not isinstance(value, types):
+        if not isinstance(value, int if is_enum else policy_type):
             raise AssertionError(f"the policy {name} cannot be {value!r}")
-        setattr(self, slot, policy_type(value) if policy_type is not None else value)
+        setattr(self, slot, policy_type(value) if is_enum else value)
 
     return property(get, set_, doc=f"The policy '{name}'.")
 

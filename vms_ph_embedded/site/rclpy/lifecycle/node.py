@@ -105,16 +105,14 @@ class LifecycleNodeMixin:
         start_state = self._lifecycle_state
         self._enter(transition.transition_state, transition)
         result = self._run_callback(transition.callback, start_state)
-        if result is _SUCCESS:
-            self._enter(transition.goal_state, transition)
-        elif result is not _ERROR and transition.goal_state is not FINALIZED:
-            self._enter(start_state, transition)
-        elif result is not _ERROR:
-            self._enter(FINALIZED, transition)
-        else:
+        if result is _ERROR:
             self._enter(ERROR_PROCESSING, transition)
             has_recovered = self._run_callback("on_error", start_state) is _SUCCESS
             self._enter(UNCONFIGURED if has_recovered else FINALIZED, transition)
+        elif result is _SUCCESS or transition.goal_state is FINALIZED:
+            self._enter(transition.goal_state, transition)
+        else:
+            self._enter(start_state, transition)
         return result
 
     def _run_callback(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
