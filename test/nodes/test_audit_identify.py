@@ -28,12 +28,15 @@ def truth() -> Truth:
 
 @pytest.fixture(scope="module")
 def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(truth, tmp_path_factory.mktemp("recording") / "run.csv")
+
+
+def written(truth: Truth, path: Path) -> Path:
     model = robots.load("panda")
     samples = recording(model, truth, np.random.default_rng(6), duration=9.0)
     kinds = ("position", "velocity", "effort")
     header = ["time", *(f"{kind}.{joint}" for kind in kinds for joint in model.joint_names)]
     rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
-    path = tmp_path_factory.mktemp("recording") / "run.csv"
     np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.9g")
     return path
 
@@ -60,14 +63,27 @@ def test_a_load_is_told_without_being_asked_for(file: Path, truth: Truth) -> Non
     assert not document["identified"]
 
 
-def test_gains_are_printed_as_one_document_without_load_friction_if_asked(file: Path) -> None:
-    asked = (file, "--identify", "gains,friction", "--json")
+def test_gains_are_printed_as_one_document_without_load_friction_if_asked(
+    tmp_path: Path,
+) -> None:
+    bare = random_truth(robots.load("panda"), np.random.default_rng(5), 1e-9)
+    asked = (written(bare, tmp_path / "bare.csv"), "--identify", "gains,friction", "--json")
     found = json.loads(typed(*asked).stdout)["identified"]
     assert found["gain.panda_joint2"]["energy"]["agrees"] in (True, False)
     name = "friction.panda_joint2.load"
     assert name in {*found, *found["not_excited"]}
     found = json.loads(typed(*asked, "--no-load-friction").stdout)["identified"]
     assert name not in {*found, *found["not_excited"]}
+
+
+def test_gains_of_a_robot_with_a_load_that_nobody_told_of_are_unsure_in_the_first_sentences(
+    file: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("plotly")
+    done = typed(file, "--identify", "gains,friction", "--json", "--out", tmp_path)
+    document = json.loads(done.stdout)
+    assert any("unsure, because a load (payload) that" in said for said in document["answers"])
+    assert not [name for name in document["identified"] if name.startswith(("gain", "friction"))]
 
 
 def test_what_was_identified_is_left_in_files_that_the_tools_take(

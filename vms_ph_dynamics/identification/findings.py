@@ -15,7 +15,15 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..model import VMSModel
 from .identify import arm_mass
-from .result import LEFT_OUT, NO_TORQUES, Identification, Unknown, payload_unknowns, prior_of
+from .result import (
+    LEFT_OUT,
+    NO_TORQUES,
+    UNSURE_GAINS,
+    Identification,
+    Unknown,
+    payload_unknowns,
+    prior_of,
+)
 from .torque import torque_error, torque_windows, with_described_load
 from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stacked
 
@@ -165,7 +173,8 @@ def findings(
         identification: of the payload and of friction, from this recording.
         friction: the law of friction that was given to the identification, if any.
     """
-    reasons = {p.reason for p in identification.parameters if p.reason.startswith(NO_TORQUES)}
+    all_reasons = {p.reason for p in identification.parameters}
+    reasons = {text for text in all_reasons if text.startswith((NO_TORQUES, UNSURE_GAINS))}
     if reasons:  # nothing else can be told before they are
         return (Finding("efforts", reasons.pop()),)
     parts = [samples] if isinstance(samples, MotionSamples) else samples

@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,11 @@ from ..model import VMSModel
 from .effort_meaning import effort_meaning
 from .estimate import BodyConstraint, Estimate, base_parameters, estimate, nearest_physical, student
 from .result import (
+    KINDS,
     LEFT_OUT,
     NO_TORQUES,
     STRIBECK,
+    UNSURE_GAINS,
     UNSURE_LOAD,
     Identification,
     Parameter,
@@ -158,7 +160,7 @@ def identify(
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
     is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
-    trials: list[Any] = []
+    trials: list[_Trial] = []
     shares = _PRIOR_SHARES if is_moving and not is_fixed else _PRIOR_SHARES[:1]
     for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
         extended = unknowns
@@ -167,24 +169,24 @@ def identify(
             extended = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
         elif share:
             extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
-        moments = _prior(extended, prior)
-        is_new = not trials or len(extended) > len(trials[-1][1])
-        rows = regression.rows(extended) if is_new else trials[-1][2]
-        error, scale, x = regression.error(rows, *moments)
-        trials.append((float(np.sqrt(np.mean(error**2))), extended, rows, moments, error, scale, x))
-        if trials[-1][0] < _MIN_ERROR:
+        is_new = not trials or len(extended) > len(trials[-1].unknowns)
+        trials.append(regression.trial(extended, prior, None if is_new else trials[-1].rows))
+        if trials[-1].size < _MIN_ERROR:
             break
     fits_gain = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
         with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
-        gained = regression.error(regression.rows(with_gains), *_prior(with_gains, prior))[0]
-        fits_gain = (gained < _BEATS_FRICTION * trials[0][4])[-model.n :]
+        gained = regression.trial(with_gains, prior).error
+        fits_gain = (gained < _BEATS_FRICTION * trials[0].error)[-model.n :]
         is_scaled &= fits_gain
-    error_bound = _ERROR_FACTOR * max(min(trial[0] for trial in trials), _MIN_ERROR)
-    _, unknowns, rows, (mean, covariance), error, scale, x = next(
-        trial for trial in trials if trial[0] <= error_bound
-    )
+    error_bound = _ERROR_FACTOR * max(min(trial.size for trial in trials), _MIN_ERROR)
+    best = next(trial for trial in trials if trial.size <= error_bound)
+    if "gains" in kinds and is_moving and not any(u.kind == "payload" for u in unknowns):
+        with_load = regression.trial([*payload_unknowns(arm_mass(model)), *unknowns], prior)
+        if _error_share(with_load.error, best.error) <= _LOAD_SHARE:
+            reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
+    unknowns, rows, (mean, covariance), error, scale, x = best
     if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
         # Efforts that lead the motion must predict it clearly better than prompt ones.
         prompt_rows = rows.without(unknowns, ("timing",))
@@ -233,10 +235,13 @@ def identify(
         energy = {p.name: p for p in others}
     if "payload" in kinds:
         without_load = rows.without(unknowns, ("payload",))
-        ratio = error / np.maximum(regression.error(without_load, mean, covariance)[0], 1e-12)
-        parameters = _with_sure_load(parameters, float(np.prod(ratio[error > 0.0])), energy)
+        share = _error_share(error, regression.error(without_load, mean, covariance)[0])
+        parameters = _with_sure_load(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
-    posterior = Posterior(tuple(u.name for u in unknowns), solution.mean, solution.covariance)
+    is_kept = np.array([u.kind not in reasons for u in unknowns])
+    names = tuple(u.name for u in unknowns if u.kind not in reasons)
+    covariance = solution.covariance[np.ix_(is_kept, is_kept)]
+    posterior = Posterior(names, solution.mean[is_kept], covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     joints = [(j, joint) for j, joint in enumerate(model.joint_names, -model.n)]
@@ -332,6 +337,27 @@ def _with_errors_of_gains(solution: Estimate, unknowns: Sequence[Unknown]) -> Es
     return replace(solution, factor=np.vstack([solution.factor, errors]))
 
 
+class _Trial(NamedTuple):
+    """A torque regression with some unknowns, and how well it predicts held-out time."""
+
+    unknowns: list[Unknown]
+    rows: Windows
+    moments: tuple[Array, Array]
+    error: Array
+    scale: Array
+    x: Array
+
+    @property
+    def size(self) -> float:
+        """Root mean square of the held-out errors of the joints."""
+        return float(np.sqrt(np.mean(self.error**2)))
+
+
+def _error_share(error: Array, other: Array) -> float:
+    """Return the product over the joints of their held-out errors relative to others."""
+    return float(np.prod((error / np.maximum(other, 1e-12))[error > 0.0]))
+
+
 class _Regression:
     """The torque regression of recordings."""
 
@@ -370,6 +396,13 @@ class _Regression:
             used = {x: (getattr(part, x).T * weight).T for x in ("target", "columns", "noise")}
             parts.append(replace(part, **used))
         return stacked(parts)
+
+    def trial(
+        self, unknowns: list[Unknown], prior: Posterior | None, rows: Windows | None = None
+    ) -> _Trial:
+        """Return the regression with some unknowns, of rows that are made where none are given."""
+        rows, moments = self.rows(unknowns) if rows is None else rows, _prior(unknowns, prior)
+        return _Trial(unknowns, rows, moments, *self.error(rows, *moments))
 
     def error(self, rows: Windows, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
         """Return the held-out errors and residuals by joint, see :func:`.torque_error`."""

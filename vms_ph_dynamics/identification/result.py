@@ -24,6 +24,12 @@ LEFT_OUT = "left out: no multiple of the model"
 NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 
+UNSURE_GAINS = (
+    "gains and friction are unsure, because a load (payload) that nobody told of explains the "
+    "efforts better: record without a load"
+)
+"""Reason for which nothing is found beside a load that was not asked for."""
+
 UNSURE_LOAD = "unsure, because the load"
 """How the meaning of the mass of a load begins that is not believed."""
 

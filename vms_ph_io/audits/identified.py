@@ -207,8 +207,9 @@ def write_identified(
     Raises:
         VmsPhError: the folder cannot be written.
     """
-    posterior_text = json.dumps(asdict(identification.posterior), default=np.ndarray.tolist)
-    texts = {"prior.json": posterior_text + "\n"}
+    posterior, texts = identification.posterior, dict[str, str]()
+    if posterior.names:
+        texts["prior.json"] = json.dumps(asdict(posterior), default=np.ndarray.tolist) + "\n"
     if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
     if friction := friction_text(identification):

@@ -6,6 +6,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import OptionError, StateError, VMSModel
@@ -206,6 +207,27 @@ def test_friction_found_without_a_load_serves_to_find_the_load(
     second = identify(panda, currents(truth, 3), ("payload",), prior=prior, settings=PLAIN)
     assert second["payload_mass"].contains(truth.values["payload_mass"])
     assert second["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.05)
+
+
+def test_no_gain_is_claimed_where_a_load_that_nobody_told_of_explains_the_efforts(
+    truth: Truth, panda: VMSModel
+) -> None:
+    asked, bare = ("gains", "friction"), random_truth(panda, np.random.default_rng(5), 1e-9)
+    unloaded = recording(panda, bare, np.random.default_rng(6), duration=8.0)
+    found = identify(panda, unloaded, asked, settings=PLAIN)
+    gains = [p for p in found.claimed if p.kind == "gains"]
+    assert len(gains) == 7
+    assert all(p.contains(1.0) for p in gains)
+    small = replace(bare, payload=pin.Inertia(0.3, np.array([0.0, 0.02, 0.05]), 1e-3 * np.eye(3)))
+    for loaded in (truth, small):
+        samples = recording(panda, loaded, np.random.default_rng(6), duration=8.0)
+        found = identify(panda, samples, asked, settings=PLAIN)
+        assert [p.name for p in found.claimed if p.kind != "timing"] == []
+        (one,) = findings(panda, samples, found)
+        assert one.text == found["gain.panda_joint5"].reason
+        assert "unsure, because a load (payload) that nobody told of" in one.text
+        # Nor does a later identification believe any.
+        assert set(found.posterior.names) <= {"timing.effort_lag"}
 
 
 def test_base_parameters_give_every_energy_of_the_robot(panda: VMSModel) -> None:
