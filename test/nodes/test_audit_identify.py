@@ -31,12 +31,12 @@ def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(truth, tmp_path_factory.mktemp("recording") / "run.csv")
 
 
-def written(truth: Truth, path: Path) -> Path:
+def written(truth: Truth, path: Path, zero: float | np.ndarray = 0.0) -> Path:
     model = robots.load("panda")
     samples = recording(model, truth, np.random.default_rng(6), duration=9.0)
     kinds = ("position", "velocity", "effort")
     header = ["time", *(f"{kind}.{joint}" for kind in kinds for joint in model.joint_names)]
-    rows = np.column_stack([samples.t, samples.q, samples.v, samples.torque])
+    rows = np.column_stack([samples.t, samples.q + zero, samples.v, samples.torque])
     np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.9g")
     return path
 
@@ -82,8 +82,24 @@ def test_gains_of_a_robot_with_a_load_that_nobody_told_of_are_unsure_in_the_firs
     pytest.importorskip("plotly")
     done = typed(file, "--identify", "gains,friction", "--json", "--out", tmp_path)
     document = json.loads(done.stdout)
-    assert any("unsure, because a load (payload) that" in said for said in document["answers"])
+    assert any("unsure, because what looks like a load" in said for said in document["answers"])
     assert not [name for name in document["identified"] if name.startswith(("gain", "friction"))]
+
+
+def test_of_a_joint_whose_zero_is_off_by_a_quarter_turn_nothing_is_claimed_and_no_file_written(
+    truth: Truth, tmp_path: Path
+) -> None:
+    pytest.importorskip("plotly")
+    file = written(truth, tmp_path / "turned.csv", zero=np.pi / 2 * np.eye(7)[3])
+    done = typed(file, "--identify", "payload,friction", "--json", "--out", tmp_path / "out")
+    document = json.loads(done.stdout)
+    text = "anda_joint4: its zero is off by about 90 degrees from that of the model"
+    assert any(text in said for said in document["answers"])
+    assert text in document["identified"]["not_excited"]["payload_mass"]
+    assert not [x for x in document["identified"].values() if isinstance(x, dict) and "low" in x]
+    assert not {"prior.json", "identified.urdf"} & {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
 
 
 def test_what_was_identified_is_left_in_files_that_the_tools_take(

@@ -37,6 +37,9 @@ _MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all othe
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
+_SIGN_SHARE = (
+    0.4  # share of that of the null hypothesis, or of the other sign, that a sign may leave
+)
 _BEATS_NULL = 0.9  # share of the error of the null hypothesis below which it is beaten
 _WORSE_THAN_NULL = 1.1  # share of the error of the null hypothesis above which it is better
 # Gains within which an effort may be a torque: with a load efforts are larger than described.
@@ -99,10 +102,15 @@ class EffortMeaning:
         return np.asarray(is_certain & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
 
     def has_other_sign(self, reading: str) -> npt.NDArray[np.bool_]:
-        """Return the joints (n,) whose efforts have surely not the sign of a reading."""
+        """Return the joints (n,) whose efforts have surely not the sign of a reading.
+
+        With the other sign they fit well, and then no effort contradicts the model: else it may be
+        the sign of a position, or a zero.
+        """
         other = {"torque": "opposite", "opposite": "torque"}.get(reading, reading)
-        limit = _BETTER_FIT_SHARE * np.minimum(self.ratio[reading], 1.0)
-        return np.asarray(self.ratio[other] < limit)
+        is_other = self.ratio[other] < _SIGN_SHARE * np.minimum(self.ratio[reading], 1.0)
+        contradicted = np.where(is_other, False, self.ratio[reading] > _WORSE_THAN_NULL)
+        return np.asarray(is_other & ~contradicted.any())
 
 
 class Balances(NamedTuple):

@@ -173,10 +173,10 @@ def findings(
         identification: of the payload and of friction, from this recording.
         friction: the law of friction that was given to the identification, if any.
     """
-    all_reasons = {p.reason for p in identification.parameters}
-    reasons = {text for text in all_reasons if text.startswith((NO_TORQUES, UNSURE_GAINS))}
-    if reasons:  # nothing else can be told before they are
-        return (Finding("efforts", reasons.pop()),)
+    reasons = {p.reason for p in identification.parameters}
+    refusals = [text for text in reasons if text.startswith((NO_TORQUES, UNSURE_GAINS))]
+    if any(text.startswith(NO_TORQUES) for text in refusals):  # nothing else can be told before
+        return (Finding("efforts", refusals[0]),)
     parts = [samples] if isinstance(samples, MotionSamples) else samples
     motions = [motion_of(model, part) for part in parts]
     if any(u.kind == "gains" for u in identification.unknowns) and model.fluid is None:
@@ -184,8 +184,8 @@ def findings(
     in_motion = [motion for motion in motions if motion.moves]
     model_findings = _model_errors(model, in_motion, identification, friction) if in_motion else ()
     # Contacts cannot be told from a model that explains little.
-    if model_findings:
-        return model_findings
+    if model_findings or refusals:
+        return model_findings or (Finding("efforts", refusals[0]),)
     rms = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
     efforts = dict(zip(model.joint_names, rms, strict=True))
     contradictions = _contradictions(identification, efforts)
@@ -309,6 +309,7 @@ def _model_errors(
         return ()
     settings = WindowSettings(identification.frame, identification.length, friction)
     candidates = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
+    has_gains = any(u.kind == "gains" for u in candidates)
     if not any(u.kind == "payload" for u in candidates):
         candidates += payload_unknowns(arm_mass(model))
     every = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
@@ -328,15 +329,14 @@ def _model_errors(
     error_before, by_joint, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
-    least_error, sign_text = error_before, ""
+    least_error, text = error_before, ""
     for j, joint in enumerate(model.joint_names):
-        flips = [_sign_flips(model, motion, j) for motion in motions]
-        for reversal in flips[0]:
-            flipped = [flip[reversal] for flip in flips]
-            error_after, errors, _ = errors_of(flipped)
+        changes = [_changed_signs(model, motion, j) for motion in motions]
+        # Gains have the signs of the efforts.
+        for what in [x for x in changes[0] if not (has_gains and "effort" in x)]:
+            error_after, errors, _ = errors_of([changed[what] for changed in changes])
             if error_after < least_error and errors[j] < _IMPROVEMENT * by_joint[j]:
-                least_error = error_after
-                sign_text = f"{joint}: the sign of its {reversal} is opposite to that of the model"
+                least_error, text = error_after, f"{joint}: {what}"
     error_after, _, change = errors_of(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
@@ -353,7 +353,7 @@ def _model_errors(
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
     if least_error < min(_IMPROVEMENT * error_before, _MAX_SIGN_ERROR):
-        return (Finding("sign", sign_text, {"error_before": error_before, "error": least_error}),)
+        return (Finding("sign", text, {"error_before": error_before, "error": least_error}),)
     return ()
 
 
@@ -373,18 +373,31 @@ def _gravity_columns(model: VMSModel, motion: Motion, times: Array) -> Array:
     return columns.reshape(-1, 3)
 
 
-def _sign_flips(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
-    """Return the motion with the effort of a joint negated, or its position, or both."""
+def _changed_signs(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
+    """Return the motion with other signs and zeros of a joint, by what is wrong then."""
     sign = np.ones(model.n)
     sign[j] = -1.0
     effort = replace(motion, torque=motion.torque * sign, effort=motion.effort * sign)
+    text = "the sign of its {} is opposite to that of the model"
+    changes = {text.format("effort"): effort}
     if model.nq - model.nq_base != model.n:
-        return {"effort": effort}  # a position in cosine and sine has no sign
-    step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
-    for x in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
+        return changes  # a position in cosine and sine has no sign
+    samples, step, v = motion.samples, motion.step.copy(), motion.v.copy()
+    for x in (step[:, model.b :], v[:, model.b :]):
         x *= sign
-    position = replace(
-        motion, step=step, v=v, rate=motion.rate * sign, samples=replace(motion.samples, q=q)
+
+    def at(sign: Array, angle: float = 0.0) -> MotionSamples:
+        q = samples.q.copy()
+        q[:, model.nq_base :] *= sign
+        q[:, model.nq_base + j] += angle
+        return replace(samples, q=q)
+
+    position = replace(motion, step=step, v=v, rate=motion.rate * sign, samples=at(sign))
+    changes[text.format("position")] = position
+    changes[text.format("position and effort")] = replace(
+        position, torque=effort.torque, effort=effort.effort
     )
-    both = replace(position, torque=effort.torque, effort=effort.effort)
-    return {"effort": effort, "position": position, "position and effort": both}
+    for angle in () if model.joints.prismatic[j] else (90, 180, -90):
+        text = f"its zero is off by about {-angle} degrees from that of the model"
+        changes[text] = replace(motion, samples=at(np.ones(model.n), np.deg2rad(angle)))
+    return changes

@@ -25,8 +25,8 @@ NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 
 UNSURE_GAINS = (
-    "gains and friction are unsure, because a load (payload) that nobody told of explains the "
-    "efforts better: record without a load"
+    "gains and friction are unsure, because what looks like a load (payload) that nobody told of "
+    "explains the efforts better: record without a load"
 )
 """Reason for which nothing is found beside a load that was not asked for."""
 
@@ -197,8 +197,8 @@ class Parameter:
 
     @property
     def is_sure(self) -> bool:
-        """Whether there is a value, which is not of a load that may be none."""
-        return self.value is not None and not self.meaning.startswith(UNSURE_LOAD)
+        """Whether there is a value that is not called unsure."""
+        return self.value is not None and not self.meaning.startswith("unsure")
 
     def times(self, gain: float) -> "Parameter":
         """Return the parameter of efforts that were multiplied by a gain before."""
@@ -349,6 +349,12 @@ class Identification:
     def not_excited(self) -> tuple[Parameter, ...]:
         """The parameters of which the data say nothing."""
         return tuple(p for p in self.parameters if p.value is None)
+
+    def without_values(self, reason: str) -> "Identification":
+        """Return it where all that was identified is wrong, for a reason."""
+        parameters = tuple(p.without_value(reason) for p in self.parameters)
+        nothing = Posterior((), np.zeros(0), np.zeros((0, 0)))
+        return replace(self, parameters=parameters, posterior=nothing)
 
     def as_dictionary(self) -> dict[str, object]:
         """Return the claimed parameters by name and what is not excited, ready for JSON."""

@@ -111,6 +111,14 @@ def with_identification(
         identification = replace(
             identification, posterior=replace(identification.posterior, references=loads)
         )
+    found = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
+    texts = {finding.kind: finding.text for finding in found}
+    if wrong := texts.get("sign", texts.get("gravity", "")):
+        identification = identification.without_values(f"unsure, because {wrong}")
+    elif "efforts" in texts:
+        doubt = "unsure, because efforts contradict the model"
+        doubted = (replace(p, meaning=p.meaning or doubt) for p in identification.parameters)
+        identification = replace(identification, parameters=tuple(doubted))
     identified = {
         **identification.as_dictionary(),
         "windows": identification.windows,
@@ -119,9 +127,8 @@ def with_identification(
     }
     if identification.posterior.references:
         identified["references"] = [asdict(ref) for ref in identification.posterior.references]
-    model_findings = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
-    finding_entries = tuple(finding.as_dictionary() for finding in model_findings)
-    return replace(audit, identified=identified, findings=finding_entries), identification
+    entries = tuple(finding.as_dictionary() for finding in found)
+    return replace(audit, identified=identified, findings=entries), identification
 
 
 def with_findings(audit: Audit, motion: RecordedMotion) -> Audit:

@@ -138,6 +138,28 @@ def test_an_opposite_sign_is_found(
     assert one.text == expected
 
 
+@pytest.mark.parametrize(("joint", "angle", "gains"), [(1, -90, False), (3, 90, True)])
+def test_a_zero_that_is_off_by_a_quarter_turn_is_found(
+    panda: VMSModel, samples: MotionSamples, joint: int, angle: int, gains: bool
+) -> None:
+    turned = replace(samples, q=samples.q + np.deg2rad(angle) * np.eye(7)[joint])
+    kinds = ("gains", "friction") if gains else ("payload", "friction")
+    identified = identify(panda, turned, kinds, settings=Settings(energy=False))
+    (one,) = findings(panda, turned, identified)
+    expected = f"panda_joint{joint + 1}: its zero is off by about {angle} degrees from that of the"
+    assert one.text.startswith(expected)
+
+
+def test_the_sign_of_a_position_is_no_sign_of_an_effort_where_gains_are_unknown(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    sign = np.ones(7) - 2.0 * np.eye(7)[2]
+    wrong = replace(samples, q=samples.q * sign, v=samples.v * sign)
+    identified = identify(panda, wrong, ("gains", "friction"), settings=Settings(energy=False))
+    (one,) = findings(panda, wrong, identified)
+    assert one.text == "panda_joint3: the sign of its position is opposite to that of the model"
+
+
 def test_no_sign_is_opposite_where_only_other_joints_do_not_fit(panda: VMSModel) -> None:
     # The first joint turns to and fro, with friction; the others bear their weight and not what the
     # first one does to them.
