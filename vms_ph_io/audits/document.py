@@ -12,6 +12,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.legend import label_of
 from vms_ph_dynamics.identification.effort_meaning import FOLDS, held_out_fits
+from vms_ph_dynamics.identification.estimate import student
 
 from .energy_audit import Audit, balance
 
@@ -19,9 +20,10 @@ _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance close
 _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
-_SPREAD_SHARE = 0.5  # of the friction, by which its terms may differ between parts of the time
+_SPREAD_SHARE = 0.5  # of friction, by which the bounds of what is told may be apart
+_NEGLIGIBLE_SHARE = 0.04  # of all friction, with which these are apart of what is nearly none
+_LOW_SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.64)  # rad/s or m/s, below which dry friction may grow
 _LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
-_TERMS = ((0, 0), (1, 0), (0, 1), (1, 1))  # of Coulomb and viscous friction, beside an offset
 _MAX_SENTENCES = 5
 _STANDSTILL = 1e-3  # rad or m, of all motion, below which nothing moved
 
@@ -162,18 +164,23 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
-    coulomb, viscous, explained = _friction(audit, residuals[:, worst], worst)
-    unit = "N" if audit.model.joints.prismatic[worst] else "N m"
+    coulomb, (low, viscous, high), explained = _friction(audit, residuals[:, worst], worst)
+    unit, joint = "N" if audit.model.joints.prismatic[worst] else "N m", ledger.joints[worst]
     if changes[worst] < 0.0 and explained > _EXPLAINED_SHARE:
-        yield (
-            f"At {ledger.joints[worst]} it looks like friction of {coulomb:.2g} {unit} and "
-            f"{viscous:.2g} {unit} s/rad that the model lacks (all joints: --identify friction)."
-        )
         friction_loss = ledger.series["dissipated_by_joint"][:, worst]
-        coulomb, viscous, _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
+        dry, (_, damping, _), _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
+        is_told = np.isfinite(viscous + damping)
+        amount = f" and {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})" if is_told else ""
         yield (
-            f'Write damping="{viscous:.2g}" friction="{coulomb:.2g}" into <dynamics> of the joint '
-            f"'{ledger.joints[worst]}' of the URDF, in place of what stands there."
+            f"At {joint} it looks like friction of {coulomb:.2g} {unit}{amount} that the model "
+            "lacks (all joints: --identify friction)."
+        )
+        if not is_told:
+            yield "How much of it is viscous is unsure: the speeds of this motion do not show it."
+            return
+        yield (
+            f'Write damping="{damping:.2g}" friction="{dry:.2g}" into <dynamics> of the joint '
+            f"'{joint}' of the URDF, in place of what stands there."
         )
     elif changes[worst] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
         yield (
@@ -182,37 +189,50 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         )
     else:
         yield (
-            f"No passive part gives energy: check the sign and the unit of the effort of "
-            f"{ledger.joints[worst]}, and the load (--identify payload,friction)."
+            f"No passive part gives energy: check the sign and the unit of the effort of {joint}, "
+            "and the load (--identify payload,friction)."
         )
 
 
-def _friction(audit: Audit, energy: Array, joint: int) -> tuple[float, float, float]:
-    """Return Coulomb and viscous friction that dissipate an energy (K,), and their share of it.
+def _friction(
+    audit: Audit, energy: Array, joint: int
+) -> tuple[float, tuple[float, float, float], float]:
+    """Return the friction that dissipates an energy (K,): Coulomb, viscous, and their share of it.
 
-    The share is that of held-out time, without what an offset takes; zero where the terms cannot be
-    told apart.
+    The viscous friction is between bounds that hold for any excess of dry friction at low speed. It
+    is NaN where they are far apart; then all friction at the mean speed is called Coulomb. The
+    share is that of held-out time, without what an offset takes; zero where it is no friction.
     """
     model, time = audit.model, audit.ledger.time
+    untold = (np.nan, np.nan, np.nan)
     step = np.diff(audit.q[:, model.nq_base + joint])
     if model.nq - model.nq_base != model.n or len(time) < 20 or not step.any():
-        return 0.0, 0.0, 0.0
+        return 0.0, untold, 0.0
     edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
-    step_terms = np.abs(step), step**2 / np.maximum(np.diff(time), 1e-12), step
-    terms = [np.diff(np.pad(np.cumsum(x), (1, 0))[edges])[:, None] for x in step_terms]
-    loss, speed = -np.diff(energy[edges])[:, None], float(terms[1].sum() / terms[0].sum())
-    fit_pairs = [held_out_fits(loss, [a * terms[0], b * terms[1], terms[2]]) for a, b in _TERMS]
-    errors, fits = ([pair[k] for pair in fit_pairs] for k in (0, 1))
-    # Friction gives no energy: both terms of it, or else the one that fits better.
-    allowed = [k for k in range(1, 4) if fits[k][:, 0, :2].mean(axis=0).min() >= 0.0] or [0]
-    best = 3 if 3 in allowed else min(allowed, key=lambda k: float(errors[k].sum()))
-    efforts = fits[best][:, 0, :2] * (1.0, speed)
-    friction, spread = efforts.mean(axis=0), np.sqrt((FOLDS - 1.0) * efforts.var(axis=0))
-    design = np.hstack(terms)
-    is_sure = np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION
-    is_sure &= bool(spread.max() < _SPREAD_SHARE * friction.sum())
-    explained = 1.0 - float(errors[best].sum() / max(errors[0].sum(), 1e-300)) if is_sure else 0.0
-    return float(friction[0]), float(friction[1]) / speed, explained
+    rate, dry = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
+    excesses = [dry * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
+    sums = [
+        np.diff(np.pad(np.cumsum(x), (1, 0))[edges]) for x in (dry, step * rate, step, *excesses)
+    ]
+    terms, loss = [x[:, None] for x in sums], -np.diff(energy[edges])[:, None]
+    speed, bounds = float(sums[1].sum() / sums[0].sum()), []
+    design = np.stack(sums[:3], axis=1)
+    is_told = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
+    for excess in ([], *([x] for x in terms[3:])):
+        fits = held_out_fits(loss, [*terms[:3], *excess])[1][:, 0, :2] * (1.0, speed)
+        fits = np.column_stack([fits, fits.sum(axis=1)])
+        spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * fits.var(axis=0))
+        bounds.append(fits.mean(axis=0) + np.outer((-1.0, 0.0, 1.0), spread))
+    coulomb, viscous, total = bounds[0][1]
+    low, high = min(b[0, 1] for b in bounds), max(b[2, 1] for b in bounds)
+    is_told &= bool(0.0 <= high < low + max(_SPREAD_SHARE * viscous, _NEGLIGIBLE_SHARE * total))
+    errors = [held_out_fits(loss, x)[0].sum() for x in (terms[:3], terms[2:3])]
+    is_friction = bounds[0][2, 2] - bounds[0][0, 2] < _SPREAD_SHARE * total
+    explained = 1.0 - float(errors[0] / max(errors[1], 1e-300)) if is_friction else 0.0
+    if not is_told:
+        return float(total), untold, explained
+    low, viscous, high = (max(float(x), 0.0) / speed for x in (low, viscous, high))
+    return max(float(coulomb), 0.0), (low, viscous, high), explained
 
 
 def document(audit: Audit) -> dict[str, Any]:
