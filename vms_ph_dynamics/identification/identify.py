@@ -21,8 +21,10 @@ from ..model import VMSModel
 from .effort_meaning import effort_meaning
 from .estimate import BodyConstraint, Estimate, base_parameters, estimate, nearest_physical, student
 from .result import (
+    EFFORT_LAG,
     KINDS,
     LEFT_OUT,
+    NO_EFFORT,
     NO_TORQUES,
     STRIBECK,
     UNSURE_GAINS,
@@ -65,6 +67,7 @@ _GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
 # Share of the held-out error of friction alone that a gain may leave: of more, the errors of the
 # description may be as large as what the gain explains.
 _BEATS_FRICTION = 0.5
+_JOINT_LAG = 0.02  # s, standard deviation of the lag of one effort behind the others
 _MOST_LOAD_FRICTION = 0.5  # share of the load; gears that lose more are self-locking
 # Mean of tanh(rate / SLIP) in a row of a joint below which the joint may rest or reverse.
 _LEAST_SLIP = 0.9
@@ -228,7 +231,7 @@ def identify(
     parameters = tuple(replace(p, meaning=p.meaning or doubts.get(p.joint, "")) for p in parameters)
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
-    if settings.energy and is_moving:
+    if settings.energy and is_moving and NO_EFFORT not in reasons.values():
         moments = _prior(extended, prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         others = parameters_of(regressor, unknowns, kinds, fit, fit.mean)
@@ -369,6 +372,7 @@ class _Regression:
         left_out: npt.NDArray[np.bool_],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
+        self.joints = model.joint_names
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
         base = np.ones(model.b if self._with_base else 0, bool)
         self.is_believed = np.ones(base.size + model.n, bool)
@@ -459,7 +463,7 @@ def _effort_exclusions(
     )
     for j in np.flatnonzero(is_left_out):
         reason = text if meaning.meaningless[j] else "friction alone fits as well as any gain"
-        reason = reason if is_measured[j] else "no effort of this joint is recorded"
+        reason = reason if is_measured[j] else NO_EFFORT
         reasons[model.joint_names[j]] = reason
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)
@@ -518,7 +522,7 @@ def _with_any_low_speed_friction(
     """Return the estimate with dry friction of any shape at low speed, and its unknowns.
 
     The excess of a joint is believed to have about the size of its dry friction, and reaches no
-    further up in speed than held-out time asks for.
+    further up in speed than held-out time asks for. The effort of each joint may lag by itself.
 
     Args:
         regression: its rows.
@@ -533,7 +537,14 @@ def _with_any_low_speed_friction(
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
+    lags = [
+        replace(u, name=f"{u.name}.{joint}", kind="lag", deviation=_JOINT_LAG)
+        for u in unknowns
+        if u.name == EFFORT_LAG
+        for joint in regression.joints
+    ]
+    unknowns, widths = [*unknowns, *lags], np.arange(len(STRIBECK))
+    all_unknowns = [*unknowns, *excess]
     rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
     def trial(last: Any) -> tuple[Any, ...]:

@@ -21,6 +21,9 @@ STRIBECK = (0, 20, 40, 80, 160, 320, 640)
 LEFT_OUT = "left out: no multiple of the model"
 """How the reason begins for which a joint is left out."""
 
+NO_EFFORT = "no effort of this joint is recorded"
+"""Why a joint is left out without which no energy adds up."""
+
 NO_TORQUES = "the efforts are no torques"
 """How the reason begins for which nothing but gains is found from currents."""
 
@@ -214,7 +217,10 @@ class Parameter:
         low, high = min(self.low, other.low), max(self.high, other.high)
         meaning = self.meaning
         if high - low > 1.5 * (self.high - self.low):
-            meaning = meaning or "unsure, because another friction law at low speed predicts better"
+            meaning = meaning or (
+                "unsure, because another friction law at low speed, or a delay of this effort, "
+                "predicts better"
+            )
         at_bound = self.at_bound or other.at_bound
         return replace(self, low=low, high=high, at_bound=at_bound, meaning=meaning)
 

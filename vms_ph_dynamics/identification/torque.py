@@ -116,6 +116,9 @@ def torque_windows(
             required = efforts[points, b - start + j] - joint_target[:, j]
             joint_target[:, j] -= required
             columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required
+        if f"{EFFORT_LAG}.{joint}" in index_of:
+            row = b - start + j
+            columns[:, row, index_of[f"{EFFORT_LAG}.{joint}"]] = -effort_rates[:, row]
     if EFFORT_LAG in index_of:
         columns[:, :, index_of[EFFORT_LAG]] = -effort_rates
     rms = np.sqrt(np.mean(efforts**2, axis=0))

@@ -216,7 +216,10 @@ def energy_windows(
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
     lag_power = np.diff(motion.torque, axis=0) * motion.rate
-    work_by_name[EFFORT_LAG] = -window_sums(lag_power.sum(axis=1), edges)
+    lag_work = -window_sums(lag_power, edges)
+    work_by_name[EFFORT_LAG] = lag_work.sum(axis=1)
+    names = (f"{EFFORT_LAG}.{joint}" for joint in model.joint_names)
+    work_by_name |= dict(zip(names, lag_work.T, strict=True))
     body, transform = regressor.of_frame(settings.payload_frame)
     row_changes = np.diff(rows, axis=0)
     payload_columns = row_changes[:, 10 * body : 10 * body + 10] @ transform

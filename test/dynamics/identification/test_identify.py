@@ -98,6 +98,21 @@ def test_friction_is_unsure_where_a_gain_of_the_effort_fits_far_better(
     assert not any("a gain of the effort" in p.meaning for p in plain.claimed)
 
 
+def test_the_friction_of_a_joint_whose_effort_alone_is_late_is_within_its_interval(
+    panda: VMSModel,
+) -> None:
+    bare = random_truth(panda, np.random.default_rng(1), 1e-9)
+    samples = recording(panda, bare, np.random.default_rng(101), duration=10.0)
+    for joint, delay in ((2, 0.01), (2, 0.03), (3, 0.03)):
+        torque = samples.torque.copy()
+        torque[:, joint] = np.interp(samples.t - delay, samples.t, torque[:, joint])
+        found = identify(panda, replace(samples, torque=torque), ("friction",), settings=PLAIN)
+        for term in ("viscous", "coulomb"):
+            name = f"friction.panda_joint{joint + 1}.{term}"
+            p = found[name]
+            assert p.contains(bare.values[name]) or p.meaning.startswith("unsure")
+
+
 def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel) -> None:
     samples = recording(panda, truth, np.random.default_rng(9), still=tuple(range(7)))
     found = identify(panda, samples, settings=PLAIN)
