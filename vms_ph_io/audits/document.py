@@ -52,6 +52,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "No wrench of rotors or thrusters is recorded: what moved the robot is unknown."
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
+    if missing := audit.conditioning.missing:
+        yield f"{missing[0].upper()}{missing[1:]}."
     threshold = _CLOSED_SHARE * ledger.exchanged
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
@@ -145,8 +147,9 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
         verb = "is unaccounted for"
     yield f"{amount} {verb}{instant}, {percent:.0f} % of the residuals at {names}."
-    if audit.findings and not audit.identified:
-        return  # they tell the cause
+    is_caused = bool(audit.findings) and not audit.identified  # findings tell the cause
+    if is_caused or balanced[worst] in audit.conditioning.without_effort:
+        return
     residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
     if audit.identified:
         prefix = f"friction.{ledger.joints[worst]}."

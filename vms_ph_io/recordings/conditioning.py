@@ -3,7 +3,7 @@
 
 """What was found about the signals of a recording, and what was done about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ class Conditioning:
         chosen_meaning: the meaning that is used.
         commands_held: whether efforts are commands that act until the next sample.
         rates: Hz, of each other series that is used.
+        without_effort: joints of which no effort is recorded, though it is of others.
         notes: further statements, in sentences.
     """
 
@@ -50,7 +51,16 @@ class Conditioning:
     chosen_meaning: str
     commands_held: bool
     rates: Mapping[str, float]
+    without_effort: Sequence[str] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def missing(self) -> str:
+        """That efforts are not recorded, as a sentence without its end; empty if all are."""
+        names = ", ".join(self.without_effort)
+        return f"no effort of {names} is recorded: what it supplies is unaccounted for" * bool(
+            names
+        )
 
     def statements(self, joints: tuple[str, ...]) -> list[str]:
         """Return what was found and done, in sentences."""
@@ -107,6 +117,7 @@ class Conditioning:
             f"{name} has {rate:.4g} Hz and is interpolated to the joint states"
             for name, rate in self.rates.items()
         ]
+        sentences += [self.missing] * bool(self.missing)
         return [*sentences, *self._effort_sentences(joints), *self.notes]
 
     def _lag_sentence(self) -> str:

@@ -369,9 +369,6 @@ class RecordedMotion:
         notes = [*self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
-        elif not is_measured.all():
-            missing = ", ".join(name for name, ok in zip(names, is_measured, strict=True) if not ok)
-            notes.append(f"no effort of {missing} is recorded: what it supplies is unaccounted for")
         jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
@@ -409,8 +406,18 @@ class RecordedMotion:
         noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
         chosen, held = self.options.effort, self.options.commanded
         rates = {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0}
+        missing = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
         return Conditioning(
-            self.order, *timing, noise, saturated, meaning, chosen, held, rates, tuple(notes)
+            self.order,
+            *timing,
+            noise,
+            saturated,
+            meaning,
+            chosen,
+            held,
+            rates,
+            missing,
+            tuple(notes),
         )
 
     def _clock(self) -> tuple[str, float]:

@@ -267,6 +267,9 @@ def test_an_effort_that_is_missing_is_named_and_is_no_evidence(
     found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
     assert "no effort of panda_joint2 is recorded" in statements(found)
     assert "--effort" not in statements(found)
+    first, *others = answers(found)
+    assert first == "No effort of panda_joint2 is recorded: what it supplies is unaccounted for."
+    assert not [sentence for sentence in others if "friction" in sentence or "sign" in sentence]
 
 
 def test_samples_before_the_hardware_is_ready_are_left_out(
