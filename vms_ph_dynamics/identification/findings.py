@@ -329,21 +329,25 @@ def _model_errors(
     error_before, by_joint, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
-    least_error, text = error_before, ""
+    trials = []
     for j, joint in enumerate(model.joint_names):
         changes = [_changed_signs(model, motion, j) for motion in motions]
         # Gains have the signs of the efforts.
         for what in [x for x in changes[0] if not (has_gains and "effort" in x)]:
             error_after, errors, _ = errors_of([changed[what] for changed in changes])
-            if error_after < least_error and errors[j] < _IMPROVEMENT * by_joint[j]:
-                least_error, text = error_after, f"{joint}: {what}"
+            is_own = errors[j] < _IMPROVEMENT * by_joint[j]
+            trials.append((error_after, joint, f"{joint}: {what}", is_own))
+    least_error, joint, text, is_own = min(trials, default=(np.inf, "", "", False))
+    # Of two joints that explain the recording as well, neither is told.
+    others = [error for error, other, *_ in trials if other != joint]
+    is_clear = is_own and least_error < _IMPROVEMENT * min([error_before, *others])
     error_after, _, change = errors_of(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
-    is_rotated &= abs(float(np.linalg.norm(gravity)) / size - 1.0) < _GRAVITY_SIZE
-    if error_after < _IMPROVEMENT * least_error and is_rotated:
+    is_rotated &= abs(float(np.linalg.norm(gravity)) - size) < _GRAVITY_SIZE * size
+    if error_after < _IMPROVEMENT * min(least_error, error_before) and is_rotated:
         components = ", ".join(f"{g:.2f}" for g in gravity)
         text = (
             f"it looks like a base that is not upright: gravity ({components}) m/s^2 fits better; "
@@ -352,7 +356,7 @@ def _model_errors(
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence),)
-    if least_error < min(_IMPROVEMENT * error_before, _MAX_SIGN_ERROR):
+    if is_clear and least_error < _MAX_SIGN_ERROR:
         return (Finding("sign", text, {"error_before": error_before, "error": least_error}),)
     return ()
 
