@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,7 @@ def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
 _GRAVITY_TURN = 0.15
 _GRAVITY_SIZE = 0.1  # share by which the length of gravity may seem another
 _MODEL_ERROR = 0.05  # share of the efforts below which the model is not wrong
+_SUSPECTS = 3  # joints whose efforts may be swapped: those that fit worst
 _INSTANTS = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
 _MIN_DISTANCE = 1.6
@@ -207,15 +209,15 @@ def _contradictions(
         if p.name.endswith(".offset") and is_large and not p.contains(0.0):
             joints.add(p.joint)
     text = (
-        f"the efforts of {', '.join(sorted(joints))} contradict the model: look for swapped "
-        "columns, and for another sign, gear, zero or load; what was identified may be wrong"
+        f"the efforts of {', '.join(sorted(joints))} contradict the model: check their columns, "
+        "sign, gear ratio and zero, and the load, in this order"
     )
     contradictions = [Finding("efforts", text, {"joints": float(len(joints))})] if joints else []
     if scaled := identification.scaled:
         factors = ", ".join(f"{gain:.2g} at {joint}" for joint, gain in scaled.items())
         text = (
             f"the efforts look scaled, by the factors {factors} that the model asks for: try "
-            "--identify gains,friction; what was identified may be wrong"
+            "--identify gains,friction"
         )
         contradictions.append(Finding("efforts", text, scaled))
     return tuple(contradictions)
@@ -231,7 +233,10 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     frame = identification.frame
     load = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)"
     if mass.value > 0.0:
-        text = f"it looks like a load of {load} that the model lacks: add it to that link"
+        text = (
+            f"it looks like a load of {load} that the model lacks: add it to the URDF (--identify "
+            "payload,friction --out DIR writes one), or take it off"
+        )
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
         without = f"without {links}" if links else "with less mass"
@@ -299,7 +304,7 @@ def _model_errors(
     identification: Identification,
     friction: FrictionLaw | None,
 ) -> tuple[Finding, ...]:
-    """Return joints whose signs are opposite, or another direction of gravity, that fit better.
+    """Return signs that are opposite, swapped efforts or another gravity, if they fit better.
 
     What is compared are errors of the torque regression on held-out time, with friction and a load
     fitted, as these must not pass for another sign or gravity. The effort of the joint itself, on
@@ -329,6 +334,16 @@ def _model_errors(
     error_before, by_joint, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
+    worst = sorted(np.argsort(by_joint)[-_SUSPECTS:].tolist())
+    for pair in [] if has_gains else map(list, combinations(worst, 2)):
+        error_after, errors, _ = errors_of([_with_swapped_efforts(m, pair) for m in motions])
+        if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(by_joint[pair], 1.0)).all():
+            names = " and ".join(model.joint_names[k] for k in pair)
+            text = (
+                f"the efforts of {names} are swapped: exchange them in the column map or the driver"
+            )
+            numbers = {"error_before": error_before, "error": error_after}
+            return (Finding("sign", text, numbers),)
     trials = []
     for j, joint in enumerate(model.joint_names):
         changes = [_changed_signs(model, motion, j) for motion in motions]
@@ -344,14 +359,15 @@ def _model_errors(
     error_after, _, change = errors_of(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
-    is_rotated = np.arctan2(sine, model.gravity @ gravity) > _GRAVITY_TURN
+    angle = float(np.arctan2(sine, model.gravity @ gravity))
+    is_rotated = angle > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_rotated &= abs(float(np.linalg.norm(gravity)) - size) < _GRAVITY_SIZE * size
     if error_after < _IMPROVEMENT * min(least_error, error_before) and is_rotated:
-        components = ", ".join(f"{g:.2f}" for g in gravity)
+        components = " ".join(f"{g:.2f}" for g in gravity)
         text = (
-            f"it looks like a base that is not upright: gravity ({components}) m/s^2 fits better; "
-            f"level it, or give --gravity '{components.replace(',', '')}'"
+            f"the base looks tilted by {np.degrees(angle):.0f} degrees: level it or, if it is "
+            f"meant to be so, audit with --gravity '{components}'"
         )
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
@@ -375,6 +391,14 @@ def _gravity_columns(model: VMSModel, motion: Motion, times: Array) -> Array:
             weight = pin.computeGeneralizedGravity(pinocchio, data, full)
             columns[row, :, axis] = tree.restrict(weight)[b:]
     return columns.reshape(-1, 3)
+
+
+def _with_swapped_efforts(motion: Motion, pair: Sequence[int]) -> Motion:
+    """Return the motion with the efforts of two joints in each other's place."""
+    torque, effort = motion.torque.copy(), motion.effort.copy()
+    for x in (torque, effort):
+        x[:, pair] = x[:, pair[::-1]]
+    return replace(motion, torque=torque, effort=effort)
 
 
 def _changed_signs(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:

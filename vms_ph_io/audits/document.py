@@ -16,6 +16,9 @@ from vms_ph_dynamics.identification.estimate import student
 
 from .energy_audit import Audit, balance
 
+NO_PROBLEM = "No problem was found"
+"""How the answers of an audit say that there is nothing to do."""
+
 _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
 _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
@@ -55,6 +58,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
     if missing := audit.conditioning.missing:
         yield f"{missing[0].upper()}{missing[1:]}."
     threshold = _CLOSED_SHARE * ledger.exchanged
+    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
+    texts = [str(finding["text"]) for finding in reported[:2]]
+    causes = [f"{text[0].upper()}{text[1:]}." for text in texts]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
         yield (
@@ -62,39 +68,47 @@ def _sentences(audit: Audit) -> Iterator[str]:
             f"{ledger.band[-1]:.2g} J open, and the joints exchanged {ledger.exchanged:.2g} J."
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
+        yield from causes
     elif share < _CLOSED_SHARE or is_within_band:
         others, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
         samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
-        yield (
-            f"{'By its port energies the recording' if samples_differ else 'The energy'} adds up: "
-            f"of {ledger.exchanged:.3g} J that joints and ports exchanged, at most "
+        remedy = audit.conditioning.remedy(audit.model.joint_names)
+        balance_text = (
+            f"of {ledger.exchanged:.3g} J through joints and ports, never more than "
             f"{ledger.largest_unaccounted:.3g} J ({100 * share:.2g} %) is unaccounted for."
         )
-        if samples_differ and abs(ledger.from_samples - sum(others.values())) <= limit:
-            names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in others.items())
-            yield f"Its positions and efforts lack the {names}, which explains their difference."
-            yield "The energies show nothing to mend."
-        elif samples_differ:
-            yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
+        if samples_differ:
+            yield f"By its port energies the recording adds up: {balance_text}"
+            if abs(ledger.from_samples - sum(others.values())) <= limit:
+                names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in others.items())
+                yield f"Positions and efforts lack the {names}, which explains their difference."
+                yield f"{NO_PROBLEM}."
+            else:
+                yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
+            yield from causes
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
-            yield from _joint_sentences(audit, "unaccounted", "It is little, but not noise: ")
+            yield from causes
+            yield from _joint_sentences(audit, "unaccounted", "Little, but more than noise: ")
+        elif causes or remedy:
+            yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
+            yield from causes
+            yield f"The energy adds up: {balance_text}"
         else:
-            remedy = audit.conditioning.remedy(audit.model.joint_names)
-            yield f"But {remedy}." if remedy else "The energies show nothing to mend."
+            yield f"{NO_PROBLEM}: {balance_text}"
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
             "well as any reading of them, so the energies below mean nothing."
         )
         yield "Check which robot and which columns or topics they are."
+        yield from causes
     elif remedy := audit.conditioning.remedy(audit.model.joint_names):
         yield "The recorded efforts are not what they seem: the energies below are wrong."
         yield f"Do this, and audit again: {remedy}."
         return
     else:
+        yield from causes
         yield from _joint_sentences(audit, "unaccounted")
-    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
-    yield from (f"{text[0].upper()}{text[1:]}." for text in (str(f["text"]) for f in reported[:2]))
     is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
     for appearance in () if is_told else audit.appearances[:1]:
         verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
@@ -107,7 +121,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
 
 
 def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[str]:
-    """Say at which joint an energy vanished or appeared, and whether it looks like friction.
+    """Say why, how much and at which joint energy is unaccounted for.
 
     Args:
         audit: the audit.
@@ -118,18 +132,22 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
-    instant = f" at {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
-    places = "joints" if ledger.joints else "ports"
-    share_text = f"{100 * energy / exchanged:.2g} % of what the {places} exchanged"
-    amount = f"{source}{energy:.3g} J ({share_text})"
+    instant = f", most at {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
+    share_text = f"{100 * energy / exchanged:.2g} % of that through the "
+    share_text += "joints" if ledger.joints else "ports"
+    amount = f"{source}{energy:.3g} J ({share_text}) is unaccounted for{instant}"
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount} is open{instant}."
+        yield f"{amount}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
-        times, fit = meaning.burst_times, 100 * min(meaning.misfit[meaning.best])
-        yield f"{source}{energy:.3g} J is open, from {times}: a contact, a load or lost signals."
-        yield f"Record what acted, or leave that time out; all other time fits within {fit:.2g} %."
+        fit = 100 * min(meaning.misfit[meaning.best])
+        yield (
+            f"From {meaning.burst_times} something acted that is not recorded: a contact, a load "
+            "or lost samples."
+        )
+        yield f"Record its force, or cut that time out: the rest balances within {fit:.2g} %."
+        yield f"{amount}."
         return
     residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
     changes = residuals[largest] - residuals[0]
@@ -137,18 +155,17 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     worst = int(order[0])
     shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
     if balanced[worst] not in ledger.joints:
-        yield f"{amount} is missing at the base{instant}."
+        yield f"{amount}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     if shares[worst] > _DOMINANT_SHARE:
         names, percent = balanced[worst], shares[worst]
-        verb = "vanished" if changes[worst] < 0.0 else "appeared from nowhere"
     else:
         names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
-        verb = "is unaccounted for"
-    yield f"{amount} {verb}{instant}, {percent:.0f} % of the residuals at {names}."
+    amount += f", {percent:.0f} % of it at {names}."
     is_caused = bool(audit.findings) and not audit.identified  # findings tell the cause
     if is_caused or balanced[worst] in audit.conditioning.without_effort:
+        yield amount
         return
     residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
     if audit.identified:
@@ -159,11 +176,13 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             for name, p in audit.identified.items()
             if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
+        yield amount
         if texts and audit.identified.get("largest_unaccounted", 0.0) < 0.5 * energy:
             yield f"Friction at {ledger.joints[worst]}: {'; '.join(texts)}."
         return
     if meaning is not None and meaning.meaningless.any():
         names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
+        yield amount
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
@@ -173,23 +192,24 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         friction_loss = ledger.series["dissipated_by_joint"][:, worst]
         dry, (_, damping, _), _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
         is_told = np.isfinite(viscous + damping)
-        amount = f" and {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})" if is_told else ""
+        damper = f" and viscous {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})"
         yield (
-            f"At {joint} it looks like friction of {coulomb:.2g} {unit}{amount} that the model "
-            "lacks (all joints: --identify friction)."
+            f"{joint} looks as if it had friction that the model lacks: dry {coulomb:.2g} {unit}"
+            f"{damper if is_told else ''}."
         )
-        if not is_told:
+        if is_told:
+            yield (
+                f'Write damping="{damping:.2g}" friction="{dry:.2g}" into its <dynamics> in the '
+                "URDF, in place of what stands there; if it was not so before, look at its brake, "
+                "gear and cables."
+            )
+        else:
             yield "How much of it is viscous is unsure: the speeds of this motion do not show it."
-            return
-        yield (
-            f'Write damping="{damping:.2g}" friction="{dry:.2g}" into <dynamics> of the joint '
-            f"'{joint}' of the URDF, in place of what stands there."
-        )
-    elif changes[worst] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
-        yield (
-            "It is not surely friction of that joint alone: see what --identify payload,friction "
-            "finds."
-        )
+        yield amount
+        return
+    yield amount
+    if changes[worst] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
+        yield "It is not surely friction of that joint alone: see --identify payload,friction."
     else:
         yield (
             f"No passive part gives energy: check the sign and the unit of the effort of {joint}, "

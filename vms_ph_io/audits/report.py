@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Array
-from vms_ph_dynamics.energy.legend import GREY, VERMILION, label_of, rgb, styles
+from vms_ph_dynamics.energy.legend import GREEN, GREY, VERMILION, label_of, rgb, styles
 
 from ..settings.bounded_text import writing
-from .document import document
+from .document import NO_PROBLEM, document
 from .energy_audit import Audit, balance
 
 _MAX_INSTANTS = 1500
@@ -25,7 +25,8 @@ _STYLE = """
 html { overflow-y: scroll; }
 body { font-family: sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em; color: #222; }
 .answers { font-size: 1.15em; line-height: 1.45; padding-left: 1em; }
-.answers { border-left: 4px solid; }
+.answers { border-left: 6px solid; }
+.answers p:first-child { font-weight: bold; }
 .answers p { margin: 0.5em 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 h1 { font-size: 1.4em; overflow-wrap: anywhere; }
@@ -101,9 +102,11 @@ def write_page(audit: Audit, file: Path) -> None:
         f"'{model.name}' on a {model.base} base: {model.n} joints, {model.total_mass:.4g} kg, end "
         f"effector {model.end_effector}"
     )
+    has_problem = not any(sentence.startswith(NO_PROBLEM) for sentence in content["answers"])
+    colour = VERMILION if has_problem else GREEN
     sections = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
-        "<div class='answers'>",
+        f"<div class='answers' style='border-color: {colour}'>",
         *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
         "</div>",
         "<h2>Where the energy went</h2>",

@@ -60,7 +60,7 @@ def test_swapped_columns_of_efforts_are_suspected(panda: VMSModel, samples: Moti
     one, *_ = _found(panda, replace(samples, torque=torque))
     assert one.kind == "efforts"
     assert one.text.startswith(
-        "the efforts of panda_joint4, panda_joint5 contradict the model: look"
+        "the efforts of panda_joint4, panda_joint5 contradict the model: check"
     )
 
 

@@ -527,7 +527,7 @@ def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> Non
     assert 2.8 <= begin <= 3.0
     assert 3.6 <= end <= 3.8
     assert meaning.misfit["torque"][1] < 0.01
-    assert "a contact, a load or lost signals" in " ".join(answers(found))
+    assert "a contact, a load or lost samples" in " ".join(answers(found))
     # What is wrong whenever the robot moves is no push.
     effort = known.effort.copy()
     effort[:, 3] *= -1.0
@@ -549,8 +549,8 @@ def test_the_sign_of_a_joint_that_moves_little_is_told(
 ) -> None:
     effort = known.effort * [1, 1, 1, 1, 1, 1, -1]
     first = answers(audit(bag(tmp_path / "bag", known, effort=effort), panda))
-    assert first[0].startswith("The energy adds up")
-    assert first[1].startswith("But the sign of the effort of panda_joint7 is opposite")
+    assert first[0].startswith("The sign of the effort of panda_joint7 is opposite")
+    assert first[1].startswith("The energy adds up")
 
 
 def test_gains_are_not_sought_beside_recorded_wrenches(
@@ -578,7 +578,7 @@ def test_what_the_base_lacks_is_no_fault_of_a_joint(
     moved[1:, :3] = q[0, :3] + np.cumsum(steps, axis=0)
     moving, all_rows = (model, times, moved, faster), slice(0, len(times))
     path = moving_bag(tmp_path / "bag", moving, False, all_rows, effort=0.01)
-    assert "is missing at the base" in " ".join(answers(audit(path, model)))
+    assert "it is missing at the base" in " ".join(answers(audit(path, model)))
 
 
 def test_rows_of_other_bytes_are_left_out(known: Known, panda: VMSModel, tmp_path: Path) -> None:
