@@ -24,17 +24,7 @@ Base base_of(const pinocchio::Model& model) {
   return Base::fixed;
 }
 
-int dimension(Base base) {
-  switch (base) {
-    case Base::planar:
-      return 3;
-    case Base::floating:
-      return 6;
-    case Base::fixed:
-      break;
-  }
-  return 0;
-}
+int dimension(Base base) { return base == Base::floating ? 6 : base == Base::planar ? 3 : 0; }
 
 /// The mass of all bodies that move.
 double total_mass_of(const pinocchio::Model& model) {
@@ -155,15 +145,6 @@ constexpr double kNormTolerance = 1e-6;
 // is. Here are the base, joints of one coordinate and those with (cos, sin), which are kept at
 // length one to second order.
 
-/// Turn (cos, sin) by an angle.
-void rotate_pair(const double* from, double angle, double* to) noexcept {
-  const double c = std::cos(angle), s = std::sin(angle);
-  const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
-  const double scale = 0.5 * (3.0 - x * x - y * y);
-  to[0] = scale * x;
-  to[1] = scale * y;
-}
-
 /// The angle from one (cos, sin) to another.
 double angle_between(const double* from, const double* to) noexcept {
   return std::atan2(from[0] * to[1] - from[1] * to[0], from[0] * to[0] + from[1] * to[1]);
@@ -233,6 +214,21 @@ void difference_space(const double* from, const double* to, double* out) noexcep
 }
 
 }  // namespace
+
+Eigen::Matrix3d base_rotation(int b, const double* q) noexcept {
+  if (b == 6) return quaternion_of(q).toRotationMatrix();
+  Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
+  if (b == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+  return rotation;
+}
+
+void rotate_pair(const double* from, double angle, double* to) noexcept {
+  const double c = std::cos(angle), s = std::sin(angle);
+  const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
+  const double scale = 0.5 * (3.0 - x * x - y * y);
+  to[0] = scale * x;
+  to[1] = scale * y;
+}
 
 Model::Model(const pinocchio::Model& model, const std::string& end_effector,
              std::vector<Mimic> mimics)
@@ -449,6 +445,14 @@ void Model::joint_positions(const ConstVector& q,
   result = deviation.tail(n_);
 }
 
+void Model::set_joint(int joint, double position, Eigen::Ref<Eigen::VectorXd> q) const noexcept {
+  if (is_pair(joint)) {
+    q.segment<2>(position_index(joint)) << std::cos(position), std::sin(position);
+  } else {
+    q[position_index(joint)] = position;
+  }
+}
+
 void Model::expand_configuration(const ConstVector& q,
                                  Eigen::Ref<Eigen::VectorXd> full) const noexcept {
   full.head(base_size()) = q.head(base_size());
@@ -474,13 +478,8 @@ void Model::expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> fu
 
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   if (base_ == Base::fixed) return pinocchio::SE3::Identity();
-  pinocchio::SE3 pose_in_mount = pinocchio::SE3::Identity();
+  pinocchio::SE3 pose_in_mount(base_rotation(b_, q.data()), Vector3d::Zero());
   pose_in_mount.translation().head(base_linear_size()) = q.head(base_linear_size());
-  if (base_ == Base::floating) {
-    pose_in_mount.rotation() = Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-  } else {
-    pose_in_mount.rotation().topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
-  }
   return model_->jointPlacements[1] * pose_in_mount;
 }
 

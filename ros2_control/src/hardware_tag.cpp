@@ -119,7 +119,7 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
                                  "/position must be a number; given: '" + interface.initial_value +
                                  "'");
       }
-      set_joint(model, k, value, q);
+      model.set_joint(k, value, q);
     }
   }
   return q;

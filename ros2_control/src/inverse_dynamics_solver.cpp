@@ -146,7 +146,7 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
     check("joint_positions", joint_positions);
     check("joint_velocities", joint_velocities);
     Eigen::VectorXd q = model_->neutral_configuration();
-    for (int i = 0; i < model_->n(); ++i) set_joint(*model_, i, joint_positions[i], q);
+    for (int i = 0; i < model_->n(); ++i) model_->set_joint(i, joint_positions[i], q);
     evaluation_->set(q, joint_velocities);
     return *evaluation_;
   }

@@ -59,7 +59,7 @@ const vms_ph::RobotState& StateReader::read(
   const int b = model_.b(), n = model_.n();
   if (positions_only_) return state_.q = values_.head(n), state_;
   for (int i = 0; i < n; ++i) {
-    set_joint(model_, i, values_[2 * i], state_.q);
+    model_.set_joint(i, values_[2 * i], state_.q);
     state_.v[b + i] = values_[2 * i + 1];
   }
   if (b == 0) return state_;

@@ -52,6 +52,11 @@ struct ModelParts;
 
 enum class Base { fixed, planar, floating };
 
+/// Its name, for messages.
+inline const char* name_of(Base base) noexcept {
+  return base == Base::fixed ? "fixed" : base == Base::planar ? "planar" : "floating";
+}
+
 /// How a joint of Pinocchio's model moves with one of the n joints of the robot, by their index:
 /// `position = multiplier * position of that one + offset`.
 struct JointLeader {
@@ -197,6 +202,9 @@ class Model {
   /// Positions of the n joints, continuous ones within (-pi, pi].
   void joint_positions(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
+  /// Set the position of one of the n joints, rad or m, in a configuration (nq,).
+  void set_joint(int joint, double position, Eigen::Ref<Eigen::VectorXd> q) const noexcept;
+
   /// Pose of the base in the inertial frame; the identity for a fixed base.
   pinocchio::SE3 base_pose(const ConstVector& q) const noexcept;
 
@@ -222,6 +230,12 @@ class Model {
   double total_mass_;
   Eigen::Vector3d base_gravity_;
 };
+
+/// The rotation of a base of dimension b in its mount, of a configuration (nq,).
+Eigen::Matrix3d base_rotation(int b, const double* q) noexcept;
+
+/// Turn a pair (cos, sin) by an angle, rad; it is kept at length one to second order.
+void rotate_pair(const double* from, double angle, double* to) noexcept;
 
 /// What a model of Pinocchio holds, in its order and by its names.
 struct ModelParts {

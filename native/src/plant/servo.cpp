@@ -42,12 +42,7 @@ void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
 }
 
 void Servo::set_target(int joint, double position) noexcept {
-  const int index = model_.position_index(joint);
-  if (model_.is_pair(joint)) {
-    target_.segment<2>(index) << std::cos(position), std::sin(position);
-  } else {
-    target_[index] = position;
-  }
+  model_.set_joint(joint, position, target_);
   rate[model_.b() + joint] = 0.0;
 }
 
