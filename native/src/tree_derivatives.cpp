@@ -76,17 +76,6 @@ Screw in_body(const Tree::Frame& body, const Screw& s) {
           body.rotation.transpose() * s.angular};
 }
 
-Screw unit_twist(int b, int k) {
-  Screw s;
-  if (b == 3 && k == 2) k = 5;
-  (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
-  return s;
-}
-
-Screw difference(const Screw& one, const Screw& other) {
-  return {one.linear - other.linear, one.angular - other.angular};
-}
-
 }  // namespace
 
 void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept {
@@ -156,20 +145,16 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
-    const Screw e = unit_twist(b, k);
+    const Screw e = tree.base_unit_twist(k);
     const Vector3d field_cross = field.cross(e.angular);
     const auto column = base_column_ + static_cast<std::size_t>(k),
                by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
-    const auto momentum_rate = [](const Screw& twist, const Screw& h) -> Screw {
-      return {h.linear.cross(twist.angular),
-              h.angular.cross(twist.angular) + h.linear.cross(twist.linear)};
-    };
     const auto stride = static_cast<int>(stride_);
     tree.write_base({tree.total_.mass * field_cross, tree.total_.mc.cross(field_cross)},
                     &state_.force[column], stride);
-    tree.write_base(momentum_rate(v, e), &state_.force[by_p], stride);
-    tree.write_base(momentum_rate(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
+    tree.write_base(bracket_transpose(v, e), &state_.force[by_p], stride);
+    tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
     for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = 0.0;
     for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
       row(state_.force, b + tree.joints_[i].leader)[column] +=
@@ -223,7 +208,7 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
   }
   const SpatialInertia total_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
-  v_hat_rate_ = tree.locked_twist(difference(base_rate, total_rate * v_hat_));
+  v_hat_rate_ = tree.locked_twist(base_rate - total_rate * v_hat_);
   const LaneScrew v_hat_rate(v_hat_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
@@ -276,7 +261,7 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   };
   const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
                                     const Row* rows_of_base) VMS_PH_INLINED {
-    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(rows_of_base[b == 3 && k == 2 ? 5 : k]));
+    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(rows_of_base[tree.base_axis(k)]));
   };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
     const Group& group = groups_[g];
@@ -341,8 +326,7 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
   for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
     const auto joint = static_cast<std::size_t>(j);
     const Screw s = tree.screw(joint);
-    const Screw rate{s.angular.cross(wrench.linear),
-                     s.angular.cross(wrench.angular) + s.linear.cross(wrench.linear)};
+    const Screw rate = Screw{} - bracket_transpose(s, wrench);
     const int column = tree.joints_[joint].leader;
     tree.add_base(rate, row(state_.force, 0) + column, static_cast<int>(stride_));
     for (int k = tree.joints_[joint].parent; k >= 0;
@@ -445,10 +429,10 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
-    const Screw twist = tree.twist_of(body), relative = difference(twist, tree.base_);
+    const Screw twist = tree.twist_of(body), relative = twist - tree.base_;
     const Screw body_twist = in_body(body_frame, twist), locked = in_body(body_frame, v_hat_);
     const Screw body_field = in_body(body_frame, {field_, Vector3d::Zero()});
-    const Screw rate = in_body(body_frame, difference(v_hat_rate_, bracket(relative, v_hat_)));
+    const Screw rate = in_body(body_frame, v_hat_rate_ - bracket(relative, v_hat_));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
@@ -464,9 +448,9 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       if (!decoupled_) return;
       pair(c.locked, body_screw, locked);
       pair(c.locked_rate, body_screw, rate);
-      pair(c.locked_rate, in_body(body_frame, difference(s_rate, bracket(relative, s))), locked);
+      pair(c.locked_rate, in_body(body_frame, s_rate - bracket(relative, s)), locked);
     };
-    for (int k = 0; k < b; ++k) add(k, unit_twist(b, k), {}, {});
+    for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
       const Group& group = groups_[k / kLaneCount];

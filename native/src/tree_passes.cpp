@@ -371,21 +371,10 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].leader] -= products_[i];
   Screw net_wrench;
   if (b_ > 0) {
-    net_wrench = base_twist(force);
-    const Screw root_force = root_wrench(base, root_acceleration);
-    net_wrench.linear -= link_forces.linear + root_force.linear;
-    net_wrench.angular -= link_forces.angular + root_force.angular;
+    const Screw root_force = root_ * root_acceleration - bracket_transpose(base, root_ * base);
+    net_wrench = base_twist(force) - link_forces - root_force;
   }
   solve(net_wrench, out);
-}
-
-/// The wrench on the root that moves with a twist and an acceleration.
-Screw Tree::root_wrench(const Screw& twist, const Screw& acceleration) const noexcept {
-  Screw f = root_ * acceleration;
-  const Screw h = root_ * twist;
-  f.linear += twist.angular.cross(h.linear);
-  f.angular += twist.angular.cross(h.angular) + twist.linear.cross(h.linear);
-  return f;
 }
 
 }  // namespace vms_ph

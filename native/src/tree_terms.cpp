@@ -13,25 +13,6 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-/// The unit twists of a base: of all six only those in its plane where it is planar.
-constexpr int kSpatialAxes[] = {0, 1, 2, 3, 4, 5}, kPlanarAxes[] = {0, 1, 5};
-
-double component(const Screw& value, int k) {
-  return k < 3 ? value.linear[k] : value.angular[k - 3];
-}
-
-VMS_PH_INLINED inline Screw unit_twist(int k) {
-  Screw s;
-  (k < 3 ? s.linear[k] : s.angular[k - 3]) = 1.0;
-  return s;
-}
-
-/// The bracket [v, .] of wrenches: `reaction . [v, s] = s . bracket_transpose(v, reaction)`.
-VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& reaction) {
-  return {reaction.linear.cross(v.angular),
-          reaction.linear.cross(v.linear) + reaction.angular.cross(v.angular)};
-}
-
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
 VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
@@ -51,8 +32,10 @@ VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw&
 }  // namespace
 
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k, out += stride) *out = component(value, axes[k]);
+  for (int k = 0; k < b_; ++k, out += stride) {
+    const int axis = base_axis(k);
+    *out = axis < 3 ? value.linear[axis] : value.angular[axis - 3];
+  }
   return out;
 }
 
@@ -60,8 +43,7 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) write_base(total_ * unit_twist(axes[k]), out + k * size);
+  for (int k = 0; k < b_; ++k) write_base(total_ * base_unit_twist(k), out + k * size);
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
     if (b_ > 0) {
@@ -84,9 +66,8 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
 }
 
 void Tree::write_locked_inverse(double* out) const noexcept {
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
-    write_base(mobility(moment_about_centre(unit_twist(axes[k]))), out + k * b_);
+    write_base(mobility(moment_about_centre(base_unit_twist(k))), out + k * b_);
   }
 }
 
@@ -142,8 +123,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
       out[(k + 3) * size + column] += angular[k];
     }
   };
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) add(unit_twist(axes[k]), k);
+  for (int k = 0; k < b_; ++k) add(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
     add(screw(index), b_ + joints_[index].leader);
@@ -175,8 +155,7 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
       out[(k + 3) * size + column] += angular_rate[k];
     }
   };
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
-  for (int k = 0; k < b_; ++k) add(base_, unit_twist(axes[k]), k);
+  for (int k = 0; k < b_; ++k) add(base_, base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
     add(twist(index), screw(index), b_ + joints_[index].leader);
@@ -210,9 +189,8 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   const Eigen::Matrix<double, 9, 1> spins =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   total_spin += Eigen::Map<const Matrix3d>(spins.data());
-  const int* axes = b_ == 6 ? kSpatialAxes : kPlanarAxes;
   for (int k = 0; k < b_; ++k) {
-    const Screw e = unit_twist(axes[k]);
+    const Screw e = base_unit_twist(k);
     Screw column = total_ * bracket(base_, e);
     column.linear += e.angular.cross(momentum_.linear);
     column.angular += total_spin * e.angular;
@@ -307,9 +285,7 @@ VMS_PH_FMA double Tree::coriolis_power(const double* x, const double* y) noexcep
 }
 
 Screw Tree::momentum_rate() const noexcept {
-  const Screw& p = momentum_;
-  return planar_part({p.linear.cross(base_.angular),
-                      p.angular.cross(base_.angular) + p.linear.cross(base_.linear)});
+  return planar_part(bracket_transpose(base_, momentum_));
 }
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
@@ -328,8 +304,7 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   const Screw drift =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
   // The rate of the locked velocity.
-  Screw locked_rate =
-      moment_about_centre({rate.linear - drift.linear, rate.angular - drift.angular});
+  Screw locked_rate = moment_about_centre(rate - drift);
   locked_rate = {locked_rate.linear / total_.mass, inverse_inertia_ * locked_rate.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);

@@ -41,6 +41,9 @@ struct Screw {
     angular += other.angular;
     return *this;
   }
+  Screw operator-(const Screw& other) const {
+    return {linear - other.linear, angular - other.angular};
+  }
   double dot(const Screw& other) const {
     return linear.dot(other.linear) + angular.dot(other.angular);
   }
@@ -52,6 +55,11 @@ inline Eigen::Map<Eigen::Vector3d> vector3(double* out) { return Eigen::Map<Eige
 /// The Lie bracket [v, s] of two twists.
 VMS_PH_INLINED inline Screw bracket(const Screw& v, const Screw& s) {
   return {v.angular.cross(s.linear) + v.linear.cross(s.angular), v.angular.cross(s.angular)};
+}
+
+/// The transpose of the bracket [v, .], of a wrench or momentum h: `h . [v, s] = s . result`.
+VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& h) {
+  return {h.linear.cross(v.angular), h.linear.cross(v.linear) + h.angular.cross(v.angular)};
 }
 
 /// The inertia of a body, or of many, about the origin of the root.

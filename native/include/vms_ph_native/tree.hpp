@@ -311,7 +311,8 @@ class Tree {
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void solve_factors() noexcept;
   void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
-  Screw root_wrench(const Screw& twist, const Screw& acceleration) const noexcept;
+  int base_axis(int k) const noexcept;
+  Screw base_unit_twist(int k) const noexcept;
   Screw planar_part(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw moment_about_centre(const Screw& wrench) const noexcept;

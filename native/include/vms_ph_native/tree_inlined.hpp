@@ -29,6 +29,18 @@ VMS_PH_INLINED inline void Tree::set_base(const Screw& twist, Eigen::VectorXd& v
   }
 }
 
+/// Which of all six components of a twist is the k-th of the base: a planar one moves in its plane.
+VMS_PH_INLINED inline int Tree::base_axis(int k) const noexcept {
+  return b_ == 3 && k == 2 ? 5 : k;
+}
+
+VMS_PH_INLINED inline Screw Tree::base_unit_twist(int k) const noexcept {
+  const int axis = base_axis(k);
+  Screw s;
+  (axis < 3 ? s.linear[axis] : s.angular[axis - 3]) = 1.0;
+  return s;
+}
+
 /// The components of a wrench that act on a planar base.
 VMS_PH_INLINED inline Screw Tree::planar_part(const Screw& wrench) const noexcept {
   if (b_ != 3) return wrench;
