@@ -88,8 +88,7 @@ Contenders dynamics(const Model& model) {
       efforts.wrench_base = force.data();
       efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
-      const auto rate_of = is_decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-      (x.dynamics.*rate_of)(v.data(), efforts, x.vector_term.data(), x.rate.data());
+      x.dynamics.rates(is_decoupled, v.data(), efforts, x.vector_term.data(), x.rate.data());
     });
   };
   add_rate("StandardForm rate", false);

@@ -259,8 +259,8 @@ struct RateFunctions {
     if (!arguments.is_valid) return py::none();
     placed(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
-    const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-    (d.*rates)(arguments.momenta, arguments.efforts, qdot.mutable_data(), zdot.mutable_data());
+    d.rates(decoupled, arguments.momenta, arguments.efforts, qdot.mutable_data(),
+            zdot.mutable_data());
     // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
     const auto is_finite = [&](const Array& values) {
       return Eigen::Map<const Eigen::VectorXd>(values.data(), d.nv()).allFinite();
@@ -287,8 +287,7 @@ struct RateFunctions {
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
         batch, [=](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
-          const auto rates = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-          (d.*rates)(z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
+          d.rates(decoupled, z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
         });
     return py::make_tuple(read_only(std::move(qdot)), read_only(std::move(zdot)));
   }

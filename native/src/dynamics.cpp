@@ -94,21 +94,13 @@ bool Dynamics::copy_state(const Dynamics& other, const double* q, const double* 
 
 void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
-  base_rotation_ = base_rotation(q);
+  base_rotation_ = base_rotation(b(), q);
   position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
   root_gravity_ = base_rotation_.transpose() * mount_gravity_;
 }
 
-/// The rotation of the base in its mount.
-Matrix3d Dynamics::base_rotation(const double* q) const noexcept {
-  if (b() == 6) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-  Matrix3d rotation = Matrix3d::Identity();
-  if (b() == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
-  return rotation;
-}
-
 double Dynamics::lifting_power(const double* q, const double* v) noexcept {
-  return tree_.lifting_power(q, v, base_rotation(q).transpose() * mount_gravity_);
+  return tree_.lifting_power(q, v, base_rotation(b(), q).transpose() * mount_gravity_);
 }
 
 void Dynamics::set_velocity(const double* v) noexcept {
@@ -248,7 +240,7 @@ void Dynamics::gradient(bool decoupled, const double* momenta, double* out) noex
     // The energy of the shape is the least of all base motions: its derivative along a joint is
     // that at the fixed velocity of this motion, the one without momentum.
     const Screw locked_twist = tree_.locked_twist(screw_of(momenta));
-    tree_.set_base({twist.linear - locked_twist.linear, twist.angular - locked_twist.angular}, v_);
+    tree_.set_base(twist - locked_twist, v_);
     subtract_gradient();
     std::copy(v_.data() + b(), v_.data() + nv(), rates);
     v_.setZero();
@@ -262,24 +254,15 @@ void Dynamics::gradient(bool decoupled, const double* momenta, double* out) noex
   write_screw(twist, b(), out);
 }
 
-void Dynamics::standard_rate(const double* momenta, const Efforts& efforts, double* v,
-                             double* rate) noexcept {
-  velocity(false, momenta, v);
+void Dynamics::rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
+                     double* rate) noexcept {
+  velocity(decoupled, momenta, v);
   tree_.set_velocity(v_);
   write_screw(tree_.momentum_rate(), b(), rate);
   std::fill(rate + b(), rate + nv(), 0.0);
-  tree_.add_kinetic_gradient(1.0, rate + b());
+  if (!decoupled) tree_.add_kinetic_gradient(1.0, rate + b());
   add_force(efforts, rate);
-}
-
-void Dynamics::decoupled_rate(const double* momenta, const Efforts& efforts, double* v,
-                              double* rate) noexcept {
-  velocity(true, momenta, v);
-  tree_.set_velocity(v_);
-  write_screw(tree_.momentum_rate(), b(), rate);
-  for (int i = 0; i < n(); ++i) rate[b() + i] = 0.0;
-  add_force(efforts, rate);
-  tree_.add_shape_rates(screw_of(rate), rate + b());
+  if (decoupled) tree_.add_shape_rates(screw_of(rate), rate + b());
 }
 
 void Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,

@@ -43,8 +43,7 @@ double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
   double sum = d.kinetic_energy() + d.potential_energy() + d.momenta().spatial.linear.sum();
   for (const bool decoupled : {false, true}) {
     d.gradient(decoupled, v.data(), x);
-    const auto rate = decoupled ? &Dynamics::decoupled_rate : &Dynamics::standard_rate;
-    (d.*rate)(v.data(), efforts, x, x + d.nv());
+    d.rates(decoupled, v.data(), efforts, x, x + d.nv());
     sum += x[d.nv()];
     const int square = d.nv() * d.nv(), wide = 10 * d.bodies() * d.nv();
     double* y = x + 5 * square;
@@ -83,7 +82,7 @@ int count_terms(const Model& model) {
 int count_loop(const Model& model) {
   const auto decoupled = vms_ph::make_law("DecoupledVMSController", model, {}, true);
   vms_ph::Controller& law = *decoupled;
-  vms_ph::ProjectedRK4 scheme(model, true);
+  vms_ph::ProjectedRungeKutta scheme(model, true, 4);
   vms_ph::ClosedLoop loop(model, scheme, true, 1e-9);
   const Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   if (!law.reset({q, v})) return 1;

@@ -47,7 +47,8 @@ TEST(no_allocation_integrators) {
     if (model.n() != (coupled ? 3 : 4)) ++failures;
     std::vector<std::pair<const char*, std::unique_ptr<vms_ph::Stepper>>> schemes;
     schemes.emplace_back("rkmk4", std::make_unique<vms_ph::RKMK4>(model, true));
-    schemes.emplace_back("projected_rk4", std::make_unique<vms_ph::ProjectedRK4>(model, true));
+    schemes.emplace_back("projected_rk4",
+                         std::make_unique<vms_ph::ProjectedRungeKutta>(model, true, 4));
     schemes.emplace_back("discrete_gradient",
                          std::make_unique<vms_ph::DiscreteGradient>(model, true));
     Eigen::VectorXd q = Eigen::VectorXd::Zero(model.nq());

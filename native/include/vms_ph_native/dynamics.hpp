@@ -184,13 +184,10 @@ class Dynamics {
   /// twist, derivatives along the joints at fixed momenta, joint rates [A (47), (61)-(63)].
   void gradient(bool decoupled, const double* momenta, double* out) noexcept;
 
-  /// At the configuration, velocity and rate (nv,) of the momenta of the standard form [A (47)].
-  void standard_rate(const double* momenta, const Efforts& efforts, double* v,
-                     double* rate) noexcept;
-
-  /// The same of the inertially decoupled form [A (59)].
-  void decoupled_rate(const double* momenta, const Efforts& efforts, double* v,
-                      double* rate) noexcept;
+  /// At the configuration, velocity and rate (nv,) of the momenta of the standard form [A (47)] or
+  /// the inertially decoupled one [A (59)].
+  void rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
+             double* rate) noexcept;
 
   /// Derivatives of these rates.
   void rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
@@ -212,7 +209,6 @@ class Dynamics {
 
  private:
   void place_base(const double* q) noexcept;
-  Eigen::Matrix3d base_rotation(const double* q) const noexcept;
   Screw screw_of(const double* momentum) const noexcept;
   Tree::Frame frame_in_root(int frame) const noexcept;
 

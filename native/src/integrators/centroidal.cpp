@@ -21,14 +21,7 @@ CentroidalRobot::CentroidalRobot(const Model& model, bool gravity)
       has_shape_potential(tree.has_potential()) {}
 
 Matrix3d CentroidalRobot::rotation(const VectorXd& q) const noexcept {
-  if (dim == 3) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-  Matrix3d matrix = Matrix3d::Identity();
-  if (dim == 2) {
-    matrix(0, 0) = matrix(1, 1) = q[2];
-    matrix(1, 0) = q[3];
-    matrix(0, 1) = -q[3];
-  }
-  return matrix;
+  return base_rotation(tree.b(), q.data());
 }
 
 Vector3d CentroidalRobot::position(const VectorXd& q) const noexcept {
@@ -91,17 +84,13 @@ void CentroidalRobot::integrate_joints(const VectorXd& q, const VectorXd& increm
   const int b = tree.b(), n = tree.n();
   for (int i = 0, index = tree.nq() - tree.position_count(); i < n; ++i) {
     const double step = increment[b + i];
-    if (!tree.is_pair(i)) {
+    if (tree.is_pair(i)) {
+      rotate_pair(q.data() + index, step, out.data() + index);
+      index += 2;
+    } else {
       out[index] = q[index] + step;
       ++index;
-      continue;
     }
-    const double c = std::cos(step), s = std::sin(step);
-    const double x = c * q[index] - s * q[index + 1], y = s * q[index] + c * q[index + 1];
-    const double scale = 0.5 * (3.0 - x * x - y * y);  // back to length one, to second order
-    out[index] = scale * x;
-    out[index + 1] = scale * y;
-    index += 2;
   }
 }
 
@@ -126,14 +115,7 @@ VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& in
                                   second_coefficient * w.cross(w_cross_linear);
     set_position(position(q) + rotation(q) * displacement, out);
   }
-  if (dim == 2) {
-    const double c = std::cos(w.z()), s = std::sin(w.z());
-    const double x = c * q[2] - s * q[3], y = s * q[2] + c * q[3];
-    const double scale = 0.5 * (3.0 - x * x - y * y);
-    out[2] = scale * x;
-    out[3] = scale * y;
-    return;
-  }
+  if (dim == 2) return rotate_pair(q.data() + 2, w.z(), out.data() + 2);
   double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
   double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
   if (!(square < 1e-4)) {

@@ -24,14 +24,7 @@ constexpr int kFixedPointLimit = 60, kNewtonLimit = 30;
 constexpr double kDifference = 1e-7, kShortest = 1.0 / 64.0;
 
 /// The largest size of an entry; NaN where one is NaN.
-double largest_entry(const VectorXd& y) {
-  double largest = 0.0;
-  for (const double entry : y) {
-    if (std::isnan(entry)) return entry;
-    largest = std::max(largest, std::abs(entry));
-  }
-  return largest;
-}
+double largest_entry(const VectorXd& y) { return y.cwiseAbs().maxCoeff<Eigen::PropagateNaN>(); }
 
 double rounding(double scale) { return kStagnation * scale + kNoise; }
 
@@ -213,9 +206,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   }
   remove_rounding_error(result);
   if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
-  next.past.count = x.past.count;
-  next.past.times = x.past.times;
-  for (std::size_t i = 0; i < PastSteps::kPoints; ++i) next.past.values[i] = x.past.values[i];
+  next.past = x.past;
   next.past.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
   return result;
 }

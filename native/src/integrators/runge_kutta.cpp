@@ -123,11 +123,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     tree.set_configuration(x.q);
     if (b > 0) {
       tree.set_velocity(x.v);
-      Screw twist = locked_twist_at(x.q);
-      const Screw current_twist = tree.locked_twist(tree.momentum());
-      twist.linear -= current_twist.linear;
-      twist.angular -= current_twist.angular;
-      tree.set_base(twist, x.v);
+      tree.set_base(locked_twist_at(x.q) - tree.locked_twist(tree.momentum()), x.v);
       robot_.move_centre_to_origin(robot_.rotation(x.q), x.q);
     }
     const double current_energy = robot_.energy(x.q, x.v);
@@ -154,15 +150,10 @@ Screw dexp_inverse(const Screw& u, const Screw& v) {
           v.angular + 0.5 * first_bracket.angular + second_bracket.angular / 12.0};
 }
 
-ProjectedRK4::ProjectedRK4(const Model& model, bool gravity)
-    : ProjectedRungeKutta(model, gravity, 4, {std::begin(kRK4Stages), std::end(kRK4Stages)}) {}
-
-ProjectedMidpoint::ProjectedMidpoint(const Model& model, bool gravity)
-    : ProjectedRungeKutta(model, gravity, 2, {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}}) {}
-
-ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order,
-                                         std::vector<RungeKuttaStage> stages)
-    : order_(order), stages_(std::move(stages)), robot_(model, gravity), projection_(robot_) {
+ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order)
+    : order_(order), robot_(model, gravity), projection_(robot_) {
+  stages_ = {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}};
+  if (order == 4) stages_.assign(std::begin(kRK4Stages), std::end(kRK4Stages));
   zero_effort_ = v_ = a_ = mean_rate_ = mean_a_ = rate_ = increment_ = force_ = inertial_velocity_ =
       a2_ = a3_ = a4_ = VectorXd::Zero(robot_.tree.nv());
   q_ = VectorXd::Zero(robot_.tree.nq());
@@ -251,7 +242,6 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
                                                  StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int dim = robot_.dim;
-  const Eigen::Index nv = v_.size();
   increment_.setZero();
   mean_rate_.setZero();
   mean_a_.setZero();
@@ -261,10 +251,8 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
       q_ = x.q;
       v_ = x.v;
     } else {
-      for (Eigen::Index j = 0; j < nv; ++j) {
-        increment_[j] = (fraction * dt) * rate_[j];
-        v_[j] = x.v[j] + (fraction * dt) * a_[j];
-      }
+      increment_ = (fraction * dt) * rate_;
+      v_ = x.v + (fraction * dt) * a_;
       robot_.integrate(x.q, increment_, q_);
     }
     tree.set_configuration(q_);
@@ -287,10 +275,8 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
           weight * dt * (rotation * wrench.angular + robot_.position(q_).cross(inertial_force));
       displacement_sum += (displacement_weight * dt * dt) * inertial_force;
     }
-    for (Eigen::Index j = 0; j < nv; ++j) {
-      mean_rate_[j] += weight * rate_[j];
-      mean_a_[j] += weight * a_[j];
-    }
+    mean_rate_ += weight * rate_;
+    mean_a_ += weight * a_;
   }
   increment_ = dt * mean_rate_;
   next.q = x.q;

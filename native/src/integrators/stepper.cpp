@@ -143,8 +143,8 @@ std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& mode
   if (model.fluid() != nullptr) {
     throw ModelError("the scheme '" + name + "' does not cover robots in a fluid; rkmk4 does");
   }
-  if (name == "projected_rk4") return std::make_unique<ProjectedRK4>(model, gravity);
-  if (name == "projected_midpoint") return std::make_unique<ProjectedMidpoint>(model, gravity);
+  if (name == "projected_rk4") return std::make_unique<ProjectedRungeKutta>(model, gravity, 4);
+  if (name == "projected_midpoint") return std::make_unique<ProjectedRungeKutta>(model, gravity, 2);
   if (name == "discrete_gradient") return std::make_unique<DiscreteGradient>(model, gravity);
   throw ModelError("there is no compiled scheme '" + name +
                    "'; there are projected_rk4, projected_midpoint, discrete_gradient and rkmk4");

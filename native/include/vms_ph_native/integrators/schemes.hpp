@@ -174,18 +174,17 @@ inline constexpr RungeKuttaStage kRK4Stages[] = {
 
 /// Explicit Runge-Kutta with exact momentum and power balance; see
 /// vms_ph_dynamics/integrators/projected_runge_kutta.py.
-class ProjectedRungeKutta : public Stepper {
+class ProjectedRungeKutta final : public Stepper {
  public:
+  /// @param order  4 for the classical scheme, 2 for the explicit midpoint rule, at half the cost.
+  ProjectedRungeKutta(const Model& model, bool gravity, int order);
+
   int order() const override { return order_; }
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
   const Tree* end_tree() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
-
- protected:
-  ProjectedRungeKutta(const Model& model, bool gravity, int order,
-                      std::vector<RungeKuttaStage> stages);
 
  private:
   void free_rk4(const SolverState& x, double dt, SolverState& next) noexcept;
@@ -196,23 +195,11 @@ class ProjectedRungeKutta : public Stepper {
                    StepResult& result) noexcept;
 
   const int order_;
-  const std::vector<RungeKuttaStage> stages_;
+  std::vector<RungeKuttaStage> stages_;
   CentroidalRobot robot_;
   Projection projection_;
   Eigen::VectorXd zero_effort_, q_, v_, a_, mean_rate_, mean_a_, rate_, increment_, force_,
       inertial_velocity_, a2_, a3_, a4_;
-};
-
-/// The classical scheme of fourth order.
-class ProjectedRK4 final : public ProjectedRungeKutta {
- public:
-  ProjectedRK4(const Model& model, bool gravity);
-};
-
-/// The explicit midpoint rule, of second order, at half the cost.
-class ProjectedMidpoint final : public ProjectedRungeKutta {
- public:
-  ProjectedMidpoint(const Model& model, bool gravity);
 };
 
 /// `v + [u, v]/2 + [u, [u, v]]/12` in the base part: rate of u so that exp(u) has body velocity v.
