@@ -30,22 +30,6 @@ double friction_coefficient(const MechanismJoint& joint, double rate, double the
   return viscous_at(joint, theta) + joint.dry / joint.slip * ratio;
 }
 
-bool has_matrix_position(const MechanismJoint& joint) {
-  return joint.kind == PairKind::planar || joint.kind == PairKind::spherical;
-}
-
-SE3 relative_pose(const MechanismJoint& joint, const double* q) {
-  SE3 pose;
-  if (joint.kind == PairKind::planar) {
-    pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
-    pose.p << q[2], q[5], 0.0;
-  } else {
-    pose.R = rigid::read_rows(q, 3);
-    pose.p.setZero();
-  }
-  return pose;
-}
-
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
   if (joint.kind == PairKind::planar) {
     q[0] = pose.R(0, 0), q[1] = pose.R(0, 1), q[2] = pose.p[0];
@@ -212,11 +196,12 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   tree_->set_configuration(x);
   tree_->find_rates(x);
   tree_->factorise();
+  const auto weight_of = [x](const MechanismBody& body) {
+    const rigid::Vector3d weight = SE3::read(x + body.pose).R.transpose() * body.weight;
+    return rigid::make_twist(weight, rigid::Vector3d::Zero());
+  };
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-    const MechanismBody& body = parts_.bodies[k];
-    const SE3 pose = SE3::read(x + body.pose);
-    const rigid::Vector3d body_weight = pose.R.transpose() * body.weight;
-    tree_->bodies[k].force = rigid::make_twist(-body_weight, rigid::Vector3d::Zero());
+    tree_->bodies[k].force = -weight_of(parts_.bodies[k]);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
@@ -231,12 +216,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   apply_forces(flow, rate);
   if (efforts) {
     write_efforts(efforts);
-    for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
-      const MechanismBody& body = parts_.bodies[k];
-      const SE3 pose = SE3::read(x + body.pose);
-      const rigid::Vector3d body_weight = pose.R.transpose() * body.weight;
-      rigid::write_twist(rigid::make_twist(body_weight, rigid::Vector3d::Zero()),
-                         efforts + body.pose_rate);
+    for (const MechanismBody& body : parts_.bodies) {
+      rigid::write_twist(weight_of(body), efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
       for (int k = 0; k < joint.freedoms; ++k) {
@@ -322,17 +303,9 @@ double Mechanism::close_joints(double* x) {
   tree_->factorise();
   for (Body& body : tree_->bodies) body.force.setZero();
   double opening = 0.0;
-  const auto pose = [&](int body) {
-    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose);
-  };
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
-    const SE3 first = description.first < 0 ? joint.first_to_joint
-                                            : pose(description.first) * joint.first_to_joint;
-    const SE3 second =
-        description.second < 0 ? joint.offset_2 : pose(description.second) * joint.offset_2;
-    joint.bias = rigid::cayley_inverse(second.inverse() * first);
+    joint.bias = tree_->opening(j, x);
     joint.force.setZero();
     opening = std::max(opening, joint.bias.cwiseAbs().maxCoeff());
     if (!joint.bias.allFinite()) opening = std::nan("");
@@ -368,15 +341,8 @@ void Mechanism::project_momenta(const double* x, double* momenta) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     joint.force.setZero();
-    joint.bias.setZero();
-    if (description.first >= 0) {
-      joint.bias = joint.first_to_joint.act_inv(
-          tree_->bodies[static_cast<std::size_t>(description.first)].velocity);
-    }
-    if (description.second >= 0) {
-      joint.bias -= joint.offset_2.act_inv(
-          tree_->bodies[static_cast<std::size_t>(description.second)].velocity);
-    }
+    joint.bias = joint.first_to_joint.act_inv(tree_->velocity(description.first));
+    joint.bias -= joint.offset_2.act_inv(tree_->velocity(description.second));
     if (description.rotor >= 0) {
       joint.bias +=
           (momenta[description.rotor] / description.armature) * Twist(description.subspace.col(0));
@@ -407,19 +373,7 @@ double Mechanism::violation(const double* x) {
   tree_->set_configuration(x);
   double largest = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    const MechanismJoint& description = parts_.joints[j];
-    const Joint& joint = tree_->joints[j];
-    SE3 first = joint.first_to_joint, second = joint.offset_2;
-    if (description.first >= 0) {
-      first =
-          SE3::read(x + parts_.bodies[static_cast<std::size_t>(description.first)].pose) * first;
-    }
-    if (description.second >= 0) {
-      second =
-          SE3::read(x + parts_.bodies[static_cast<std::size_t>(description.second)].pose) * second;
-    }
-    largest =
-        std::max(largest, rigid::cayley_inverse(second.inverse() * first).cwiseAbs().maxCoeff());
+    largest = std::max(largest, tree_->opening(j, x).cwiseAbs().maxCoeff());
   }
   return largest;
 }

@@ -12,6 +12,18 @@ namespace vms_ph {
 using rigid::SE3;
 using rigid::Twist;
 
+SE3 relative_pose(const MechanismJoint& joint, const double* q) {
+  SE3 pose;
+  if (joint.kind == PairKind::planar) {
+    pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
+    pose.p << q[2], q[5], 0.0;
+  } else {
+    pose.R = rigid::read_rows(q, 3);
+    pose.p.setZero();
+  }
+  return pose;
+}
+
 MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   bodies.resize(parts.bodies.size());
   joints.resize(parts.joints.size());
@@ -87,23 +99,14 @@ void MechanismTree::set_configuration(const double* x) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
     const double* q = x + description.position;
-    switch (description.kind) {
-      case PairKind::about_z:
-      case PairKind::cylindrical: {
-        const bool is_cylindrical = description.kind == PairKind::cylindrical;
-        const double angle = is_cylindrical ? q[1] : description.angle_per_unit * q[0];
-        const double c = std::cos(angle), s = std::sin(angle);
-        joint.joint_pose.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
-        joint.joint_pose.p << 0.0, 0.0, is_cylindrical ? q[0] : description.shift_per_unit * q[0];
-        break;
-      }
-      case PairKind::planar:
-        joint.joint_pose.R << q[0], q[1], 0.0, q[3], q[4], 0.0, 0.0, 0.0, 1.0;
-        joint.joint_pose.p << q[2], q[5], 0.0;
-        break;
-      case PairKind::spherical:
-        joint.joint_pose.R = rigid::read_rows(q, 3);
-        break;
+    if (has_matrix_position(description)) {
+      joint.joint_pose = relative_pose(description, q);
+    } else {
+      const bool is_cylindrical = description.kind == PairKind::cylindrical;
+      const double angle = is_cylindrical ? q[1] : description.angle_per_unit * q[0];
+      const double c = std::cos(angle), s = std::sin(angle);
+      joint.joint_pose.R << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
+      joint.joint_pose.p << 0.0, 0.0, is_cylindrical ? q[0] : description.shift_per_unit * q[0];
     }
     joint.first_to_joint = joint.offset_1 * joint.joint_pose;
     if (joint.is_loop) continue;
@@ -126,13 +129,9 @@ Twist MechanismTree::relative_acceleration(std::size_t joint) const {
 }
 
 void MechanismTree::find_rates(const double* x) {
-  const Twist zero = Twist::Zero();
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
-    const auto velocity = [&](int body) -> const Twist& {
-      return body < 0 ? zero : bodies[static_cast<std::size_t>(body)].velocity;
-    };
     joint.first_twist = joint.first_to_joint.act_inv(velocity(description.first));
     if (description.rotor >= 0) {
       joint.rate[0] = x[description.rotor] / description.armature;
@@ -247,6 +246,20 @@ void MechanismTree::solve_tree() {
 
 Twist MechanismTree::acceleration(int body) const {
   return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].acceleration;
+}
+
+Twist MechanismTree::velocity(int body) const {
+  return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].velocity;
+}
+
+Twist MechanismTree::opening(std::size_t joint, const double* x) const {
+  const auto placed = [&](int body, const SE3& frame) {
+    if (body < 0) return frame;
+    return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose) * frame;
+  };
+  const SE3 first = placed(parts_.joints[joint].first, joints[joint].first_to_joint);
+  const SE3 second = placed(parts_.joints[joint].second, joints[joint].offset_2);
+  return rigid::cayley_inverse(second.inverse() * first);
 }
 
 void MechanismTree::factorise_loops() {

@@ -203,6 +203,12 @@ void apply(const Matrix& matrix, const double* x, double* result) {
   }
 }
 
+/// Whether the position of a joint is a matrix, as of a planar or spherical one, and its pose then.
+inline bool has_matrix_position(const MechanismJoint& joint) {
+  return joint.kind == PairKind::planar || joint.kind == PairKind::spherical;
+}
+rigid::SE3 relative_pose(const MechanismJoint& joint, const double* q);
+
 /// One linear system at a configuration: momenta that change by forces f and joint forces tau,
 /// with M a = f + S^T tau + G^T kappa and G a + bias = 0 for the accelerations a.
 class MechanismTree {
@@ -241,6 +247,11 @@ class MechanismTree {
   void factorise();
   /// Solve for accelerations; forces, joint forces and biases are set, and the forces are consumed.
   void solve();
+
+  /// The twist of a body, zero for the ground.
+  Twist velocity(int body) const;
+  /// By how much a joint is open where the bodies stand at a state, in frame C2.
+  Twist opening(std::size_t joint, const double* x) const;
 
   int rows() const { return static_cast<int>(row_body_accelerations_.size()); }
   void set_rank(int rank) { rank_ = rank; }
