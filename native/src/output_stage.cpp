@@ -27,24 +27,15 @@ const GainTable<OutputGains>& OutputGains::table() {
   return gains;
 }
 
-OutputStage::OutputStage(const Model& model, std::optional<Allocation> allocation,
-                         bool base_actuated)
-    : OutputStage(model,
-                  std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)) {}
-
 OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuation)
     : b_(model.b()),
       n_(model.n()),
       actuation_(std::move(actuation)),
       limits_(model),
       tank_(model),
-      loaded_effort_(VectorV::Zero(model.nv())),
-      effort_(loaded_effort_),
-      static_effort_(loaded_effort_),
-      total_weight_(loaded_effort_),
-      brake_(loaded_effort_),
-      load_(loaded_effort_),
+      load_(VectorV::Zero(model.nv())),
       reason_(1024) {
+  loaded_effort_ = effort_ = static_effort_ = total_weight_ = brake_ = load_;
   safe_command_.wrench_base.setZero(b_);
   safe_command_.torque.setZero(n_);
   safe_command_.status = Status::holding;
@@ -90,9 +81,9 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   static_effort_ -= load_;
   const bool is_covered = tank_.grant(d, effort_, static_effort_, 0.0, dt);
   reason_.clear();
-  add_reason(tank_.reason());
-  add_reason(actuation_->reason());
-  add_reason(limits_.reason());
+  reason_.append(tank_.reason().text());
+  reason_.append(actuation_->reason().text());
+  reason_.append(limits_.reason().text());
   if (!is_covered) {
     strongest_brake(d, dt, loaded_effort_);
     loaded_effort_ += load_;
@@ -119,18 +110,11 @@ void OutputStage::realise_wrench(Evaluation& d, const VectorV& desired, VectorV&
   result.head(b_) = wrench;
 }
 
-void OutputStage::add_reason(const Reason& part) noexcept {
-  if (!part.empty()) reason_.add(reason_.empty() ? "%s" : "; %s", part.text());
-}
-
 void OutputStage::update_safe_command(Evaluation& d) noexcept {
   total_weight_ = d.g() + load_;
-  const VectorV& weight = total_weight_;
-  const VectorB& wrench = actuation_->apply(weight.head(b_), weight.head(b_));
-  const VectorB wrench_error = wrench - weight.head(b_);
-  safe_command_.wrench_base = wrench;
-  safe_command_.torque = weight.tail(n_);
-  add_product(transposed(d.A()), wrench_error, safe_command_.torque);
+  realise_wrench(d, total_weight_, static_effort_);
+  safe_command_.wrench_base = static_effort_.head(b_);
+  safe_command_.torque = static_effort_.tail(n_);
   clip_to_effort(d.model(), safe_command_.torque);
 }
 
@@ -148,14 +132,11 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
     : model_(model),
       actuation_(model, std::move(allocation), base_actuated),
       d_(model),
-      static_wrench_(VectorB::Zero(model.b())),
-      wrench_(static_wrench_),
-      braking_effort_(VectorV::Zero(model.nv())),
-      weight_(braking_effort_),
-      holding_torque_(VectorV::Zero(model.n())),
-      torque_step_(holding_torque_),
-      torque_(holding_torque_),
-      next_q_(Eigen::VectorXd::Zero(model.nq())) {}
+      next_q_(Eigen::VectorXd::Zero(model.nq())) {
+  static_wrench_ = wrench_ = VectorB::Zero(model.b());
+  braking_effort_ = weight_ = VectorV::Zero(model.nv());
+  holding_torque_ = torque_step_ = torque_ = VectorV::Zero(model.n());
+}
 
 void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
                          const Eigen::VectorXd* payload_weight) noexcept {
@@ -170,14 +151,12 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   holding_torque_ = weight_.tail(n);
   torque_step_ = braking_effort_.tail(n);
   if (b > 0) {
-    const VectorB wrench_error = static_wrench_ - weight_.head(b);
+    VectorB wrench_error = static_wrench_ - weight_.head(b);
     add_product(transposed(d_.A()), wrench_error, holding_torque_);
-  }
-  if (b > 0) {
     const VectorB desired = static_wrench_ + braking_effort_.head(b);
     wrench_ = actuation_.apply(desired, static_wrench_);
     // What the base does not apply must not act on the shape either.
-    const VectorB wrench_error = wrench_ - desired;
+    wrench_error = wrench_ - desired;
     add_product(transposed(d_.A()), wrench_error, torque_step_);
   }
   clip_to_effort(model_, holding_torque_);

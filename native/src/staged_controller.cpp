@@ -59,9 +59,7 @@ const Command& StagedController::make_command(const VectorV& force,
   is_limited_ = !output_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;
   reason_.set("%s", output_.reason().text());
-  for (const char* cause : reasons) {
-    if (*cause != '\0') reason_.add(reason_.empty() ? "%s" : "; %s", cause);
-  }
+  for (const char* cause : reasons) reason_.append(cause);
   command_.reason = reason_.text();
   return command_;
 }

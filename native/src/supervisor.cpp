@@ -66,7 +66,7 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
   clip_to_effort(model_, command_.torque);
   if (command_.status == Status::ok) command_.status = Status::saturated;
   reason_.set("%s", command.reason);
-  reason_.add(reason_.empty() ? "%s" : "; %s", "torque at its limit with the payload");
+  reason_.append("torque at its limit with the payload");
   command_.reason = reason_.text();
   return command_;
 }
@@ -206,23 +206,15 @@ const Command& Supervisor::safe_output(const char* prefix, const char* cause, do
 
 /// Add what was limited and refused to the law's own command.
 const Command& Supervisor::bound_efforts(const Command& command) noexcept {
-  const Eigen::VectorXd& effort = model_.effort();
-  bool exceeds_limit = false;
-  for (Eigen::Index i = 0; i < effort.size(); ++i) {
-    exceeds_limit = exceeds_limit || std::abs(command.torque[i]) > effort[i];
-  }
+  const bool exceeds_limit = (command.torque.cwiseAbs().array() > model_.effort().array()).any();
   if (!exceeds_limit && reference_plausibility_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);
-  const auto add_reason = [this](const char* cause) {
-    reason_.add(reason_.empty() ? "%s" : "; %s", cause);
-  };
   if (exceeds_limit) {
     clip_to_effort(model_, command_.torque);
-    add_reason(reasons::torque_limited);
+    reason_.append(reasons::torque_limited);
   }
-  if (!reference_plausibility_.reason().empty())
-    add_reason(reference_plausibility_.reason().text());
+  reason_.append(reference_plausibility_.reason().text());
   command_.reason = reason_.text();
   if (command_.status == Status::ok) command_.status = Status::saturated;
   return command_;

@@ -27,12 +27,8 @@ struct OutputGains : LimitGains {
 /// vms_ph_controllers.safety.output_stage.
 class OutputStage {
  public:
-  /// Serve a robot with the actuators of its base; see BaseActuation. The model must outlive it.
-  ///
-  /// @throws ModelError  an allocation for another kind of base.
-  OutputStage(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
-
-  /// Serve a robot with another map of wrenches to those that its base can apply.
+  /// Serve a robot with a map of wrenches to those that its base can apply. The model must outlive
+  /// it.
   OutputStage(const Model& model, std::unique_ptr<Actuation> actuation);
 
   /// Whether the base has actuators.
@@ -78,7 +74,6 @@ class OutputStage {
   // Write the efforts (nv,) within the limits of the base for desired ones to `result`.
   void realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept;
   void update_safe_command(Evaluation& d) noexcept;
-  void add_reason(const Reason& part) noexcept;
 
   const int b_, n_;
   std::unique_ptr<Actuation> actuation_;

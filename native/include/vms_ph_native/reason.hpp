@@ -33,6 +33,11 @@ class Reason {
     va_end(arguments);
   }
 
+  /// Append another sentence, if it is not empty, after a semicolon.
+  void append(const char* sentence) noexcept {
+    if (*sentence != '\0') add(empty() ? "%s" : "; %s", sentence);
+  }
+
   /// Append to the sentence.
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
     std::va_list arguments;

@@ -100,16 +100,9 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       rest_state_(model),
       tank_(initial_settings.tank_capacity, initial_settings.tank_initial),
       ceiling_(delay_),
-      static_effort_(VectorV::Zero(model.nv())),
-      unactuated_gravity_(static_effort_),
-      desired_(static_effort_),
-      effort_(static_effort_),
-      brake_(static_effort_),
-      next_velocity_(static_effort_),
-      acting_effort_(static_effort_),
-      offset_(static_effort_),
-      zero_velocity_(static_effort_) {
-  output_.effort = static_effort_;
+      zero_velocity_(VectorV::Zero(model.nv())) {
+  static_effort_ = unactuated_gravity_ = effort_ = brake_ = next_velocity_ = zero_velocity_;
+  output_.effort = acting_effort_ = offset_ = zero_velocity_;
 }
 
 void PortGuard::restart() noexcept {
@@ -185,20 +178,26 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     is_fading = bumpless_transfer(dt);
     is_wrench_limited = budget_.saturate(effort_);
   }
-  if (is_wrench_limited) add_reason(reasons::base_wrench_limited);
+  if (is_wrench_limited) reason_.append(reasons::base_wrench_limited);
   limit_effort(static_effort_, sample_time, dt);
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
-  if (is_fading) add_reason("fading in");
+  if (is_fading) reason_.append("fading in");
   budget_.grant(d_, effort_, effort_queue_, level, ceiling_, sample_time);
   if (budget_.reason()[0] != '\0') {
     limits_.replace(effort_.tail(n_));
-    add_reason(budget_.reason());
+    reason_.append(budget_.reason());
   }
   count_sample(is_reflex, !reason_.empty(), budget_.is_braking());
+  send(budget_.active(), is_reflex);
+  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
+  return output_;
+}
+
+/// Send the effort in effort_, with its part (nv,) beyond the resting one.
+void PortGuard::send(const VectorV& active, bool is_reflex) noexcept {
   budget_.unactuated_gravity(d_, unactuated_gravity_);
   unactuated_gravity_ = effort_ - unactuated_gravity_;
-  effort_queue_.send(unactuated_gravity_, budget_.active());
-  effort_queue_.begin_effort(d_, ceiling_.motion_energy());
+  effort_queue_.send(unactuated_gravity_, active);
   if (is_reflex) {
     acting_effort_ = effort_;
     has_acting_effort_ = true;
@@ -208,7 +207,6 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   output_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
   output_.reason = reason_.text();
   output_.level = tank_.level;
-  return output_;
 }
 
 const GuardedEffort& PortGuard::hold(const char* cause, double dt) noexcept {
@@ -317,7 +315,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
   const VectorV& torque = limits_.apply(effort_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
                                         settings.torque_rate, 0.0, dt);
   effort_.tail(n_) = torque;
-  if (!limits_.reason().empty()) add_reason(limits_.reason().text());
+  reason_.append(limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, sample_time, brake_);
   budget_.next_velocity(d_, effort_queue_, sample_time, next_velocity_);
@@ -326,7 +324,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
   limits_.replace(effort_.tail(n_));
-  add_reason(motion_limits_.reason().text());
+  reason_.append(motion_limits_.reason().text());
 }
 
 /// Write the safe output to effort_.
@@ -352,21 +350,12 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   const double level = settings.freeze ? std::min(tank_.level, 0.0) : tank_.level;
   brake_ *= effort_queue_.share_within(brake_, level, sample_time);
   effort_ = static_effort_ + brake_;
-  budget_.unactuated_gravity(d_, unactuated_gravity_);
-  unactuated_gravity_ = effort_ - unactuated_gravity_;
-  effort_queue_.send(unactuated_gravity_, brake_);
+  send(brake_, true);
   effort_queue_.advance_without_state();
   limits_.replace(effort_.tail(n_));
-  acting_effort_ = effort_;
-  has_acting_effort_ = true;
-  has_offset_ = false;
   ++certificate_.lost;
   if (is_valid_step) certificate_.duration += dt;
   count_sample(true, true, false);
-  output_.effort = effort_;
-  output_.status = Status::holding;
-  output_.reason = reason_.text();
-  output_.level = tank_.level;
   return output_;
 }
 
@@ -378,10 +367,6 @@ void PortGuard::count_sample(bool is_reflex, bool is_changed, bool is_braking) n
   } else if (is_changed) {
     ++certificate_.scaled;
   }
-}
-
-void PortGuard::add_reason(const char* text) noexcept {
-  reason_.add(reason_.empty() ? "%s" : "; %s", text);
 }
 
 }  // namespace vms_ph

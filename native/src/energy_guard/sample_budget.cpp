@@ -101,13 +101,10 @@ EffortQueue::EffortQueue(const Model& model, int delay)
       sample_work_(model),
       start_configuration_(VectorQ::Zero(model.nq())),
       last_state_(model),
-      acting_effort_(VectorV::Zero(model.nv())),
-      acting_active_part_(acting_effort_),
-      displacement_(acting_effort_),
-      scratch_(acting_effort_),
-      zero_velocity_(acting_effort_) {
-  efforts_.fill(acting_effort_);
-  active_parts_.fill(acting_effort_);
+      zero_velocity_(VectorV::Zero(model.nv())) {
+  acting_effort_ = acting_active_part_ = displacement_ = scratch_ = zero_velocity_;
+  efforts_.fill(zero_velocity_);
+  active_parts_.fill(zero_velocity_);
 }
 
 void EffortQueue::restart(const VectorV& effort, const VectorV& active) noexcept {
@@ -207,14 +204,9 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
       predicted_(model),
       prediction_(model),
       grant_(model),
-      limits_(model),
-      static_effort_(VectorV::Zero(model.nv())),
-      unactuated_gravity_(static_effort_),
-      net_effort_(static_effort_),
-      active_part_(static_effort_),
-      scratch_(static_effort_),
-      held_weight_(static_effort_),
-      brake_(static_effort_) {
+      limits_(model) {
+  static_effort_ = unactuated_gravity_ = net_effort_ = active_part_ = VectorV::Zero(model.nv());
+  scratch_ = held_weight_ = brake_ = static_effort_;
   candidate_.acceleration = candidate_.displacement = static_effort_;
 }
 
@@ -380,13 +372,10 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
   return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic) + 0.5 * speed_change) <= level;
 }
 
-MotionLimits::MotionLimits(const Model& model)
-    : model_(model),
-      braked_velocity_(VectorV::Zero(model.nv())),
-      velocity_step_(braked_velocity_),
-      effort_change_(braked_velocity_),
-      braked_effort_(braked_velocity_),
-      direction_(braked_velocity_) {}
+MotionLimits::MotionLimits(const Model& model) : model_(model) {
+  braked_velocity_ = velocity_step_ = effort_change_ = VectorV::Zero(model.nv());
+  braked_effort_ = direction_ = braked_velocity_;
+}
 
 bool MotionLimits::is_limited(const EnergyGuardSettings& s) noexcept {
   return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;

@@ -390,8 +390,8 @@ class PortGuard {
   bool bumpless_transfer(double dt) noexcept;
   void set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
+  void send(const VectorV& active, bool is_reflex) noexcept;
   void count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept;
-  void add_reason(const char* text) noexcept;
 
   const Model& gravity_model_;
   std::unique_ptr<Model> gravity_free_model_;  // where the hardware carries the weight
@@ -409,8 +409,8 @@ class PortGuard {
   EnergyTank tank_;
   DebtCeiling ceiling_;
   Certificate certificate_;
-  VectorV static_effort_, unactuated_gravity_, desired_, effort_, brake_, next_velocity_,
-      acting_effort_, offset_;
+  VectorV static_effort_, unactuated_gravity_, effort_, brake_, next_velocity_, acting_effort_,
+      offset_;
   const VectorV zero_velocity_;
   bool has_acting_effort_ = false, has_offset_ = false, has_potential_ = false;
   double offset_share_ = 0.0, potential_ = 0.0;
