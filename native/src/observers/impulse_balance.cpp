@@ -47,30 +47,21 @@ VectorV NoiseModel::stacked(const Model& model, double linear, double angular, d
 }
 
 ImpulseBalance::EndTerms::EndTerms(const Model& model)
-    : d(model),
-      momentum(VectorV::Zero(model.nv())),
-      drift(momentum),
-      friction(momentum),
-      covariance(MatrixV::Zero(model.nv(), model.nv())) {}
+    : d(model), covariance(MatrixV::Zero(model.nv(), model.nv())) {
+  momentum = drift = friction = VectorV::Zero(model.nv());
+}
 
 ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
                                bool friction)
     : model_(model),
       noise_(checked(noise)),
       decoupled_(decoupled && model.b() > 0),
-      velocity_variance_(
-          NoiseModel::stacked(model, noise.base_linear, noise.base_angular, noise.velocity)
-              .cwiseAbs2()),
-      effort_variance_(
-          NoiseModel::stacked(model, noise.force, noise.moment, noise.torque).cwiseAbs2()),
+      velocity_variance_(noise.velocities(model).cwiseAbs2()),
+      effort_variance_(noise.efforts(model).cwiseAbs2()),
       end_terms_{EndTerms(model), EndTerms(model)},
-      drift_change_(VectorV::Zero(model.nv())),
-      curvature_(drift_change_),
-      systematic_error_(drift_change_),
-      force_(drift_change_),
-      inertia_(MatrixV::Zero(model.nv(), model.nv())),
-      scaled_inertia_(inertia_),
       connection_(MatrixBN::Zero(model.b(), model.n())) {
+  drift_change_ = curvature_ = systematic_error_ = force_ = VectorV::Zero(model.nv());
+  inertia_ = scaled_inertia_ = MatrixV::Zero(model.nv(), model.nv());
   if (friction) {
     viscous_ = model.damping();
     coulomb_ = model.dry_friction();
@@ -189,13 +180,11 @@ void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
 }
 
 MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
-    : bandwidth_(checked_bandwidth(bandwidth)),
-      value_(VectorV::Zero(model.nv())),
-      systematic_(value_),
-      start_covariance_(MatrixV::Zero(model.nv(), model.nv())),
-      effort_noise_(start_covariance_),
-      end_covariance_(start_covariance_),
-      covariance_(start_covariance_) {}
+    : bandwidth_(checked_bandwidth(bandwidth)) {
+  value_ = systematic_ = VectorV::Zero(model.nv());
+  start_covariance_ = effort_noise_ = MatrixV::Zero(model.nv(), model.nv());
+  end_covariance_ = covariance_ = start_covariance_;
+}
 
 void MomentumObserver::restart() noexcept {
   value_.setZero();

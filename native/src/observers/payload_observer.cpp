@@ -162,31 +162,17 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
       nv_(model_.nv()),
       torque_error_(balance.noise().torque_error),
       change_threshold_(chi_square_quantile(kFalseChangeProbability, nv_)),
-      deviations_(NoiseModel::stacked(model_, balance.noise().base_linear,
-                                      balance.noise().base_angular, balance.noise().velocity)
-                      .cwiseMax(kLeastNoise)),
+      deviations_(balance.noise().velocities(model_).cwiseMax(kLeastNoise)),
       window_(model_, deviations_),
       smoothed_state_(model_),
-      prior_information_(Eigen::VectorXd::Zero(nv_ + kParameters)),
-      information_vector_(prior_information_),
-      mean_(prior_information_),
-      scales_(prior_information_),
-      information_(Eigen::MatrixXd::Zero(prior_information_.size(), prior_information_.size())),
-      inverse_information_(information_),
-      scaled_information_(information_),
-      regressor_(Eigen::MatrixXd::Zero(nv_, prior_information_.size())),
-      weighted_regressor_(regressor_),
-      product_(regressor_),
-      cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)),
-      impulse_sum_(VectorV::Zero(nv_)),
-      filtered_impulse_(impulse_sum_),
-      decorrelated_impulse_(impulse_sum_),
-      residual_(impulse_sum_),
-      covariance_(MatrixV::Zero(nv_, nv_)),
-      noise_covariance_(covariance_),
-      gain_transpose_(covariance_),
-      workspace_(covariance_),
-      payload_mass_matrix_(covariance_) {
+      cross_terms_(Eigen::MatrixXd::Zero(kParameters, nv_ + 1)) {
+  const int size = nv_ + kParameters;
+  prior_information_ = information_vector_ = mean_ = scales_ = Eigen::VectorXd::Zero(size);
+  information_ = inverse_information_ = scaled_information_ = Eigen::MatrixXd::Zero(size, size);
+  regressor_ = weighted_regressor_ = product_ = Eigen::MatrixXd::Zero(nv_, size);
+  impulse_sum_ = filtered_impulse_ = decorrelated_impulse_ = residual_ = VectorV::Zero(nv_);
+  covariance_ = noise_covariance_ = gain_transpose_ = MatrixV::Zero(nv_, nv_);
+  workspace_ = payload_mass_matrix_ = covariance_;
   prior_information_.head(nv_) =
       NoiseModel::stacked(model_, prior_wind, 0.2 * prior_wind, torque_error_);
   const double moment = prior_mass * prior_reach;

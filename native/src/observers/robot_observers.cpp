@@ -92,23 +92,13 @@ ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_ala
       window_count_(checked(false_alarms, windows)),
       position_variances_(
           NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
-      velocity_variances_(NoiseModel::stacked(model_, balance.noise().base_linear,
-                                              balance.noise().base_angular,
-                                              balance.noise().velocity)
-                              .cwiseAbs2()),
-      effort_variances_(NoiseModel::stacked(model_, balance.noise().force, balance.noise().moment,
-                                            balance.noise().torque)
-                            .cwiseAbs2()),
+      velocity_variances_(balance.noise().velocities(model_).cwiseAbs2()),
+      effort_variances_(balance.noise().efforts(model_).cwiseAbs2()),
       sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),
       last_q_(VectorQ::Zero(model_.nq())),
-      last_p_(VectorV::Zero(model_.nv())),
-      last_g_(last_p_),
-      model_effort_(last_p_),
-      displacement_(last_p_),
-      impulse_(last_p_),
-      scaled_impulse_(last_p_),
-      variances_(last_p_),
       noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
+  last_p_ = last_g_ = model_effort_ = displacement_ = VectorV::Zero(model_.nv());
+  impulse_ = scaled_impulse_ = variances_ = last_p_;
   restart_windows();
 }
 

@@ -30,6 +30,12 @@ struct NoiseModel {
   /// @throws ModelError  a number is negative or not finite.
   void check() const;
 
+  /// Standard deviations (nv,) of velocities and of efforts.
+  VectorV velocities(const Model& model) const {
+    return stacked(model, base_linear, base_angular, velocity);
+  }
+  VectorV efforts(const Model& model) const { return stacked(model, force, moment, torque); }
+
   /// Standard deviations (nv,) with the same number for all components of a kind.
   static VectorV stacked(const Model& model, double linear, double angular, double joints);
 };
