@@ -68,13 +68,13 @@ py::tuple model_arguments(const PythonRobot& robot) {
     locked_joints[k] = robot.locked_joints[k];
   const auto& g = robot.gravity;
   py::list immersed;
-  for (const auto& body : robot.immersed) {
+  for (const auto& body : robot.fluid.bodies) {
     immersed.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
                                    list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
                                    list_of(body.quadratic_drag)));
   }
   return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked_joints,
-                        py::make_tuple(g[0], g[1], g[2]), immersed, robot.density);
+                        py::make_tuple(g[0], g[1], g[2]), immersed, robot.fluid.density);
 }
 
 /// The arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without

@@ -148,8 +148,7 @@ std::string message_of(py::error_already_set& error) {
   } catch (const std::exception&) {
     return std::string(error.what()) +
            "\nThe packages of this project and their dependencies must be importable: give the "
-           "virtual "
-           "environment they are in, or name it in VMS_PH_PYTHON.";
+           "virtual environment they are in, or name it in VMS_PH_PYTHON.";
   }
 }
 

@@ -35,13 +35,7 @@ class PythonController final : public ControllerShell {
     if (allocation) {
       robot.allocation = {allocation->matrix(), allocation->lower(), allocation->upper()};
     }
-    if (const auto* fluid = model.fluid()) {
-      robot.density = fluid->density;
-      for (const auto& body : fluid->bodies) {
-        robot.immersed.push_back({body.link, body.added_mass, body.volume, body.centre_of_buoyancy,
-                                  body.linear_drag, body.quadratic_drag});
-      }
-    }
+    if (const auto* fluid = model.fluid()) robot.fluid = *fluid;
     vms_ph::PythonOptions options;
     options.environment = p.environment;
     options.folders = p.folders;

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/controller.hpp"
+#include "vms_ph_native/fluid.hpp"
 
 namespace vms_ph {
 
@@ -28,15 +29,6 @@ struct PythonAllocation {
   Eigen::VectorXd lower, upper;  ///< (m,) limits of the inputs, N or N m
 };
 
-/// A link in a fluid; see vms_ph_dynamics.actuation.fluid.ImmersedBody.
-struct PythonImmersedBody {
-  std::string link;
-  Eigen::Matrix<double, 6, 6> added_mass;
-  double volume = 0.0;  ///< m^3
-  Eigen::Vector3d centre_of_buoyancy;
-  Eigen::Matrix<double, 6, 1> linear_drag, quadratic_drag;
-};
-
 /// The arguments of vms_ph_dynamics.VMSModel.from_urdf.
 struct PythonRobot {
   std::string urdf;                          ///< text of the URDF
@@ -46,8 +38,7 @@ struct PythonRobot {
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;    ///< whether the base has actuators, for controllers that ask
   PythonAllocation allocation;  ///< those actuators; without any every wrench is possible
-  std::vector<PythonImmersedBody> immersed;  ///< links in a fluid; empty for none
-  double density = 1000.0;                   ///< of that fluid, kg/m^3
+  Fluid fluid;                  ///< without links in it, none
 };
 
 struct PythonOptions {
