@@ -82,16 +82,10 @@ class AttitudeAndShape : public StagedController {
       : StagedController(model, std::make_unique<PrioritisedActuation>(allocation)),
         joint_reference_(model.n()),
         integral_(model.n()),
-        impedance_(model),
-        shape_inertia_(VectorV::Zero(n_)),
-        positions_(shape_inertia_),
-        joint_error_(shape_inertia_),
-        velocity_error_(zero_velocity_),
-        gradient_(zero_velocity_),
-        desired_effort_(zero_velocity_),
-        stiffness_(MatrixV::Zero(model.nv(), model.nv())),
-        damping_(stiffness_),
-        damping_torque_(shape_inertia_) {
+        impedance_(model) {
+    shape_inertia_ = positions_ = joint_error_ = damping_torque_ = VectorV::Zero(n_);
+    velocity_error_ = gradient_ = desired_effort_ = zero_velocity_;
+    stiffness_ = damping_ = MatrixV::Zero(model.nv(), model.nv());
     locked_map_.setZero(3, model.nv());
     for (int k = 0; k < 3; ++k) locked_map_(k, 3 + k) = 1.0;
   }
@@ -212,10 +206,8 @@ class AttitudeAndShape : public StagedController {
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const Twist attitude_gradient = potential_.gradient(error, 0.0, k_attitude);
     double energy = potential_.value(error, 0.0, k_attitude);
-    for (Eigen::Index i = 3; i < 6; ++i) {
-      gradient_[i] = attitude_gradient[i];
-      stiffness_(i, i) = k_attitude;
-    }
+    gradient_.segment<3>(3) = attitude_gradient.tail<3>();
+    stiffness_.diagonal().segment<3>(3).setConstant(k_attitude);
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double k_shape = gains.frequency_shape * gains.frequency_shape * shape_inertia_[i];
       const double k_limit = gains.limit_frequency * gains.limit_frequency * shape_inertia_[i];
@@ -228,10 +220,7 @@ class AttitudeAndShape : public StagedController {
 
   /// The power of the integral action, which displaces the joint reference, W.
   double integral_power(const AttitudeGains& gains) const noexcept {
-    double power = 0.0;
-    for (Eigen::Index i = 0; i < n_; ++i) {
-      power += shape_inertia_[i] * joint_error_[i] * integral_.joint_rates()[i];
-    }
+    const double power = shape_inertia_.cwiseProduct(joint_error_).dot(integral_.joint_rates());
     return gains.frequency_shape * gains.frequency_shape * power;
   }
 
@@ -263,9 +252,7 @@ class AttitudeAndShape : public StagedController {
     desired_effort_.head<3>() = demand.force;
     desired_effort_.segment<3>(3) = locked_rate.cross(angular_momentum) - attitude_moment -
                                     damping_moment_ + body.centre.cross(demand.force);
-    for (Eigen::Index i = 0; i < n_; ++i) {
-      desired_effort_[6 + i] = weight[6 + i] - spring[6 + i] - damping_torque_[i];
-    }
+    desired_effort_.tail(n_) = weight.tail(n_) - spring.tail(n_) - damping_torque_;
     add_product(transposed(turning_connection), attitude_moment, desired_effort_.tail(n_));
     Twist active_wrench = desired_effort_.head<6>();
     active_wrench -= weight.head<6>();
@@ -475,11 +462,6 @@ struct UnderactuatedFlightGains : AttitudeGains {
 };
 
 namespace {
-
-const char* name_of(Base base) {
-  if (base == Base::fixed) return "fixed";
-  return base == Base::planar ? "planar" : "floating";
-}
 
 const Allocation& checked_rotors(const Model& model, const std::optional<Allocation>& allocation,
                                  bool base_actuated) {

@@ -66,11 +66,6 @@ Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map
   return inverse;
 }
 
-const char* name_of(Base base) {
-  if (base == Base::fixed) return "fixed";
-  return base == Base::planar ? "planar" : "floating";
-}
-
 // Largest missing part of the weighted wrench that is not reported, N or N m.
 constexpr double kTolerance = 1e-6;
 
@@ -202,17 +197,12 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
 /// Whether the least thrusts exceed the limits; at one they do not by rounding.
 bool BaseActuation::static_thrusts_exceed_limits() const noexcept {
   const double tolerance = kRounding * static_thrusts_.cwiseAbs().maxCoeff();
-  for (Eigen::Index i = 0; i < static_thrusts_.size(); ++i) {
-    if (static_thrusts_[i] < allocation_->lower()[i] - tolerance) return true;
-    if (static_thrusts_[i] > allocation_->upper()[i] + tolerance) return true;
-  }
-  return false;
+  return ((allocation_->lower() - static_thrusts_).array() > tolerance).any() ||
+         ((static_thrusts_ - allocation_->upper()).array() > tolerance).any();
 }
 
 void BaseActuation::clip_thrusts() noexcept {
-  for (Eigen::Index i = 0; i < thrusts_.size(); ++i) {
-    thrusts_[i] = std::min(std::max(thrusts_[i], allocation_->lower()[i]), allocation_->upper()[i]);
-  }
+  thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
 }
 
 /// The share, at most 1, of the step from the least thrusts that stays within the limits.
@@ -264,11 +254,8 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
 }
 
 bool PrioritisedActuation::is_within_limits() const noexcept {
-  for (Eigen::Index i = 0; i < inputs_.size(); ++i) {
-    const bool fits = inputs_[i] >= allocation_.lower()[i] && inputs_[i] <= allocation_.upper()[i];
-    if (!fits) return false;
-  }
-  return true;
+  return (inputs_.array() >= allocation_.lower().array()).all() &&
+         (inputs_.array() <= allocation_.upper().array()).all();
 }
 
 }  // namespace vms_ph

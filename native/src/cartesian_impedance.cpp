@@ -90,20 +90,13 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       posture_reference_(n_),
       weights_(VectorV::Ones(n_)),
       ramped_weights_(weights_),
-      last_posture_(VectorV::Zero(n_)),
-      last_stiffness_(last_posture_),
-      posture_error_(last_posture_),
-      posture_stiffness_(last_posture_),
-      friction_effort_(zero_velocity_),
-      posture_step_(zero_velocity_),
-      jacobian_(Matrix6V::Zero(6, model.nv())),
-      momentum_map_(jacobian_),
-      shape_inertia_(VectorV::Zero(n_)),
-      positions_(shape_inertia_),
-      desired_effort_(zero_velocity_),
-      sampled_effort_(zero_velocity_),
       eigen_(std::min(6, model.nv())),
-      relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {}
+      relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {
+  last_posture_ = last_stiffness_ = posture_error_ = posture_stiffness_ = VectorV::Zero(n_);
+  shape_inertia_ = positions_ = last_posture_;
+  friction_effort_ = posture_step_ = desired_effort_ = sampled_effort_ = zero_velocity_;
+  jacobian_ = momentum_map_ = Matrix6V::Zero(6, model.nv());
+}
 
 void PoseImpedance::start_holding() noexcept {
   is_relative_ = active_gains().relative_to_base;

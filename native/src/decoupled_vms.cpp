@@ -87,10 +87,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
         integral_(model.n()),
         actuation_(output_.base_is_actuated() ? 1.0 : 0.0),
         is_continuous_(continuous_joints(model)),
-        shape_inertia_(VectorV::Zero(n_)),
-        positions_(shape_inertia_),
-        joint_error_(shape_inertia_),
         effort_(model) {
+    shape_inertia_ = positions_ = joint_error_ = VectorV::Zero(n_);
     reset_to_neutral();
   }
 
@@ -200,12 +198,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                                                integral_.angular_velocity());
     const double frequency = active_gains().frequency_shape;
     const VectorB force = effort_.demand.gradient.head(b_);
-    double power = force.dot(base_components(twist, b_));
-    for (Eigen::Index i = 0; i < n_; ++i) {
-      power +=
-          frequency * frequency * shape_inertia_[i] * joint_error_[i] * integral_.joint_rates()[i];
-    }
-    return power;
+    const VectorV joint_force = shape_inertia_.cwiseProduct(joint_error_);
+    return force.dot(base_components(twist, b_)) +
+           frequency * frequency * joint_force.dot(integral_.joint_rates());
   }
 
   /// The springs at the present gains.

@@ -247,16 +247,14 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
         joint_reference_(model.n()),
-        largest_rates_(VectorV::Zero(n_)),
+        largest_rates_(model.velocity()),
         viscous_(model.damping()),
         coulomb_(model.dry_friction()),
-        positions_(largest_rates_) {
+        positions_(VectorV::Zero(n_)) {
     for (Eigen::Index i = 0; i < n_; ++i) {
       const std::string& name = model.joint_names()[static_cast<std::size_t>(i)];
       const auto is_wheel = [&](const Wheel& wheel) { return wheel.joint == name; };
       if (std::none_of(wheels.begin(), wheels.end(), is_wheel)) arm_joints_.push_back(i);
-      const double bound = model.velocity()[i];
-      largest_rates_[i] = bound > 0.0 ? bound : kInfinity;
     }
     const int m = terms_.dimension();
     RobotState initial;
@@ -277,10 +275,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
           model.name() + "' leave " + std::to_string(m) + " motions with " +
           std::to_string(arm_joints_.size()) + " other joints");
     }
-    double lateral_velocity = 0.0;
-    for (int k = 0; k < m; ++k)
-      lateral_velocity = std::max(lateral_velocity, std::abs(terms_.basis(1, k)));
-    if (lateral_velocity > kRank) {
+    if (terms_.basis.row(1).cwiseAbs().maxCoeff() > kRank) {  // lateral velocity
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
@@ -341,9 +336,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     joint_reference_.set_target(reference);
     base_reference_.advance(
         {gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
-    VectorV speeds = largest_rates_;
-    for (Eigen::Index i = 0; i < n_; ++i) speeds[i] = std::min(speeds[i], gains_.joint_speed);
-    joint_reference_.advance(speeds, gains_.rate_joints, dt);
+    joint_reference_.advance(VectorV(largest_rates_.cwiseMin(gains_.joint_speed)),
+                             gains_.rate_joints, dt);
   }
 
   /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).

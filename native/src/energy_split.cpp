@@ -38,9 +38,7 @@ const Energies& EnergySplit::compute(const RobotState& state) noexcept {
   jt_columns_ = jacobian_.transpose();
   Eigen::Matrix3d rotation;
   make_columns_orthogonal(jt_columns_, rotation);
-  double smallest_value = jt_columns_.col(0).norm();
-  for (int k = 1; k < 3; ++k) smallest_value = std::min(smallest_value, jt_columns_.col(k).norm());
-  if (smallest_value <= kSingular) {
+  if (jt_columns_.colwise().norm().minCoeff() <= kSingular) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }

@@ -82,14 +82,9 @@ double covered_authority(double energy, double available) {
 
 }  // namespace
 
-SampleWork::SampleWork(const Model& model)
-    : model_(model),
-      q_(VectorQ::Zero(model.nq())),
-      v_(VectorV::Zero(model.nv())),
-      force_(v_),
-      safe_(v_),
-      predicted_step_(v_),
-      displacement_(v_) {}
+SampleWork::SampleWork(const Model& model) : model_(model), q_(VectorQ::Zero(model.nq())) {
+  v_ = force_ = safe_ = predicted_step_ = displacement_ = VectorV::Zero(model.nv());
+}
 
 void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
                       double stored) noexcept {
@@ -133,27 +128,11 @@ double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noe
 }
 
 SamplePrediction::SamplePrediction(const Model& model)
-    : model_(model),
-      first_(model),
-      second_(model),
-      stage_(model),
-      step_q_(Eigen::VectorXd::Zero(model.nq())),
-      q_(step_q_),
-      velocity_(Eigen::VectorXd::Zero(model.nv())),
-      tangent_(velocity_),
-      force_(velocity_),
-      weight_(velocity_),
-      acceleration_(velocity_),
-      unactuated_gravity_(VectorV::Zero(model.nv())),
-      a1_(unactuated_gravity_),
-      a2_(unactuated_gravity_),
-      a3_(unactuated_gravity_),
-      a4_(unactuated_gravity_),
-      v1_(unactuated_gravity_),
-      v2_(unactuated_gravity_),
-      v3_(unactuated_gravity_),
-      v4_(unactuated_gravity_),
-      displacement_(unactuated_gravity_) {
+    : model_(model), first_(model), second_(model), stage_(model) {
+  step_q_ = q_ = Eigen::VectorXd::Zero(model.nq());
+  velocity_ = tangent_ = force_ = weight_ = acceleration_ = Eigen::VectorXd::Zero(model.nv());
+  unactuated_gravity_ = displacement_ = velocity_;
+  a1_ = a2_ = a3_ = a4_ = v1_ = v2_ = v3_ = v4_ = displacement_;
   if (model.fluid() != nullptr) fluid_state_.emplace(model);
 }
 

@@ -27,10 +27,7 @@ const GainTable<LimitGains>& LimitGains::table() {
 }
 
 void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept {
-  for (Eigen::Index i = 0; i < torque.size(); ++i) {
-    const double bound = model.effort()[i];
-    torque[i] = std::min(std::max(torque[i], -bound), bound);
-  }
+  torque = torque.cwiseMax(-model.effort()).cwiseMin(model.effort());
 }
 
 TorqueLimits::TorqueLimits(const Model& model)
@@ -57,20 +54,14 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     const double static_power = static_effort.dot(joint_velocities);
     const double share =
         std::max(0.0, power - static_power) / std::max(desired_power - static_power, 1e-12);
-    for (Eigen::Index i = 0; i < torque.size(); ++i) {
-      torque[i] = static_effort[i] + std::min(1.0, share) * (desired[i] - static_effort[i]);
-    }
+    torque = static_effort + std::min(1.0, share) * (desired - static_effort);
     reason_.set("power at its limit of %g W", power);
   }
   if (has_last_torque_ && torque_rate > 0.0) {
     const double max_change = torque_rate * dt;
     VectorV reached = last_torque_;
-    double largest_gap = 0.0;
-    for (Eigen::Index i = 0; i < torque.size(); ++i) {
-      reached[i] += std::min(std::max(torque[i] - last_torque_[i], -max_change), max_change);
-      largest_gap = std::max(largest_gap, std::abs(reached[i] - torque[i]));
-    }
-    if (largest_gap > 1e-12) {
+    reached += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
+    if ((reached - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
       torque = reached;
       reason_.set(reasons::torque_rate_limited);
     }

@@ -58,14 +58,10 @@ void PlausibilityBounds::check() const {
 }
 
 VectorV PlausibilityBounds::speeds(const Model& model) const {
-  const int b = model.b(), linear = b == 3 ? 2 : b / 2;
   VectorV speeds(model.nv());
-  speeds.head(b).setConstant(base_turn);
-  speeds.head(linear).setConstant(base_speed);
-  for (int i = 0; i < model.n(); ++i) {
-    const double limit = model.velocity()[i];
-    speeds[b + i] = limit > 0.0 ? std::min(velocity_factor * limit, joint_speed) : joint_speed;
-  }
+  speeds.head(model.b()).setConstant(base_turn);
+  speeds.head(model.base_linear_size()).setConstant(base_speed);
+  speeds.tail(model.n()) = (velocity_factor * model.velocity()).cwiseMin(joint_speed);
   return speeds;
 }
 
@@ -171,11 +167,8 @@ void StatePlausibility::update_while_holding(const ConstVector& q, const ConstVe
   bool is_consistent = false;
   if (has_position) {
     model_.difference(last_q_, q, rate_);
-    is_consistent = true;
-    for (Eigen::Index i = 0; i < rate_.size(); ++i) {
-      is_consistent =
-          is_consistent && std::abs(rate_[i]) <= dt * speed_bounds_[i] + bounds_.step_tolerance;
-    }
+    is_consistent =
+        (rate_.cwiseAbs().array() <= dt * speed_bounds_.array() + bounds_.step_tolerance).all();
     if (dt > 0.0) rate_ /= dt;
     last_q_ = q;
     if (is_continuous) q_ = q;

@@ -60,16 +60,11 @@ double smallest_singular_value(const Matrix6V& jacobian, MatrixV& gram,
 }
 
 PoseMotion::PoseMotion(const Model& model)
-    : J(Matrix6V::Zero(6, model.nv())),
-      J_rate(J),
-      inertia(Matrix6::Zero()),
-      null_inertia(MatrixV::Zero(model.nv(), model.nv())),
-      twist(Vector6::Zero()),
-      task_coupling(Vector6::Zero()),
-      null_coupling(VectorV::Zero(model.nv())),
-      nv_(model.nv()),
-      eigen_(std::min(6, nv_)),
-      mobility_eigen_(6) {
+    : inertia(Matrix6::Zero()), nv_(model.nv()), eigen_(std::min(6, nv_)), mobility_eigen_(6) {
+  J = J_rate = Matrix6V::Zero(6, nv_);
+  null_inertia = MatrixV::Zero(nv_, nv_);
+  twist = task_coupling = Vector6::Zero();
+  null_coupling = VectorV::Zero(nv_);
   mass_inverse_jt_.setZero(nv_, 6);
 }
 
@@ -129,30 +124,20 @@ PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_count)
     : other_force(VectorV::Zero(model.nv())),
       other_stiffness(MatrixV::Zero(model.nv(), model.nv())),
       other_damping(other_stiffness),
-      impedance(model, velocity_count),
-      continuous_effort(other_force),
-      sampled_effort(other_force),
-      posture_effort(other_force),
-      reference_twist_(Twist::Zero()),
-      spring_wrench_(reference_twist_),
-      feedforward_(reference_twist_),
-      stiffness_(Matrix6::Zero()),
-      damping_(stiffness_) {}
+      impedance(model, velocity_count) {
+  continuous_effort = sampled_effort = posture_effort = other_force;
+  reference_twist_ = spring_wrench_ = feedforward_ = Twist::Zero();
+  stiffness_ = damping_ = Matrix6::Zero();
+}
 
 void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& force,
                              const ConstVector& stiffness, const LimitSprings& limits,
                              double attitude_damping) noexcept {
-  const int b = d.model().b(), n = d.model().n();
+  const int b = d.model().b();
   other_stiffness.setZero();
   other_energy = energy + limits.energy;
-  for (Eigen::Index k = 0; k < b; ++k) {
-    other_force[k] = force[k];
-    other_stiffness(k, k) = stiffness[k];
-  }
-  for (Eigen::Index k = 0; k < n; ++k) {
-    other_force[b + k] = limits.force[k];
-    other_stiffness(b + k, b + k) = limits.stiffness[k];
-  }
+  other_force << force, limits.force;
+  other_stiffness.diagonal() << stiffness, limits.stiffness;
   const MatrixV& mass = d.M();
   const int angular = b == 6 ? 3 : 2;  // the first velocity that turns the base
   for (Eigen::Index j = angular; j < b; ++j) {

@@ -38,8 +38,7 @@ struct PoseIdaPbcGains : OutputGains {
             {"frequency_base", gain_text::frequency_base, &G::frequency_base, 0.0, 50.0},
             {"frequency_posture",
              "natural frequency of the joints about their posture of the reset, rad/s; it pulls "
-             "the "
-             "end effector from its reference too; 0: none",
+             "the end effector from its reference too; 0: none",
              &G::frequency_posture, 0.0, 50.0},
             {"hold_base", gain_text::hold_base, &G::hold_base},
             {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
@@ -87,13 +86,10 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
         base_spring_(model),
         motion_(model),
         effort_(model),
-        shape_inertia_(VectorV::Zero(n_)),
-        positions_(shape_inertia_),
-        gyroscopic_force_(zero_velocity_),
-        desired_effort_(zero_velocity_),
-        sampled_effort_(zero_velocity_),
         posture_(model.neutral_configuration()),
         posture_error_(Eigen::VectorXd::Zero(model.nv())) {
+    shape_inertia_ = positions_ = VectorV::Zero(n_);
+    gyroscopic_force_ = desired_effort_ = sampled_effort_ = zero_velocity_;
     reset_to_neutral();
   }
 
@@ -172,18 +168,13 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
         joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
     model_.difference(posture_, d_.q(), posture_error_);
     const double squared = gains.frequency_posture * gains.frequency_posture;
-    effort_.other_energy = base_spring_.energy + limits.energy;
-    for (Eigen::Index k = 0; k < b_; ++k) {
-      effort_.other_force[k] = base_spring_.force[k];
-      effort_.other_stiffness(k, k) = base_spring_.stiffness[k];
-    }
-    for (Eigen::Index k = 0; k < n_; ++k) {
-      const Eigen::Index row = b_ + k;
-      const double stiffness = squared * shape_inertia_[k], force = stiffness * posture_error_[row];
-      effort_.other_energy += 0.5 * force * posture_error_[row];
-      effort_.other_force[row] = limits.force[k] + force;
-      effort_.other_stiffness(row, row) = limits.stiffness[k] + stiffness;
-    }
+    effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
+                        0.0);
+    const VectorV stiffness = squared * shape_inertia_;
+    const VectorV force = stiffness.cwiseProduct(posture_error_.tail(n_));
+    effort_.other_energy += 0.5 * force.dot(posture_error_.tail(n_));
+    effort_.other_force.tail(n_) += force;
+    effort_.other_stiffness.diagonal().tail(n_) += stiffness;
   }
 
   SwitchRamp base_ramp_, cancelling_ramp_;

@@ -70,12 +70,9 @@ void PoseReference::advance(const Twist* twist, double speed, double turn, doubl
   }
 }
 
-JointReference::JointReference(int n)
-    : positions_(VectorV::Zero(n)),
-      rates_(positions_),
-      accelerations_(positions_),
-      target_(positions_),
-      desired_rates_(positions_) {}
+JointReference::JointReference(int n) {
+  positions_ = rates_ = accelerations_ = target_ = desired_rates_ = VectorV::Zero(n);
+}
 
 void JointReference::restart(const ConstVector& positions) noexcept {
   positions_ = positions;
@@ -100,10 +97,9 @@ void JointReference::advance(const VectorV& speed, double bandwidth, double dt) 
   desired_rates_ =
       (0.5 * limited_bandwidth * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
   accelerations_ = limited_bandwidth * (desired_rates_ - rates_);
-  const auto largest = [](const VectorV& x) {
-    return x.size() == 0 ? 0.0 : x.cwiseAbs().maxCoeff();
-  };
-  if (largest(rates_) + largest(desired_rates_) < 1e-9) restart(target_);
+  if (rates_.lpNorm<Eigen::Infinity>() + desired_rates_.lpNorm<Eigen::Infinity>() < 1e-9) {
+    restart(target_);
+  }
 }
 
 }  // namespace vms_ph

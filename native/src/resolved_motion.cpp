@@ -63,7 +63,7 @@ constexpr double kTiny = 1e-30;
 const Model& checked_floating(const Model& model) {
   if (model.base() != Base::floating) {
     throw ModelError("ResolvedMotion is for robots that float in space; '" + model.name() +
-                     "' is on a " + (model.b() == 0 ? "fixed" : "planar") + " base");
+                     "' is on a " + name_of(model.base()) + " base");
   }
   return model;
 }
@@ -148,13 +148,9 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   explicit ResolvedMotion(const Model& model)
       : RampedGains(checked_floating(model),
                     std::make_unique<BaseActuation>(model, std::nullopt, false)),
-        rate_solver_(n_),
-        last_rates_(VectorV::Zero(n_)),
-        acceleration_(last_rates_),
-        spring_inertia_(last_rates_),
-        positions_(last_rates_),
-        desired_effort_(zero_velocity_),
-        velocity_terms_(zero_velocity_) {
+        rate_solver_(n_) {
+    last_rates_ = acceleration_ = spring_inertia_ = positions_ = VectorV::Zero(n_);
+    desired_effort_ = velocity_terms_ = zero_velocity_;
     reset_to_neutral();
   }
 
@@ -185,18 +181,15 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     double bandwidth = gains.bandwidth_rates;
     const double h = horizon(dt, 0.0, age_);
     if (h > 0.0) bandwidth = std::min(bandwidth, 0.5 / h);
-    for (int k = 0; k < n_; ++k) {
-      acceleration_[k] = bandwidth * (rates[k] - d_.v()[6 + k]);
-      if (has_last_rates_ && dt > 0.0) acceleration_[k] += (rates[k] - last_rates_[k]) / dt;
-    }
+    acceleration_ = bandwidth * (rates - d_.v().tail(n_));
+    if (has_last_rates_ && dt > 0.0) acceleration_ += (rates - last_rates_) / dt;
     last_rates_ = rates;
     has_last_rates_ = true;
     compute_desired_effort();
     model_.joint_positions(d_.q(), positions_);
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const double stiffness_per_inertia = gains.limit_frequency * gains.limit_frequency;
-    for (int k = 0; k < n_; ++k)
-      desired_effort_[6 + k] -= stiffness_per_inertia * spring_inertia_[k] * depth[k];
+    desired_effort_.tail(n_) -= stiffness_per_inertia * spring_inertia_.cwiseProduct(depth);
     if (!desired_effort_.allFinite()) return reject_effort();
     const VectorV& output = apply_output_stage(desired_effort_, dt);
     ControlEnergy& energy = command_.energy;

@@ -30,12 +30,9 @@ double horizon(double dt, double delay, double age) noexcept {
 }
 
 SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_count)
-    : spring(VectorV::Zero(model.nv())),
-      velocity(spring),
-      predicted_spring(spring),
-      predicted_q_(Eigen::VectorXd::Zero(model.nq())),
-      brake_(spring),
-      eigen_(velocity_count) {}
+    : predicted_q_(Eigen::VectorXd::Zero(model.nq())), eigen_(velocity_count) {
+  spring = velocity = predicted_spring = brake_ = VectorV::Zero(model.nv());
+}
 
 VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                           const MatrixV& stiffness, const VectorV& gradient,

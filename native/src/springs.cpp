@@ -134,13 +134,8 @@ void BaseSpring::compute(const Pose& pose, double frequency, double position_sha
 }
 
 VectorV JointLimitPotential::depth(const VectorV& positions, double margin) const noexcept {
-  VectorV depth(positions.size());
-  for (Eigen::Index i = 0; i < depth.size(); ++i) {
-    const double upper_depth = std::max(positions[i] - (upper_[i] - margin), 0.0);
-    const double lower_depth = std::max((lower_[i] + margin) - positions[i], 0.0);
-    depth[i] = upper_depth - lower_depth;
-  }
-  return depth;
+  const VectorV high = upper_.array() - margin, low = lower_.array() + margin;
+  return (positions - high).cwiseMax(0.0) - (low - positions).cwiseMax(0.0);
 }
 
 LimitSprings JointLimitPotential::springs(const VectorV& positions, const VectorV& rates,
@@ -159,13 +154,9 @@ LimitSprings JointLimitPotential::springs(const VectorV& positions, const Vector
 
 VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& last_positions,
                                      double margin) const noexcept {
-  VectorV clamped(positions.size());
-  for (Eigen::Index i = 0; i < clamped.size(); ++i) {
-    const double low = std::min(lower_[i] + margin, std::max(last_positions[i], lower_[i]));
-    const double high = std::max(upper_[i] - margin, std::min(last_positions[i], upper_[i]));
-    clamped[i] = std::min(std::max(positions[i], low), high);
-  }
-  return clamped;
+  const VectorV high = upper_.array() - margin, low = lower_.array() + margin;
+  return positions.cwiseMax(low.cwiseMin(last_positions.cwiseMax(lower_)))
+      .cwiseMin(high.cwiseMax(last_positions.cwiseMin(upper_)));
 }
 
 }  // namespace vms_ph

@@ -176,13 +176,6 @@ constexpr double kRenewalAlignment = 0.5;
 // Below this a direction of the one is perpendicular to all of the other.
 constexpr double kMinAlignment = 1e-6;
 
-/// Divide every entry by another.
-void divide(MatrixV& matrix, const MatrixV& divisor) noexcept {
-  for (Eigen::Index k = 0; k < matrix.cols(); ++k) {
-    for (Eigen::Index i = 0; i < matrix.rows(); ++i) matrix(i, k) /= divisor(i, k);
-  }
-}
-
 }  // namespace
 
 VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
@@ -236,22 +229,16 @@ VMS_PH_FMA TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
 }
 
 VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
+  MatrixV result;
   if (mass.rows() == 7 && z.rows() == 4) {
-    MatrixV result;
     fixed_size_null_map<7>(z, mass, result);
-    return result;
-  }
-  if (mass.rows() == 6 && z.rows() == 3) {
-    MatrixV result;
+  } else if (mass.rows() == 6 && z.rows() == 3) {
     fixed_size_null_map<6>(z, mass, result);
-    return result;
+  } else {
+    multiply(z, mass, result);
+    if (z.rows() > 0) Cholesky(product<MatrixV>(result, transposed(z))).solve_columns(result);
   }
-  MatrixV weighted = product<MatrixV>(z, mass);
-  if (z.rows() > 0) {
-    const MatrixV inertia = product<MatrixV>(weighted, transposed(z));
-    Cholesky(inertia).solve_columns(weighted);
-  }
-  return weighted;
+  return result;
 }
 
 VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
@@ -293,19 +280,17 @@ VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& vel
 
 VMS_PH_FMA MatrixV SplitMotion::damping_matrix(const Matrix3V& jacobian, double damping_task,
                                                double damping_null) const noexcept {
-  if (is_regular && (jacobian.cols() == 7 || jacobian.cols() == 6)) {
-    MatrixV result;
-    if (jacobian.cols() == 7) {
-      fixed_size_damping<7>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
-    } else {
-      fixed_size_damping<6>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
-    }
-    return result;
+  MatrixV result;
+  if (is_regular && jacobian.cols() == 7) {
+    fixed_size_damping<7>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+  } else if (is_regular && jacobian.cols() == 6) {
+    fixed_size_damping<6>(jacobian.data(), null_map.data(), damping_task, damping_null, result);
+  } else {
+    result.setZero(jacobian.cols(), jacobian.cols());
+    add_product(transposed(jacobian), jacobian, result, damping_task);
+    add_product(transposed(null_map), null_map, result, damping_null);
   }
-  MatrixV damping = MatrixV::Zero(jacobian.cols(), jacobian.cols());
-  add_product(transposed(jacobian), jacobian, damping, damping_task);
-  add_product(transposed(null_map), null_map, damping, damping_null);
-  return damping;
+  return result;
 }
 
 VMS_PH_FMA double SplitMotion::null_to_task_power(Evaluation& d, const TaskSvd& svd,
@@ -415,7 +400,7 @@ VectorV EnergyRouting::basis_rate(const TallMatrix& pseudo_inverse, const Matrix
   const MatrixV antisymmetric = f - f.transpose();
   const MatrixV inner = product<MatrixV>(transposed(eigenvectors_), antisymmetric);
   MatrixV skew = product<MatrixV>(inner, eigenvectors_);
-  divide(skew, eigenvalue_sums_);
+  skew.array() /= eigenvalue_sums_.array();
   const VectorV null_momentum = product<VectorV>(Z_, momentum);
   const VectorV projected = product<VectorV>(transposed(eigenvectors_), null_momentum);
   const VectorV rotated = product<VectorV>(skew, projected);
@@ -431,7 +416,7 @@ Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, c
   const VectorV b = product<VectorV>(transposed(eigenvectors_), null_momentum);
   const MatrixV outer_product = product<MatrixV>(a, transposed(b));
   MatrixV weight = outer_product - outer_product.transpose();
-  divide(weight, eigenvalue_sums_);
+  weight.array() /= eigenvalue_sums_.array();
   const MatrixV inner = product<MatrixV>(eigenvectors_, weight);
   const MatrixV outer = product<MatrixV>(inner, transposed(eigenvectors_));
   const TallMatrix overlap = product<TallMatrix>(reference_basis_, pseudo_inverse);  // (k,3)

@@ -240,11 +240,7 @@ bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
   compute_constraints(true);
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
-    for (Eigen::Index c = 0; c < m_; ++c) {
-      rows(r, c) = 0.0;
-      for (Eigen::Index i = 0; i < basis.rows(); ++i)
-        rows(r, c) += constraint_rates_(row, i) * basis(i, c);
-    }
+    rows.row(r) = constraint_rates_.row(row).lazyProduct(basis);
   }
   basis_rate.setZero();
   if (!solve_dependent(rows, basis_rate)) return false;
