@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <realtime_tools/realtime_thread_safe_box.hpp>
 
@@ -17,22 +18,14 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using vms_ph::kNaN;
+
 // Offsets of twist and joints after the pose.
 constexpr int kTwist = 7, kJoints = kTwist + 6;
 enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
 // Quaternions may deviate from unit length by the rounding of single precision.
 constexpr double kNormTolerance = 1e-2;
-
-Eigen::Matrix3d base_rotation(vms_ph::Base base, const Eigen::VectorXd& q) {
-  if (base == vms_ph::Base::planar) {
-    Eigen::Matrix3d r;
-    r << q[2], -q[3], 0.0, q[3], q[2], 0.0, 0.0, 0.0, 1.0;
-    return r;
-  }
-  return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
-}
 
 }  // namespace
 
@@ -56,9 +49,16 @@ struct ReferencePorts::Inbox {
   void on_twist(const geometry_msgs::msg::TwistStamped& message);
   void on_wrench(const geometry_msgs::msg::WrenchStamped& message);
   void on_joints(const sensor_msgs::msg::JointState& message);
-  bool accepts_frame(const std::string& frame, bool accepts_root) const;
+  bool accepts_frame(const std::string& name, const char* quantity, bool accepts_root = false);
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
+  /// Pass on a part of the sample, which has changed.
+  template <class Part>
+  void store(Part& part, const Part& value, std::uint64_t& count) {
+    part = value;
+    ++count;
+    box.set(sample);
+  }
   /// Whether a preceding controller commands this group, so that the message has no effect.
   bool is_chained(ReferenceGroup group, const char* quantity);
 
@@ -84,21 +84,18 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       sample_(inbox_->sample) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
-  pose_ = node_->create_subscription<geometry_msgs::msg::PoseStamped>(
-      "~/reference_pose", 10,
-      [inbox = inbox_](const geometry_msgs::msg::PoseStamped& m) { inbox->on_pose(m); });
-  position_ = node_->create_subscription<geometry_msgs::msg::PointStamped>(
-      "~/reference_position", 10,
-      [inbox = inbox_](const geometry_msgs::msg::PointStamped& m) { inbox->on_position(m); });
-  wrench_ = node_->create_subscription<geometry_msgs::msg::WrenchStamped>(
-      "~/reference_wrench", 10,
-      [inbox = inbox_](const geometry_msgs::msg::WrenchStamped& m) { inbox->on_wrench(m); });
-  twist_ = node_->create_subscription<geometry_msgs::msg::TwistStamped>(
-      "~/reference_twist", 10,
-      [inbox = inbox_](const geometry_msgs::msg::TwistStamped& m) { inbox->on_twist(m); });
-  joints_ = node_->create_subscription<sensor_msgs::msg::JointState>(
-      "~/reference_joints", 10,
-      [inbox = inbox_](const sensor_msgs::msg::JointState& m) { inbox->on_joints(m); });
+  pose_ = subscribe("~/reference_pose", &Inbox::on_pose);
+  position_ = subscribe("~/reference_position", &Inbox::on_position);
+  wrench_ = subscribe("~/reference_wrench", &Inbox::on_wrench);
+  twist_ = subscribe("~/reference_twist", &Inbox::on_twist);
+  joints_ = subscribe("~/reference_joints", &Inbox::on_joints);
+}
+
+template <class Message>
+typename rclcpp::Subscription<Message>::SharedPtr ReferencePorts::subscribe(
+    const char* topic, void (Inbox::*receive)(const Message&)) {
+  return node_->create_subscription<Message>(
+      topic, 10, [inbox = inbox_, receive](const Message& m) { ((*inbox).*receive)(m); });
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
@@ -134,33 +131,25 @@ void ReferencePorts::clear() noexcept {
 
 void ReferencePorts::read_topics(double elapsed) noexcept {
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
+  // Whether a message has come since the last call.
+  const auto is_new = [](std::uint64_t count, std::uint64_t& last_count) {
+    return std::exchange(last_count, count) != count;
+  };
   values_.setConstant(kNaN);
-  if (sample_.pose_count != pose_count_) {
-    pose_count_ = sample_.pose_count;
-    values_.head<kTwist>() = sample_.pose;
-  }
-  if (sample_.twist_count != twist_count_) {
-    twist_count_ = sample_.twist_count;
-    twist_age_ = 0.0;
-  } else {
-    twist_age_ += std::max(elapsed, 0.0);
-  }
+  if (is_new(sample_.pose_count, pose_count_)) values_.head<kTwist>() = sample_.pose;
+  const bool is_new_twist = is_new(sample_.twist_count, twist_count_);
+  twist_age_ = is_new_twist ? 0.0 : twist_age_ + std::max(elapsed, 0.0);
   if (twist_age_ < timeout_) {
     values_.segment<6>(kTwist) = sample_.twist;
     in_base_axes_ = sample_.in_base_axes;
   }
-  if (sample_.joints_count != joints_count_) {
-    joints_count_ = sample_.joints_count;
+  if (is_new(sample_.joints_count, joints_count_)) {
     values_.tail(sample_.joints.size()) = sample_.joints;
   }
   reference_.position.reset();
-  if (sample_.position_count != position_count_) {
-    position_count_ = sample_.position_count;
-    reference_.position = sample_.position;
-  }
+  if (is_new(sample_.position_count, position_count_)) reference_.position = sample_.position;
   reference_.wrench.reset();
-  if (sample_.wrench_count != wrench_count_) {
-    wrench_count_ = sample_.wrench_count;
+  if (is_new(sample_.wrench_count, wrench_count_)) {
     wrench_age_ = 0.0;
   } else {
     const bool was_active = wrench_age_ < timeout_;
@@ -208,7 +197,8 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
     if (base_ == vms_ph::Base::fixed) {
       r.velocity = linear;
     } else {
-      const Eigen::Matrix3d rotation = base_rotation(base_, q);
+      const int b = base_ == vms_ph::Base::planar ? 3 : 6;
+      const Eigen::Matrix3d rotation = vms_ph::base_rotation(b, q.data());
       r.velocity = in_base_axes_ ? Eigen::Vector3d(rotation * linear) : Eigen::Vector3d(linear);
       if (angular.allFinite()) {
         r.twist.emplace();
@@ -226,8 +216,14 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   return r;
 }
 
-bool ReferencePorts::Inbox::accepts_frame(const std::string& frame, bool accepts_root) const {
-  return frame.empty() || frame == inertial || frame == "world" || (accepts_root && frame == root);
+bool ReferencePorts::Inbox::accepts_frame(const std::string& name, const char* quantity,
+                                          bool accepts_root) {
+  const std::string frame = without_prefix(name);
+  const bool is_accepted = frame.empty() || frame == inertial || frame == "world";
+  if (is_accepted || (accepts_root && frame == root)) return true;
+  refuse(std::string(quantity) + " is taken in " + inertial +
+         (accepts_root ? ", world or " + root : " or world") + "; given: frame_id '" + name + "'");
+  return false;
 }
 
 std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) const {
@@ -250,32 +246,20 @@ void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& messa
   const auto& o = message.pose.orientation;
   Eigen::Matrix<double, 7, 1> pose;
   pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
-  if (is_chained(kPoseGroup, "pose")) return;
-  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
-    refuse("pose is taken in " + inertial + " or world; given: frame_id '" +
-           message.header.frame_id + "'");
-  } else if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kNormTolerance) {
+  if (is_chained(kPoseGroup, "pose") || !accepts_frame(message.header.frame_id, "pose")) return;
+  if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kNormTolerance) {
     refuse("pose must be finite, with an orientation of length 1");
   } else {
-    sample.pose = pose;
-    ++sample.pose_count;
-    box.set(sample);
+    store(sample.pose, pose, sample.pose_count);
   }
 }
 
 void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& message) {
   const Eigen::Vector3d position(message.point.x, message.point.y, message.point.z);
   if (is_chained(kPoseGroup, "position")) return;
-  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
-    refuse("position is taken in " + inertial + " or world; given: frame_id '" +
-           message.header.frame_id + "'");
-  } else if (!position.allFinite()) {
-    refuse("position must be finite");
-  } else {
-    sample.position = position;
-    ++sample.position_count;
-    box.set(sample);
-  }
+  if (!accepts_frame(message.header.frame_id, "position")) return;
+  if (!position.allFinite()) return refuse("position must be finite");
+  store(sample.position, position, sample.position_count);
 }
 
 void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& message) {
@@ -283,16 +267,9 @@ void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& m
   const auto& m = message.wrench.torque;
   Eigen::Matrix<double, 6, 1> wrench;
   wrench << f.x, f.y, f.z, m.x, m.y, m.z;
-  if (!accepts_frame(without_prefix(message.header.frame_id), false)) {
-    refuse("wrench is taken in " + inertial + " or world; given: frame_id '" +
-           message.header.frame_id + "'");
-  } else if (!wrench.allFinite()) {
-    refuse("wrench must be finite");
-  } else {
-    sample.wrench = wrench;
-    ++sample.wrench_count;
-    box.set(sample);
-  }
+  if (!accepts_frame(message.header.frame_id, "wrench")) return;
+  if (!wrench.allFinite()) return refuse("wrench must be finite");
+  store(sample.wrench, wrench, sample.wrench_count);
 }
 
 void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& message) {
@@ -301,45 +278,30 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   Eigen::Matrix<double, 6, 1> twist;
   twist << v.x, v.y, v.z, w.x, w.y, w.z;
   const bool accepts_root = base != vms_ph::Base::fixed;
-  const std::string frame = without_prefix(message.header.frame_id);
   if (is_chained(kTwistGroup, "twist")) return;
-  if (!accepts_frame(frame, accepts_root)) {
-    refuse("twist is taken in " + inertial + ", world" + (accepts_root ? " or " + root : "") +
-           "; given: frame_id '" + message.header.frame_id + "'");
-  } else if (!twist.allFinite()) {
-    refuse("twist must be finite");
-  } else {
-    sample.twist = twist;
-    sample.in_base_axes = accepts_root && frame == root;
-    ++sample.twist_count;
-    box.set(sample);
-  }
+  if (!accepts_frame(message.header.frame_id, "twist", accepts_root)) return;
+  if (!twist.allFinite()) return refuse("twist must be finite");
+  sample.in_base_axes = accepts_root && without_prefix(message.header.frame_id) == root;
+  store(sample.twist, twist, sample.twist_count);
 }
 
 void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& message) {
   if (is_chained(kJointsGroup, "of the joints")) return;
   if (message.position.size() != message.name.size()) {
-    refuse("of the joints has " + std::to_string(message.position.size()) + " positions for " +
-           std::to_string(message.name.size()) + " names");
-    return;
+    return refuse("of the joints has " + std::to_string(message.position.size()) +
+                  " positions for " + std::to_string(message.name.size()) + " names");
   }
   Eigen::VectorXd joints(sample.joints.size());
   for (std::size_t i = 0; i < joint_names.size(); ++i) {
     const auto entry = std::find(message.name.begin(), message.name.end(), joint_names[i]);
     if (entry == message.name.end()) {
-      refuse("of the joints needs all of them; missing: " + joint_names[i]);
-      return;
+      return refuse("of the joints needs all of them; missing: " + joint_names[i]);
     }
     joints[static_cast<Eigen::Index>(i)] =
         message.position[static_cast<std::size_t>(entry - message.name.begin())];
   }
-  if (!joints.allFinite()) {
-    refuse("of the joints must be finite");
-    return;
-  }
-  sample.joints = joints;
-  ++sample.joints_count;
-  box.set(sample);
+  if (!joints.allFinite()) return refuse("of the joints must be finite");
+  store(sample.joints, joints, sample.joints_count);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -69,6 +69,11 @@ class ReferencePorts {
 
   struct Inbox;
 
+  /// Subscribe to a topic, whose messages an inbox receives.
+  template <class Message>
+  typename rclcpp::Subscription<Message>::SharedPtr subscribe(
+      const char* topic, void (Inbox::*receive)(const Message&));
+
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   vms_ph::Base base_;
   std::vector<std::string> joint_names_;
