@@ -4,9 +4,8 @@
 #include "actuator_failures.hpp"
 
 #include <algorithm>
-#include <sstream>
 
-#include "description_tags.hpp"
+#include "robot_setup.hpp"
 
 namespace vms_ph_ros2_control {
 namespace {
@@ -16,11 +15,8 @@ const char* const kParameterName = "failed_actuators";
 }  // namespace
 
 std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool applies) {
-  std::string words = text;
-  std::replace(words.begin(), words.end(), ',', ' ');
-  std::istringstream stream(words);
   std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::good);
-  for (std::string word; stream >> word;) {
+  for (std::string& word : words_of(text)) {
     const bool is_hidden = word.back() == '?';
     if (is_hidden) word.pop_back();
     const auto inputs = inputs_of(word, names);

@@ -64,14 +64,9 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
 }
 
 InterfaceConfiguration ControllerShell::command_interface_configuration() const {
-  InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL, {}};
-  for (const auto& joint : model_->joint_names()) configuration.names.push_back(joint + "/effort");
-  if (parameters_.base_actuated) {
-    for (const auto& name : wrench_interfaces(*model_, parameters_.base_name)) {
-      configuration.names.push_back(name);
-    }
-  }
-  return configuration;
+  const auto& p = parameters_;
+  return {interface_configuration_type::INDIVIDUAL,
+          effort_interfaces(*model_, p.base_actuated ? p.base_name : "")};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {

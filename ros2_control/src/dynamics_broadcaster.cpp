@@ -2,79 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // vms_ph/DynamicsBroadcaster: gravity torques, inertia and energies, from state interfaces.
-#include <exception>
 #include <memory>
 
 #include <control_msgs/msg/dynamic_joint_state.hpp>
-#include <controller_interface/controller_interface.hpp>
 #include <pluginlib/class_list_macros.hpp>
 #include <vms_ph/dynamics_broadcaster_parameters.hpp>
 
-#include "publishing.hpp"
-#include "robot_setup.hpp"
-#include "state_reader.hpp"
+#include "broadcaster.hpp"
 #include "telemetry.hpp"
 #include "vms_ph_native/energy_split.hpp"
 
 namespace vms_ph_ros2_control {
 
-using controller_interface::interface_configuration_type;
-using controller_interface::InterfaceConfiguration;
-using controller_interface::return_type;
-
 /// Publishes ~/joint_dynamics and ~/energy. It commands nothing. Without positions nothing is
 /// published; without velocities the kinetic energies are NaN.
-class DynamicsBroadcaster final : public controller_interface::ControllerInterface {
+class DynamicsBroadcaster final : public Broadcaster<dynamics_broadcaster::ParamListener> {
  public:
-  using CallbackReturn = controller_interface::CallbackReturn;
-
-  CallbackReturn on_init() override {
-    listener_ = std::make_shared<dynamics_broadcaster::ParamListener>(get_node());
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    const auto p = listener_->get_params();
-    evaluation_.reset();  // before the model that it refers to
-    try {
-      model_ = std::make_unique<vms_ph::Model>(make_model(setup_of(p, get_robot_description())));
-      evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
-      energy_split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::FAILURE;
-    }
-    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
-    sampling_ = std::make_unique<Sampling>(p.publish_rate);
-    zero_velocity_ = Eigen::VectorXd::Zero(model_->nv());
-    energy_message_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
-    joint_message_.joint_names = model_->joint_names();
-    control_msgs::msg::InterfaceValue terms;
-    terms.interface_names = {"gravity", "inertia"};
-    terms.values.resize(terms.interface_names.size());
-    joint_message_.interface_values.assign(joint_message_.joint_names.size(), terms);
-    energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_message_);
-    joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joint_message_);
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const bool is_valid = are_doubles(get_node()->get_logger(), state_interfaces_);
-    return is_valid ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
-  }
-
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
     energy_publisher_.reset();
     joint_publisher_.reset();
     return CallbackReturn::SUCCESS;
-  }
-
-  InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::NONE, {}};
-  }
-
-  InterfaceConfiguration state_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, reader_->names()};
   }
 
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
@@ -89,6 +36,22 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
   }
 
  private:
+  void set_up(const Params& p) override {
+    evaluation_.reset();  // before the model that it refers to
+    set_robot(setup_of(p, get_robot_description()), p);
+    evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
+    energy_split_ = std::make_unique<vms_ph::EnergySplit>(*model_);
+    zero_velocity_ = Eigen::VectorXd::Zero(model_->nv());
+    energy_message_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
+    joint_message_.joint_names = model_->joint_names();
+    control_msgs::msg::InterfaceValue terms;
+    terms.interface_names = {"gravity", "inertia"};
+    terms.values.resize(terms.interface_names.size());
+    joint_message_.interface_values.assign(joint_message_.joint_names.size(), terms);
+    energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_message_);
+    joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joint_message_);
+  }
+
   void publish_energy(const vms_ph::RobotState& state) noexcept {
     vms_ph::Energies energies = energy_split_->compute(state);  // NaN without velocities
     energies.potential = evaluation_->potential_energy();
@@ -106,12 +69,8 @@ class DynamicsBroadcaster final : public controller_interface::ControllerInterfa
     joint_publisher_->try_publish(joint_message_);
   }
 
-  std::shared_ptr<dynamics_broadcaster::ParamListener> listener_;
-  std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::Evaluation> evaluation_;
   std::unique_ptr<vms_ph::EnergySplit> energy_split_;
-  std::unique_ptr<StateReader> reader_;
-  std::unique_ptr<Sampling> sampling_;
   Eigen::VectorXd zero_velocity_;
   vms_ph::msg::Energy energy_message_;
   control_msgs::msg::DynamicJointState joint_message_;

@@ -4,68 +4,30 @@
 // vms_ph/ForceBroadcaster: external wrenches, contacts and the payload, from state interfaces.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <controller_interface/controller_interface.hpp>
 #include <geometry_msgs/msg/wrench_stamped.hpp>
 #include <pluginlib/class_list_macros.hpp>
 #include <vms_ph/force_broadcaster_parameters.hpp>
 #include <vms_ph/msg/contact.hpp>
 #include <vms_ph/msg/payload.hpp>
 
+#include "broadcaster.hpp"
 #include "interface_names.hpp"
-#include "publishing.hpp"
-#include "robot_setup.hpp"
-#include "state_reader.hpp"
 #include "vms_ph_native/observers/robot_observers.hpp"
 
 namespace vms_ph_ros2_control {
 
-using controller_interface::interface_configuration_type;
-using controller_interface::InterfaceConfiguration;
-using controller_interface::return_type;
-
 /// Observes contacts and payload at every update, and publishes them on the
 /// topics of the node force_observer. It commands nothing.
-class ForceBroadcaster final : public controller_interface::ControllerInterface {
+class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListener> {
  public:
-  using CallbackReturn = controller_interface::CallbackReturn;
-
-  CallbackReturn on_init() override {
-    listener_ = std::make_shared<force_broadcaster::ParamListener>(get_node());
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    const auto p = listener_->get_params();
-    const RobotSetup setup = setup_of(p, get_robot_description());
-    observers_.reset();  // before the model that it refers to
-    try {
-      model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-      observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, observer_options(p));
-      gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::FAILURE;
-    }
-    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
-    sampling_ = std::make_unique<Sampling>(p.publish_rate);
-    base_wrench_ = p.base_wrench;
-    effort_at_ends_ = p.effort_at_ends;
-    carries_weight_ = p.effort_carries_weight;
-    effort_ = last_effort_ = mean_effort_ = Eigen::VectorXd::Zero(model_->nv());
-    prepare_messages(p.frame_prefix);
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    if (!are_doubles(get_node()->get_logger(), state_interfaces_)) return CallbackReturn::FAILURE;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State& previous) override {
     observers_->restart();
     has_last_sample_ = false;
-    return CallbackReturn::SUCCESS;
+    return Broadcaster::on_activate(previous);
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
@@ -77,20 +39,10 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     return CallbackReturn::SUCCESS;
   }
 
-  InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::NONE, {}};
-  }
-
   InterfaceConfiguration state_interface_configuration() const override {
-    InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL,
-                                         reader_->names()};
-    for (const auto& joint : model_->joint_names())
-      configuration.names.push_back(joint + "/effort");
-    if (!base_wrench_.empty()) {
-      for (const auto& name : wrench_interfaces(*model_, base_wrench_)) {
-        configuration.names.push_back(name);
-      }
-    }
+    auto configuration = Broadcaster::state_interface_configuration();
+    for (const auto& name : effort_interfaces(*model_, base_wrench_))
+      configuration.names.push_back(name);
     return configuration;
   }
 
@@ -116,10 +68,21 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
   }
 
  private:
+  void set_up(const Params& p) override {
+    observers_.reset();  // before the model that it refers to
+    set_robot(setup_of(p, get_robot_description()), p);
+    observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, observer_options(p));
+    gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
+    base_wrench_ = p.base_wrench;
+    effort_at_ends_ = p.effort_at_ends;
+    carries_weight_ = p.effort_carries_weight;
+    effort_ = last_effort_ = mean_effort_ = Eigen::VectorXd::Zero(model_->nv());
+    prepare_messages(p.frame_prefix);
+  }
+
   // A step for the first state, with which nothing is observed yet, s.
   static constexpr double kDefaultPeriod = 1e-3;
 
-  template <typename Params>
   static vms_ph::ObserverOptions observer_options(const Params& p) {
     vms_ph::ObserverOptions result;
     result.noise.velocity = p.velocity_noise;
@@ -147,10 +110,6 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     if (period >= 0.0) return period;
     return (stamp.sec - last_stamp_.sec) +
            1e-9 * (static_cast<double>(stamp.nanosec) - static_cast<double>(last_stamp_.nanosec));
-  }
-
-  double state_value(std::size_t i) const noexcept {
-    return state_interfaces_[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN());
   }
 
   void read_efforts(const vms_ph::RobotState& state) noexcept {
@@ -194,7 +153,7 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
     const vms_ph::WrenchMap& wrench_map = observers_->wrench();
     for (std::size_t k = 0; k < wrench_messages_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
-      double components[6] = {};
+      Eigen::Matrix<double, 6, 1> components = Eigen::Matrix<double, 6, 1>::Zero();
       const int size = is_base ? wrench_map.wind_size() : 6, first = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
         const int row = first + i;
@@ -204,12 +163,8 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
       }
       auto& message = wrench_messages_[k];
       message.header.stamp = stamp;
-      message.wrench.force.x = components[0];
-      message.wrench.force.y = components[1];
-      message.wrench.force.z = components[2];
-      message.wrench.torque.x = components[3];
-      message.wrench.torque.y = components[4];
-      message.wrench.torque.z = components[5];
+      set_vector(message.wrench.force, components.head<3>());
+      set_vector(message.wrench.torque, components.tail<3>());
       wrench_publishers_[k]->try_publish(message);
     }
     publish_contact(stamp);
@@ -233,26 +188,17 @@ class ForceBroadcaster final : public controller_interface::ControllerInterface 
 
   void publish_payload(const builtin_interfaces::msg::Time& stamp) noexcept {
     const vms_ph::Payload& estimate = observers_->payload();
-    const Eigen::Vector3d centre = estimate.centre(), deviation = estimate.centre_deviation();
     payload_.header.stamp = stamp;
     payload_.mass = estimate.mass;
     payload_.mass_deviation = estimate.mass_deviation();
-    payload_.centre_of_mass.x = centre.x();
-    payload_.centre_of_mass.y = centre.y();
-    payload_.centre_of_mass.z = centre.z();
-    payload_.centre_deviation.x = deviation.x();
-    payload_.centre_deviation.y = deviation.y();
-    payload_.centre_deviation.z = deviation.z();
+    set_vector(payload_.centre_of_mass, estimate.centre());
+    set_vector(payload_.centre_deviation, estimate.centre_deviation());
     payload_.changed = estimate.changed;
     payload_publisher_->try_publish(payload_);
   }
 
-  std::shared_ptr<force_broadcaster::ParamListener> listener_;
-  std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::RobotObservers> observers_;
   std::unique_ptr<vms_ph::Evaluation> gravity_evaluation_;
-  std::unique_ptr<StateReader> reader_;
-  std::unique_ptr<Sampling> sampling_;
   std::string base_wrench_;
   bool effort_at_ends_ = false, carries_weight_ = true, has_last_sample_ = false;
   builtin_interfaces::msg::Time last_stamp_;

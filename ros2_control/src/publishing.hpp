@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include <Eigen/Core>
 #include <builtin_interfaces/msg/time.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <realtime_tools/realtime_publisher.hpp>
@@ -38,6 +39,14 @@ class Sampling {
   double rate_;
   std::int64_t last_slot_ = -1;
 };
+
+/// Write a vector (3,) to the fields of a message.
+template <typename Message>
+void set_vector(Message& message, const Eigen::Vector3d& vector) noexcept {
+  message.x = vector.x();
+  message.y = vector.y();
+  message.z = vector.z();
+}
 
 template <typename Message>
 using SizedPublisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;

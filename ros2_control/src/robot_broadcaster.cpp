@@ -4,10 +4,8 @@
 // vms_ph/RobotBroadcaster: the topics of the simulator node, from state interfaces.
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 
-#include <controller_interface/controller_interface.hpp>
 #include <nav_msgs/msg/odometry.hpp>
 #include <pluginlib/class_list_macros.hpp>
 #include <rosgraph_msgs/msg/clock.hpp>
@@ -16,64 +14,18 @@
 #include <vms_ph/msg/port_energy.hpp>
 #include <vms_ph/robot_broadcaster_parameters.hpp>
 
+#include "broadcaster.hpp"
 #include "interface_names.hpp"
-#include "publishing.hpp"
-#include "robot_setup.hpp"
-#include "state_reader.hpp"
 
 namespace vms_ph_ros2_control {
-
-using controller_interface::interface_configuration_type;
-using controller_interface::InterfaceConfiguration;
-using controller_interface::return_type;
 
 constexpr double kMaxResets = std::numeric_limits<std::uint32_t>::max();
 
 /// Publishes joint_states, and of a moving base odom and /tf, and of a simulated robot
 /// vms_ph/port_energy: all of one instant under one stamp, as energy audits require. The stamps
 /// are /clock too, where nodes keep simulated time.
-class RobotBroadcaster final : public controller_interface::ControllerInterface {
+class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListener> {
  public:
-  using CallbackReturn = controller_interface::CallbackReturn;
-
-  CallbackReturn on_init() override {
-    listener_ = std::make_shared<robot_broadcaster::ParamListener>(get_node());
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    const auto p = listener_->get_params();
-    RobotSetup setup;
-    setup.urdf = get_robot_description();
-    setup.base = p.base;
-    setup.locked_joints = p.locked_joints;
-    try {
-      model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::FAILURE;
-    }
-    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
-    sampling_ = std::make_unique<Sampling>(p.publish_rate);
-    port_energy_name_ = p.port_energy_name;
-    prepare_messages(p.frame_prefix);
-    auto& node = *get_node();
-    joint_publisher_ = make_publisher(node, "joint_states", joint_state_);
-    if (model_->b() > 0) {
-      odometry_publisher_ = make_publisher(node, "odom", odometry_);
-      if (p.publish_tf) transform_publisher_ = make_publisher(node, "/tf", transform_);
-    }
-    if (!port_energy_name_.empty())
-      energy_publisher_ = make_publisher(node, "vms_ph/port_energy", port_energy_);
-    if (p.publish_clock) clock_publisher_ = make_publisher(node, "/clock", clock_);
-    return CallbackReturn::SUCCESS;
-  }
-
-  CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {
-    const bool is_valid = are_doubles(get_node()->get_logger(), state_interfaces_);
-    return is_valid ? CallbackReturn::SUCCESS : CallbackReturn::FAILURE;
-  }
-
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
     joint_publisher_.reset();
     odometry_publisher_.reset();
@@ -83,15 +35,9 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     return CallbackReturn::SUCCESS;
   }
 
-  InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::NONE, {}};
-  }
-
   InterfaceConfiguration state_interface_configuration() const override {
-    InterfaceConfiguration configuration{interface_configuration_type::INDIVIDUAL,
-                                         reader_->names()};
-    for (const auto& joint : model_->joint_names())
-      configuration.names.push_back(joint + "/effort");
+    auto configuration = Broadcaster::state_interface_configuration();
+    for (const auto& name : effort_interfaces(*model_)) configuration.names.push_back(name);
     if (!port_energy_name_.empty()) {
       for (const char* name : kPortEnergies)
         configuration.names.push_back(port_energy_name_ + "/" + name);
@@ -116,6 +62,25 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
   }
 
  private:
+  void set_up(const Params& p) override {
+    RobotSetup setup;
+    setup.urdf = get_robot_description();
+    setup.base = p.base;
+    setup.locked_joints = p.locked_joints;
+    set_robot(setup, p);
+    port_energy_name_ = p.port_energy_name;
+    prepare_messages(p.frame_prefix);
+    auto& node = *get_node();
+    joint_publisher_ = make_publisher(node, "joint_states", joint_state_);
+    if (model_->b() > 0) {
+      odometry_publisher_ = make_publisher(node, "odom", odometry_);
+      if (p.publish_tf) transform_publisher_ = make_publisher(node, "/tf", transform_);
+    }
+    if (!port_energy_name_.empty())
+      energy_publisher_ = make_publisher(node, "vms_ph/port_energy", port_energy_);
+    if (p.publish_clock) clock_publisher_ = make_publisher(node, "/clock", clock_);
+  }
+
   void prepare_messages(const std::string& prefix) {
     const auto n = static_cast<std::size_t>(model_->n());
     joint_state_.name = model_->joint_names();
@@ -127,11 +92,6 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     transform_.transforms.resize(1);
     transform_.transforms[0].header.frame_id = odometry_.header.frame_id;
     transform_.transforms[0].child_frame_id = odometry_.child_frame_id;
-  }
-
-  double state_value(std::size_t i) const noexcept {
-    const auto interface_value = state_interfaces_[i].get_optional();
-    return interface_value ? *interface_value : std::numeric_limits<double>::quiet_NaN();
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
@@ -168,12 +128,8 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
       pose.orientation.y = state.q[4];
       pose.orientation.z = state.q[5];
       pose.orientation.w = state.q[6];
-      twist.linear.x = state.v[0];
-      twist.linear.y = state.v[1];
-      twist.linear.z = state.v[2];
-      twist.angular.x = state.v[3];
-      twist.angular.y = state.v[4];
-      twist.angular.z = state.v[5];
+      set_vector(twist.linear, state.v.head<3>());
+      set_vector(twist.angular, state.v.tail<3>());
     }
     odometry_publisher_->try_publish(odometry_);
     if (!transform_publisher_) return;
@@ -197,10 +153,6 @@ class RobotBroadcaster final : public controller_interface::ControllerInterface 
     joint_publisher_->try_publish(joint_state_);
   }
 
-  std::shared_ptr<robot_broadcaster::ParamListener> listener_;
-  std::unique_ptr<vms_ph::Model> model_;
-  std::unique_ptr<StateReader> reader_;
-  std::unique_ptr<Sampling> sampling_;
   std::string port_energy_name_;
   sensor_msgs::msg::JointState joint_state_;
   nav_msgs::msg::Odometry odometry_;

@@ -4,8 +4,8 @@
 #include "robot_setup.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -36,12 +36,15 @@ Model make_model(const RobotSetup& setup) {
   return fluid ? robot.in_fluid(*fluid) : robot;
 }
 
+std::vector<std::string> words_of(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
-  std::string spaced_text = text, word;
-  std::replace(spaced_text.begin(), spaced_text.end(), ',', ' ');
-  std::istringstream words(spaced_text);
   std::vector<vms_ph::Wheel> wheels;
-  while (words >> word) {
+  for (const std::string& word : words_of(text)) {
     const std::size_t equals = word.find('=');
     const std::string number = equals == std::string::npos ? "" : word.substr(equals + 1);
     char* end = nullptr;
@@ -68,11 +71,8 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
 
 vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
                                   const std::string& failed_names) {
-  std::string text = failed_names, name;
-  std::replace(text.begin(), text.end(), ',', ' ');
-  std::istringstream words(text);
   Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
-  while (words >> name) {
+  for (const std::string& name : words_of(failed_names)) {
     const auto inputs = inputs_of(name, actuators.names);
     for (const auto i : inputs) {
       lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
@@ -85,15 +85,6 @@ vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
     }
   }
   return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);
-}
-
-void set_joint(const Model& model, int joint, double position, Eigen::VectorXd& q) noexcept {
-  const int first = model.position_index(joint);
-  if (model.is_pair(joint)) {
-    q.segment<2>(first) << std::cos(position), std::sin(position);
-  } else {
-    q[first] = position;
-  }
 }
 
 std::string root_link(const Model& model) {
@@ -115,6 +106,14 @@ std::vector<std::string> wrench_interfaces(const Model& model, const std::string
     const auto k = static_cast<std::size_t>(i);
     names.push_back(base + "/" + kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
   }
+  return names;
+}
+
+std::vector<std::string> effort_interfaces(const Model& model, const std::string& base) {
+  std::vector<std::string> names;
+  for (const auto& joint : model.joint_names()) names.push_back(joint + "/effort");
+  if (base.empty()) return names;
+  for (const auto& name : wrench_interfaces(model, base)) names.push_back(name);
   return names;
 }
 

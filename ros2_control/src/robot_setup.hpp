@@ -30,6 +30,9 @@ RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
   return {urdf, p.base, p.end_effector, p.locked_joints, gravity, {}};
 }
 
+/// The words of a text, with spaces or commas between.
+std::vector<std::string> words_of(std::string text);
+
 /// The wheels of a text like "wheel_left=0.1 wheel_right=0.1": joints and radii, m, with spaces or
 /// commas between.
 ///
@@ -58,9 +61,6 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
                                   const std::string& failed_names);
 
-/// Set the position of one of the n joints, rad or m, in a configuration (nq,).
-void set_joint(const vms_ph::Model& model, int joint, double position, Eigen::VectorXd& q) noexcept;
-
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);
 
@@ -69,5 +69,9 @@ std::string inertial_frame(const vms_ph::Model& model);
 
 /// The names of the interfaces that command a base: none, three or six.
 std::vector<std::string> wrench_interfaces(const vms_ph::Model& model, const std::string& base);
+
+/// The names of the interfaces of efforts: of all joints, then those of a base that has a name.
+std::vector<std::string> effort_interfaces(const vms_ph::Model& model,
+                                           const std::string& base = "");
 
 }  // namespace vms_ph_ros2_control

@@ -3,12 +3,10 @@
 
 #include "telemetry.hpp"
 
-#include <limits>
-
 namespace vms_ph_ros2_control {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using vms_ph::kNaN;
 
 // Reasons are short sentences; their memory is reserved before the loop runs.
 constexpr std::size_t kReasonCapacity = 512;
