@@ -215,13 +215,6 @@ void difference_space(const double* from, const double* to, double* out) noexcep
 
 }  // namespace
 
-Eigen::Matrix3d base_rotation(int b, const double* q) noexcept {
-  if (b == 6) return quaternion_of(q).toRotationMatrix();
-  Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
-  if (b == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
-  return rotation;
-}
-
 void rotate_pair(const double* from, double angle, double* to) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
   const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 
 #include "vms_ph_native/pinocchio.hpp"
 #include "vms_ph_native/sizes.hpp"
@@ -232,7 +233,12 @@ class Model {
 };
 
 /// The rotation of a base of dimension b in its mount, of a configuration (nq,).
-Eigen::Matrix3d base_rotation(int b, const double* q) noexcept;
+inline Eigen::Matrix3d base_rotation(int b, const double* q) noexcept {
+  if (b == 6) return Eigen::Quaterniond(q[6], q[3], q[4], q[5]).toRotationMatrix();
+  Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
+  if (b == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
+  return rotation;
+}
 
 /// Turn a pair (cos, sin) by an angle, rad; it is kept at length one to second order.
 void rotate_pair(const double* from, double angle, double* to) noexcept;
