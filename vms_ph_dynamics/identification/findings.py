@@ -51,6 +51,7 @@ class Finding:
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
         energy: that a contact brought, J; negative if it took some.
+        remedy: what to do, in sentences.
     """
 
     kind: str
@@ -59,12 +60,14 @@ class Finding:
     begin: float | None = None
     end: float | None = None
     energy: float | None = None
+    remedy: str = ""
 
     def as_dictionary(self) -> dict[str, object]:
         """Return the finding ready for JSON."""
         times = {"begin": self.begin, "end": self.end, "energy": self.energy}
         interval = {name: value for name, value in times.items() if value is not None}
-        return {"kind": self.kind, "text": self.text, "evidence": dict(self.evidence), **interval}
+        texts = {"kind": self.kind, "text": self.text, "remedy": self.remedy}
+        return {**texts, "evidence": dict(self.evidence), **interval}
 
 
 def contacts(
@@ -231,11 +234,12 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     if is_near_zero or not mass.is_sure:
         return ()
     frame = identification.frame
-    load = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)"
+    load, remedy = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)", ""
     if mass.value > 0.0:
-        text = (
-            f"it looks like a load of {load} that the model lacks: add it to the URDF (--identify "
-            "payload,friction --out DIR writes one), or take it off"
+        text = f"the robot seems to carry {load}, which is not in the model"
+        remedy = (
+            "If it belongs there, run this audit again with --identify payload,friction --out DIR, "
+            "which writes a URDF with it. If not, remove it from the robot."
         )
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
@@ -243,7 +247,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
         text = f"this recording fits better {without}: {load}"
     evidence = {n: getattr(mass, n) for n in ("value", "low", "high")}
     evidence |= {n: getattr(identification, n) for n in ("unaccounted_before", "unaccounted")}
-    return (Finding("payload", text, evidence),)
+    return (Finding("payload", text, evidence, remedy=remedy),)
 
 
 def _disagreements(
@@ -339,11 +343,11 @@ def _model_errors(
         error_after, errors, _ = errors_of([_with_swapped_efforts(m, pair) for m in motions])
         if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(by_joint[pair], 1.0)).all():
             names = " and ".join(model.joint_names[k] for k in pair)
-            text = (
-                f"the efforts of {names} are swapped: exchange them in the column map or the driver"
+            text, numbers = f"the efforts of {names} are swapped", {"error_before": error_before}
+            remedy = (
+                "Swap them back in the file, the driver, or a column map (--propose writes one)."
             )
-            numbers = {"error_before": error_before, "error": error_after}
-            return (Finding("sign", text, numbers),)
+            return (Finding("sign", text, {**numbers, "error": error_after}, remedy=remedy),)
     trials = []
     for j, joint in enumerate(model.joint_names):
         changes = [_changed_signs(model, motion, j) for motion in motions]
@@ -364,14 +368,15 @@ def _model_errors(
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_rotated &= abs(float(np.linalg.norm(gravity)) - size) < _GRAVITY_SIZE * size
     if error_after < _IMPROVEMENT * min(least_error, error_before) and is_rotated:
-        components = " ".join(f"{g:.2f}" for g in gravity)
-        text = (
-            f"the base looks tilted by {np.degrees(angle):.0f} degrees: level it or, if it is "
-            f"meant to be so, audit with --gravity '{components}'"
+        components = " ".join(f"{g:.2f}" for g in gravity * size / np.linalg.norm(gravity))
+        text = f"the base seems to be tilted by {np.degrees(angle):.0f} degrees"
+        remedy = (
+            "If it is mounted like that on purpose, run this audit again with --gravity "
+            f"'{components}'. If not, level it."
         )
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
-        return (Finding("gravity", text, evidence),)
+        return (Finding("gravity", text, evidence, remedy=remedy),)
     if is_clear and least_error < _MAX_SIGN_ERROR:
         return (Finding("sign", text, {"error_before": error_before, "error": least_error}),)
     return ()

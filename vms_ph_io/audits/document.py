@@ -59,8 +59,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield f"{missing[0].upper()}{missing[1:]}."
     threshold = _CLOSED_SHARE * ledger.exchanged
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
-    texts = [str(finding["text"]) for finding in reported[:2]]
-    causes = [f"{text[0].upper()}{text[1:]}." for text in texts]
+    causes = []
+    for text, remedy in ((str(f["text"]), f.get("remedy")) for f in reported[:2]):
+        causes += [f"{text[0].upper()}{text[1:]}.", *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     if share >= _NOISY_SHARE and is_within_band:
         yield (
@@ -74,8 +75,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
         samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
         remedy = audit.conditioning.remedy(audit.model.joint_names)
         balance_text = (
-            f"of {ledger.exchanged:.3g} J through joints and ports, never more than "
-            f"{ledger.largest_unaccounted:.3g} J ({100 * share:.2g} %) is unaccounted for."
+            f"at most {ledger.largest_unaccounted:.2g} J of {ledger.exchanged:.3g} J "
+            f"({100 * share:.2g} %) is unaccounted for at any time."
         )
         if samples_differ:
             yield f"By its port energies the recording adds up: {balance_text}"
@@ -88,13 +89,14 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield from causes
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
             yield from causes
-            yield from _joint_sentences(audit, "unaccounted", "Little, but more than noise: ")
+            yield from _joint_sentences(audit, "unaccounted", "It is little, but more than noise: ")
         elif causes or remedy:
             yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
             yield from causes
             yield f"The energy adds up: {balance_text}"
         else:
-            yield f"{NO_PROBLEM}: {balance_text}"
+            yield f"{NO_PROBLEM}, and there is nothing to do."
+            yield f"{balance_text[0].upper()}{balance_text[1:]}"
     elif meaning is not None and not meaning.fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -133,20 +135,21 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     largest = int(np.argmax(energies))
     energy, end = energies[largest], ledger.time[largest]
     instant = f", most at {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
-    share_text = f"{100 * energy / exchanged:.2g} % of that through the "
+    share_text = f"{100 * energy / exchanged:.2g} % of the energy through the "
     share_text += "joints" if ledger.joints else "ports"
-    amount = f"{source}{energy:.3g} J ({share_text}) is unaccounted for{instant}"
+    amount = f"{source}{energy:.3g} J ({share_text}) is unaccounted for"
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount}."
+        yield f"{amount}{instant}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
         fit = 100 * min(meaning.misfit[meaning.best])
+        lost = " or samples were lost" if ledger.gaps else ""
+        yield f"From {meaning.burst_times} something touched, pushed or loaded the robot{lost}."
         yield (
-            f"From {meaning.burst_times} something acted that is not recorded: a contact, a load "
-            "or lost samples."
+            "Check what happened then. If it was intended, record its wrench too. If not, find its "
+            f"cause, or leave that time out: the rest balances within {fit:.2g} %."
         )
-        yield f"Record its force, or cut that time out: the rest balances within {fit:.2g} %."
         yield f"{amount}."
         return
     residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
@@ -155,16 +158,18 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     worst = int(order[0])
     shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
     if balanced[worst] not in ledger.joints:
-        yield f"{amount}; it is missing at the base."
+        yield f"{amount}{instant}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     if shares[worst] > _DOMINANT_SHARE:
         names, percent = balanced[worst], shares[worst]
     else:
         names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
-    amount += f", {percent:.0f} % of it at {names}."
-    is_caused = bool(audit.findings) and not audit.identified  # findings tell the cause
-    if is_caused or balanced[worst] in audit.conditioning.without_effort:
+    if audit.findings and not audit.identified:  # they tell the cause
+        yield f"{amount}."
+        return
+    amount += f"{instant}, {percent:.0f} % of it at {names}."
+    if balanced[worst] in audit.conditioning.without_effort:
         yield amount
         return
     residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
@@ -194,17 +199,17 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         is_told = np.isfinite(viscous + damping)
         damper = f" and viscous {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})"
         yield (
-            f"{joint} looks as if it had friction that the model lacks: dry {coulomb:.2g} {unit}"
+            f"{joint} seems to have more friction than the model, by Coulomb {coulomb:.2g} {unit}"
             f"{damper if is_told else ''}."
         )
+        check = "If this is new, check its brake, gear and cables."
         if is_told:
             yield (
-                f'Write damping="{damping:.2g}" friction="{dry:.2g}" into its <dynamics> in the '
-                "URDF, in place of what stands there; if it was not so before, look at its brake, "
-                "gear and cables."
+                f'{check} If it has always been so, set damping="{damping:.2g}" '
+                f'friction="{dry:.2g}" in its <dynamics> in the URDF, in place of what is there.'
             )
         else:
-            yield "How much of it is viscous is unsure: the speeds of this motion do not show it."
+            yield f"{check} How much is viscous is unsure: the speeds do not show it."
         yield amount
         return
     yield amount

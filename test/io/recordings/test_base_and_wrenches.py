@@ -229,5 +229,5 @@ def test_a_drone_without_joints_is_audited_and_refused_with_z_down(
             audit(tmp_path / "bag", model)
         return
     sentences = answers(audit(tmp_path / "bag", model))
-    assert "50 % of that through the ports) is unaccounted for" in sentences[0]
-    assert "; it is missing at the base" in sentences[0]
+    assert "50 % of the energy through the ports) is unaccounted for" in sentences[0]
+    assert "it is missing at the base" in sentences[0]

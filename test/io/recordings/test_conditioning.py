@@ -474,22 +474,22 @@ def test_no_viscous_friction_is_told_of_a_motion_that_is_too_slow_to_show_it(
 
 def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
     first = answers(audit_motion(motion_of(known, panda, tmp_path)))
-    assert first[0].startswith("No problem was found: of")
+    assert first[0].startswith("No problem was found")
     effort = known.effort.copy()
     effort[:, 0] += 4.1 * np.tanh(known.v[:, 0] / 0.01)
     said_first = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
     assert 2 <= len(said_first) <= 5
-    assert said_first[0].startswith("panda_joint1 looks as if it had friction")
-    assert "dry 4.1 N m" in said_first[0]
+    assert said_first[0].startswith("panda_joint1 seems to have more friction")
+    assert "Coulomb 4.1 N m" in said_first[0]
     # The joint moves at 0.45 rad/s at most.
-    assert said_first[1].startswith("How much of it is viscous is unsure")
+    assert "How much is viscous is unsure" in said_first[1]
     assert said_first[2].endswith("% of it at panda_joint1.")
     effort = known.effort.copy()
     effort[:, 3] += 0.4 * known.v[:, 3]
     little = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
-    assert little[0].startswith("panda_joint4 looks as if it had friction")
+    assert little[0].startswith("panda_joint4 seems to have more friction")
     assert 'damping="0.4' in little[1]
-    assert little[2].startswith("Little, but more than noise: ")
+    assert little[2].startswith("It is little, but more than noise: ")
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "not what they seem" in answers(audit_motion(currents))[0]
 
@@ -520,6 +520,6 @@ def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) 
     rubbing = viscous * known.v + coulomb * np.tanh(known.v / 0.01)
     motion = motion_of(known.changed(effort=known.effort + rubbing), fr3, tmp_path)
     lacking, advice, *_ = answers(audit_motion(motion))
-    assert lacking.startswith("fr3_joint4 looks as if it had friction that the model lacks")
-    assert "dry 2.8 N m and viscous 5 N m s/rad (5 to 5)." in lacking
-    assert 'damping="5" friction="3" into its <dynamics>' in advice
+    assert lacking.startswith("fr3_joint4 seems to have more friction than the model")
+    assert "Coulomb 2.8 N m and viscous 5 N m s/rad (5 to 5)." in lacking
+    assert 'damping="5" friction="3" in its <dynamics>' in advice
