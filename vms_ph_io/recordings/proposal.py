@@ -34,7 +34,7 @@ _QUANTITY_WORDS = {
 }
 _PATTERNS = {k: re.compile(rf"(?:^|[^a-z])(?:{w})(?:[^a-z]|$)") for k, w in _QUANTITY_WORDS.items()}
 _COMMAND = re.compile(
-    r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z0-9]|$)"
+    r"(?:^|[^a-z])(?:cmd|command\w*|des|desired|target|ref|reference|goal|setpoint|action|d)(?:[^a-z]|$)"
 )
 _NAMED_UNITS = {
     "deg": r"deg\w*|°", "rad": r"rad", "mrad": r"mrad", "ms": r"ms|msec|millis\w*",

@@ -356,6 +356,17 @@ def test_desired_columns_are_not_taken_for_the_measured_ones(tmp_path: Path) -> 
         assert "are measured?" in propose(tmp_path / "run.csv", model).text
 
 
+def test_measured_efforts_are_preferred_to_commands_that_have_less_noise(tmp_path: Path) -> None:
+    model, rng = _model(ROBOTS[0]), np.random.default_rng(3)
+    t, q, v, effort = _motion(model, rng)
+    noisy = effort + 0.1 * np.std(effort, axis=0) * rng.normal(size=effort.shape)
+    kinds = {"q": q, "dq": v, "tau_cmd": effort, "tau": noisy}
+    head = ["t", *(f"{kind}{k + 1}" for kind in kinds for k in range(model.n))]
+    _write(tmp_path / "a.csv", ",".join(head), [t[:, None], *kinds.values()])
+    found = propose(tmp_path / "a.csv", model)
+    assert found.content["effort"]["columns"] == [f"tau{k + 1}" for k in range(model.n)]
+
+
 def test_of_columns_without_names_those_are_efforts_that_move_the_robot(tmp_path: Path) -> None:
     model = _shoulder()
     rng = np.random.default_rng(17)
