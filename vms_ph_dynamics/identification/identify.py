@@ -487,7 +487,7 @@ def _unknowns(
     rate = np.concatenate([m.rate for m in motions])
     unknowns: list[Unknown] = []
     if "payload" in unknown_kinds:
-        unknowns += payload_unknowns(arm_mass(model))
+        unknowns += load_unknowns(model)
     if friction is None:
         by_load = (
             "gains" in unknown_kinds if settings.load_friction is None else settings.load_friction
@@ -574,6 +574,11 @@ def arm_mass(model: VMSModel) -> float:
     """Return the mass of all bodies but that of a moving base, kg."""
     inertias = list(model.tree.pinocchio.inertias)
     return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
+
+
+def load_unknowns(model: VMSModel) -> list[Unknown]:
+    """Return the unknowns of a load, which is at most half the arm."""
+    return payload_unknowns(arm_mass(model))
 
 
 def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array, Array]:

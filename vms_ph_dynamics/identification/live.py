@@ -13,15 +13,8 @@ from ..arrays import Array
 from ..energy.regressor import EnergyRegressor
 from ..model import VMSModel
 from .estimate import Estimate, estimate
-from .identify import arm_mass, consistent_estimate, parameters_of
-from .result import (
-    Parameter,
-    Unknown,
-    friction_unknowns,
-    payload_unknowns,
-    prior_of,
-    timing_unknown,
-)
+from .identify import consistent_estimate, load_unknowns, parameters_of
+from .result import Parameter, Unknown, friction_unknowns, prior_of, timing_unknown
 from .windows import Sample, Windows, WindowSettings, WindowStream, stacked
 
 # Logarithm of how much likelier the windows must be with a change than without.
@@ -171,12 +164,14 @@ class LiveIdentification:
         self._regressor = EnergyRegressor(model)
         self._regressor.of_frame(self.frame)
         ones = np.ones(model.n)
-        self._payload = payload_unknowns(arm_mass(model))
+        self._payload = load_unknowns(model)
         self._groups = _groups(self._unknowns([ones, ones]))
         settings = WindowSettings(self.frame)
         self._stream = WindowStream(model, self._regressor, self._unknowns([ones, ones]), settings)
         self._mean_squares = [np.zeros(model.n), np.zeros(model.n)]
-        self._windows: Windows | None = None
+        none = np.zeros(0)
+        columns = np.zeros((0, len(self._unknowns([ones, ones]))))
+        self._windows = Windows(none, none, none, columns, none, none, none)
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
         self._joined = np.zeros(0, dtype=bool)
         # The estimates of the latest updates: a change is seen as their error of prediction.
@@ -195,18 +190,16 @@ class LiveIdentification:
         if not new_windows:
             return None
         self._remember(new_windows)
-        self._detect_change(self._kept_windows())
+        self._detect_change(self._windows)
         self._forget()
-        windows = self._kept_windows()
-        return None if len(windows) < _MIN_WINDOWS else self._result(windows)
+        return None if len(self._windows) < _MIN_WINDOWS else self._result(self._windows)
 
     def _remember(self, new_windows: Sequence[Windows]) -> None:
         for windows in new_windows:
-            previous = self._windows
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
-            if previous is not None and len(self._joined):
-                self._joined[-1] = previous.end[-1] == windows.begin[0]
-            self._windows = windows if previous is None else stacked([previous, windows])
+            if len(self._joined):
+                self._joined[-1] = self._windows.end[-1] == windows.begin[0]
+            self._windows = stacked([self._windows, windows])
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(windows), axis=0)])
             is_joined = np.append(windows.end[:-1] == windows.begin[1:], False)
             self._joined = np.concatenate([self._joined, is_joined])
@@ -218,16 +211,11 @@ class LiveIdentification:
 
     def _forget(self) -> None:
         """Drop windows beyond the memory, and those from before the change before the last."""
-        windows = self._kept_windows()
-        age = np.cumsum((windows.end - windows.begin)[::-1])[::-1]
+        age = np.cumsum((self._windows.end - self._windows.begin)[::-1])[::-1]
         is_recent = age <= self.memory
         if len(self._epochs):
             is_recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
         self._select(is_recent)
-
-    def _kept_windows(self) -> Windows:
-        assert self._windows is not None
-        return self._windows
 
     def _detect_change(self, windows: Windows) -> None:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
@@ -262,7 +250,7 @@ class LiveIdentification:
         """Keep some of the windows."""
         joined = self._joined.copy()
         joined[:-1] &= selection[1:]
-        self._windows = self._kept_windows().select(selection)
+        self._windows = self._windows.select(selection)
         self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:

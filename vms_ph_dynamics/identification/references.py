@@ -19,7 +19,6 @@ from ..model import VMSModel
 from .estimate import student
 from .identify import Settings, identify
 from .result import Identification, LoadEstimate, Parameter, Posterior
-from .windows import FrictionLaw
 
 LEAST_SESSIONS = 2
 """Sessions below which nothing is known of the scatter between them."""
@@ -51,12 +50,10 @@ class Reference:
 def reference_loads(
     model: VMSModel,
     references: Sequence[Reference],
-    *,
-    frame: str | None = None,
-    friction: FrictionLaw | None = None,
-    prior: Posterior | None = None,
-    settings: Settings | None = None,
     kinds: Collection[str] = ("payload",),
+    *,
+    settings: Settings | None = None,
+    **options: Any,
 ) -> tuple[LoadEstimate, ...]:
     """Return the errors of the loads that are found in recordings with known loads.
 
@@ -64,7 +61,6 @@ def reference_loads(
     that do not excite the mass of a load are left out. The arguments are those of
     :func:`.identify`.
     """
-    options: dict[str, Any] = {"frame": frame, "friction": friction, "prior": prior}
     options["settings"] = replace(settings or Settings(), energy=False)
     estimates = []
     for ref in references:
@@ -83,9 +79,8 @@ def left_out_loads(
     references: Sequence[Reference],
     kinds: Collection[str],
     *,
-    frame: str | None = None,
     prior: Posterior | None = None,
-    settings: Settings | None = None,
+    **options: Any,
 ) -> tuple[LoadEstimate, ...]:
     """Return the errors of references of which each session is left out of the calibration in turn.
 
@@ -94,15 +89,13 @@ def left_out_loads(
         samples: further recordings without a load, which are never left out.
         references: recordings with known loads; those without a load calibrate too.
         kinds: what is calibrated, such as friction and gains.
-        frame: see :func:`.identify`, as for the others.
         prior: what is believed before the calibration.
-        settings: see :class:`.Settings`.
+        **options: ``frame`` and ``settings`` of :func:`.identify`.
 
     Raises:
         OptionError: without one of the sessions there is no recording without a load.
     """
-    options: dict[str, Any] = {"frame": frame}
-    options["settings"] = replace(settings or Settings(), energy=False)
+    options["settings"] = replace(options.get("settings") or Settings(), energy=False)
     estimates: list[LoadEstimate] = []
     for session in dict.fromkeys(ref.group for ref in references):
         others = (ref for ref in references if ref.group != session and ref.load == 0.0)

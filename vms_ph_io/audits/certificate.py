@@ -197,7 +197,7 @@ def certify(
         raise RecordingError(
             f"the efforts are not what they seem, so nothing is certified: {remedy}"
         )
-    missing = motion.joints_without_effort or ([] if ports else ["the base"])
+    missing = motion.conditioning.without_effort or ([] if ports else ["the base"])
     if missing and not is_exact:
         text = f"no effort of {', '.join(missing)} is recorded: what it gave cannot be certified"
         raise RecordingError(text)

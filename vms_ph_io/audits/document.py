@@ -55,8 +55,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "No wrench of rotors or thrusters is recorded: what moved the robot is unknown."
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
-    if missing := audit.conditioning.missing:
-        yield f"{missing[0].upper()}{missing[1:]}."
+    if missing := ", ".join(audit.conditioning.without_effort):
+        yield f"No effort of {missing} is recorded: what it supplies is unaccounted for."
     threshold = _CLOSED_SHARE * ledger.exchanged
     reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -343,11 +343,6 @@ def lines(audit: Audit) -> Iterator[str]:
     yield (
         f"recorded   {ledger.duration:.3f} s, {ledger.samples} samples of '{audit.model.name}' in "
         f"{recording.path.name} ({recording.kind})"
-    )
-    read_time, audit_time = (recording.seconds.get(k, 0.0) for k in ("read", "audited"))
-    yield (
-        f"read       in {read_time:.3g} s; audited in {audit_time:.3g} s, "
-        f"{ledger.duration / max(audit_time, 1e-9):.3g} times as fast as recorded"
     )
     yield "energy balance, from the start to the end"
     for entry in balance(audit):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite, nan
 from pathlib import Path
-from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -190,7 +189,6 @@ def audit_motion(
         friction_name: where the friction is from, for the report.
         progress: called with the share that is done.
     """
-    start_time = perf_counter()
     model, conditioning = motion.model, motion.conditioning
     friction_source = friction_name or "URDF"
     has_payload = isfinite(motion.recording.last_energies.get("payload", nan))
@@ -209,7 +207,6 @@ def audit_motion(
         done_samples += len(block.samples)
         progress(min(1.0, done_samples / max(len(motion), 1)), "auditing")
     ledger = writer.ledger()
-    motion.recording.seconds["audited"] = perf_counter() - start_time
     found = unaccounted_intervals(ledger), port_supplies(ledger), np.concatenate(configurations)
     return Audit(motion.recording, model, friction_source, ledger, conditioning, *found)
 

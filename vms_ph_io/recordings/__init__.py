@@ -5,7 +5,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from time import perf_counter
 
 from ..bag.metadata import bag_path
 from ..progress import Progress, no_progress
@@ -37,7 +36,7 @@ def read_recording(
     Raises:
         RecordingError: there is no recording, or it is of no kind that is read.
     """
-    start_time, file = perf_counter(), bag_path(path)
+    file = bag_path(path)
     if not file.exists():
         raise RecordingError(f"there is no recording at {file}")
     if columns is not None and not Path(columns).is_file():
@@ -47,12 +46,8 @@ def read_recording(
         text = f"{file} is a bag, and a column map is for files of columns: write one with "
         raise RecordingError(f"{text}vms-ph bag export {file} FILE.csv --topics /joint_states")
     if columns is not None or suffix in (*ARRAY_SUFFIXES, *TEXT_SUFFIXES):
-        recording = read_columns(file, None if columns is None else Path(columns), progress)
-    elif file.is_dir() or suffix in BAG_SUFFIXES:
-        recording = read_messages(file, topics, progress)
-    else:
-        text = f"{file.name} is of no kind that is read: accepted are rosbag2 folders, "
-        text += f"{', '.join((*BAG_SUFFIXES, *TEXT_SUFFIXES, *ARRAY_SUFFIXES))}"
-        raise RecordingError(text)
-    recording.seconds["read"] = perf_counter() - start_time
-    return recording
+        return read_columns(file, None if columns is None else Path(columns), progress)
+    if file.is_dir() or suffix in BAG_SUFFIXES:
+        return read_messages(file, topics, progress)
+    text = f"{file.name} is of no kind that is read: accepted are rosbag2 folders, "
+    raise RecordingError(text + ", ".join((*BAG_SUFFIXES, *TEXT_SUFFIXES, *ARRAY_SUFFIXES)))

@@ -54,14 +54,6 @@ class Conditioning:
     without_effort: Sequence[str] = ()
     notes: tuple[str, ...] = field(default=())
 
-    @property
-    def missing(self) -> str:
-        """That efforts are not recorded, as a sentence without its end; empty if all are."""
-        names = ", ".join(self.without_effort)
-        return f"no effort of {names} is recorded: what it supplies is unaccounted for" * bool(
-            names
-        )
-
     def statements(self, joints: tuple[str, ...]) -> list[str]:
         """Return what was found and done, in sentences."""
         order = self.order
@@ -117,7 +109,6 @@ class Conditioning:
             f"{name} has {rate:.4g} Hz and is interpolated to the joint states"
             for name, rate in self.rates.items()
         ]
-        sentences += [self.missing] * bool(self.missing)
         return [*sentences, *self._effort_sentences(joints), *self.notes]
 
     def _lag_sentence(self) -> str:

@@ -164,12 +164,6 @@ class RecordedMotion:
         return int(self.order.stamps[0])
 
     @property
-    def joints_without_effort(self) -> list[str]:
-        """Joints of which no effort is recorded."""
-        pairs = zip(self.model.joint_names, self._sources, strict=True)
-        return [name for name, s in pairs if not s.effort.series.table.has(s.effort.number)]
-
-    @property
     def constraints(self) -> str:
         """Recorded ports, in words, whose forces at the joints are not recorded; empty for none."""
         energies = self.recording.last_energies
@@ -369,6 +363,8 @@ class RecordedMotion:
         notes = [*self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
+        missing = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
+        notes += [f"no effort of {name} is recorded" for name in missing]
         jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
@@ -406,19 +402,10 @@ class RecordedMotion:
         noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
         chosen, held = self.options.effort, self.options.commanded
         rates = {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0}
-        missing = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
         return Conditioning(
-            self.order,
-            *timing,
-            noise,
-            saturated,
-            meaning,
-            chosen,
-            held,
-            rates,
-            missing,
+            self.order, *timing, noise, saturated, meaning, chosen, held, rates, missing,
             tuple(notes),
-        )
+        )  # fmt: skip
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""

@@ -164,7 +164,6 @@ class Recording:
             vms_ph/msg/PortEnergy.
         description: URDF in the recording, or empty.
         notes: what was damaged or left out.
-        seconds: how long reading and auditing took, s, by ``read`` and ``audited``.
     """
 
     path: Path
@@ -175,7 +174,6 @@ class Recording:
     port_energies: Series | None = None
     description: str = ""
     notes: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
