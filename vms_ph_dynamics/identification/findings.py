@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,8 @@ from ..arrays import Array
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..model import VMSModel
-from .identify import arm_mass
-from .result import (
-    LEFT_OUT,
-    NO_TORQUES,
-    UNSURE_GAINS,
-    Identification,
-    Unknown,
-    payload_unknowns,
-    prior_of,
-)
+from .identify import load_unknowns
+from .result import LEFT_OUT, NO_TORQUES, UNSURE_GAINS, Identification, Unknown, prior_of
 from .torque import torque_error, torque_windows, with_described_load
 from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stacked
 
@@ -46,7 +38,7 @@ class Finding:
     """One thing that a recording tells.
 
     Attributes:
-        kind: efforts, payload, sign, gravity, disagreement or contact.
+        kind: efforts, payload, sign (also of a zero), gravity or contact.
         text: a sentence.
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
@@ -320,7 +312,7 @@ def _model_errors(
     candidates = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
     has_gains = any(u.kind == "gains" for u in candidates)
     if not any(u.kind == "payload" for u in candidates):
-        candidates += payload_unknowns(arm_mass(model))
+        candidates += load_unknowns(model)
     every = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
 
     def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
@@ -349,17 +341,19 @@ def _model_errors(
             )
             return (Finding("sign", text, {**numbers, "error": error_after}, remedy=remedy),)
     trials = []
-    for j, joint in enumerate(model.joint_names):
-        changes = [_changed_signs(model, motion, j) for motion in motions]
-        # Gains have the signs of the efforts.
-        for what in [x for x in changes[0] if not (has_gains and "effort" in x)]:
-            error_after, errors, _ = errors_of([changed[what] for changed in changes])
-            is_own = errors[j] < _IMPROVEMENT * by_joint[j]
-            trials.append((error_after, joint, f"{joint}: {what}", is_own))
-    least_error, joint, text, is_own = min(trials, default=(np.inf, "", "", False))
+    # Gains have the signs of the efforts; a position in cosine and sine has none.
+    mistakes = [x for x in _MISTAKES if not (has_gains and "effort" in x)]
+    if model.nq - model.nq_base != model.n:
+        mistakes = [x for x in mistakes if x == _SIGN.format("effort")]
+    for (j, joint), mistake in product(enumerate(model.joint_names), mistakes):
+        if model.joints.prismatic[j] and _MISTAKES[mistake][1]:
+            continue  # degrees
+        error_after, errors, _ = errors_of([_mended(model, m, j, mistake) for m in motions])
+        trials.append((error_after, j, f"{joint}: {mistake}", errors[j]))
+    least_error, j, text, own_error = min(trials, default=(np.inf, 0, "", np.inf))
     # Of two joints that explain the recording as well, neither is told.
-    others = [error for error, other, *_ in trials if other != joint]
-    is_clear = is_own and least_error < _IMPROVEMENT * min([error_before, *others])
+    others = [error for error, other, *_ in trials if other != j]
+    is_clear = least_error < min(_IMPROVEMENT * min([error_before, *others]), _MAX_SIGN_ERROR)
     error_after, _, change = errors_of(motions, gravity=True)
     gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
@@ -377,7 +371,7 @@ def _model_errors(
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence, remedy=remedy),)
-    if is_clear and least_error < _MAX_SIGN_ERROR:
+    if is_clear and own_error < _IMPROVEMENT * by_joint[j]:
         return (Finding("sign", text, {"error_before": error_before, "error": least_error}),)
     return ()
 
@@ -406,31 +400,27 @@ def _with_swapped_efforts(motion: Motion, pair: Sequence[int]) -> Motion:
     return replace(motion, torque=torque, effort=effort)
 
 
-def _changed_signs(model: VMSModel, motion: Motion, j: int) -> dict[str, Motion]:
-    """Return the motion with other signs and zeros of a joint, by what is wrong then."""
-    sign = np.ones(model.n)
-    sign[j] = -1.0
-    effort = replace(motion, torque=motion.torque * sign, effort=motion.effort * sign)
-    text = "the sign of its {} is opposite to that of the model"
-    changes = {text.format("effort"): effort}
-    if model.nq - model.nq_base != model.n:
-        return changes  # a position in cosine and sine has no sign
-    samples, step, v = motion.samples, motion.step.copy(), motion.v.copy()
-    for x in (step[:, model.b :], v[:, model.b :]):
-        x *= sign
+_SIGN = "the sign of its {} is opposite to that of the model"
+_ZERO = "its zero is off by about {} degrees from that of the model"
+# What may be wrong of a joint, with the factor of its position, degrees, and factor of its effort
+# that mend it.
+_MISTAKES = {
+    _SIGN.format("effort"): (1.0, 0.0, -1.0),
+    _SIGN.format("position"): (-1.0, 0.0, 1.0),
+    _SIGN.format("position and effort"): (-1.0, 0.0, -1.0),
+    **{_ZERO.format(angle): (1.0, -angle, 1.0) for angle in (90, -90, 180)},
+}
 
-    def at(sign: Array, angle: float = 0.0) -> MotionSamples:
-        q = samples.q.copy()
-        q[:, model.nq_base :] *= sign
-        q[:, model.nq_base + j] += angle
-        return replace(samples, q=q)
 
-    position = replace(motion, step=step, v=v, rate=motion.rate * sign, samples=at(sign))
-    changes[text.format("position")] = position
-    changes[text.format("position and effort")] = replace(
-        position, torque=effort.torque, effort=effort.effort
-    )
-    for angle in () if model.joints.prismatic[j] else (90, 180, -90):
-        text = f"its zero is off by about {-angle} degrees from that of the model"
-        changes[text] = replace(motion, samples=at(np.ones(model.n), np.deg2rad(angle)))
-    return changes
+def _mended(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
+    """Return the motion with another sign or zero of a joint."""
+    position, angle, effort = (np.ones(model.n) for _ in range(3))
+    position[j], angle[j], effort[j] = _MISTAKES[mistake]
+    step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
+    if mistake != _SIGN.format("effort"):
+        for x in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
+            x *= position
+        q[:, model.nq_base + j] += np.deg2rad(angle[j])
+    mended = replace(motion, step=step, v=v, rate=motion.rate * position)
+    mended = replace(mended, torque=motion.torque * effort, effort=motion.effort * effort)
+    return replace(mended, samples=replace(motion.samples, q=q))
