@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Decoupled control of vehicle-manipulator systems: one energy for each of vehicle and shape.
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>

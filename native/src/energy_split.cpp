@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/energy_split.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "vms_ph_native/linear_algebra.hpp"

@@ -4,7 +4,6 @@
 // Impedance of the end effector of a robot on wheels, in the velocities that its wheels allow.
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "vms_ph_native/laws.hpp"

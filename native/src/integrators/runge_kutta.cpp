@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <string>
-#include <utility>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"

@@ -3,8 +3,6 @@
 
 #include "vms_ph_native/plant/servo.hpp"
 
-#include <cmath>
-
 #include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
