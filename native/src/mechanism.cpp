@@ -154,10 +154,8 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
       if (description.friction == FrictionKind::coulomb) {
         force = friction_coefficient(description, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
-        force.setZero(d);
-        for (int k = 0; k < d; ++k) {
-          for (int l = 0; l < d; ++l) force[k] += description.tensor(k, l) * joint.rate[l];
-        }
+        force.resize(d);
+        apply(description.tensor.topLeftCorner(d, d), joint.rate.data(), force.data());
       }
       joint.force -= force;
       rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
@@ -381,6 +379,7 @@ double Mechanism::violation(const double* x) {
 Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flows* flows,
                                 double tolerance, double* x_after, double* total_step,
                                 double* supplied, double* exergy) {
+  using Values = Eigen::Map<Eigen::VectorXd>;
   Step result;
   if (supplied) std::fill(supplied, supplied + parts_.total, 0.0);
   if (exergy) std::fill(exergy, exergy + parts_.total, 0.0);
@@ -402,17 +401,11 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
                           has_exergy ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
     if (k) map_rates(increment_.data(), stages_[k].data());
-    for (int i = 0; supplied && flows && i < parts_.total; ++i) {
-      supplied[i] += weights[k] * flow_[i];
-    }
-    for (int i = 0; has_exergy && i < parts_.total; ++i) {
-      exergy[i] += weights[k] * efforts_[i] * flow_[i];
-    }
+    if (supplied && flows) Values(supplied, parts_.total) += weights[k] * flow_;
+    if (has_exergy) Values(exergy, parts_.total) += weights[k] * efforts_.cwiseProduct(flow_);
   }
-  for (int i = 0; i < parts_.rate_size; ++i) {
-    total_step[i] = weights[0] * stages_[0][i] + weights[1] * stages_[1][i] +
-                    weights[2] * stages_[2][i] + weights[3] * stages_[3][i];
-  }
+  Values(total_step, parts_.rate_size) = weights[0] * stages_[0] + weights[1] * stages_[1] +
+                                         weights[2] * stages_[2] + weights[3] * stages_[3];
   move(x, total_step, x_after);
   for (const MechanismBody& body : parts_.bodies) {
     SE3 pose = SE3::read(x_after + body.pose);
@@ -428,11 +421,7 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
   const auto is_finite = [&] {
     return std::all_of(x_after, x_after + parts_.nx, [](double v) { return std::isfinite(v); });
   };
-  if (!is_finite()) {
-    result.status = MechanismStatus::not_finite;
-    return result;
-  }
-  result.opening = project(x_after, tolerance);
+  if (is_finite()) result.opening = project(x_after, tolerance);
   if (!is_finite()) {
     result.status = MechanismStatus::not_finite;
   } else if (!find_temperatures(x_after)) {
@@ -494,9 +483,7 @@ double Mechanism::friction_rate(const double* x) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
       sum += mobility(0, 0) * (viscous_at(description, theta) + description.dry / description.slip);
     } else {
-      for (int k = 0; k < d; ++k) {
-        for (int l = 0; l < d; ++l) sum += mobility(k, l) * description.tensor(k, l);
-      }
+      sum += mobility.cwiseProduct(description.tensor.topLeftCorner(d, d)).sum();
     }
   }
   return sum;

@@ -157,13 +157,10 @@ void MechanismTree::factorise() {
     if (body.joint < 0) {
       MatrixV full(6, 6);
       const rigid::Inertia& m = body.articulated;
-      for (int i = 0; i < 3; ++i) {
-        for (int k = 0; k < 3; ++k) {
-          full(i, k) = m.A(i, k);
-          full(i, 3 + k) = full(3 + k, i) = m.B(i, k);
-          full(3 + i, 3 + k) = m.C(i, k);
-        }
-      }
+      full.topLeftCorner<3, 3>() = m.A;
+      full.topRightCorner<3, 3>() = m.B;
+      full.bottomLeftCorner<3, 3>() = m.B.transpose();
+      full.bottomRightCorner<3, 3>() = m.C;
       body.mobility.setIdentity();
       Cholesky(full).solve_columns(body.mobility);
       continue;
@@ -242,14 +239,6 @@ void MechanismTree::solve_tree() {
       body.acceleration += joint.acceleration[k] * joint.axes[k];
     }
   }
-}
-
-Twist MechanismTree::acceleration(int body) const {
-  return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].acceleration;
-}
-
-Twist MechanismTree::velocity(int body) const {
-  return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].velocity;
 }
 
 Twist MechanismTree::opening(std::size_t joint, const double* x) const {

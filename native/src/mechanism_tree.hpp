@@ -60,12 +60,7 @@ struct SE3 {
   Vector3d p;
 
   static SE3 of(const Eigen::Matrix4d& g) {
-    SE3 out;
-    for (int i = 0; i < 3; ++i) {
-      for (int k = 0; k < 3; ++k) out.R(i, k) = g(i, k);
-      out.p[i] = g(i, 3);
-    }
-    return out;
+    return {g.topLeftCorner<3, 3>(), g.topRightCorner<3, 1>()};
   }
   /// From (4,4) row by row.
   static SE3 read(const double* x) { return {read_rows(x, 4), {x[3], x[7], x[11]}}; }
@@ -188,9 +183,7 @@ inline rigid::Twist momentum_of(const MechanismBody& body, const rigid::Twist& v
 /// A row of a matrix of six columns.
 template <class Matrix>
 rigid::Twist row_of(const Matrix& matrix, int k) {
-  rigid::Twist out;
-  for (int i = 0; i < 6; ++i) out[i] = matrix(k, i);
-  return out;
+  return matrix.row(k).transpose();
 }
 
 /// Write `matrix x` of few rows and columns, for which a call takes longer than the product.
@@ -249,7 +242,9 @@ class MechanismTree {
   void solve();
 
   /// The twist of a body, zero for the ground.
-  Twist velocity(int body) const;
+  Twist velocity(int body) const {
+    return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].velocity;
+  }
   /// By how much a joint is open where the bodies stand at a state, in frame C2.
   Twist opening(std::size_t joint, const double* x) const;
 
@@ -265,7 +260,9 @@ class MechanismTree {
   void factorise_loops();
   void solve_tree();
   Twist relative_acceleration(std::size_t joint) const;
-  Twist acceleration(int body) const;
+  Twist acceleration(int body) const {
+    return body < 0 ? Twist(Twist::Zero()) : bodies[static_cast<std::size_t>(body)].acceleration;
+  }
 
   const MechanismParts& parts_;
   std::vector<int> body_order_;  // of bodies, parents first
