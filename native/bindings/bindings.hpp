@@ -89,6 +89,21 @@ class Numbers {
             array_.ndim() == 2 ? array_.shape(1) : 0};
   }
 
+  /// Write a matrix or vector of fixed size; false for numbers of another one.
+  template <class Matrix>
+  bool write_if_it_fits(Matrix& matrix) const& noexcept {
+    const auto values = [this] {
+      if constexpr (Matrix::IsVectorAtCompileTime) {
+        return of_any_size();
+      } else {
+        return matrix_of_any_size();
+      }
+    }();
+    const bool fits = values.rows() == matrix.rows() && values.cols() == matrix.cols();
+    if (fits) matrix = values;
+    return fits;
+  }
+
  private:
   friend pybind11::detail::type_caster<Numbers>;
 
@@ -192,16 +207,7 @@ struct type_caster<Matrix, enable_if_t<std::is_base_of_v<Eigen::PlainObjectBase<
                   "take vms_ph::Numbers, which are read by naming their size");
     make_caster<vms_ph::Numbers> numbers;
     if (!numbers.load(from, convert)) return false;
-    const auto& argument = cast_op<const vms_ph::Numbers&>(numbers);
-    if constexpr (Matrix::IsVectorAtCompileTime) {
-      if (argument.of_any_size().size() != Matrix::SizeAtCompileTime) return false;
-      value = argument.of_any_size();
-    } else {
-      const auto matrix = argument.matrix_of_any_size();
-      if (matrix.rows() != value.rows() || matrix.cols() != value.cols()) return false;
-      value = matrix;
-    }
-    return true;
+    return cast_op<const vms_ph::Numbers&>(numbers).write_if_it_fits(value);
   }
 
   static handle cast(const Matrix& from, return_value_policy, handle) {

@@ -316,11 +316,7 @@ py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, con
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
 }
 
-Array copied(const double* x, py::ssize_t size) {
-  Array out = empty({size});
-  std::copy(x, x + size, out.mutable_data());
-  return read_only(std::move(out));
-}
+Array copied(const double* x, py::ssize_t size) { return read_only(Array(size, x)); }
 
 Array as_array(const Screw& s) {
   Array out = empty({6});

@@ -103,14 +103,14 @@ template <class Part>
 std::optional<Part> reference_field(const MaybeNumbers& numbers) {
   if (!numbers) return std::nullopt;
   Part field = Part::Constant(std::numeric_limits<double>::quiet_NaN());
-  if constexpr (Part::IsVectorAtCompileTime) {
-    const auto entries = numbers->of_any_size();
-    if (entries.size() == field.size()) field = entries;
-  } else {
-    const auto entries = numbers->matrix_of_any_size();
-    if (entries.rows() == field.rows() && entries.cols() == field.cols()) field = entries;
-  }
+  numbers->write_if_it_fits(field);
   return field;
+}
+
+/// A function of a law, at a state.
+template <auto method>
+bool at_state(Law& law, const Numbers& q, const Numbers& v) {
+  return (law.*method)({q.of_any_size(), v.of_any_size()});
 }
 
 Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
@@ -181,18 +181,10 @@ void bind_laws(py::module_& module) {
   bind_actuators(module);
   module.attr("laws") = law_names();
   py::class_<Law>(module, "Law", "A control law; make_law() makes one by its name.")
-      .def(
-          "reset",
-          [](Law& law, const Numbers& q, const Numbers& v) {
-            return law.reset({q.of_any_size(), v.of_any_size()});
-          },
-          "q"_a, "v"_a, "Hold a state; False for what is none of the robot.")
-      .def(
-          "resume",
-          [](Law& law, const Numbers& q, const Numbers& v) {
-            return law.resume({q.of_any_size(), v.of_any_size()});
-          },
-          "q"_a, "v"_a, "Hold another state, with the energy that the law has.")
+      .def("reset", &at_state<&Law::reset>, "q"_a, "v"_a,
+           "Hold a state; False for what is none of the robot.")
+      .def("resume", &at_state<&Law::resume>, "q"_a, "v"_a,
+           "Hold another state, with the energy that the law has.")
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
            "velocity"_a = py::none(), "pose"_a = py::none(), "twist"_a = py::none(),
            "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0)

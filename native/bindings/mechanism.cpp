@@ -135,16 +135,14 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
 }
 
 /// Steps without Python in between; for their cost.
-Array run(Mechanism& m, const Numbers& x, double dt, int steps) {
+Eigen::VectorXd run(Mechanism& m, const Numbers& x, double dt, int steps) {
   Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(x_of(m, x), m.parts().nx), next = now;
   Eigen::VectorXd total_step(m.parts().rate_size);
   for (int k = 0; k < steps; ++k) {
     m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), total_step.data(), nullptr, nullptr);
     std::swap(now, next);
   }
-  Array out = empty({m.parts().nx});
-  std::copy(now.data(), now.data() + now.size(), out.mutable_data());
-  return out;
+  return now;
 }
 
 }  // namespace
@@ -164,8 +162,7 @@ void bind_mechanism(py::module_& module) {
       .def("run", &run, py::arg("x"), py::arg("dt"), py::arg("steps"))
       .def("project",
            [](Mechanism& m, const Numbers& x, double tolerance) {
-             Array after = empty({m.parts().nx});
-             std::copy_n(x_of(m, x), m.parts().nx, after.mutable_data());
+             Array after(m.parts().nx, x_of(m, x));
              const double opening = m.project(after.mutable_data(), tolerance);
              return py::make_tuple(after, opening);
            })

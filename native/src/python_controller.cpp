@@ -46,15 +46,8 @@ struct PythonSizes {
   std::vector<std::string> joint_names;
 };
 PythonSizes sizes_of(const py::object& model) {
-  PythonSizes sizes{model.attr("b").cast<int>(),
-                    model.attr("n").cast<int>(),
-                    model.attr("nq").cast<int>(),
-                    model.attr("nv").cast<int>(),
-                    {}};
-  for (const auto& name : model.attr("joint_names")) {
-    sizes.joint_names.push_back(py::cast<std::string>(name));
-  }
-  return sizes;
+  return {model.attr("b").cast<int>(), model.attr("n").cast<int>(), model.attr("nq").cast<int>(),
+          model.attr("nv").cast<int>(), model.attr("joint_names").cast<std::vector<std::string>>()};
 }
 
 /// The numbers of an array that Python and C++ share, which must not be resized.
@@ -63,9 +56,6 @@ double* numbers_of(const py::object& array) { return py::array_t<double>(array).
 /// The arguments of VMSModel.from_urdf in the order of
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 py::tuple model_arguments(const PythonRobot& robot) {
-  py::tuple locked_joints(robot.locked_joints.size());
-  for (std::size_t k = 0; k < robot.locked_joints.size(); ++k)
-    locked_joints[k] = robot.locked_joints[k];
   const auto& g = robot.gravity;
   py::list immersed;
   for (const auto& body : robot.fluid.bodies) {
@@ -73,8 +63,9 @@ py::tuple model_arguments(const PythonRobot& robot) {
                                    list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
                                    list_of(body.quadratic_drag)));
   }
-  return py::make_tuple(robot.urdf, robot.base, robot.end_effector, locked_joints,
-                        py::make_tuple(g[0], g[1], g[2]), immersed, robot.fluid.density);
+  return py::make_tuple(robot.urdf, robot.base, robot.end_effector,
+                        py::tuple(py::cast(robot.locked_joints)), py::make_tuple(g[0], g[1], g[2]),
+                        immersed, robot.fluid.density);
 }
 
 /// The arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without
