@@ -12,11 +12,6 @@
 namespace vms_ph {
 namespace {
 
-NoiseModel checked(const NoiseModel& noise) {
-  noise.check();
-  return noise;
-}
-
 // Least standard deviation of a wrench before anything is measured, N and N m.
 constexpr double kMinWrenchDeviation = 1e-6;
 
@@ -29,7 +24,7 @@ double checked_bandwidth(double bandwidth) {
 
 }  // namespace
 
-void NoiseModel::check() const {
+const NoiseModel& NoiseModel::checked() const {
 #define VMS_PH_FIELD(name, initial)                                                       \
   if (!(std::isfinite(name) && name >= 0.0)) {                                            \
     throw ModelError(#name " of a noise model must be finite and not negative; given: " + \
@@ -37,6 +32,7 @@ void NoiseModel::check() const {
   }
   VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
+  return *this;
 }
 
 VectorV NoiseModel::stacked(const Model& model, double linear, double angular, double joints) {
@@ -54,7 +50,7 @@ ImpulseBalance::EndTerms::EndTerms(const Model& model)
 ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
                                bool friction)
     : model_(model),
-      noise_(checked(noise)),
+      noise_(noise.checked()),
       decoupled_(decoupled && model.b() > 0),
       velocity_variance_(noise.velocities(model).cwiseAbs2()),
       effort_variance_(noise.efforts(model).cwiseAbs2()),
@@ -69,8 +65,6 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
   impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = drift_change_;
   impulse_.effort_noise = inertia_;
 }
-
-void ImpulseBalance::restart() noexcept { has_last_ = has_drift_change_ = false; }
 
 void ImpulseBalance::decouple(Evaluation& d, MatrixV& columns) const noexcept {
   if (!decoupled_) return;

@@ -140,12 +140,6 @@ void MotionWindow::smooth() noexcept {
   smoothed_.variance_share = variance_share;
 }
 
-double Payload::mass_deviation() const noexcept { return std::sqrt(covariance(0, 0)); }
-
-Eigen::Vector3d Payload::centre() const noexcept {
-  return mass > 0.0 ? Eigen::Vector3d(moment / mass) : Eigen::Vector3d::Zero();
-}
-
 Eigen::Vector3d Payload::centre_deviation() const noexcept {
   if (!(mass > 0.0)) return Eigen::Vector3d::Constant(kInfinity);
   Matrix34 gradient;

@@ -77,11 +77,7 @@ double chi_square_quantile(double tail, int dimension) noexcept {
 }
 
 ContactDetector::Sums::Sums(Eigen::Index nv)
-    : time(0.0),
-      work_sum(0.0),
-      work_noise(0.0),
-      work_bias(0.0),
-      impulse(Eigen::VectorXd::Zero(nv)),
+    : impulse(Eigen::VectorXd::Zero(nv)),
       systematic(impulse),
       effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
       start_covariance(effort_noise) {}

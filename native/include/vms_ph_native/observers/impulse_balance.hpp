@@ -27,8 +27,8 @@ struct NoiseModel {
   VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
 
-  /// @throws ModelError  a number is negative or not finite.
-  void check() const;
+  /// This noise. @throws ModelError  a number is negative or not finite.
+  const NoiseModel& checked() const;
 
   /// Standard deviations (nv,) of velocities and of efforts.
   VectorV velocities(const Model& model) const {
@@ -65,7 +65,7 @@ class ImpulseBalance {
                  bool friction = false);
 
   /// Begin at the next state.
-  void restart() noexcept;
+  void restart() noexcept { has_last_ = has_drift_change_ = false; }
 
   /// The external impulse since the last state; nullptr at the first one, and for a state (nq,) and
   /// (nv,), an effort (nv,) or a time step, s, that is not usable.

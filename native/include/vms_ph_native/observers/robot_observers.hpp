@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "vms_ph_native/linear_algebra.hpp"
@@ -58,7 +59,7 @@ class ContactDetector {
   // Sums over all samples up to one, of which a window is a difference; and of that sample.
   struct Sums {
     explicit Sums(Eigen::Index nv);
-    double time, work_sum, work_noise, work_bias;
+    double time = 0.0, work_sum = 0.0, work_noise = 0.0, work_bias = 0.0;
     Eigen::VectorXd impulse, systematic;
     Eigen::MatrixXd effort_noise, start_covariance;
     Work work;
@@ -146,10 +147,12 @@ struct Payload {
   bool changed = false;  ///< whether a change was noticed in this sample
 
   /// Standard deviation of the mass, kg.
-  double mass_deviation() const noexcept;
+  double mass_deviation() const noexcept { return std::sqrt(covariance(0, 0)); }
 
   /// Centre of mass from the end effector in its axes, m; zero without a mass.
-  Eigen::Vector3d centre() const noexcept;
+  Eigen::Vector3d centre() const noexcept {
+    return mass > 0.0 ? Eigen::Vector3d(moment / mass) : Eigen::Vector3d::Zero();
+  }
 
   /// Its standard deviations, m; infinite without a mass.
   Eigen::Vector3d centre_deviation() const noexcept;
