@@ -97,11 +97,6 @@ void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& 
   has_missed_updates_ = false;
 }
 
-void SampleWork::missed_updates(const VectorV& safe) noexcept {
-  safe_ = safe;
-  has_missed_updates_ = true;
-}
-
 double SampleWork::recovered_energy(const Evaluation& d, double stored, double dt) noexcept {
   if (!has_effort_) return 0.0;
   model_.difference(q_, d.q(), displacement_);
@@ -298,15 +293,6 @@ void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   result = d.g() - (kBrakeShare / dt) * d.momentum();
 }
 
-SampledTank::SampledTank(const Model& model) : work_(model), grant_(model) {}
-
-void SampledTank::restart() noexcept {
-  tank_.reset();
-  discard_sample();
-}
-
-void SampledTank::discard_sample() noexcept { work_.restart(); }
-
 void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, double initial,
                                double dt) noexcept {
   if (capacity <= 0.0) {
@@ -316,22 +302,6 @@ void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, do
   if (!tank_) tank_.emplace(capacity, initial);
   tank_->capacity = capacity;
   tank_->deposit(work_.recovered_energy(d, stored, dt));
-}
-
-bool SampledTank::grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
-                        double dt) noexcept {
-  return !tank_ || grant_.grant(d, force, static_effort, tank_->level + stored, dt);
-}
-
-void SampledTank::end_sample(Evaluation& d, const VectorV& force, double stored) noexcept {
-  if (tank_) work_.hold(d, force, grant_.displacement(), stored);
-}
-
-TankBudget::TankBudget(const Model& model) : potential_(model), trial_(model), tank_(model) {}
-
-void TankBudget::reset(const ShapedPotential& potential) noexcept {
-  tank_.restart();
-  resume(potential);
 }
 
 void TankBudget::resume(const ShapedPotential& potential) noexcept {
@@ -357,10 +327,6 @@ void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_eff
   strongest_brake(d, dt, brake_);
   brake_ = static_effort + limits.share_within(static_effort, brake_) * (brake_ - static_effort);
   tank_.brake(torque, static_effort, brake_);
-}
-
-void TankBudget::end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-  if (tank()) tank_.end_sample(d, torque, stored(d, limit_energy));
 }
 
 double TankBudget::stored(Evaluation& d, double limit_energy) const noexcept {

@@ -88,13 +88,6 @@ if folder not in sys.path:
 
 }  // namespace
 
-GilRelease::GilRelease()
-    : state_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {}
-
-GilRelease::~GilRelease() {
-  if (state_ != nullptr) PyEval_RestoreThread(state_);
-}
-
 void start_python() {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);

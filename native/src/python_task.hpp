@@ -21,8 +21,12 @@ void start_python();
 /// Releases the GIL within a scope, if the calling thread holds it.
 class GilRelease {
  public:
-  GilRelease();
-  ~GilRelease();
+  GilRelease()
+      : state_(Py_IsInitialized() != 0 && PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr) {
+  }
+  ~GilRelease() {
+    if (state_ != nullptr) PyEval_RestoreThread(state_);
+  }
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
 

@@ -35,7 +35,10 @@ class SampleWork {
             double stored) noexcept;
 
   /// Note that the safe output (nv,) has replaced the held effort.
-  void missed_updates(const VectorV& safe) noexcept;
+  void missed_updates(const VectorV& safe) noexcept {
+    safe_ = safe;
+    has_missed_updates_ = true;
+  }
 
   /// The decrease of the stored energy less the work of the held effort, J.
   /// After missed updates the largest work that the two efforts can have done is used: that of one
@@ -165,13 +168,16 @@ void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
 /// See vms_ph_controllers/safety/energy_tank.py.
 class SampledTank {
  public:
-  explicit SampledTank(const Model& model);
+  explicit SampledTank(const Model& model) : work_(model), grant_(model) {}
 
   /// Restart with a tank at its initial level.
-  void restart() noexcept;
+  void restart() noexcept {
+    tank_.reset();
+    discard_sample();
+  }
 
   /// Keep the level, and account for nothing that happened since the last update.
-  void discard_sample() noexcept;
+  void discard_sample() noexcept { work_.restart(); }
 
   /// Energy in the tank, J; zero without a tank.
   double level() const noexcept { return tank_ ? tank_->level : 0.0; }
@@ -196,7 +202,9 @@ class SampledTank {
   /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover;
   /// return whether it is covered then. See SampleGrant.
   bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
-             double dt) noexcept;
+             double dt) noexcept {
+    return !tank_ || grant_.grant(d, force, static_effort, tank_->level + stored, dt);
+  }
 
   /// Replace an effort that is not covered by a brake; see SampleGrant.
   void brake(VectorV& force, const VectorV& static_effort, const VectorV& brake_effort) noexcept {
@@ -207,7 +215,9 @@ class SampledTank {
   const Reason& reason() const noexcept { return tank_ ? grant_.reason() : no_reason_; }
 
   /// Hold the efforts (nv,) from now on, with `stored` as in begin_sample().
-  void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept;
+  void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept {
+    if (tank_) work_.hold(d, force, grant_.displacement(), stored);
+  }
 
   /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
   void missed_updates(const VectorV& weight) noexcept { work_.missed_updates(weight); }
@@ -223,7 +233,7 @@ class SampledTank {
 /// vms_ph_controllers.safety.energy_tank.
 class TankBudget {
  public:
-  explicit TankBudget(const Model& model);
+  explicit TankBudget(const Model& model) : potential_(model), trial_(model), tank_(model) {}
 
   const ShapedPotential& potential() const noexcept { return potential_; }  ///< V
   double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
@@ -233,7 +243,10 @@ class TankBudget {
   bool is_uncovered() const noexcept { return is_uncovered_; }
 
   /// Restart with a potential; a tank begins at its initial level.
-  void reset(const ShapedPotential& potential) noexcept;
+  void reset(const ShapedPotential& potential) noexcept {
+    tank_.restart();
+    resume(potential);
+  }
 
   /// Continue with a potential at its minimum; a tank keeps its level.
   void resume(const ShapedPotential& potential) noexcept;
@@ -277,7 +290,9 @@ class TankBudget {
   const Reason& reason() const noexcept { return tank_.reason(); }
 
   /// Hold the torque from now on.
-  void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept;
+  void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
+    if (tank()) tank_.end_sample(d, torque, stored(d, limit_energy));
+  }
 
   /// Report missed updates: the safe output (n,) acts instead of the held torque.
   void missed_updates(const VectorV& safe) noexcept { tank_.missed_updates(safe); }

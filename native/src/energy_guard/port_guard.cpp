@@ -19,10 +19,6 @@ constexpr unsigned long long kSamplesPerRise = 4;
 // What noise of velocities may add to the kinetic energy: so many J, and a share of it.
 constexpr double kNoiseEnergy = 1e-3, kNoiseShare = 0.1;
 
-std::unique_ptr<Model> without_gravity(const Model& model) {
-  return std::make_unique<Model>(model.with_gravity(Eigen::Vector3d::Zero()));
-}
-
 int checked_delay(int delay) {
   if (delay < 0 || delay > kMaxDelay) {
     throw ModelError("the delay must be a number of samples from 0 to " +
@@ -80,7 +76,9 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
                      const EnergyGuardOptions& options)
     : settings(initial_settings),
       gravity_model_(model),
-      gravity_free_model_(options.effort_carries_weight ? nullptr : without_gravity(model)),
+      gravity_free_model_(options.effort_carries_weight
+                              ? nullptr
+                              : std::make_unique<Model>(model.with_gravity({0.0, 0.0, 0.0}))),
       model_(gravity_free_model_ ? *gravity_free_model_ : model),
       b_(model.b()),
       n_(model.n()),
@@ -214,14 +212,6 @@ const GuardedEffort& PortGuard::hold(const char* cause, double dt) noexcept {
   const Judgement& judgement = state_plausibility_.judge(no_configuration_, no_velocity_, dt);
   if (first_loss_.empty()) first_loss_.set("%s", cause);
   return update_without_state(judgement.q, judgement.v, dt, cause);
-}
-
-double PortGuard::refill(double energy) noexcept {
-  return std::isfinite(energy) ? tank_.refill(std::max(0.0, energy)) : 0.0;
-}
-
-double PortGuard::drain(double energy) noexcept {
-  return std::isnan(energy) ? 0.0 : tank_.drain(std::max(0.0, energy));
 }
 
 Certificate PortGuard::certificate() const noexcept {

@@ -377,10 +377,6 @@ MotionLimits::MotionLimits(const Model& model) : model_(model) {
   braked_effort_ = direction_ = braked_velocity_;
 }
 
-bool MotionLimits::is_limited(const EnergyGuardSettings& s) noexcept {
-  return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
-}
-
 bool MotionLimits::tighten(double share, double& share_bound) noexcept {
   if (!(share < share_bound)) return false;
   share_bound = share;

@@ -278,8 +278,6 @@ VelocityGuard::VelocityGuard(std::vector<JointServo> servos, double uncertainty,
   engage(zeros_, zeros_);
 }
 
-void VelocityGuard::restart() noexcept { unit_energy_ = lost_squares_ = zeros_; }
-
 void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     const double command = commands_[0][k];

@@ -65,15 +65,6 @@ bool AngleColumns::has_angle_inputs() const {
   return std::any_of(angle_input.begin(), angle_input.end(), [](Eigen::Index i) { return i >= 0; });
 }
 
-VectorB AngleColumns::column(Eigen::Index i, double angle) const noexcept {
-  return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
-}
-
-void NearestInputs::set_matrix(const Eigen::MatrixXd& weighted) noexcept {
-  weighted_ = weighted;
-  search_.set_matrix(weighted);
-}
-
 bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& lower,
                                  const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
   const Eigen::Index b = weighted_.rows(), m = weighted_.cols();
@@ -99,11 +90,6 @@ bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& low
     if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) return false;
   }
   return true;
-}
-
-void NearestInputs::solve(const VectorB& goal, const Eigen::VectorXd& lower,
-                          const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
-  if (!solve_freely(goal, lower, upper, inputs)) search_.solve(goal, lower, upper, inputs);
 }
 
 ActuatorMap::ActuatorMap(const BaseActuators& actuators)

@@ -289,7 +289,9 @@ class MotionLimits {
   explicit MotionLimits(const Model& model);
 
   /// Whether any limit of the motion is set.
-  static bool is_limited(const EnergyGuardSettings& settings) noexcept;
+  static bool is_limited(const EnergyGuardSettings& s) noexcept {
+    return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
+  }
 
   /// The share of the desired effort, in [0, 1].
   ///
@@ -368,10 +370,14 @@ class PortGuard {
   const GuardedEffort& hold(const char* cause, double dt) noexcept;
 
   /// Add energy to the tank, J; return how much there was room for.
-  double refill(double energy) noexcept;
+  double refill(double energy) noexcept {
+    return std::isfinite(energy) ? tank_.refill(std::max(0.0, energy)) : 0.0;
+  }
 
   /// Take energy out of the tank, J; return how much was in it.
-  double drain(double energy) noexcept;
+  double drain(double energy) noexcept {
+    return std::isnan(energy) ? 0.0 : tank_.drain(std::max(0.0, energy));
+  }
 
   const EnergyTank& tank() const noexcept { return tank_; }
   int delay() const noexcept { return delay_; }

@@ -133,7 +133,7 @@ class VelocityGuard final : public ServoGuard {
   VelocityGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
 
  private:
-  void restart() noexcept override;
+  void restart() noexcept override { unit_energy_ = lost_squares_ = zeros_; }
   const JointValues& idle_command(const JointValues&) const noexcept override { return zeros_; }
   const JointValues& safe_command() const noexcept override { return zeros_; }
   void withdraw_command(JointValues& command, double) const noexcept override { command = zeros_; }

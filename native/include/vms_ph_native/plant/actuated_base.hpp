@@ -5,6 +5,7 @@
 // come nearest to a wrench; and in time.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +49,9 @@ struct AngleColumns {
   Eigen::VectorXd lower, upper, largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others: zero
 
   /// A column at an angle, (b,).
-  VectorB column(Eigen::Index i, double angle) const noexcept;
+  VectorB column(Eigen::Index i, double angle) const noexcept {
+    return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
+  }
   bool tilts(Eigen::Index i) const { return largest_tilt_rate[i] > 0.0; }
   bool steers(Eigen::Index i) const {
     return angle_input[static_cast<std::size_t>(i)] == i && !tilts(i);
@@ -76,14 +79,19 @@ class NearestInputs {
       : weighted_(weighted), search_(weighted), eigen_(weighted.rows()) {}
 
   /// Take another map of the same size.
-  void set_matrix(const Eigen::MatrixXd& weighted) noexcept;
+  void set_matrix(const Eigen::MatrixXd& weighted) noexcept {
+    weighted_ = weighted;
+    search_.set_matrix(weighted);
+  }
 
   /// Write the inputs (m,).
   ///
   /// @param goal          (b,) desired wrench times the weights.
   /// @param lower, upper  (m,) bounds; may be infinite.
   void solve(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
-             Eigen::VectorXd& inputs) noexcept;
+             Eigen::VectorXd& inputs) noexcept {
+    if (!solve_freely(goal, lower, upper, inputs)) search_.solve(goal, lower, upper, inputs);
+  }
 
   /// The same without a search; false, with inputs undefined, where bounds matter.
   bool solve_freely(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
