@@ -10,7 +10,6 @@
 #include <mutex>
 #include <string>
 
-#include <Eigen/Core>
 #include <builtin_interfaces/msg/time.hpp>
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <realtime_tools/realtime_publisher.hpp>
@@ -41,11 +40,11 @@ class Sampling {
 };
 
 /// Write a vector (3,) to the fields of a message.
-template <typename Message>
-void set_vector(Message& message, const Eigen::Vector3d& vector) noexcept {
-  message.x = vector.x();
-  message.y = vector.y();
-  message.z = vector.z();
+template <typename Message, typename Vector>
+void set_vector(Message& message, const Vector& vector) noexcept {
+  message.x = vector[0];
+  message.y = vector[1];
+  message.z = vector[2];
 }
 
 template <typename Message>
