@@ -37,9 +37,8 @@ _MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all othe
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 _MAX_SAMPLES = 6000
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
-_SIGN_SHARE = (
-    0.4  # share of that of the null hypothesis, or of the other sign, that a sign may leave
-)
+# Share of the error of the null hypothesis, or of the other sign, that a sign may leave.
+_SIGN_SHARE = 0.4
 _BEATS_NULL = 0.9  # share of the error of the null hypothesis below which it is beaten
 _WORSE_THAN_NULL = 1.1  # share of the error of the null hypothesis above which it is better
 # Gains within which an effort may be a torque: with a load efforts are larger than described.

@@ -126,9 +126,8 @@ def nearest_physical(
                 slopes = (body.matrix[:, affected] * scale[affected]).T @ _UNIT_PSEUDO_INERTIAS
                 weighted = inverse @ slopes.reshape(-1, 4, 4)
                 gradient[affected] -= barrier * np.trace(weighted, axis1=1, axis2=2)
-                weighted_rows = weighted.reshape(-1, 16)
-                transposed = weighted.transpose(0, 2, 1).reshape(-1, 16)
-                curvature[np.ix_(affected, affected)] += barrier * weighted_rows @ transposed.T
+                traces = np.tensordot(weighted, weighted, axes=([1, 2], [2, 1]))
+                curvature[np.ix_(affected, affected)] += barrier * traces
             step = -np.linalg.solve(curvature, gradient)
             length = 1.0
             while length > 1e-8 and not _feasible(x + length / 0.9 * step * scale, floor, bodies):
@@ -277,9 +276,8 @@ def estimate(
         if not correlated and max(change, np.mean(np.abs(weight - previous_weight))) < 1e-3:
             break
     error = observed - design @ x
-    numbers = np.unique(block_numbers)
     factor = []
-    for number in numbers:
+    for number in np.unique(block_numbers):
         rows = design[block_numbers == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
         leverages, axes = np.linalg.eigh(rows.T @ rows)
@@ -290,7 +288,7 @@ def estimate(
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     mean, information = prior_mean + unit * x, (root.T @ root) / np.outer(unit, unit)
     moments = mean, covariance_factor, information, unit
-    return Estimate(*moments, residual, scale, weight, numbers.size)
+    return Estimate(*moments, residual, scale, weight, len(factor))
 
 
 def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[np.bool_]) -> Array:

@@ -247,7 +247,7 @@ def identify(
     posterior = Posterior(names, solution.mean[is_kept], covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
-    joints = [(j, joint) for j, joint in enumerate(model.joint_names, -model.n)]
+    joints = list(enumerate(model.joint_names, -model.n))
     errors = {name: (float(error[j]), float(null_error[j])) for j, name in joints}
     return Identification(
         parameters=parameters, posterior=posterior.times(gains), gross=float(windows.gross.sum()),
@@ -452,19 +452,14 @@ def _effort_exclusions(
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
         gains = ", ".join(f"{joint} {gain:.3g}" for joint, gain, is_sure in factors if is_sure)
-        reason = (
-            f"{NO_TORQUES}: they follow the model with the factors {gains} "
-            "(currents, or the motor side); identify gains first, or give them in a column map"
-        )
+        reason = f"{NO_TORQUES}: they follow the model with the factors {gains} (currents, or the "
+        reason += "motor side); identify gains first, or give them in a column map"
         reasons |= dict.fromkeys(("payload", "friction", "inertia", "armature"), reason)
-    text = (
-        f"{LEFT_OUT} explains the effort of this joint better than friction alone, and the model "
-        "itself is worse"
-    )
+    text = f"{LEFT_OUT} explains the effort of this joint better than friction alone, and "
+    text += "the model itself is worse"
     for j in np.flatnonzero(is_left_out):
         reason = text if meaning.meaningless[j] else "friction alone fits as well as any gain"
-        reason = reason if is_measured[j] else NO_EFFORT
-        reasons[model.joint_names[j]] = reason
+        reasons[model.joint_names[j]] = reason if is_measured[j] else NO_EFFORT
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)
     is_scaled = meaning.scaled & ~is_left_out & (not {"gains", "gain"} & set(kinds))
@@ -483,16 +478,14 @@ def _unknowns(
     joints = model.joint_names
     unknown_kinds = {*kinds, *(prior_kinds & {"payload", "armature", "inertia", "drag"})}
     unknown_kinds |= {"gains"} if "gain" in prior_kinds else set()
-    effort = np.concatenate([m.effort for m in motions])
-    rate = np.concatenate([m.rate for m in motions])
     unknowns: list[Unknown] = []
     if "payload" in unknown_kinds:
         unknowns += load_unknowns(model)
     if friction is None:
-        by_load = (
-            "gains" in unknown_kinds if settings.load_friction is None else settings.load_friction
-        )
-        rms = [np.sqrt(np.mean(x**2, axis=0)) for x in (effort, rate)]
+        by_load = settings.load_friction
+        by_load = "gains" in unknown_kinds if by_load is None else by_load
+        signals = [m.effort for m in motions], [m.rate for m in motions]
+        rms = [np.sqrt(np.mean(np.concatenate(parts) ** 2, axis=0)) for parts in signals]
         motors = np.sum([np.abs(m.motors) for m in motions], axis=0)
         unknowns += friction_unknowns(joints, model.joints.prismatic, rms, by_load, motors)
     if "gains" in unknown_kinds:
@@ -502,8 +495,7 @@ def _unknowns(
     if "inertia" in unknown_kinds:
         unknowns += inertia_unknowns(regressor)
     if "drag" in unknown_kinds:
-        drags = drag_names(model)
-        if not drags:
+        if not (drags := drag_names(model)):
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
     if not all(m.samples.zero_order_hold for m in motions):
@@ -693,7 +685,7 @@ def _payload(
     mass = _parameter(component, mean[0], deviation[0], float(consistent[indices[0]]), quantile)
     result, is_significant = [mass], mass.value is not None and not mass.contains(0.0)
     for k, axis in enumerate("xyz", start=1):
-        name, reason = f"payload_centre_{axis}", ""
+        name = f"payload_centre_{axis}"
         if not is_significant:
             reason = "not excited: the mass may be zero, and nothing has no centre"
             result.append(Parameter(name, "payload", "m", reason=reason))

@@ -72,11 +72,9 @@ def change_of(
     all_windows, windows, error = windows, windows.select(inliers), error[inliers]
     columns = windows.columns
     prediction_factor = columns @ previous.factor[:, :size].T
-    typical = float(np.median(previous.scale)), float(np.median(windows.noise))
-    noise = np.full(len(windows), typical[0] ** 2) * np.maximum(
-        1.0, (windows.noise / max(typical[1], 1e-300)) ** 2
-    )
-    covariance = np.diag(noise) + prediction_factor @ prediction_factor.T
+    growth = np.maximum(1.0, windows.noise / max(float(np.median(windows.noise)), 1e-300))
+    noise = float(np.median(previous.scale)) * growth
+    covariance = np.diag(noise**2) + prediction_factor @ prediction_factor.T
     null, misfit = _likelihood(error, covariance)
     if misfit < _MIN_MISFIT_RATIO * max(usual_misfit, 1.0):
         return None, misfit
@@ -163,14 +161,12 @@ class LiveIdentification:
         self.frame = model.end_effector if frame is None else frame
         self._regressor = EnergyRegressor(model)
         self._regressor.of_frame(self.frame)
-        ones = np.ones(model.n)
         self._payload = load_unknowns(model)
-        self._groups = _groups(self._unknowns([ones, ones]))
-        settings = WindowSettings(self.frame)
-        self._stream = WindowStream(model, self._regressor, self._unknowns([ones, ones]), settings)
-        self._mean_squares = [np.zeros(model.n), np.zeros(model.n)]
-        none = np.zeros(0)
-        columns = np.zeros((0, len(self._unknowns([ones, ones]))))
+        unknowns = self._unknowns(np.ones((2, model.n)))
+        self._groups = _groups(unknowns)
+        self._stream = WindowStream(model, self._regressor, unknowns, WindowSettings(self.frame))
+        self._mean_squares = np.zeros((2, model.n))  # of the efforts, and of the joint rates
+        none, columns = np.zeros(0), np.zeros((0, len(unknowns)))
         self._windows = Windows(none, none, none, columns, none, none, none)
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
         self._joined = np.zeros(0, dtype=bool)
@@ -203,10 +199,8 @@ class LiveIdentification:
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(windows), axis=0)])
             is_joined = np.append(windows.end[:-1] == windows.begin[1:], False)
             self._joined = np.concatenate([self._joined, is_joined])
-            for square, rms in zip(
-                self._mean_squares, (self._stream.effort_rms, self._stream.rate_rms), strict=True
-            ):
-                square += min(len(windows) / 200, 1.0) * (rms**2 - square)
+            squares = np.square([self._stream.effort_rms, self._stream.rate_rms])
+            self._mean_squares += min(len(windows) / 200, 1.0) * (squares - self._mean_squares)
         self._forget()
 
     def _forget(self) -> None:
@@ -226,9 +220,8 @@ class LiveIdentification:
         if new.size < 10:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
-        change, misfit = change_of(
-            windows.select(new), past, size, {**self._groups, FRICTION: friction}, self._usual_error
-        )
+        groups = {**self._groups, FRICTION: friction}
+        change, misfit = change_of(windows.select(new), past, size, groups, self._usual_error)
         self._suspects_change = change is not None and not change.is_significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
@@ -243,8 +236,7 @@ class LiveIdentification:
         self._changed = (float(windows.begin[begin]), change.names[0])
         self._past_estimates.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        is_unaffected = np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN
-        self._select(is_unaffected)
+        self._select(np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN)
 
     def _select(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""
@@ -254,7 +246,7 @@ class LiveIdentification:
         self._epochs, self._joined = self._epochs[selection], joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
-        unknowns = self._unknowns([np.sqrt(square) for square in self._mean_squares])
+        unknowns = self._unknowns(np.sqrt(self._mean_squares))
         count = len(unknowns)
         columns = windows.columns.copy()
         for group, indices in enumerate(self._groups.values()):
@@ -281,9 +273,9 @@ class LiveIdentification:
         residual = float(np.sqrt(np.mean(solution.residual**2)))
         return LiveResult(end, parameters, duration, residual, self._changed)
 
-    def _unknowns(self, rms: list[Array]) -> list[Unknown]:
+    def _unknowns(self, rms: Array) -> list[Unknown]:
         names, prismatic = self.model.joint_names, self.model.joints.prismatic
-        friction = friction_unknowns(names, prismatic, rms, False, np.eye(len(names)))
+        friction = friction_unknowns(names, prismatic, list(rms), False, np.eye(len(names)))
         return [*self._payload, *friction, timing_unknown()]
 
 

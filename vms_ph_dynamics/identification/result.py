@@ -42,6 +42,7 @@ EFFORT_LAG = "timing.effort_lag"
 # Standard deviations of what a description says of a body: mass, centre (m), size (m).
 _MASS_STD, _CENTRE_STD, _SIZE_STD = 0.2, 0.03, 0.1
 _PAYLOAD_SIZE = 0.15  # m, a length of loads that hands hold
+_BODY_UNITS = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]  # of the ten parameters of a body
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,9 @@ def payload_unknowns(total_mass: float) -> list[Unknown]:
     """Return the ten unknowns of a body fixed at a frame."""
     mass = 0.5 * total_mass
     deviations = [mass, *3 * [mass * _PAYLOAD_SIZE], *6 * [mass * _PAYLOAD_SIZE**2]]
-    units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
     return [
         Unknown(f"payload.{name}", "payload", unit, 0.0, deviation)
-        for name, unit, deviation in zip(PARAMETER_NAMES, units, deviations, strict=True)
+        for name, unit, deviation in zip(PARAMETER_NAMES, _BODY_UNITS, deviations, strict=True)
     ]
 
 
@@ -152,15 +152,13 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
     for k, body in enumerate(regressor.bodies):
         nominal = regressor.parameters[10 * k : 10 * k + 10]
         mass = _MASS_STD * nominal[0] + 0.05
-        first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * np.abs(nominal[1:4]) / max(
-            nominal[0], 1e-3
-        )
+        centre = np.abs(nominal[1:4]) / max(nominal[0], 1e-3)
+        first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * centre
         second_moment = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
         deviations = [mass, *first, *6 * [second_moment]]
-        units = ["kg", *3 * ["kg m"], *6 * ["kg m^2"]]
         unknowns += [
             Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
-            for name, unit, deviation in zip(PARAMETER_NAMES, units, deviations, strict=True)
+            for name, unit, deviation in zip(PARAMETER_NAMES, _BODY_UNITS, deviations, strict=True)
         ]
     return unknowns
 
@@ -290,9 +288,8 @@ class Posterior:
     def times(self, gains: Mapping[str, float]) -> "Posterior":
         """Return the distribution with some unknowns multiplied by gains."""
         factors = np.array([gains.get(name, 1.0) for name in self.names])
-        return replace(
-            self, mean=self.mean * factors, covariance=self.covariance * np.outer(factors, factors)
-        )
+        covariance = self.covariance * np.outer(factors, factors)
+        return replace(self, mean=self.mean * factors, covariance=covariance)
 
 
 @dataclass(frozen=True)

@@ -157,12 +157,9 @@ def described_torque(
     samples, b = motion.samples, model.b
     points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
     rate = motion.v[:, b:]
-    slip = np.tanh(rate / SLIP)
-    signals = np.hstack([motion.torque, rate, slip])
-    smoothed_signals = smoothed(samples.t, signals, effort_width, points)[0]
-    recorded, *friction = np.split(smoothed_signals, 3, axis=1)
-    described = _described(model, motion, width, points)
-    return described, recorded, [*friction, np.ones_like(recorded)]
+    signals = np.hstack([motion.torque, rate, np.tanh(rate / SLIP)])
+    recorded, *friction = np.split(smoothed(samples.t, signals, effort_width, points)[0], 3, axis=1)
+    return _described(model, motion, width, points), recorded, [*friction, np.ones_like(recorded)]
 
 
 def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
@@ -172,8 +169,7 @@ def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Arra
     data = tree.pinocchio.createData()
     for q, v, a in zip(motion.samples.q[points], motion.v[points], acceleration, strict=True):
         state = tree.full_configuration(q), tree.full_velocity(v), tree.full_velocity(a)
-        efforts = pin.rnea(tree.pinocchio, data, *state)
-        rows.append(tree.restrict(efforts)[model.b :])
+        rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *state))[model.b :])
     return np.array(rows)
 
 

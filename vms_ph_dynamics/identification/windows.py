@@ -143,8 +143,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     """
     sizes = {"q": model.nq, "v": model.nv, "torque": model.n}
     for name, size in sizes.items():
-        columns = getattr(samples, name).shape[1]
-        if columns != size:
+        if (columns := getattr(samples, name).shape[1]) != size:
             text = f"{name} of the samples must have {size} columns for '{model.name}'; "
             text += f"given: {columns}"
             raise StateError(text)
@@ -202,8 +201,7 @@ def energy_windows(
         dt = np.diff(samples.t)
         for name, power in fluid_terms(model, samples.q, motion.v).drag_power.items():
             drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
-        known_drag = [work for name, work in drag.items() if name not in estimated]
-        supplied = supplied - np.sum([np.zeros(len(dt)), *known_drag], axis=0)
+        supplied = supplied - sum(work for name, work in drag.items() if name not in estimated)
     if settings.friction is not None:
         supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
 
@@ -215,8 +213,7 @@ def energy_windows(
         work_by_name[f"armature.{joint}"] = np.diff(0.5 * motor_rates**2)
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
-    lag_power = np.diff(motion.torque, axis=0) * motion.rate
-    lag_work = -window_sums(lag_power, edges)
+    lag_work = -window_sums(np.diff(motion.torque, axis=0) * motion.rate, edges)
     work_by_name[EFFORT_LAG] = lag_work.sum(axis=1)
     names = (f"{EFFORT_LAG}.{joint}" for joint in model.joint_names)
     work_by_name |= dict(zip(names, lag_work.T, strict=True))
@@ -370,10 +367,8 @@ class WindowStream:
         return windows + self._windows()
 
     def _windows(self) -> list[Windows]:
-        samples, first = self._samples, self._window_start
+        samples, first = self._samples, self._window_start or _MARGIN
         last = len(samples) - _MARGIN
-        if first == 0:
-            first = _MARGIN
         if last - first < 20:
             return []
         motion = motion_of(self._model, self._recording())
@@ -400,9 +395,7 @@ class WindowStream:
     def _recording(self) -> MotionSamples:
         """Return the samples that are kept, in arrays."""
         block = self._samples
-        t, q, v, torque = (
-            np.array([getattr(sample, name) for sample in block])
-            for name in ("t", "q", "v", "torque")
-        )
+        rows = ((s.t, s.q, s.v, s.torque) for s in block)
+        t, q, v, torque = map(np.array, zip(*rows, strict=True))
         wrenches = {port: np.array([s.wrenches[port] for s in block]) for port in block[0].wrenches}
         return MotionSamples(t, q, v, torque, wrenches)
