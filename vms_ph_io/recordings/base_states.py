@@ -84,13 +84,12 @@ class BaseStates:
         if self._twist is not None:
             twist = self._twist.at(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
-            twists = _twist_of(t, position, quaternion) if "none" in self._axes.values() else None
             for name, axes in self._axes.items():
                 part = _TWIST_PARTS[name]
                 if axes == "world":
                     twist[:, part] = in_base_axes(quaternion, twist[:, part])
-                elif twists is not None and axes == "none":
-                    twist[:, part] = twists[:, part]
+                elif axes == "none":
+                    twist[:, part] = _twist_of(t, position, quaternion)[:, part]
         else:
             twist = _twist_of(t, position, quaternion)
         if model.base == "planar":
@@ -125,11 +124,10 @@ class BaseStates:
             # The order of numbers of Eigen's constructor, MuJoCo and others.
             reordered = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
             if name == "angular" and _misfit(twist[:, part], reordered) < 0.1 * min(body, 1.0):
-                text = f"the angular twist on {topic} follows the quaternions as w, x, y, z, and "
-                text += (
-                    "not as x, y, z, w: record them so, or name their columns so in a column map"
+                raise RecordingError(
+                    f"the angular twist on {topic} follows the quaternions as w, x, y, z, and not "
+                    "as x, y, z, w: record them so, or name their columns so in a column map"
                 )
-                raise RecordingError(text)
             if world < _MISFIT_RATIO * body:
                 axes[name] = "world"
                 self.notes.append(

@@ -57,10 +57,8 @@ class ClockOrder:
     @property
     def gaps(self) -> tuple[tuple[float, float], ...]:
         """Begin and length of the gaps, s."""
-        neighbours = pairwise(self.segments)
-        return tuple(
-            (float(self.t[a[1] - 1]), float(self.t[b[0]] - self.t[a[1] - 1])) for a, b in neighbours
-        )
+        ends = ((self.t[a[1] - 1], self.t[b[0]]) for a, b in pairwise(self.segments))
+        return tuple((float(begin), float(end - begin)) for begin, end in ends)
 
     def select(self, is_used: npt.NDArray[np.bool_]) -> "ClockOrder":
         """Return the order of some samples (N,); what is left out between them is a gap."""

@@ -262,10 +262,9 @@ class _ArraySource:
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
         text = _open_text(path, self._column_map)
         columns = [_index(c, text) for c in quantity.columns] or range(text.width)
-        blocks = list(text.blocks(no_progress, columns))
+        rows = np.vstack([np.empty((0, len(columns))), *text.blocks(no_progress, columns)])
         if text.damage_note:
             self._recording.notes.append(text.damage_note)
-        rows = np.vstack(blocks) if blocks else np.empty((0, len(columns)))
         if quantity.interleaved:
             return rows.ravel()[: rows.size // size * size].reshape(-1, size)
         return rows

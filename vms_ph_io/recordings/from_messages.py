@@ -191,8 +191,7 @@ class _SeriesCollector:
         """Return the series of a topic, which is made at its first message."""
         series_key = (kind, topic, key)
         if series_key not in self._series:
-            series = Series.of(topic, columns, **options)
-            self._series[series_key] = series
+            series = self._series[series_key] = Series.of(topic, columns, **options)
             collection = getattr(self.recording, kind)
             if isinstance(collection, list):
                 collection.append(series)

@@ -117,8 +117,7 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
         f"  joints of the recording: {', '.join(recorded) or 'none'}",
         f"  not in the recording:    {', '.join(missing)}",
     ]
-    pairs = _nearest(missing, unmatched)
-    if pairs:
+    if pairs := _nearest(missing, unmatched):
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         text_lines.append(f"  nearest match:           {pairing}")
     locked_joints = ",".join(joint for joint in missing if joint not in pairs)

@@ -98,7 +98,7 @@ class Messages:
             compressed_files = sorted(
                 self.path.glob("*.zstd"), key=lambda file: by_number(Path(file.stem))
             )
-            try:
+            with suppress(BagError):
                 metadata = BagMetadata.read(self.path)
                 is_per_message = metadata.compression_mode == "message"
                 listed = [self.path / Path(file.path).name for file in metadata.files]
@@ -106,8 +106,6 @@ class Messages:
                 compressed_files = [
                     f for f in listed if f.suffix == ".zstd" and f.is_file()
                 ] or compressed_files
-            except BagError:
-                pass
         if not compressed_files or is_per_message:
             files = BagReader(self.path).files
             self.size = sum(file.stat().st_size for file in files)

@@ -276,10 +276,8 @@ class RecordedMotion:
         """Return that the frame of a wrench is unknown; where it is like a known one, raise."""
         names = [frame.name for frame in self.model.pinocchio.frames]
         nearest = difflib.get_close_matches(series.frame, names, 3, 0.7)
-        text = (
-            f"the wrench on {series.name} is given at '{series.frame}', which is no frame of "
-            f"'{self.model.name}'"
-        )
+        text = f"the wrench on {series.name} is given at '{series.frame}', which is no frame of "
+        text += f"'{self.model.name}'"
         remedy = f"choose its frame by --topic wrench.FRAME={series.name}"
         if nearest:
             raise RecordingError(f"{text}; nearest are {', '.join(nearest)}: {remedy}")
@@ -314,12 +312,11 @@ class RecordedMotion:
         if self._effort_lag and len(t) > 1:
             effort = shifted(t, effort, self._effort_lag)
         arrays = t[inner_rows].copy(), q, v, self._acting_efforts(q, effort[inner_rows])
-        wrenches = {
-            port: np.where(
-                s.spans(self.order.stamps[begin:end])[:, None], _plausible(s.at(begin, end)), 0.0
-            )
-            for port, s in self._wrenches.items()
-        }
+        wrenches: dict[str, Array] = {}
+        for port, series in self._wrenches.items():
+            wrench, is_spanned = series.at(begin, end), series.spans(self.order.stamps[begin:end])
+            is_plausible = np.abs(wrench) <= LARGEST_NUMBER
+            wrenches[port] = np.where(is_spanned[:, None] & is_plausible, wrench, 0.0)
         return MotionSamples(*arrays, wrenches, self.options.commanded, self._motors)
 
     def _acting_efforts(self, q: Array, effort: Array) -> Array:
@@ -409,10 +406,9 @@ class RecordedMotion:
 
     def _clock(self) -> tuple[str, float]:
         """Choose the times by the motion where that is possible; return source and jitter."""
-        is_continuous = (
-            len(self.order.segments) == 1 and 16 <= len(self) <= _MAX_CLOCK_SAMPLES and self.model.n
-        )
-        if self.options.as_recorded or not is_continuous or self._port_energies is not None:
+        is_continuous = len(self.order.segments) == 1 and 16 <= len(self) <= _MAX_CLOCK_SAMPLES
+        keeps_stamps = self.options.as_recorded or self._port_energies is not None
+        if keeps_stamps or not is_continuous or not self.model.n:
             return self.order.source, 0.0
         signals = self._signals.at(0, len(self))
         position = self._positions(signals, self._t)
@@ -496,11 +492,10 @@ class RecordedMotion:
     def _noise(self, samples: MotionSamples, position: Array, effort: Array) -> SampleNoise:
         b = self.model.b
         velocity = white_noise(samples.v)
-        joint_noise = white_noise(position)
         for joint in self._velocity_defects:
             slope_noise = slopes(self._rate, samples.t, position[:, [joint]])[1]
             velocity[b + joint] = float(np.sqrt(np.mean(slope_noise**2)))
-        positions = np.concatenate([self._base.noise(samples.q), joint_noise])
+        positions = np.concatenate([self._base.noise(samples.q), white_noise(position)])
         return SampleNoise(positions, velocity, white_noise(effort))
 
 
@@ -510,8 +505,3 @@ def _explains(shifted: EffortMeaning, recorded: EffortMeaning) -> bool:
     readings = {shifted.best, "scaled"} if has_one_sign else {shifted.best}
     misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (shifted, recorded))
     return misfit < _NULL_SHARE * shifted.null and misfit < _LAG_FREE_SHARE * recorded_misfit
-
-
-def _plausible(values: Array) -> Array:
-    """Return values with zero where they are not finite or too large."""
-    return np.where(np.abs(values) <= LARGEST_NUMBER, values, 0.0)

@@ -62,12 +62,11 @@ class TextColumns:
         cells = self._cells(first_line)
         numbers = [self._number(cell) is not None for cell in cells if cell]
         self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
+        names = self._cells(comment)
         if self.has_header:
-            cells = self._named_items(first_line, second_line)
-        comments = self._cells(comment)
-        is_named = not self.has_header and len(comments) == len(cells)
-        self.names = tuple(cells) if self.has_header else tuple(comments) if is_named else ()
+            names = cells = self._named_items(first_line, second_line)
         self.width = len(cells)
+        self.names = tuple(names) if len(names) == self.width else ()
         joints = cells[3 : 3 + (self.width - 3) // 4]
         is_echo = not self.has_header and joints and self.width == 3 + 4 * len(joints)
         if is_echo and all(self._number(cell) is None for cell in joints):
@@ -96,10 +95,8 @@ class TextColumns:
                 if len(rows):
                     yield rows
         if self.damaged_lines:
-            text = (
-                f"{self.path.name}: {self.damaged_lines} lines are no rows of {self.width} numbers"
-            )
-            self.damage_note = text + self._wrong_cell
+            self.damage_note = f"{self.path.name}: {self.damaged_lines} lines are no rows of "
+            self.damage_note += f"{self.width} numbers{self._wrong_cell}"
         if self.damaged_lines and not count:
             raise RecordingError(self.damage_note)
 
@@ -144,13 +141,11 @@ class TextColumns:
             return np.nan if cell.lower() in _EMPTY else float(cell)
         if self.delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
             return float(cell.replace(",", "."))
-        if not _DATE.match(cell):
-            return None
-        try:
-            time = datetime.fromisoformat(cell.replace("Z", "+00:00"))
-        except ValueError:
-            return None
-        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+        with suppress(ValueError):
+            if _DATE.match(cell):
+                time = datetime.fromisoformat(cell.replace("Z", "+00:00"))
+                return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+        return None
 
     def _first_lines(self) -> tuple[str, str, str]:
         """Return the last comment, without its mark, and the two lines after it; skip comments."""

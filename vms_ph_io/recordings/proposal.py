@@ -247,19 +247,16 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {"unit": time_unit, **columns.map_entry([time])}
-    unit_entry = _units(angle_unit, "m", revolute)
-    proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": unit_entry}
+    units = _units(angle_unit, "m", revolute)
+    proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": units}
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
     if "velocity" in raw:
-        recorded, angles = (
-            _means(raw["velocity"][:, order], _MAX_SAMPLES),
-            revolute | (not revolute.any()),
-        )
+        recorded = _means(raw["velocity"][:, order], _MAX_SAMPLES)
+        angles = revolute | (not revolute.any())
         if unit := _velocity_unit(proposal, motion.v[:, angles], recorded[:, angles]):
-            unit_entry = _units(unit, "m/s", angles)
-            entry = {**columns.map_entry(groups["velocity"]), "unit": unit_entry}
-            proposal.content["velocity"] = entry
+            units = _units(unit, "m/s", angles)
+            proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": units}
     if has_efforts:
         proposal.content["effort"] = columns.map_entry(groups["effort"])
         error = _effort_error(proposal, model, motion)
@@ -583,8 +580,7 @@ def _units(angle_unit: str, length_unit: str, revolute: Any) -> str | list[str]:
 def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
     speed = np.sqrt(np.mean(slope**2, axis=0))
-    moves = speed > _REST_SHARE * speed.max(initial=0.0)
-    moves &= np.isfinite(recorded).any(axis=0)
+    moves = (speed > _REST_SHARE * speed.max(initial=0.0)) & np.isfinite(recorded).any(axis=0)
     ratio = np.sqrt(np.nanmean(recorded[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
     factor = float(np.median(ratio)) if moves.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):

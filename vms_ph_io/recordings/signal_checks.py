@@ -193,9 +193,8 @@ def shifted(t: Array, velocity: Array, lag: float) -> Array:
 
 def interpolated(t: Array, times: Array, rows: Array) -> Array:
     """Return rows (M, k) of some times (M,) at others, (N,), where they are known; else NaN."""
-    columns = []
-    for column in rows.T:
-        valid = np.isfinite(column)
-        values = np.interp(t, times[valid], column[valid]) if valid.any() else 0.0 * t + np.nan
-        columns.append(values)
-    return np.array(columns).reshape(-1, len(t)).T
+    values = np.full((rows.shape[1], len(t)), np.nan)
+    for k, column in enumerate(rows.T):
+        if (valid := np.isfinite(column)).any():
+            values[k] = np.interp(t, times[valid], column[valid])
+    return values.T
