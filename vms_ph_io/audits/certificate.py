@@ -14,6 +14,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
+from vms_ph_dynamics.energy.samples import displacements
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
@@ -162,18 +163,13 @@ class _EnergySums:
             wrench = samples.wrenches["base"]
             wrench = wrench[:, _PLANAR_COMPONENTS] if b == 3 else wrench
             effort, flow = np.hstack([wrench, effort]), samples.v
-        dt = np.diff(samples.t)
         if samples.zero_order_hold:
-            configuration_steps = [
-                self._model.difference(q, q_next)
-                for q, q_next in zip(samples.q[:-1], samples.q[1:], strict=True)
-            ]
-            displacements = np.array(configuration_steps)[:, -effort.shape[1] :]
-            return (effort[:-1] * displacements).sum(axis=1), None
+            steps = displacements(self._model, samples.q)[:, -effort.shape[1] :]
+            return (effort[:-1] * steps).sum(axis=1), None
         power = (effort * flow).sum(axis=1)
-        fine_work = 0.5 * dt * (power[:-1] + power[1:])
-        even_power = power[::2]
-        return fine_work, 0.5 * np.diff(samples.t[::2]) * (even_power[:-1] + even_power[1:])
+        series = (samples.t, power), (samples.t[::2], power[::2])
+        fine_work, coarse_work = (0.5 * np.diff(t) * (p[:-1] + p[1:]) for t, p in series)
+        return fine_work, coarse_work
 
 
 def certify(

@@ -253,10 +253,9 @@ def audit(
         raise VmsPhError(text)
     if not isinstance(recording, Recording):
         recording = read_recording(recording, columns=columns)
-    model = robot if isinstance(robot, VMSModel) else None
-    if model is None:
-        model, _ = recorded_robot(recording, RobotSettings(str(robot)))
-    motion = RecordedMotion(recording, model, options)
+    if not isinstance(robot, VMSModel):
+        robot, _ = recorded_robot(recording, RobotSettings(str(robot)))
+    motion = RecordedMotion(recording, robot, options)
     return audit_motion(motion, friction, "" if friction is None else "given")
 
 

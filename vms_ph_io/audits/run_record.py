@@ -165,12 +165,8 @@ def _scalars(message: Any) -> dict[str, float]:
         value = getattr(message, name)
         if isinstance(value, (int, float)) and not name.isupper():
             scalars[name] = value
-    for name, power, energy in zip(
-        getattr(message, "tool_names", ()),
-        getattr(message, "tool_power", ()),
-        getattr(message, "tool_energy", ()),
-        strict=False,
-    ):
+    tools = (getattr(message, f"tool_{key}", ()) for key in ("names", "power", "energy"))
+    for name, power, energy in zip(*tools, strict=False):
         scalars[name], scalars[f"{name}_energy"] = power, energy
     return scalars
 
