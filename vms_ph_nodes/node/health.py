@@ -221,23 +221,15 @@ class Health:
         delay = 0 if self._beat_time is None else now - self._beat_time - int(2e9 * BEAT_PERIOD)
         self._beat_time = now
         if delay > 0:  # this node has not listened, which is no silence of the others
-            self._last_beats = {
-                name: last_beat + delay for name, last_beat in self._last_beats.items()
-            }
+            self._last_beats = {name: beat + delay for name, beat in self._last_beats.items()}
         silences = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_beats.items()}
         lost_nodes = {name: seconds for name, seconds in silences.items() if seconds > LOST_AFTER}
         for name in lost_nodes:
             self._agreement.forget(name)
         if self._name == min([self._name, *(n for n in self._last_beats if n not in lost_nodes)]):
-            statuses += [
-                self._status(
-                    name,
-                    ERROR,
-                    f"{name} is lost: no heartbeat for {seconds:.1f} s",
-                    {_REPORTER_KEY: self._name},
-                )
-                for name, seconds in lost_nodes.items()
-            ]
+            for name, seconds in lost_nodes.items():
+                text = f"{name} is lost: no heartbeat for {seconds:.1f} s"
+                statuses.append(self._status(name, ERROR, text, {_REPORTER_KEY: self._name}))
         self._publish(statuses)
 
     def _own_status(self, now: int, silence: float) -> DiagnosticStatus:

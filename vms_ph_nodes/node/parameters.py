@@ -57,8 +57,7 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
     initial_value = spec.default if default is None else default
     value = _declare_value(node, name, initial_value, descriptor)
-    complaint = spec.complaint(value)
-    if complaint:
+    if complaint := spec.complaint(value):
         raise VmsPhError(f"{node.get_name()}: {complaint}")
     if not spec.read_only:
         _accept_integers(node, {name})
@@ -88,24 +87,15 @@ def declare_record(node: Node, prefix: str, record_type: type[Record]) -> Record
 
 def declare_fields(node: Node, prefix: str, record_type: Any, without: Collection[str] = ()) -> Any:
     """Return the values of :func:`declare_record` by field, but for those fields ``without``."""
-    values = {
-        field.name: declare(node, f"{prefix}.{field.name}")
-        for field in fields(record_type)
-        if field.name not in without
-    }
-    return {
-        name: value if np.isscalar(value) else np.array(value, float)
-        for name, value in values.items()
-    }
+    names = [field.name for field in fields(record_type) if field.name not in without]
+    values = {name: declare(node, f"{prefix}.{name}") for name in names}
+    return {name: x if np.isscalar(x) else np.array(x, float) for name, x in values.items()}
 
 
 def record_parameters(prefix: str, record: Any, excluded: Collection[str] = ()) -> dict[str, Any]:
     """Return the parameters ``<prefix>.<field>`` of a record, as parameter files have them."""
-    values = {
-        f"{prefix}.{field.name}": getattr(record, field.name)
-        for field in fields(record)
-        if field.name not in excluded
-    }
+    names = [field.name for field in fields(record) if field.name not in excluded]
+    values = {f"{prefix}.{name}": getattr(record, name) for name in names}
     return {
         name: value
         if value is None or isinstance(value, bool)

@@ -147,10 +147,7 @@ class ReferenceTopics:
             parts = (message.twist.linear, message.twist.angular)
             twist = np.concatenate([from_xyz(part) for part in parts])
             frame = self._frame_of(message, twist, accepts_base=True)
-            in_base_axes = (
-                self._model is not None and self._model.b > 0 and frame == self._frames.root
-            )
-            self._twist.update((twist, in_base_axes))
+            self._twist.update((twist, frame == self._frames.root))
 
     def _on_joints(self, message: JointState) -> None:
         if self._model is None:
