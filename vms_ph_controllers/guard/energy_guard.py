@@ -137,8 +137,7 @@ class EnergyGuard(LawWrapper):
 
     def reset(self, state: RobotState) -> None:
         """Restart the law, with a tank at its initial level; see :meth:`Controller.reset`."""
-        port_guard = self.port_guard
-        port_guard.engage(state.q, state.v)
+        self.port_guard.engage(state.q, state.v)
         self._failure_count, self._first_failure = 0, ""
         self.law.reset(state)
         self._is_engaged = True

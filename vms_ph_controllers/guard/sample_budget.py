@@ -168,8 +168,7 @@ class SampleBudget:
         """Return the effort (nv,) that compensates gravity as far as the actuators can."""
         if self._wrench.is_ideal:
             return d.g
-        weight = d.g[: self._b]
-        return self._replace_wrench(d, d.g, self._wrench.nearest_wrench(weight))
+        return self._replace_wrench(d, d.g, self._wrench.nearest_wrench(d.g[: self._b]))
 
     def uncompensated(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
@@ -196,8 +195,8 @@ class SampleBudget:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
         if not efforts:
             return d.v
-        total_effort = sum(efforts, np.zeros(self._model.nv))
-        net_effort = total_effort - len(efforts) * (d.C @ d.v + d.g - self.uncompensated(d))
+        passive_effort = d.C @ d.v + d.g - self.uncompensated(d)
+        net_effort = np.sum(efforts, axis=0) - len(efforts) * passive_effort
         return d.v + dt * np.asarray(np.linalg.solve(d.M, net_effort))
 
     def grant(
@@ -242,10 +241,9 @@ class SampleBudget:
         share = ceiling.permitted_share(active, queued, level, state.M, dt)
         if share < 1.0:
             self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
-            neutral_share = _neutral_share(
-                self._prediction.predict(compensation), self._prediction.predict(force)
-            )
-            force = compensation + max(share, neutral_share) * (force - compensation)
+            holding, braking = map(self._prediction.predict, (compensation, force))
+            share = max(share, _neutral_share(holding, braking))
+            force = compensation + share * (force - compensation)
             reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
 

@@ -107,16 +107,13 @@ class ServoGuard(ABC):
         joints: Sequence[str] | None = None,
     ) -> None:
         self.settings, self.delay = settings_with_budget(settings, budget), checked_delay(delay)
-        self._model, self._joint_names = (
-            model,
-            tuple(model.joint_names if joints is None else joints),
-        )
+        self._model = model
+        self._joint_names = tuple(model.joint_names if joints is None else joints)
         self._n, limits = len(self._joint_names), model.joints
         indices = [model.joint_index(name) for name in self._joint_names]
-        self._max_force, self._max_speed = (
-            _force_limits(limits.effort[indices]),
-            limits.velocity[indices],
-        )
+        effort, self._max_speed = limits.effort[indices], limits.velocity[indices]
+        # An effort limit of zero is none.
+        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
 
     def _await_engagement(self) -> None:
         """Prepare for a first update that engages; called at the end of a constructor."""
@@ -315,11 +312,6 @@ def _gain_bounds(
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
 _NO_LIMIT, _TINY = 1e9, 1e-200
-
-
-def _force_limits(effort: Array) -> Array:
-    """Return the largest forces of servos, (n,), for limits that are zero where there is none."""
-    return np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
 
 
 class PositionGuard(ServoGuard):

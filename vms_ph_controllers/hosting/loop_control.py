@@ -114,8 +114,7 @@ class LoopControl:
         state = RobotState(q, v) if self.sensor is None else self.sensor.measure(q, v)
         time, self._step_count = self._step_count * dt, self._step_count + 1
         try:
-            reference = self._reference(time)
-            reference, refusal = self.controller.check_reference(reference)
+            reference, refusal = self.controller.check_reference(self._reference(time))
             if refusal:
                 raise ControlFault(refusal)
             command = self.controller.update(state, reference, dt)
@@ -133,8 +132,7 @@ class LoopControl:
         return command
 
     def _check(self, command: Command, time: float) -> None:
-        sizes = {"torque": self.model.n, "wrench_base": self.model.b}
-        for name, size in sizes.items():
+        for name, size in (("torque", self.model.n), ("wrench_base", self.model.b)):
             efforts = np.asarray(getattr(command, name), dtype=float)
             if efforts.shape != (size,):
                 raise ControlFault(
@@ -166,12 +164,10 @@ class Sensor:
             seed: of the noise.
         """
         self._model, self._rng = model, np.random.default_rng([seed, 2])
-        delay_samples = round(delay / step)
         self._step = step
-        self._queue: deque[tuple[Array, Array]] = deque(maxlen=delay_samples + 1)
-        b, n = model.b, model.n
-        self._position_noise = noise * np.repeat([1e-3, 1e-4], [b, n])
-        self._rate_noise = noise * np.repeat([5e-3, 2e-3], [b, n])
+        self._queue: deque[tuple[Array, Array]] = deque(maxlen=round(delay / step) + 1)
+        self._position_noise = noise * np.repeat([1e-3, 1e-4], [model.b, model.n])
+        self._rate_noise = noise * np.repeat([5e-3, 2e-3], [model.b, model.n])
         self._has_noise = noise > 0.0
 
     def measure(self, q: Array, v: Array) -> RobotState:
@@ -227,8 +223,7 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
         positions = np.array([model.joint_positions(q) for q in configurations])
 
         def joint_reference(time: float) -> Reference:
-            interpolated = [np.interp(time, times, positions[:, k]) for k in range(model.n)]
-            return Reference(joints=np.array(interpolated))
+            return Reference(joints=np.array([np.interp(time, times, p) for p in positions.T]))
 
         return joint_reference
     constant = _as_reference(Reference() if reference is None else reference)

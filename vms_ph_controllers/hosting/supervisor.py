@@ -63,12 +63,11 @@ class Supervisor:
         self._pending_reference = _NO_REFERENCE
         self._age = 0.0  # of the last state, s
         module: Any = native_module()
-        twin = law.twin if isinstance(law, TwinnedController) else None
-        self.twin = None
-        if twin is not None:
+        self.twin = law.twin if isinstance(law, TwinnedController) else None
+        if self.twin is not None:
             self.twin = module.Supervisor(
                 core_model(module, law.model),
-                twin,
+                self.twin,
                 asdict(bounds or PlausibilityBounds()),
                 core_allocation(module, allocation),
                 base_actuated,

@@ -93,9 +93,8 @@ class Teleoperation(Controller):
         super().__init__(model)
         self.gains = self._checked_gains(gains)
         q = model.neutral_configuration()
-        leads = (
-            np.abs(model.evaluate(q, np.zeros(model.nv)).J_end_effector[:, model.b :]).max(0) > 0.0
-        )
+        J = model.evaluate(q, np.zeros(model.nv)).J_end_effector
+        leads = np.abs(J[:, model.b :]).max(0) > 0.0
         if model.b or 2 * leads.sum() != model.n:
             raise ModelError(
                 f"Teleoperation is for two arms with equally many joints on a fixed base; of the "
@@ -103,13 +102,11 @@ class Teleoperation(Controller):
                 f"'{model.end_effector}'; lock the others"
             )
         self._max_torque = model.joints.effort
-        self._stiffness = np.ones(model.n) * (
-            2.0 * self._max_torque if stiffness is None else stiffness
-        )
+        stiffness = 2.0 * self._max_torque if stiffness is None else stiffness
+        self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
-        self._leader, self._follower = (
-            self._arm(np.flatnonzero(leads == x)) for x in (True, False)
-        )
+        self._leader = self._arm(np.flatnonzero(leads))
+        self._follower = self._arm(np.flatnonzero(~leads))
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
