@@ -327,7 +327,8 @@ def test_what_nodes_cannot_run_is_refused_before_they_start(
 def test_nodes_simulate_every_entry_of_a_task() -> None:
     # An entry that is added belongs into task_settings.parameters, or is refused there.
     assert {item.name for item in fields(RobotTask)} == {
-        *("name", "title", "robot", "base", "actuators", "controller", "gains", "shortest"),
+        *("name", "title", "robot", "scene", "base", "actuators", "controller", "gains"),
+        "shortest",
         *("base_actuated", "push", "repeat"),
         *("initial_positions", "end_effector", "gravity", "inertia", "locked_joints", "wheels"),
         *("step", "joint_friction", "current", "wind", "mechanism", "payload", "targets"),
