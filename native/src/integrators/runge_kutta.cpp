@@ -122,7 +122,8 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     tree.set_configuration(x.q);
     if (b > 0) {
       tree.set_velocity(x.v);
-      tree.set_base(locked_twist_at(x.q) - tree.locked_twist(tree.momentum()), x.v);
+      const Screw twist = locked_twist_at(x.q);  // before the momentum, whose terms it leaves
+      tree.set_base(twist - tree.locked_twist(tree.momentum()), x.v);
       robot_.move_centre_to_origin(robot_.rotation(x.q), x.q);
     }
     const double current_energy = robot_.energy(x.q, x.v);
