@@ -129,7 +129,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
       pose.orientation.z = state.q[5];
       pose.orientation.w = state.q[6];
       set_vector(twist.linear, state.v.head<3>());
-      set_vector(twist.angular, state.v.tail<3>());
+      set_vector(twist.angular, state.v.segment<3>(3));
     }
     odometry_publisher_->try_publish(odometry_);
     if (!transform_publisher_) return;
