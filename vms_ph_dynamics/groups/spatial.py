@@ -14,10 +14,9 @@ part ``f' 2 w.v``. A dual number ``a + eps b`` multiplies a twist by the matrix 
 """
 
 from dataclasses import dataclass
-from math import cos, factorial, sin, sqrt
+from math import atan2, cos, factorial, sin, sqrt
 
 import numpy as np
-import pinocchio as pin
 
 from ..arrays import Array
 from .group import Group
@@ -106,8 +105,12 @@ class SO3(Group):
 
     def log(self, g: Array) -> Array:
         """Return the rotation vector, computed from the unit quaternion; exact at 0 and at pi."""
-        rotation = pin.AngleAxis(g)
-        return np.asarray(rotation.angle * rotation.axis)
+        w, v = _quaternion(g)
+        sine = sqrt(float(v @ v))
+        # Half the angle is atan2(sine, w); the ratio has a limit as sine and angle vanish.
+        if sine < 1e-10:
+            return (2.0 / w) * v
+        return (2.0 * atan2(sine, w) / sine) * v
 
     def dexp(self, x: Array) -> Array:
         """Return ``I - c_2 x^ + c_3 x^2``."""
@@ -148,6 +151,26 @@ class SO3(Group):
         """Return the vector of the skew part of a matrix."""
         m = matrix
         return 0.5 * np.array([m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
+
+
+def _quaternion(r: Array) -> tuple[float, Array]:
+    """Return the unit quaternion of a rotation matrix as real part, not negative, and vector part.
+
+    The largest of the four components is computed first, so that none is a small difference.
+    """
+    candidates = np.array([np.trace(r), r[0, 0], r[1, 1], r[2, 2]])
+    largest = int(np.argmax(candidates))
+    if largest == 0:
+        w = 0.5 * sqrt(1.0 + candidates[0])
+        v = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / (4.0 * w)
+        return w, v
+    i, j, k = {1: (0, 1, 2), 2: (1, 2, 0), 3: (2, 0, 1)}[largest]
+    v = np.empty(3)
+    v[i] = 0.5 * sqrt(max(1.0 + r[i, i] - r[j, j] - r[k, k], 0.0))
+    v[j] = (r[j, i] + r[i, j]) / (4.0 * v[i])
+    v[k] = (r[k, i] + r[i, k]) / (4.0 * v[i])
+    w = (r[k, j] - r[j, k]) / (4.0 * v[i])
+    return (w, v) if w >= 0.0 else (-w, -v)
 
 
 _SO3 = SO3()
