@@ -41,13 +41,10 @@ class ServoGuardNode(GuardNode):
     def _make_guard(self, model: VMSModel) -> ServoGuard:
         self._command_publisher = self.create_publisher(JointState, "joint_command", 10)
         self.create_subscription(JointState, "wanted/joint_command", self._on_command, 10)
-        stiffness, damping = (
-            gains[0] if len(gains) == 1 else gains for gains in (self._stiffness, self._damping)
-        )
         options = {"uncertainty": self._uncertainty, "delay": self._delay}
         if self._interface == "velocity":
-            return VelocityGuard(model, damping, **options)
-        return PositionGuard(model, stiffness, damping, **options)
+            return VelocityGuard(model, self._damping, **options)
+        return PositionGuard(model, self._stiffness, self._damping, **options)
 
     def _on_command(self, message: JointState) -> None:
         with self._input_diagnostics.refusing():

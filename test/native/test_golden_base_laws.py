@@ -68,11 +68,9 @@ def assert_same(written: list[Line], told: Command) -> None:
         if old.key in ("status", "reason"):
             assert old.text == new.text, REMEDY
             continue
-        # What other processors and versions of numpy round differently, and twelve digits. Where
-        # a stiffness is reduced, slopes over a step of 1e-4 amplify the rounding of efforts of
-        # some 100 N m: 1e4 times 1e-14.
+        # What other processors and versions of numpy round differently, and twelve digits.
         np.testing.assert_allclose(
-            new.numbers, old.numbers, rtol=1e-10, atol=1e-9, err_msg=f"{old.key}: {REMEDY}"
+            new.numbers, old.numbers, rtol=1e-10, atol=1e-10, err_msg=f"{old.key}: {REMEDY}"
         )
 
 

@@ -302,7 +302,7 @@ def _gain_bounds(
         raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
     nominal = np.asarray(gains, float)
     is_accepted = np.isfinite(nominal) & (nominal >= minimum)
-    if nominal.shape not in ((), (n,)) or not is_accepted.all():
+    if nominal.shape not in ((), (1,), (n,)) or not is_accepted.all():
         raise OptionError(
             f"{name} must be one number or {n}, {'positive' if minimum else 'not negative'}; "
             f"given: {gains!r}"

@@ -51,6 +51,9 @@ class Teleoperation(Controller):
     a :class:`.TeleoperationSide` covers it: the port-Hamiltonian systems of both arms are connected
     by springs, and what their commands give to them is bounded for any delay, jitter and loss.
 
+    Assumption: weight and servos together stay within the torque limits, and the law is called so
+    often that sampled servos damp.
+
     Args:
         model: the robot, on a fixed base, with torque limits.
         gains: the gains; None for the defaults.
@@ -105,19 +108,14 @@ class Teleoperation(Controller):
         stiffness = 2.0 * self._max_torque if stiffness is None else stiffness
         self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
-        self._leader = self._arm(np.flatnonzero(leads))
-        self._follower = self._arm(np.flatnonzero(~leads))
+        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leads, ~leads))
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
     def _arm(self, joints: npt.NDArray[np.intp]) -> _Arm:
-        guard = PositionGuard(
-            self.model,
-            self._stiffness[joints],
-            self._damping[joints],
-            uncertainty=0.0,
-            joints=[self.model.joint_names[k] for k in joints],
-        )
+        names = [self.model.joint_names[k] for k in joints]
+        stiffness, damping = self._stiffness[joints], self._damping[joints]
+        guard = PositionGuard(self.model, stiffness, damping, uncertainty=0.0, joints=names)
         return _Arm(joints, guard)
 
     @property

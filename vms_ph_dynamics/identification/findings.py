@@ -335,11 +335,10 @@ def _model_errors(
         error_after, errors, _ = errors_of([_with_swapped_efforts(m, pair) for m in motions])
         if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(by_joint[pair], 1.0)).all():
             names = " and ".join(model.joint_names[k] for k in pair)
-            text, numbers = f"the efforts of {names} are swapped", {"error_before": error_before}
-            remedy = (
-                "Swap them back in the file, the driver, or a column map (--propose writes one)."
-            )
-            return (Finding("sign", text, {**numbers, "error": error_after}, remedy=remedy),)
+            text = f"the efforts of {names} seem to be swapped"
+            remedy = "Swap them in the file, the driver, or a column map (--propose writes one)."
+            numbers = {"error_before": error_before, "error": error_after}
+            return (Finding("sign", text, numbers, remedy=remedy),)
     trials = []
     # Gains have the signs of the efforts; a position in cosine and sine has none.
     mistakes = [x for x in _MISTAKES if not (has_gains and "effort" in x)]

@@ -63,17 +63,23 @@ def _sentences(audit: Audit) -> Iterator[str]:
     for text, remedy in ((str(f["text"]), f.get("remedy")) for f in reported[:2]):
         causes += [f"{text[0].upper()}{text[1:]}.", *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
+    is_closed = share < _CLOSED_SHARE or is_within_band
+    remedy = audit.conditioning.remedy(audit.model.joint_names)
+    fits = meaning is None or meaning.fits
+    if remedy and fits and not is_closed:
+        yield "The recorded efforts are not what they seem: the energies below are wrong."
+        yield f"Do this, and audit again: {remedy}."
+        return
+    yield from causes
     if share >= _NOISY_SHARE and is_within_band:
         yield (
             f"Nothing can be said about the energy: the noise of the signals leaves "
             f"{ledger.band[-1]:.2g} J open, and the joints exchanged {ledger.exchanged:.2g} J."
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
-        yield from causes
-    elif share < _CLOSED_SHARE or is_within_band:
+    elif is_closed:
         others, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
         samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
-        remedy = audit.conditioning.remedy(audit.model.joint_names)
         balance_text = (
             f"at most {ledger.largest_unaccounted:.2g} J of {ledger.exchanged:.3g} J "
             f"({100 * share:.2g} %) is unaccounted for at any time."
@@ -86,30 +92,21 @@ def _sentences(audit: Audit) -> Iterator[str]:
                 yield f"{NO_PROBLEM}."
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
-            yield from causes
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
-            yield from causes
             yield from _joint_sentences(audit, "unaccounted", "It is little, but more than noise: ")
         elif causes or remedy:
             yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
-            yield from causes
             yield f"The energy adds up: {balance_text}"
         else:
             yield f"{NO_PROBLEM}, and there is nothing to do."
             yield f"{balance_text[0].upper()}{balance_text[1:]}"
-    elif meaning is not None and not meaning.fits:
+    elif not fits:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
             "well as any reading of them, so the energies below mean nothing."
         )
         yield "Check which robot and which columns or topics they are."
-        yield from causes
-    elif remedy := audit.conditioning.remedy(audit.model.joint_names):
-        yield "The recorded efforts are not what they seem: the energies below are wrong."
-        yield f"Do this, and audit again: {remedy}."
-        return
     else:
-        yield from causes
         yield from _joint_sentences(audit, "unaccounted")
     is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
     for appearance in () if is_told else audit.appearances[:1]:
@@ -133,19 +130,20 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     ledger = audit.ledger
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     largest = int(np.argmax(energies))
-    energy, end = energies[largest], ledger.time[largest]
-    instant = f", most at {end:.1f} s" if end < 0.9 * ledger.time[-1] else ""
+    energy = energies[largest]
     share_text = f"{100 * energy / exchanged:.2g} % of the energy through the "
     share_text += "joints" if ledger.joints else "ports"
     amount = f"{source}{energy:.3g} J ({share_text}) is unaccounted for"
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount}{instant}."
+        yield f"{amount}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
         fit = 100 * min(meaning.misfit[meaning.best])
-        lost = " or samples were lost" if ledger.gaps else ""
-        yield f"From {meaning.burst_times} something touched, pushed or loaded the robot{lost}."
+        yield (
+            f"From {meaning.burst_times} something seems to have touched, pushed or loaded the "
+            "robot, or signals were lost."
+        )
         yield (
             "Check what happened then. If it was intended, record its wrench too. If not, find its "
             f"cause, or leave that time out: the rest balances within {fit:.2g} %."
@@ -158,7 +156,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     worst = int(order[0])
     shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
     if balanced[worst] not in ledger.joints:
-        yield f"{amount}{instant}; it is missing at the base."
+        yield f"{amount}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
     if shares[worst] > _DOMINANT_SHARE:
@@ -168,7 +166,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     if audit.findings and not audit.identified:  # they tell the cause
         yield f"{amount}."
         return
-    amount += f"{instant}, {percent:.0f} % of it at {names}."
+    amount += f", {percent:.0f} % of it at {names}."
     if balanced[worst] in audit.conditioning.without_effort:
         yield amount
         return
