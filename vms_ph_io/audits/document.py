@@ -37,8 +37,9 @@ def answers(audit: Audit) -> list[str]:
 
 
 def asks_for_identification(audit: Audit) -> bool:
-    """Return whether the answers of an audit leave the cause to an identification."""
-    return any("--identify payload" in sentence for sentence in answers(audit))
+    """Return whether much energy is open, and the answers leave the cause to an identification."""
+    is_open = audit.ledger.largest_unaccounted >= _CLOSED_SHARE * audit.ledger.exchanged
+    return is_open and any("--identify payload" in sentence for sentence in answers(audit))
 
 
 def _sentences(audit: Audit) -> Iterator[str]:

@@ -142,8 +142,7 @@ def with_findings(audit: Audit, motion: RecordedMotion) -> Audit:
         found, _ = with_identification(audit, [motion], ("payload", "friction"))
     except VmsPhError:  # such as no part without gaps
         return audit
-    causes = [one for one in found.findings if one["kind"] in _CAUSES]
-    return replace(audit, findings=tuple(causes))
+    return replace(audit, findings=tuple(x for x in found.findings if x["kind"] in _CAUSES))
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:

@@ -64,6 +64,18 @@ def test_swapped_columns_of_efforts_are_suspected(panda: VMSModel, samples: Moti
     )
 
 
+def test_efforts_of_two_joints_that_fit_in_each_others_place_seem_swapped(
+    panda: VMSModel, samples: MotionSamples
+) -> None:
+    torque = samples.torque[:, [0, 3, 2, 1, 4, 5, 6]]
+    one, *_ = _found(panda, replace(samples, torque=torque))
+    assert one.text == "the efforts of panda_joint2 and panda_joint4 seem to be swapped"
+    assert one.remedy.startswith("Swap them")
+    # A wrong scale of both is none.
+    scaled = replace(samples, torque=samples.torque * [1.0, 0.6, 1.0, 0.6, 1.0, 1.0, 1.0])
+    assert not [found for found in _found(panda, scaled) if "swapped" in found.text]
+
+
 def test_parts_of_a_recording_are_judged_together_and_each_finding_is_said_once(
     panda: VMSModel, samples: MotionSamples
 ) -> None:

@@ -527,7 +527,7 @@ def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> Non
     assert 2.8 <= begin <= 3.0
     assert 3.6 <= end <= 3.8
     assert meaning.misfit["torque"][1] < 0.01
-    assert "something touched, pushed or loaded the robot" in " ".join(answers(found))
+    assert "something seems to have touched, pushed or loaded" in " ".join(answers(found))
     # What is wrong whenever the robot moves is no push.
     effort = known.effort.copy()
     effort[:, 3] *= -1.0
