@@ -12,49 +12,31 @@ import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
-from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 from vms_ph_nodes.energy_guard import EnergyGuardNode
-from vms_ph_nodes.messages.conversions import from_wrench_base, to_stamp
+from vms_ph_nodes.messages.conversions import from_wrench_base
 from vms_ph_nodes.messages.state_join import JoinedState
+
+from .guard_session import GuardSession
 
 pytestmark = pytest.mark.wire
 
 
-class Between:
+class Between(GuardSession):
     """A driver of a Panda at rest on one side of the guard and a controller on the other."""
 
     def __init__(self) -> None:
-        rclpy.init(args=["--ros-args", "-p", "robot:=panda", "-p", "delay:=0"], domain_id=79)
-        self.guard, self.other = EnergyGuardNode(), Node("other")
-        self.executor = SingleThreadedExecutor()
-        for node in (self.guard, self.other):
-            self.executor.add_node(node)
+        super().__init__(EnergyGuardNode, 79, "delay:=0")
         self.efforts: list[JointState] = []
-        self.certificates: list[EnergyCertificate] = []
-        self._states = self.other.create_publisher(JointState, "joint_states", 10)
         self._wanted = self.other.create_publisher(JointState, "wanted/torque", 10)
         self.budget = self.other.create_publisher(Float64, "energy_guard/budget", 10)
         self.other.create_subscription(JointState, "torque", self.efforts.append, 100)
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.other.create_subscription(
-            EnergyCertificate, "energy_guard/certificate", self.certificates.append, latched
-        )
-        known = robots.get("panda")
-        self.model: VMSModel = known.load()
-        self.q = self.model.configuration(known.home)
         self.weight = self.model.evaluate(self.q, np.zeros(7)).g
-
-    def spin(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0.0:
-            self.executor.spin_once(left)
 
     def drive(self, seconds: float, torque: np.ndarray | None, v: float = 0.0) -> JointState:
         """Publish states and, unless None, efforts at 100 Hz; return the last effort sent on."""
@@ -62,18 +44,10 @@ class Between:
         while time.monotonic() < end:
             if torque is not None:
                 self._wanted.publish(JointState(name=names, effort=torque.tolist()))
-            message = JointState(name=names, position=self.q.tolist(), velocity=[v] * 7)
-            message.header.stamp = to_stamp(time.time_ns())
             self.spin(0.005)
-            self._states.publish(message)
+            self.publish_state(v)
             self.spin(0.005)
         return self.efforts[-1] if self.efforts else JointState()
-
-    def close(self) -> None:
-        self.executor.shutdown()
-        self.guard.destroy_node()
-        self.other.destroy_node()
-        rclpy.shutdown()
 
 
 @pytest.fixture

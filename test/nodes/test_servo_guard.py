@@ -9,51 +9,30 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from vms_ph.msg import EnergyCertificate
 
 from vms_ph_dynamics import OptionError
-from vms_ph_io import robots
-from vms_ph_nodes.messages.conversions import to_stamp
 from vms_ph_nodes.servo_guard import ServoGuardNode
+
+from .guard_session import GuardSession
 
 pytestmark = pytest.mark.wire
 
 STIFFNESS, BUDGET = 100.0, 0.5  # N m/rad, J
 
 
-class Robot:
+class Robot(GuardSession):
     """A Panda whose joints stay, on one side of the guard, and a policy on the other."""
 
     def __init__(self, *parameters: str) -> None:
-        words = ["robot:=panda", f"stiffness:=[{STIFFNESS}]", "uncertainty:=0.0", "delay:=0"]
-        words += [f"tank_capacity:={BUDGET}", f"tank_initial:={BUDGET}", *parameters]
-        arguments = [word for each in words for word in ("-p", each)]
-        rclpy.init(args=["--ros-args", *arguments], domain_id=82)
-        self.guard, self.other = ServoGuardNode(), Node("other")
-        self.executor = SingleThreadedExecutor()
-        for node in (self.guard, self.other):
-            self.executor.add_node(node)
+        servos = (f"stiffness:=[{STIFFNESS}]", "uncertainty:=0.0", "delay:=0")
+        tank = (f"tank_capacity:={BUDGET}", f"tank_initial:={BUDGET}")
+        super().__init__(ServoGuardNode, 82, *servos, *tank, *parameters)
         self.commands: list[JointState] = []
-        self.certificates: list[EnergyCertificate] = []
-        self._states = self.other.create_publisher(JointState, "joint_states", 10)
         self._wanted = self.other.create_publisher(JointState, "wanted/joint_command", 10)
         self.other.create_subscription(JointState, "joint_command", self.commands.append, 100)
-        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.other.create_subscription(
-            EnergyCertificate, "servo_guard/certificate", self.certificates.append, latched
-        )
-        known = robots.get("panda")
-        self.names = list(known.load().joint_names)
-        self.home = np.array(known.load().configuration(known.home))
-
-    def publish_state(self) -> None:
-        message = JointState(name=self.names, position=self.home.tolist(), velocity=[0.0] * 7)
-        message.header.stamp = to_stamp(time.time_ns())
-        self._states.publish(message)
+        self.names = list(self.model.joint_names)
 
     def send_until(
         self, wanted: JointState | None, condition: Callable[[], bool], seconds: float = 20.0
@@ -72,13 +51,7 @@ class Robot:
         return False
 
     def position_command(self, offset: float) -> JointState:
-        return JointState(name=self.names, position=(self.home + offset).tolist())
-
-    def close(self) -> None:
-        self.executor.shutdown()
-        self.guard.destroy_node()
-        self.other.destroy_node()
-        rclpy.shutdown()
+        return JointState(name=self.names, position=(self.q + offset).tolist())
 
 
 @pytest.fixture
@@ -104,7 +77,7 @@ def test_a_command_passes_and_a_jump_is_sent_as_far_as_the_tank_reaches(start) -
         robot.position_command(1.0), lambda: "tank covers" in robot.certificates[-1].reason
     )
     assert robot.send_until(robot.position_command(1.0), lambda: len(robot.commands) > 50)
-    stretch = np.array(robot.commands[-1].position) - robot.home
+    stretch = np.array(robot.commands[-1].position) - robot.q
     held_energy = 0.5 * STIFFNESS * stretch @ stretch
     # 24 halvings of the share, each of seven equal springs.
     assert held_energy == pytest.approx(BUDGET, rel=1e-5)
