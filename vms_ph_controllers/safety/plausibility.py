@@ -134,7 +134,7 @@ class StatePlausibility:
         self.bounds = PlausibilityBounds() if bounds is None else bounds
         self._model, self._names = model, model.joint_names
         self._max_speed = self.bounds.speeds(model)
-        self._b = model.b
+        self._b, self._no_motion = model.b, np.zeros(model.nv)
         self._rotations = [rotation.entries for rotation in model.tree.rotations]
         self.restart(model.neutral_configuration())
 
@@ -147,8 +147,7 @@ class StatePlausibility:
         self._lost_time = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
         # the next step may have, and its integral, which fades.
-        self._frozen_path = np.zeros(self._model.nv)
-        self._frozen_motion = np.zeros(self._model.nv)
+        self._frozen_path = self._frozen_motion = self._no_motion
         self._is_holding, self._plausible_count, self._consistent_time = False, 0, 0.0
 
     def judge(self, q: Array, v: Array, dt: float) -> Judgement:
@@ -165,7 +164,7 @@ class StatePlausibility:
         problem = self._value_fault(q, v) if fits_robot else "its size is not that of this robot"
         if not is_valid_dt:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
-        has_position = not problem or (fits_robot and self._is_configuration(q))
+        has_position = not problem or (fits_robot and is_finite(q) and self._has_rotations(q))
         continues = is_located = False
         if has_position:
             q = np.array(q)  # a host may measure into the same array again
@@ -178,7 +177,7 @@ class StatePlausibility:
                 i = is_near.index(False)
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
-                is_slow = (np.abs(v) <= self._max_speed).tolist()
+                is_slow = (np.abs(v) <= self._max_speed).tolist() if problem else []
                 frozen_joint = "" if False in is_slow else self._motion_fault(step, v, elapsed)
                 fast_parts = (i for i, slow in enumerate(is_slow) if not slow)
                 has_moved = all(i >= self._b and step[i] != 0.0 for i in fast_parts)
@@ -248,7 +247,7 @@ class StatePlausibility:
         """Return what is wrong with the numbers of a state, or an empty string."""
         if not (is_finite(q) and is_finite(v)):
             return "it is not finite"
-        if not self._is_configuration(q):
+        if not self._has_rotations(q):
             return "a rotation is not normalised"
         if self._b and not np.abs(q[: self._model.nq_base]).max() <= _MAX_DISTANCE:
             return f"the base is farther than {_MAX_DISTANCE:g} m from the origin"
@@ -268,6 +267,9 @@ class StatePlausibility:
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
         has_stayed = step == 0.0
+        if True not in has_stayed.tolist():
+            self._frozen_path = self._frozen_motion = self._no_motion
+            return ""
         self._frozen_path = has_stayed * (self._frozen_path + dt * np.abs(v))
         fading = 1.0 - min(1.0, dt / _FROZEN_TIME)
         self._frozen_motion = has_stayed * (fading * self._frozen_motion + dt * v)
@@ -276,9 +278,9 @@ class StatePlausibility:
             return f"{self._names[is_stuck.index(True)]} moves, but its position is frozen"
         return ""
 
-    def _is_configuration(self, q: Array) -> bool:
+    def _has_rotations(self, q: Array) -> bool:
         lengths = (_norm(q[entries]) for entries in self._rotations)
-        return is_finite(q) and all(abs(x * x - 1.0) <= 2.0 * _NORM_TOLERANCE for x in lengths)
+        return all(abs(x * x - 1.0) <= 2.0 * _NORM_TOLERANCE for x in lengths)
 
     def _name(self, i: int) -> str:
         return "the base" if i < self._b else self._names[i - self._b]
@@ -323,8 +325,7 @@ class ReferencePlausibility:
         """
         problems: dict[str, str] = {}
         for name, shape in self._shapes.items():
-            value = getattr(reference, name)
-            if value is None:
+            if (value := getattr(reference, name)) is None:
                 continue
             checked = usable(value, shape)
             problem = "is not finite" if checked is None else self._problem(name, checked, q)
