@@ -185,9 +185,11 @@ def identify(
         is_scaled &= fits_gain
     error_bound = _ERROR_FACTOR * max(min(trial.size for trial in trials), _MIN_ERROR)
     best = next(trial for trial in trials if trial.size <= error_bound)
-    if "gains" in kinds and is_moving and not any(u.kind == "payload" for u in unknowns):
-        with_load = regression.trial([*payload_unknowns(arm_mass(model)), *unknowns], prior)
-        if _error_share(with_load.error, best.error) <= _LOAD_SHARE:
+    is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
+    load = load_unknowns(model) if is_without_load else []
+    if load and is_moving:
+        loaded = regression.trial([*load, *unknowns], prior)
+        if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
             reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
     unknowns, rows, (mean, covariance), error, scale, x = best
     if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
@@ -217,7 +219,8 @@ def identify(
     parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
     if is_moving and friction is None:
-        extended, wide = _with_any_low_speed_friction(regression, unknowns, prior, solution)
+        with_load = [*unknowns, *load]
+        extended, wide = _with_any_low_speed_friction(regression, with_load, prior, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
@@ -504,8 +507,7 @@ def _unknowns(
 
 
 def _gain_unknowns(model: VMSModel) -> list[Unknown]:
-    names = (f"gain.{joint}" for joint in model.joint_names)
-    return [Unknown(name, "gains", "1", 1.0, _GAIN_STD, 0.0) for name in names]
+    return [Unknown(f"gain.{j}", "gains", "1", 1.0, _GAIN_STD, 0.0) for j in model.joint_names]
 
 
 def _with_any_low_speed_friction(
@@ -518,14 +520,14 @@ def _with_any_low_speed_friction(
 
     Args:
         regression: its rows.
-        unknowns: of the estimate without.
+        unknowns: of the estimate without, and of a load that may be there where gains are sought.
         prior: see :func:`identify`.
         solution: that estimate.
     """
     deviations = np.maximum(np.abs(solution.mean), _LEAST_EXCESS * solution.prior_deviation)
     excess = [
         replace(u, name=f"{u.name[:-7]}stribeck_{width}", kind="stribeck", deviation=deviation)
-        for u, deviation in zip(unknowns, deviations.tolist(), strict=True)
+        for u, deviation in zip(unknowns, deviations.tolist(), strict=False)
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
@@ -595,9 +597,7 @@ def consistent_estimate(
     """Return the physically consistent estimate that is nearest to the best one."""
     size = len(unknowns)
     floors = np.array([u.floor for u in unknowns])
-    start = np.array([u.mean for u in unknowns])
-    has_floor = np.isfinite(floors)
-    start[has_floor] = np.maximum(start, floors + 1e-3 * solution.prior_deviation)[has_floor]
+    start = np.maximum([u.mean for u in unknowns], floors + 1e-3 * solution.prior_deviation)
     body, transform = regressor.of_frame(frame)
     payload_indices = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     inertia_indices = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]

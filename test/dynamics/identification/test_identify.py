@@ -224,6 +224,19 @@ def test_friction_found_without_a_load_serves_to_find_the_load(
     assert second["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.05)
 
 
+def test_a_load_that_noise_hides_is_within_the_intervals_of_gains(panda: VMSModel) -> None:
+    claimed = []
+    for seed, mass in ((0, 0.3), (4, 0.1)):
+        rng = np.random.default_rng(seed)
+        loaded = random_truth(panda, rng, mass)
+        s = recording(panda, loaded, rng, Defects(effort=0.6), duration=8.0)
+        currents = replace(s, torque=s.torque / 10.0)
+        found = identify(panda, currents, ("gains", "friction"), settings=PLAIN)
+        claimed += [p for p in found.claimed if p.kind == "gains"]
+    assert len(claimed) > 5
+    assert all(p.contains(10.0) for p in claimed)
+
+
 def test_no_gain_is_claimed_where_a_load_that_nobody_told_of_explains_the_efforts(
     truth: Truth, panda: VMSModel
 ) -> None:
