@@ -219,6 +219,4 @@ def _term(d: Evaluation, name: str) -> Any:
         return pin.computeKineticEnergyRegressor(tree, d.tree.data(), d.q_full, d.v_full).copy()
     if name == "potential_regressor":
         return pin.computePotentialEnergyRegressor(tree, d.tree.data(), d.q_full).copy()
-    if name in _MOMENTA:
-        return getattr(momenta(d), _MOMENTA[name])
-    return getattr(d, name)
+    return getattr(momenta(d), _MOMENTA[name]) if name in _MOMENTA else getattr(d, name)

@@ -108,9 +108,7 @@ class SO3(Group):
         w, v = _quaternion(g)
         sine = sqrt(float(v @ v))
         # Half the angle is atan2(sine, w); the ratio has a limit as sine and angle vanish.
-        if sine < 1e-10:
-            return (2.0 / w) * v
-        return (2.0 * atan2(sine, w) / sine) * v
+        return 2.0 / w * v if sine < 1e-10 else 2.0 * atan2(sine, w) / sine * v
 
     def dexp(self, x: Array) -> Array:
         """Return ``I - c_2 x^ + c_3 x^2``."""

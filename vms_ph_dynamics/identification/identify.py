@@ -57,10 +57,12 @@ from .windows import (
 _EXCITED_SHARE, _EXCITED_PAYLOAD_SHARE = 0.25, 0.1
 _SMOOTHING = 5e-4  # share of an estimate that the differentiation of samples may change
 # The inertia of the description is corrected, by a prior with a share of the usual deviation, until
-# the held-out error is within this factor of the least.
+# the product of the held-out errors of the joints is within this factor of the least.
 _ERROR_FACTOR = 1.05
-_PRIOR_SHARES = (0.0, 0.3, 1.0)
-_MIN_ERROR = 2e-3  # share of the efforts that no description needs to be better than
+_PRIOR_SHARES = (0.0, 0.1, 0.3, 1.0)
+_MIN_ERROR = 5e-4  # share of an effort that no description needs to be better than
+# Mean square of corrections relative to their deviations; many moments hardly differ.
+_LARGEST_CORRECTION = 0.4
 _LOAD_SHARE = 0.8  # product of the joints' held-out errors, as a share, that a load must reach
 _GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
@@ -174,8 +176,6 @@ def identify(
             extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
         is_new = not trials or len(extended) > len(trials[-1].unknowns)
         trials.append(regression.trial(extended, prior, None if is_new else trials[-1].rows))
-        if trials[-1].size < _MIN_ERROR:
-            break
     fits_gain = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -183,8 +183,10 @@ def identify(
         gained = regression.trial(with_gains, prior).error
         fits_gain = (gained < _BEATS_FRICTION * trials[0].error)[-model.n :]
         is_scaled &= fits_gain
-    error_bound = _ERROR_FACTOR * max(min(trial.size for trial in trials), _MIN_ERROR)
-    best = next(trial for trial in trials if trial.size <= error_bound)
+    errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
+    bound = min(errors) + np.log(_ERROR_FACTOR)
+    good = (t for t, e in zip(trials, errors, strict=True) if e <= bound and t.is_expected)
+    best = next(good, trials[-1])
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
     load = load_unknowns(model) if is_without_load else []
     if load and is_moving:
@@ -354,9 +356,15 @@ class _Trial(NamedTuple):
     x: Array
 
     @property
-    def size(self) -> float:
-        """Root mean square of the held-out errors of the joints."""
-        return float(np.sqrt(np.mean(self.error**2)))
+    def is_expected(self) -> bool:
+        """Whether the corrections of the inertia are no larger than they are believed to be."""
+        deviation = np.sqrt(np.diag(self.moments[1]))
+        scales = np.tile(self.scale, len(self.rows) // self.scale.size)
+        design = self.rows.columns / scales[:, None] * deviation
+        unknown = np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
+        is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
+        sizes = ((self.x - self.moments[0]) / deviation)[is_inertia]
+        return float(sizes @ sizes) <= _LARGEST_CORRECTION * float((1.0 - unknown) @ is_inertia)
 
 
 def _error_share(error: Array, other: Array) -> float:
