@@ -14,7 +14,8 @@
 
 namespace vms_ph_ros2_control {
 
-/// All inputs of an actuator, by the name of one of them or the part before "/"; none without it.
+/// Indices of all inputs of an actuator, given by the name of an input or its part before "/";
+/// empty if there is no such input.
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names);
 
 /// The actuators in the text of a URDF, of which none make any wrench.

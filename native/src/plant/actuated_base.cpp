@@ -116,7 +116,7 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
     if (spin_momentum == 0.0) continue;
     if (columns_.tilts(i)) {
       total += spin_momentum * (std::cos(angles[i]) * spinning_.axis.col(i) +
-                                std::sin(angles[i]) * spinning_.quarter_axis.col(i));
+                                std::sin(angles[i]) * spinning_.quarter_turn_axis.col(i));
     } else {
       total += spin_momentum * spinning_.axis.col(i);
     }
