@@ -14,8 +14,7 @@
 
 namespace vms_ph_ros2_control {
 
-/// Indices of all inputs of an actuator, given by the name of an input or its part before "/";
-/// empty if there is no such input.
+/// Indices of an actuator's inputs, by the name of one or its part before "/"; empty without it.
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names);
 
 /// The actuators in the text of a URDF, of which none make any wrench.
