@@ -52,10 +52,10 @@ class RepairGrading:
         self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
         self._projection = projection
         # The motions of joints that had no inertia count for those joints alone.
-        joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-        is_added = np.array([joint in added_joints for joint in joint_of_row])
-        columns = is_added if projection is None else np.abs(projection[is_added]).sum(axis=0) > 0.0
-        self._had_inertia = ~columns
+        is_added = np.repeat([i in added_joints for i in range(1, model.njoints)], model.nvs[1:])
+        if projection is not None:
+            is_added = np.abs(projection[is_added]).sum(axis=0) > 0.0
+        self._had_inertia = ~is_added
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
