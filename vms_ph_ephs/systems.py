@@ -17,7 +17,7 @@ from .components import Component
 from .errors import PatternError
 from .patterns import Interface, Pattern, check_interface, substitute
 
-T = TypeVar("T")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,24 +84,24 @@ def flatten(system: System) -> System:
 
 
 def _flattened(system: System, flat_systems: Mapping[str, System]) -> System:
-    inner = {box: filling.pattern for box, filling in flat_systems.items()}
+    inner_patterns = {box: filling.pattern for box, filling in flat_systems.items()}
     fillings: dict[str, System | Component] = {}
     for box, filling in system.fillings.items():
         if box in flat_systems:
             fillings |= {f"{box}.{name}": c for name, c in flat_systems[box].fillings.items()}
         else:
             fillings[box] = filling
-    return System(substitute(system.pattern, inner), fillings)
+    return System(substitute(system.pattern, inner_patterns), fillings)
 
 
-def fold(system: System, combine: Callable[[System, Mapping[str, T]], T]) -> T:
+def fold(system: System, combine: Callable[[System, Mapping[str, Value]], Value]) -> Value:
     """Return the value of a system from those of the systems within it, at any depth of nesting.
 
     Args:
         system: the outermost.
         combine: takes a system and the values of its boxes that hold systems.
     """
-    values: dict[int, T] = {}
+    values: dict[int, Value] = {}
     stack = [system]
     while stack:
         current = stack[-1]

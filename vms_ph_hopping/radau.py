@@ -14,7 +14,7 @@ would not close.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from math import sqrt
 
 import numpy as np
@@ -23,8 +23,8 @@ from numpy.polynomial import legendre
 from vms_ph_dynamics import Array, VmsPhError
 from vms_ph_dynamics.arrays import frozen
 
-Rate = Callable[[Array], Array]
-"""The right-hand side of an autonomous equation, (N,) to (N,)."""
+StateFunction = Callable[[Array], Array]
+"""A function of the state (N,) alone: its rate (N,), or powers (P,)."""
 
 
 class StiffStepError(VmsPhError):
@@ -38,7 +38,7 @@ class RadauTableau:
         c: (s,) nodes in (0, 1], the last is 1.
         A: (s,s) ``A[i, j]`` is the integral of the j-th Lagrange polynomial up to c_i.
         A_inverse: its inverse.
-        embedded: (s,) weights of the error estimate on the stage rates.
+        error_weights: (s,) weights of the stage rates in the error estimate.
         gamma: the real eigenvalue of A, the weight of the rate at the start in that estimate.
     """
 
@@ -64,9 +64,9 @@ class RadauTableau:
         self.gamma = float(eigenvalues[np.argmin(np.abs(eigenvalues.imag))].real)
         at_start = (-1.0) ** np.arange(stages)
         moments = _integrals(1.0, stages) - self.gamma * at_start
-        self.embedded = frozen(np.linalg.solve(polynomials.T, moments) - self.A[-1])
+        self.error_weights = frozen(np.linalg.solve(polynomials.T, moments) - self.A[-1])
 
-        # A step is looked at in the same few places over and over.
+        # Steps are evaluated at the same few fractions over and over.
         self.weights_up_to = lru_cache(maxsize=64)(self._weights_up_to)
 
     @property
@@ -76,7 +76,7 @@ class RadauTableau:
 
     def _weights_up_to(self, fraction: float) -> Array:
         """Return weights that integrate from the start of a step to ``fraction`` of it, (s,)."""
-        # As _integrals, by plain numbers: this is called for every root of a contact.
+        # As _integrals, with plain numbers for speed: searches for contacts call it often.
         x, p_previous, p = 2.0 * fraction - 1.0, 1.0, 2.0 * fraction - 1.0
         integrals = [fraction]
         for k in range(1, self.stages):
@@ -105,7 +105,7 @@ class CollocationStep:
         start_state: (N,) the state at the start.
         rates: (s,N) rates of the state at the nodes.
         node_states: (s,N) the states there.
-        power: the powers integrated along with the state, in the phase of the step, W.
+        power_function: the powers integrated along with the state, by the state, W.
         tableau: of the scheme.
     """
 
@@ -114,7 +114,7 @@ class CollocationStep:
     start_state: Array
     rates: Array
     node_states: Array
-    power: Rate
+    power_function: StateFunction
     tableau: RadauTableau
 
     @property
@@ -125,7 +125,7 @@ class CollocationStep:
     @cached_property
     def powers(self) -> Array:
         """The powers at the nodes, (s,P), W; computed on first use, as few steps are kept."""
-        return np.array([self.power(y) for y in self.node_states])
+        return np.array([self.power_function(state) for state in self.node_states])
 
     @cached_property
     def end_state(self) -> Array:
@@ -154,13 +154,13 @@ class RadauStepper:
         state: (N,).
     """
 
-    _MAX_NEWTON = 10
-    _SAFETY = 0.9
+    _MAX_NEWTON_ITERATIONS = 10
+    _SAFETY_FACTOR = 0.9
 
     def __init__(
         self,
-        rate: Rate,
-        powers: Rate,
+        rate: StateFunction,
+        powers: StateFunction,
         state: Array,
         time: float = 0.0,
         *,
@@ -190,14 +190,13 @@ class RadauStepper:
         self._step_size, self._largest_step = first_step, largest_step
         self._jacobian: Array | None = None
         self._jacobian_is_fresh = False
-        self._factors: tuple[float, Array, Array] | None = None
+        self._inverses: tuple[float, Array, Array] | None = None
         self._last_step: CollocationStep | None = None
-        self.evaluations = 0
 
     def restart(self, state: Array, first_step: float) -> None:
         """Continue from another state after an event that changed the motion."""
         self.state, self._step_size = state.copy(), first_step
-        self._jacobian, self._factors, self._last_step = None, None, None
+        self._jacobian, self._inverses, self._last_step = None, None, None
 
     def propose(self, until: float) -> CollocationStep:
         """Return a step, no further than ``until``, whose error is within the tolerance.
@@ -221,7 +220,7 @@ class RadauStepper:
                 self._reduce_step(0.25 * h)
                 continue
             error = self._error_estimate(step)
-            factor = self._SAFETY * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
+            factor = self._SAFETY_FACTOR * max(error, 1e-12) ** (-1.0 / (self.tableau.stages + 1))
             if error < 1.0:
                 # A longer step costs a factorisation, so that a slightly longer one does not pay
                 # off.
@@ -247,25 +246,24 @@ class RadauStepper:
         self._jacobian_is_fresh = False
 
     def _solve(self, h: float) -> Array | None:
-        """Newton's method for the increments of the stages, (s,N)."""
-        tableau, y, size = self.tableau, self.state, len(self.state)
-        z = self._guess(h)
-        inverse, _ = self._factorised(h)
+        """Return the increments z (s,N) from the state y to the stages; None if Newton diverges."""
+        tableau, y = self.tableau, self.state
+        z = self._extrapolated_increments(h)
+        inverse, _ = self._inverses_for(h)
         previous_norm, contraction = np.inf, 0.0
-        for _ in range(self._MAX_NEWTON):
+        for _ in range(self._MAX_NEWTON_ITERATIONS):
             # An iterate may leave the domain of the motion, which counts as divergence.
             try:
                 with np.errstate(all="ignore"):
-                    f = np.array([self.rate(y + row) for row in z])
+                    rates = np.array([self.rate(y + increment) for increment in z])
             except np.linalg.LinAlgError:
                 return None
-            self.evaluations += len(z)
-            residual = h * (tableau.A @ f) - z
+            residual = h * (tableau.A @ rates) - z
             if not np.isfinite(residual).all():
                 return None
-            increment = (inverse @ residual.ravel()).reshape(-1, size)
-            z = z + increment
-            norm = self._norm(increment)
+            correction = (inverse @ residual.ravel()).reshape(z.shape)
+            z = z + correction
+            norm = self._scaled_norm(correction)
             if np.isfinite(previous_norm) and previous_norm > 0.0:
                 contraction = norm / previous_norm
                 if contraction >= 1.0 and norm <= 1e-2 * self._tolerance:
@@ -278,15 +276,16 @@ class RadauStepper:
             error = norm * contraction / (1.0 - contraction) if contraction else norm
             if error <= 1e-4 * self._tolerance or norm == 0.0:
                 if contraction > 0.1:
-                    self._jacobian, self._factors = None, None
+                    self._jacobian, self._inverses = None, None
                 return z
             previous_norm = norm
         if self._jacobian_is_fresh:
             return None
-        self._jacobian, self._factors = None, None
+        self._jacobian, self._inverses = None, None
         return self._solve(h)
 
-    def _guess(self, h: float) -> Array:
+    def _extrapolated_increments(self, h: float) -> Array:
+        """Return those of the stages of a step of length h by the last step's polynomial, (s,N)."""
         last = self._last_step
         if last is None:
             return np.zeros((self.tableau.stages, len(self.state)))
@@ -294,18 +293,19 @@ class RadauStepper:
         weights = np.array([self.tableau.weights_up_to(fraction) for fraction in fractions])
         return (last.start_state - self.state) + last.length * (weights @ last.rates)
 
-    def _factorised(self, h: float) -> tuple[Array, Array]:
+    def _inverses_for(self, h: float) -> tuple[Array, Array]:
+        """Return the inverse matrices of Newton's method and of the error filter."""
         if self._jacobian is None:
             self._jacobian = self._differenced_jacobian()
-            self._jacobian_is_fresh, self._factors = True, None
-        if self._factors is None or self._factors[0] != h:
+            self._jacobian_is_fresh, self._inverses = True, None
+        if self._inverses is None or self._inverses[0] != h:
             stages, size = self.tableau.stages, len(self.state)
             # The Kronecker product of A and the Jacobian.
             blocks = self.tableau.A[:, None, :, None] * (h * self._jacobian)[:, None]
             newton_matrix = np.eye(stages * size) - blocks.reshape(stages * size, -1)
             error_matrix = np.eye(size) - h * self.tableau.gamma * self._jacobian
-            self._factors = (h, np.linalg.inv(newton_matrix), np.linalg.inv(error_matrix))
-        return self._factors[1], self._factors[2]
+            self._inverses = (h, np.linalg.inv(newton_matrix), np.linalg.inv(error_matrix))
+        return self._inverses[1], self._inverses[2]
 
     def _differenced_jacobian(self) -> Array:
         y, rate_at_state = self.state, self.rate(self.state)
@@ -315,25 +315,21 @@ class RadauStepper:
             # The square root of rounding, relative to the size of the entry.
             shifted[i] += 1e-8 * max(abs(y[i]), size)
             columns.append((self.rate(shifted) - rate_at_state) / (shifted[i] - y[i]))
-        self.evaluations += len(y) + 1
         return np.stack(columns, axis=1)
 
     def _error_estimate(self, step: CollocationStep) -> float:
+        """Return the error of a step over the tolerance."""
         h = step.length
-        _, inverse = self._factorised(h)
-        increment = h * (self.tableau.embedded @ step.rates)
-        error = inverse @ (increment + h * self.tableau.gamma * self.rate(step.start_state))
-        error_norm = self._relative_error(error)
-        if error_norm >= 1.0:
+        _, inverse = self._inverses_for(h)
+        increment = h * (self.tableau.error_weights @ step.rates)
+        weight = h * self.tableau.gamma
+        error = inverse @ (increment + weight * self.rate(step.start_state))
+        if self._scaled_norm(error) >= self._tolerance:
             # In the stiff directions the estimate is far too large unless it is filtered twice.
-            rate = self.rate(step.start_state + error)
-            error_norm = self._relative_error(inverse @ (increment + h * self.tableau.gamma * rate))
-        return error_norm
+            error = inverse @ (increment + weight * self.rate(step.start_state + error))
+        return self._scaled_norm(error) / self._tolerance
 
-    def _relative_error(self, error: Array) -> float:
-        return self._norm(error) / self._tolerance
-
-    def _norm(self, change: Array) -> float:
+    def _scaled_norm(self, change: Array) -> float:
         """Return the root mean square of changes (..., N) relative to the scale."""
         scaled_changes = (change / self._scale).ravel()
         return sqrt(float(scaled_changes.dot(scaled_changes)) / scaled_changes.size)
@@ -342,13 +338,7 @@ class RadauStepper:
         self._step_size = h
         if not self._jacobian_is_fresh:
             self._jacobian = None
-        self._factors = None
+        self._inverses = None
 
 
-_TABLEAUS: dict[int, RadauTableau] = {}
-
-
-def _tableau(stages: int) -> RadauTableau:
-    if stages not in _TABLEAUS:
-        _TABLEAUS[stages] = RadauTableau(stages)
-    return _TABLEAUS[stages]
+_tableau = cache(RadauTableau)

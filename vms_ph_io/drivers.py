@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What drivers of real arms do with commands of torques, by the name of the driver.
+"""What drivers of real arms do with torque commands, by the name of the driver.
 
 ``drivers.get("franka_fr3").law("CartesianImpedance", model)`` is the law for that driver;
 ``simulate(..., driver="franka_fr3")`` simulates both. The files are in config/drivers.
@@ -38,7 +38,7 @@ class Driver:
         measured_effort: what the state ``effort`` is: torque, current or none.
         switch: how torques are switched on.
         note: what else one must know.
-        read: day on which the sources were read.
+        read: day on which the sources were last read.
         sources: each a fact, and where it was read.
     """
 
@@ -75,7 +75,7 @@ class Driver:
         return model.without_gravity() if self.compensates_weight else model
 
     def gains(self, gains: Any) -> Any:
-        """Return gains with the delay of the driver and a margin to its rate of torques."""
+        """Return gains with the delay of the driver and a margin below its torque rate."""
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
             limits["torque_rate"] = _RATE_SHARE * self.torque_rate
@@ -85,7 +85,7 @@ class Driver:
         """Return a law that sends what the driver expects.
 
         Args:
-            law: its class or the name of that, see :func:`make_controller`, or an object or a
+            law: its class or the name of the class, see :func:`make_controller`, or an object or a
                 function that was made for :meth:`model`.
             model: the robot.
 

@@ -41,7 +41,7 @@ class BodyRegion:
         mass: effective mass, kg.
         pressure: lowest of the largest quasi-static pressures in the region, N/cm^2; infinite where
             it is not confirmed.
-        transient_ratio: largest transient force or pressure by the quasi-static one; 0 where no
+        transient_ratio: largest transient force or pressure over the quasi-static one; 0 where no
             contact is permitted.
     """
 
@@ -68,13 +68,13 @@ REGIONS = {
 }
 """The body regions by their names."""
 
-# A limit of zero would be none, m/s; step of a simulated impact, s.
-_LEAST_SPEED, _STEP = 1e-6, 1e-4
+# Smallest limit of speed, m/s, as zero would mean no limit; time step of a simulated impact, s.
+_MIN_SPEED_LIMIT, _IMPACT_STEP = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
 class ContactLimit:
-    """Limits of a contact.
+    """Limits of the contact of a robot with a body region.
 
     Attributes:
         force: the largest, N.
@@ -93,7 +93,7 @@ class ContactLimit:
         By its theorem without pushes, ``energy = 1.8 budget + max(1 mJ, energy / 20)``.
         """
         budget = max(0.0, self.energy - max(1e-3, self.energy / 20.0)) / 1.8
-        return EnergyGuardSettings(budget, budget, speed=max(self.speed, _LEAST_SPEED))
+        return EnergyGuardSettings(budget, budget, speed=max(self.speed, _MIN_SPEED_LIMIT))
 
 
 def contact_limit(
@@ -116,8 +116,9 @@ def contact_limit(
     if not (robot_mass > 0.0 and area > 0.0):
         given = f"given: {robot_mass} kg, {area} cm^2"
         raise OptionError(f"the mass of the robot and the area must be above zero; {given}")
-    r, ratio = REGIONS[region], REGIONS[region].transient_ratio
-    force = (ratio and (1.0 if is_clamped else ratio)) * min(r.force, r.pressure * area)
+    r = REGIONS[region]
+    ratio = min(1.0, r.transient_ratio) if is_clamped else r.transient_ratio
+    force = ratio * min(r.force, r.pressure * area)
     inverse_mass = 1.0 / robot_mass + (0.0 if is_clamped else 1.0 / r.mass)
     energy, speed = force**2 / (2.0 * r.stiffness), force * sqrt(inverse_mass / r.stiffness)
     return ContactLimit(force, energy, speed)
@@ -157,8 +158,8 @@ def peak_force(model: VMSModel, q: Array, direction: Array, region: str, speed: 
 
     Args:
         model: the robot, with torques against its weight only.
-        q: (nq,) configuration at the begin.
-        direction: (3,) unit vector of the motion, in axes of the end effector at the begin.
+        q: (nq,) configuration at the start.
+        direction: (3,) unit vector of the motion, in axes of the end effector at the start.
         region: one of :data:`REGIONS`.
         speed: of the end effector, m/s.
     """
@@ -167,14 +168,14 @@ def peak_force(model: VMSModel, q: Array, direction: Array, region: str, speed: 
     v = speed / float(direction @ d.J_end_effector[:3] @ velocity_response) * velocity_response
     u = d.placement(model.end_effector)[:3, :3] @ direction
     compression = region_speed = largest_force = 0.0
-    while compression >= largest_force / r.stiffness:  # until it falls
+    while compression >= largest_force / r.stiffness:  # as long as it grows
         largest_force = r.stiffness * compression
         d = model.evaluate(q, v)
         jacobian_row = u @ d.placement(model.end_effector)[:3, :3] @ d.J_end_effector[:3]
-        v = v - _STEP * np.linalg.solve(d.M, d.C @ v + jacobian_row * largest_force)
-        region_speed += _STEP * largest_force / r.mass
-        q = model.integrate(q, _STEP * v)
-        compression += _STEP * (float(jacobian_row @ v) - region_speed)
+        v = v - _IMPACT_STEP * np.linalg.solve(d.M, d.C @ v + jacobian_row * largest_force)
+        region_speed += _IMPACT_STEP * largest_force / r.mass
+        q = model.integrate(q, _IMPACT_STEP * v)
+        compression += _IMPACT_STEP * (float(jacobian_row @ v) - region_speed)
     return largest_force
 
 
@@ -195,11 +196,11 @@ _NOT_COVERED = (
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    name, axis = str(settings["robot"]), str(settings["direction"])
+    name, direction = str(settings["robot"]), str(settings["direction"])
     model, payload = robots.load(name), float(settings["payload"])
     q, area = model.home, float(settings["area"]) or inf
-    heaviest_axis = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
-    u = heaviest_axis if axis == "heaviest" else np.eye(3)["xyz".index(axis)]
+    heaviest = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
+    u = heaviest if direction == "heaviest" else np.eye(3)["xyz".index(direction)]
     mass, unloaded_mass = (effective_mass(model, q, u, load) for load in (payload, 0.0))
     checks, rows = list[Check](), list[list[str]]()
     for region, r in REGIONS.items():
@@ -215,7 +216,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             force = peak_force(model, q, u, region, free_limit.speed)
             verdict = verdict_of(force <= 1.05 * free_limit.force)  # the arm turns away a little
             checks.append(Check(title, "N", free_limit.force, "bound", force, None, verdict))
-    setup = f"{name} at home, {axis} direction, payload {payload:g} kg, contact area "
+    setup = f"{name} at home, {direction} direction, payload {payload:g} kg, contact area "
     setup += f"{'not considered' if area == inf else f'{area:g} cm²'}; effective mass {mass:.4g} kg"
     format_row = "{0}: free {5} m/s, {6} J; clamped {8} m/s, {9} J".format
     notes = [setup, *(format_row(*row) for row in rows)]

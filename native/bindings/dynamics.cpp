@@ -388,20 +388,20 @@ void bind_dynamics_class(py::module_& module) {
           "q"_a, "v"_a)
       .def(
           "jacobian",
-          [](Dynamics& d, const Numbers& q, int frame, bool aligned) {
+          [](Dynamics& d, const Numbers& q, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            placed(d, q).jacobian(checked_frame(d, frame), aligned, out.mutable_data());
+            placed(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
-          "q"_a, "frame"_a, "aligned"_a)
+          "q"_a, "frame"_a, "inertial"_a)
       .def(
           "jacobian_rate",
-          [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool aligned) {
+          [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            placed(d, q, v).jacobian_rate(checked_frame(d, frame), aligned, out.mutable_data());
+            placed(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
-          "q"_a, "v"_a, "frame"_a, "aligned"_a)
+          "q"_a, "v"_a, "frame"_a, "inertial"_a)
       .def(
           "momenta",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {

@@ -54,10 +54,10 @@ ModelParts parts_of(const py::object& robot) {
     ModelParts::Joint body;
     body.name = py::cast<std::string>(item(names));
     body.kind = py::cast<std::string>(joint.attr("shortname")());
-    body.velocities = py::cast<int>(joint.attr("nv"));
+    body.freedoms = py::cast<int>(joint.attr("nv"));
     body.parent = py::cast<std::size_t>(item(parents));
     body.placement = py::cast<Eigen::Matrix4d>(item(placements).attr("homogeneous"));
-    if (body.velocities == 1) read_subspace(joint, neutral, body);
+    if (body.freedoms == 1) read_subspace(joint, neutral, body);
     body.mass = py::cast<double>(inertia.attr("mass"));
     body.centre = vector_of<3>(inertia.attr("lever"));
     body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));

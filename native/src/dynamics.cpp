@@ -52,7 +52,7 @@ Dynamics::Dynamics(const Model& model)
       friction_slopes_(pi_),
       gradient_(VectorXd::Zero(model.nv() + model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
-  for (const Model::Rotation& slice : model.rotations()) unit_slices_.push_back(slice);
+  unit_slices_ = model.unit_slices();
   if (b() > 0) {
     mount_position_ = model.base_mount().translation();
     mount_rotation_ = model.base_mount().rotation();
@@ -62,7 +62,7 @@ Dynamics::Dynamics(const Model& model)
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
   if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
-  for (const Model::Rotation& slice : unit_slices_) {
+  for (const Model::UnitSlice& slice : unit_slices_) {
     const double length = Eigen::Map<const VectorXd>(q + slice.first, slice.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
@@ -122,18 +122,18 @@ Tree::Frame Dynamics::frame_in_root(int frame) const noexcept {
   return tree_.placement(frames_[static_cast<std::size_t>(frame)]);
 }
 
-void Dynamics::jacobian(int frame, bool aligned, double* out) const noexcept {
+void Dynamics::jacobian(int frame, bool inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
   tree_.write_jacobian(
-      pose, aligned ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      pose, inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
       out);
 }
 
-void Dynamics::jacobian_rate(int frame, bool aligned, double* out) const noexcept {
+void Dynamics::jacobian_rate(int frame, bool inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
-  const Vector3d angular_velocity = aligned ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
+  const Vector3d angular_velocity = inertial ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
   tree_.write_jacobian_rate(
-      pose, aligned ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      pose, inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
       angular_velocity, out);
 }
 
@@ -155,7 +155,7 @@ Momenta Dynamics::momenta() const noexcept {
 void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
                          Eigen::Ref<Vector3d> origin) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
-  if (pose.body < -1) {  // it stands beside a base that moves
+  if (pose.body < -1) {  // fixed in the world, beside a base that moves
     rotation = pose.rotation;
     origin = pose.origin;
     return;
@@ -202,10 +202,10 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double potential = mount_gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
+  const double base_work = mount_gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -potential - root_gravity_.dot(pose.origin + tree_.root_origin());
+    out[0] = -base_work - root_gravity_.dot(pose.origin + tree_.root_origin());
     vector3(out + 1) = -(pose.rotation.transpose() * root_gravity_);
     std::fill(out + 4, out + 10, 0.0);
   }
@@ -228,17 +228,17 @@ void Dynamics::velocity(bool decoupled, const double* momenta, double* v) noexce
 }
 
 void Dynamics::gradient(bool decoupled, const double* momenta, double* out) noexcept {
-  double *by_joints = out + b(), *rates = by_joints + n();
+  double *joint_gradient = out + b(), *rates = joint_gradient + n();
   velocity(decoupled, momenta, v_.data());
-  std::fill(by_joints, rates, 0.0);
+  std::fill(joint_gradient, rates, 0.0);
   const auto subtract_gradient = [&]() {
     tree_.set_velocity(v_);
-    tree_.add_kinetic_gradient(-1.0, by_joints);
+    tree_.add_kinetic_gradient(-1.0, joint_gradient);
   };
   Screw twist = tree_.base_twist(v_);
   if (decoupled && b() > 0) {
-    // The energy of the shape is the least of all base motions: its derivative along a joint is
-    // that at the fixed velocity of this motion, the one without momentum.
+    // The energy of the shape is the smallest over all base twists, at the twist without momentum.
+    // Its derivative along a joint is so that of the kinetic energy at this velocity, held fixed.
     const Screw locked_twist = tree_.locked_twist(screw_of(momenta));
     tree_.set_base(twist - locked_twist, v_);
     subtract_gradient();
@@ -300,7 +300,8 @@ void Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool ha
   gradient_by_q.tail(n()) += gradient_.segment(b(), n());
   std::fill(by_parameters, by_parameters + 10 * bodies(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
-  // At fixed momenta, less the energies at the fixed velocities of the motions of gradient().
+  // The derivative of the energy at fixed momenta is minus that at fixed velocities, which are
+  // those of the motions in gradient().
   add_kinetic_regressor(-0.5, by_parameters);
   if (locked_size == 0) return;
   velocity(true, momenta, v_.data());
@@ -333,7 +334,7 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
 
 namespace {
 
-// States taken at once: some tens of microseconds, so that no thread waits long for another.
+// Tasks that a thread takes at once: some tens of microseconds, so that none waits long at the end.
 constexpr std::size_t kMaxChunk = 64;
 
 }  // namespace

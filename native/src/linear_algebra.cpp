@@ -20,7 +20,7 @@ namespace {
 VMS_PH_INLINED inline Lanes along_columns(const double* a, Index stride, Index count,
                                           const double* x, Index step) {
   Lanes sum{};
-  for (Index k = 0; k < count; ++k) sum += lanes(a + k * stride) * x[k * step];
+  for (Index k = 0; k < count; ++k) sum += load(a + k * stride) * x[k * step];
   return sum;
 }
 
@@ -55,7 +55,7 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
       Lanes sum = row_stride == 1 ? along_columns(source, stride, count, x, b.row_step())
                                   : along_rows(source, stride, row_stride, count, x, b.row_step());
       sum *= factor;
-      if (kAdds) sum += lanes(column + i);
+      if (kAdds) sum += load(column + i);
       store(column + i, sum);
     }
     for (; i < rows; ++i) {

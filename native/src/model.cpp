@@ -87,7 +87,7 @@ pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   if (is_kind("HY")) return pinocchio::JointModelHY(pitch);
   if (is_kind("HZ")) return pinocchio::JointModelHZ(pitch);
   if (is_kind("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
-  if (joint.velocities != 1) throw multi_dof_error(joint.name, joint.velocities);
+  if (joint.freedoms != 1) throw multi_dof_error(joint.name, joint.freedoms);
   throw moving_axis_error(joint.name, kind);
 }
 
@@ -283,7 +283,7 @@ void Model::read_joints() {
   neutral_.setZero(nq_);
   const int root = base_ == Base::fixed ? 0 : 1, rotation_size = b_ == 6 ? 4 : 2;
   if (root > 0) {
-    rotations_.push_back({base_size() - rotation_size, rotation_size});
+    unit_slices_.push_back({base_size() - rotation_size, rotation_size});
     neutral_[b_ == 6 ? 6 : 2] = 1.0;  // w of a quaternion, or the cosine
   }
   int index = base_size();
@@ -301,7 +301,7 @@ void Model::read_joints() {
     upper_[k] = kInfinity;
     if (is_pair_.back()) {
       neutral_[index] = 1.0;
-      rotations_.push_back({index, 2});
+      unit_slices_.push_back({index, 2});
     } else {
       const double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
       if (low < high && low > -kNoLimit) lower_[k] = low;
@@ -390,8 +390,8 @@ Model::Model(const ModelParts& robot, const std::string& end_effector, std::vect
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
   if (q.size() != nq() || !q.allFinite()) return false;
-  for (const Rotation& entry : rotations_) {
-    const double length = q.segment(entry.first, entry.size).norm();
+  for (const UnitSlice& slice : unit_slices_) {
+    const double length = q.segment(slice.first, slice.size).norm();
     if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
   }
   return true;

@@ -282,10 +282,9 @@ bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
 
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
   if (!std::isfinite(q.sum())) return false;
-  const auto& rotations = model_.rotations();
-  return std::all_of(rotations.begin(), rotations.end(), [&q](const Model::Rotation& rotation) {
-    return std::abs(q.segment(rotation.first, rotation.size).squaredNorm() - 1.0) <=
-           2.0 * kNormTolerance;
+  const auto& slices = model_.unit_slices();
+  return std::all_of(slices.begin(), slices.end(), [&q](const Model::UnitSlice& slice) {
+    return std::abs(q.segment(slice.first, slice.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
   });
 }
 

@@ -21,7 +21,7 @@ constexpr double kObserverBandwidth = 30.0, kCorrectionBandwidth = 4.0;
 constexpr double kCorrectionShare = 0.5;
 
 // Share of the capacity of the tank below which the force decreases with its level.
-constexpr double kReserve = 0.1;
+constexpr double kReserveShare = 0.1;
 
 // Below this force nothing is pushed, N.
 constexpr double kMinForce = 1e-6;
@@ -94,15 +94,15 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   if (!update_direction(reference, dt)) return nullptr;
   move_reference();
   const double capacity = std::max(gains.push_energy, 1e-12);
-  push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserve * capacity));
+  push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserveShare * capacity));
   const double force = push_.authority * (force_ + force_correction(dt));
   last_force_ = AppliedForce{tool_position_, force, push_axis_};
   multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
   const auto effort_row = product<VectorV>(transposed(linear_rows), push_.direction);
-  push_.effort = effort_row;
-  Cholesky(d_.M()).solve(push_.effort.data());
-  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(push_.effort);
+  VectorV response = effort_row;
+  Cholesky(d_.M()).solve(response.data());
+  const double speed_gain = horizon(dt, gains.delay, age_) * force * effort_row.dot(response);
   push_.damping = force / std::max(gains.push_speed - speed_gain, 0.5 * gains.push_speed);
   push_.effort = force * effort_row;
   push_.reason = "";
@@ -127,7 +127,7 @@ void PushingImpedance::update_tank(double dt) noexcept {
   const Eigen::Vector3d velocity = twist.head<3>(), angular_velocity = twist.tail<3>();
   const auto direction = product<Eigen::Vector3d>(transposed(tool_rotation_), push_axis_);
   const Eigen::Vector3d lateral_velocity = velocity - direction.dot(velocity) * direction;
-  // At least, of all directions.
+  // The smallest share of all directions: no more energy is routed than was taken out.
   const double damping_share =
       std::min({gains.damping_share_x, gains.damping_share_y, gains.damping_share_z});
   const double rotation_share =
@@ -183,7 +183,7 @@ double PushingImpedance::force_correction(double dt) noexcept {
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -push_axis_.dot(inertial_force);
   const double feedback = active_gains().push_feedback;
-  // What accelerates the end effector itself is no contact: then nothing is corrected.
+  // A force that only accelerates the end effector is no contact: it is not corrected.
   if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
     const double error = feedback * (force_ - observed_force_), limit = kCorrectionShare * force_;
     force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;

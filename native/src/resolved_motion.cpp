@@ -36,7 +36,7 @@ class PrioritisedRates {
   /// Add the rates of the next task.
   ///
   /// @param jacobian  (m,n), of at most six rows.
-  /// @param desired    (m,) velocity of the task.
+  /// @param desired   (m,) velocity of the task.
   /// @param cutoff    singular value below which the inverse is damped, as a share of the largest
   ///                  entry of the Jacobian.
   /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
@@ -86,9 +86,9 @@ VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& d
     Eigen::Index slot = k;  // of the singular values in increasing order
     for (; slot > 0 && sigmas[slot - 1] > sigma; --slot) sigmas[slot] = sigmas[slot - 1];
     sigmas[slot] = sigma;
-    // Damped below the bound and exact above it, continuous at it.
-    const double lifted = std::max(sigma, damping_threshold);
-    const double inverse_square = 1.0 / std::max(lifted * lifted, kTiny);
+    // The inverse is damped below the threshold, exact above it and continuous at it.
+    const double damped_sigma = std::max(sigma, damping_threshold);
+    const double inverse_square = 1.0 / std::max(damped_sigma * damped_sigma, kTiny);
     coordinates[k] *= inverse_square;
     inverse_right_vectors_.col(k) *= inverse_square;
   }
@@ -99,7 +99,7 @@ VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& d
   smallest_singular_value = sigmas[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
 }
 
-/// The share of the step that keeps each of the rates within its bound.
+/// The share of the step with which all rates stay within a bound.
 double PrioritisedRates::step_share(double bound) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
@@ -201,7 +201,7 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     return make_command(output, {});
   }
 
-  /// The way of the tool to its reference, in inertial axes.
+  /// Displacement and rotation vector of the tool to its reference, in inertial axes.
   Twist pose_error() noexcept {
     const pinocchio::SE3& pose = d_.placement(model_.end_effector());
     const Eigen::Matrix3d goal_rotation = tool_reference_.pose().topLeftCorner<3, 3>();

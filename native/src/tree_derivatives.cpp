@@ -45,17 +45,17 @@ struct Rows {
     Lanes sums[kCount] = {};
     const double* from = in + group * kLaneCount;
     for (int k = 0; k < inner; ++k, coefficient += column_stride, from += stride) {
-      for (int l = 0; l < kCount; ++l) sums[l] += *coefficient * lanes(from + l * kLaneCount);
+      for (int l = 0; l < kCount; ++l) sums[l] += *coefficient * load(from + l * kLaneCount);
     }
     for (int l = 0; l < kCount; ++l) {
       double* target = to + (group + l) * kLaneCount;
-      store(target, lanes(target) + sign * sums[l]);
+      store(target, load(target) + sign * sums[l]);
     }
   }
 };
 
 /// The rate of inertias of bodies that move with twists.
-VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, Row* rows) {
+VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, LaneRow* rows) {
   const LaneVector &f = y.mc, &v = twist.linear, &w = twist.angular;
   const LaneVector a = w.cross(LaneVector(y.xx, y.xy, y.xz)),
                    b = w.cross(LaneVector(y.xy, y.yy, y.yz)),
@@ -170,7 +170,7 @@ VMS_PH_FMA void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
   const auto subtract = [&](std::size_t to, std::size_t from, double factor) VMS_PH_INLINED {
     double *a = &inverse_[to * base_column_], *c = &inverse_[from * base_column_];
     for (std::size_t g = 0; g < groups; ++g) {
-      store(a + g * kLaneCount, lanes(a + g * kLaneCount) - factor * lanes(c + g * kLaneCount));
+      store(a + g * kLaneCount, load(a + g * kLaneCount) - factor * load(c + g * kLaneCount));
     }
   };
   std::fill(inverse_.begin(), inverse_.end(), 0.0);
@@ -260,13 +260,13 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
     }
   };
   const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
-                                    const Row* rows_of_base) VMS_PH_INLINED {
-    for (int k = 0; k < b; ++k) add(matrix, k, g, lanes(rows_of_base[tree.base_axis(k)]));
+                                    const LaneRow* rows_of_base) VMS_PH_INLINED {
+    for (int k = 0; k < b; ++k) add(matrix, k, g, load(rows_of_base[tree.base_axis(k)]));
   };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
     const Group& group = groups_[g];
     add_rows_of_base(state_.momentum, g, group.momentum_change);
-    Row weight[6] = {};
+    LaneRow weight[6] = {};
     const LaneVector reaction_linear(tree.link_groups_[g].reaction);
     reaction_linear.cross(LaneVector(field_)).store_in(weight + 3);
     add_rows_of_base(state_.force, g, weight);
@@ -288,7 +288,7 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
       const Group& other = groups_[g];
       Lanes momentum{}, slope{}, locked{}, locked_rate{};
       if (g <= group) {
-        const Lanes ancestor_mask = lanes(&ancestors_[k * lane_count + g * kLaneCount]);
+        const Lanes ancestor_mask = load(&ancestors_[k * lane_count + g * kLaneCount]);
         const LaneScrew other_row(other.ad_screw);
         momentum += ancestor_mask * reaction.dot(other_row);
         slope += ancestor_mask *
@@ -301,7 +301,7 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         }
       }
       if (g >= group) {
-        const Lanes descendant_mask = lanes(&descendants_[k * lane_count + g * kLaneCount]);
+        const Lanes descendant_mask = load(&descendants_[k * lane_count + g * kLaneCount]);
         const LaneScrew other_row(other.momentum_change);
         momentum += descendant_mask * screw.dot(other_row);
         slope += descendant_mask * (ad_screw.dot(other_row) +

@@ -39,14 +39,14 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
     Scratch& group = scratch_[g];
-    const Lanes cosine = lanes(&cosines_[g * kLaneCount]), sine = lanes(&sines_[g * kLaneCount]),
-                position = lanes(&angles_[g * kLaneCount]);
+    const Lanes cosine = load(&cosines_[g * kLaneCount]), sine = load(&sines_[g * kLaneCount]),
+                position = load(&angles_[g * kLaneCount]);
     for (int k = 0; k < 9; ++k) {
       store(group.rotation[k],
-            lanes(link.fixed[k]) + cosine * lanes(link.cosine[k]) + sine * lanes(link.sine[k]));
+            load(link.fixed[k]) + cosine * load(link.cosine[k]) + sine * load(link.sine[k]));
     }
     for (int k = 0; k < 3; ++k) {
-      store(group.translation[k], lanes(link.offset[k]) + position * lanes(link.linear_rate[k]));
+      store(group.translation[k], load(link.offset[k]) + position * load(link.linear_rate[k]));
     }
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
@@ -110,7 +110,7 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
     const LaneVector linear = rotation * LaneVector(link.linear_axis) + origin.cross(angular);
     LaneScrew(linear, angular).store_in(group.screw);
     const LaneVector centre = origin + rotation * LaneVector(link.lever);
-    const LaneInertia link_inertia(lanes(link.mass), centre, rotation, link.inertia);
+    const LaneInertia link_inertia(load(link.mass), centre, rotation, link.inertia);
     link_inertia.store_in(group.link_inertia);
     link_inertia.store_in(group.composite);
   }
@@ -172,7 +172,7 @@ VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
     const LaneMatrix rotation(other_poses_[g].rotation);
     const LaneVector centre =
         LaneVector(other_poses_[g].origin) + rotation * LaneVector(link.lever);
-    (centre * lanes(link.mass)).store_in(scratch_[g].force);
+    (centre * load(link.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first_moment =
       root_.mc + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
@@ -186,8 +186,8 @@ VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
     const LaneVector linear =
         rotation * LaneVector(link.linear_axis) + LaneVector(other_poses_[g].origin).cross(angular);
     const LaneVector velocity =
-        linear * lanes(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
-    power -= lanes(&body_rates_[g * kLaneCount]) * gravity.dot(velocity);
+        linear * load(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
+    power -= load(&body_rates_[g * kLaneCount]) * gravity.dot(velocity);
   }
   if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);
@@ -256,7 +256,7 @@ VMS_PH_FMA void Tree::factorise() noexcept {
       const LaneScrew joint_screw(screw(j)), base(b_ > 0 ? coupling(static_cast<int>(j)) : Screw{});
       for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
         Lanes values =
-            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * lanes(descendant_mask(j, g));
+            joint_screw.dot(LaneScrew(link_groups_[g].reaction)) * load(descendant_mask(j, g));
         if (b_ > 0) values -= base.dot(LaneScrew(columns_[g].connection));
         store(column + g * kLaneCount, values);
       }
@@ -315,7 +315,7 @@ VMS_PH_FMA void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   const LaneScrew lane_momentum(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
     double* right = right_side_.data() + g * kLaneCount;
-    store(right, lanes(right) - LaneScrew(columns_[g].connection).dot(lane_momentum));
+    store(right, load(right) - LaneScrew(columns_[g].connection).dot(lane_momentum));
   }
   solve_factors();
   solve_base(p, out);
@@ -349,7 +349,7 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
-        LaneScrew(link_groups_[g].screw) * lanes(&body_rates_[g * kLaneCount]);
+        LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
   const Screw root_acceleration{-field_, Vector3d::Zero()};

@@ -54,7 +54,7 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
     const LaneScrew joint_screw(screw(j));
     for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
       const Lanes values = joint_screw.dot(LaneScrew(link_groups_[g].reaction));
-      store(&products_[g * kLaneCount], values * lanes(descendant_mask(j, g)));
+      store(&products_[g * kLaneCount], values * load(descendant_mask(j, g)));
     }
     out[index * size + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
@@ -266,7 +266,7 @@ VMS_PH_FMA double Tree::coriolis_power(const double* x, const double* y) noexcep
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = y[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
-        LaneScrew(link_groups_[g].screw) * lanes(&body_rates_[g * kLaneCount]);
+        LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount]);
     bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
   }
   add_from_parents(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });

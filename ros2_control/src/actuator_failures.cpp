@@ -10,20 +10,20 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-const char* const kParameterName = "failed_actuators";
+const char* const kParameter = "failed_actuators";
 
 }  // namespace
 
 std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool applies) {
   std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::good);
   for (std::string& word : words_of(text)) {
-    const bool is_hidden = word.back() == '?';
+    const bool is_hidden = word.back() == '?';  // from the allocation
     if (is_hidden) word.pop_back();
     const auto inputs = inputs_of(word, names);
     if (inputs.empty()) {
       std::string list;
       for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-      return std::string(kParameterName) + ": there is no actuator '" + word + "'; " +
+      return std::string(kParameter) + ": there is no actuator '" + word + "'; " +
              (list.empty() ? "the base has none" : "there are " + list);
     }
     for (const auto i : inputs)
@@ -36,28 +36,28 @@ std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool a
 }
 
 void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
-  const auto use_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& use) {
+  const auto on_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& then) {
     for (const auto& parameter : parameters) {
-      if (parameter.get_name() == kParameterName) use(parameter.as_string());
+      if (parameter.get_name() == kParameter) then(parameter.as_string());
     }
   };
-  check_handle_ = node->add_on_set_parameters_callback(
-      [inputs = inputs_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
+  check_callback_ = node->add_on_set_parameters_callback(
+      [inputs = inputs_, on_text](const std::vector<rclcpp::Parameter>& parameters) {
         rcl_interfaces::msg::SetParametersResult result;
-        use_text(parameters,
-                 [&](const std::string& text) { result.reason = inputs->set_failed(text, false); });
+        on_text(parameters,
+                [&](const std::string& text) { result.reason = inputs->set_failed(text, false); });
         result.successful = result.reason.empty();
         return result;
       });
-  apply_handle_ = node->add_post_set_parameters_callback(
-      [inputs = inputs_, use_text](const std::vector<rclcpp::Parameter>& parameters) {
-        use_text(parameters, [&](const std::string& text) { inputs->set_failed(text, true); });
+  apply_callback_ = node->add_post_set_parameters_callback(
+      [inputs = inputs_, on_text](const std::vector<rclcpp::Parameter>& parameters) {
+        on_text(parameters, [&](const std::string& text) { inputs->set_failed(text, true); });
       });
   rcl_interfaces::msg::ParameterDescriptor descriptor;
   descriptor.description =
       "actuators of the base that have failed, by their names; with '?' the allocation does not "
       "know";
-  if (!node->has_parameter(kParameterName)) node->declare_parameter(kParameterName, "", descriptor);
+  if (!node->has_parameter(kParameter)) node->declare_parameter(kParameter, "", descriptor);
 }
 
 void ActuatorFailures::apply(vms_ph::Plant& plant) noexcept {

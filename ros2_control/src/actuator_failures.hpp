@@ -17,8 +17,8 @@
 namespace vms_ph_ros2_control {
 
 /// The parameter `failed_actuators` of the hardware's node: names of actuators that have failed,
-/// with spaces or commas between; one with a question mark is not known to the allocation. As that
-/// of the simulator of the nodes.
+/// with spaces or commas between; of one with a question mark the allocation does not know. As that
+/// of the node simulator.
 class ActuatorFailures {
  public:
   explicit ActuatorFailures(std::vector<std::string> names)
@@ -36,7 +36,7 @@ class ActuatorFailures {
         : names(std::move(input_names)), health(names.size()) {
       for (auto& input : health) input = vms_ph::Health::good;
     }
-    /// Read the names; why not, or nothing. Without `applies` they are only checked.
+    /// Check the names, and apply them if asked to; return why they are not valid, or nothing.
     std::string set_failed(const std::string& text, bool applies);
 
     const std::vector<std::string> names;
@@ -45,8 +45,8 @@ class ActuatorFailures {
   };
 
   std::shared_ptr<Inputs> inputs_;  ///< shared with the callbacks, which may outlive this object
-  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_handle_;
-  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_handle_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr check_callback_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr apply_callback_;
 };
 
 }  // namespace vms_ph_ros2_control

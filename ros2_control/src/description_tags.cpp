@@ -25,7 +25,7 @@ using vms_ph::BaseActuators;
 using vms_ph::ModelError;
 using vms_ph::SpinningParts;
 
-/// Relative error of numbers that are equal, or of an axis of length one, but for the last digits.
+/// Relative error of numbers that count as equal, and of the length of an axis.
 constexpr double kTolerance = 1e-9;
 
 /// The element of a robot that has a name, if the text has it.
@@ -95,7 +95,7 @@ double nonnegative_number(const ptree& element, const std::string& element_name,
                    "> must not be negative; given: " + std::to_string(value));
 }
 
-/// The same, all finite; zero without the attribute.
+/// An attribute of finite numbers; all zero without the attribute.
 Eigen::VectorXd finite_numbers(const ptree& element, const std::string& element_name,
                                const std::string& key, Eigen::Index count) {
   if (!has_attribute(element, key)) return Eigen::VectorXd::Zero(count);
@@ -122,7 +122,7 @@ std::string to_text(const Eigen::VectorXd& values) {
   return text.str();
 }
 
-/// The momentum of what an input spins.
+/// Read what gives the angular momentum of what an input spins: rate, inertia and axes.
 void read_spin(const ptree& child, const std::string& element_name, Eigen::Index i,
                ActuatorInputs& parsed, SpinningParts& spinning) {
   const auto kind = text_of(child, "kind");
@@ -154,10 +154,10 @@ void read_spin(const ptree& child, const std::string& element_name, Eigen::Index
   }
   spinning.axis.col(i) = axis_of(child, element_name, "spin_axis");
   if (has_attribute(child, "tilt_rate"))
-    spinning.quarter_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
+    spinning.quarter_turn_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
 }
 
-/// The limits of a tilt.
+/// Read the limits of a tilt.
 void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index i,
                AngleColumns& columns) {
   const double lower = number(child, element_name, "tilt_lower"),
@@ -221,15 +221,15 @@ void check_angle_input(const AngleColumns& parsed, const std::string& element_na
   const Eigen::VectorXd start_column = parsed.fixed.col(i) +
                                        std::cos(angle) * parsed.cosine.col(i) +
                                        std::sin(angle) * parsed.sine.col(i);
-  const double size = 1.0 + start_column.cwiseAbs().maxCoeff();
-  if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * size) return;
+  const double scale = 1.0 + start_column.cwiseAbs().maxCoeff();
+  if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * scale) return;
   throw ModelError("the attribute column of the <" + element_name + "> '" + name +
                    "' must be column_fixed + cos(angle) column_cos + sin(angle) column_sin at the "
                    "angle of the start, '" +
                    to_text(start_column) + "'; given: '" + to_text(column) + "'");
 }
 
-/// What turns the columns of inputs, of which `matrix` (b,m) is the map at the start.
+/// The columns of all inputs by the angles that turn them; `matrix` (b,m) is the map at the start.
 AngleColumns angle_columns(const ptree& element, const std::string& element_name,
                            const std::vector<std::string>& names, const Eigen::MatrixXd& matrix) {
   const Eigen::Index b = matrix.rows(), m = matrix.cols();
@@ -290,7 +290,7 @@ std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
     values->resize(m);
   }
   parsed.is_reaction_wheel.resize(static_cast<std::size_t>(m));
-  spinning.axis = spinning.quarter_axis = Eigen::Matrix3Xd::Zero(3, m);
+  spinning.axis = spinning.quarter_turn_axis = Eigen::Matrix3Xd::Zero(3, m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : *element) {
     if (name != input_tag) continue;

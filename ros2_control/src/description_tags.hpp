@@ -14,7 +14,7 @@
 
 namespace vms_ph_ros2_control {
 
-/// All inputs of an actuator, by the name of one of them or the part before "/"; none without it.
+/// Indices of an actuator's inputs, by the name of one or its part before "/"; empty without it.
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names);
 
 /// The actuators in the text of a URDF, of which none make any wrench.

@@ -14,7 +14,7 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-/// The number that a whole text is; NaN for any other text.
+/// The number that a text consists of; NaN if there is none, or more than one.
 double number_of(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -60,29 +60,29 @@ void HardwareTag::check_types() const {
 }
 
 std::string HardwareTag::text(const std::string& name, const std::string& fallback) const {
-  const auto entry = info_.hardware_parameters.find(name);
-  return entry == info_.hardware_parameters.end() ? fallback : entry->second;
+  const auto match = info_.hardware_parameters.find(name);
+  return match == info_.hardware_parameters.end() ? fallback : match->second;
 }
 
 double HardwareTag::number(const std::string& name, double fallback) const {
-  const std::string attribute = text(name, "");
-  if (attribute.empty()) return fallback;
-  const double value = number_of(attribute);
+  const std::string parameter = text(name, "");
+  if (parameter.empty()) return fallback;
+  const double value = number_of(parameter);
   if (!(value > 0.0)) {
     throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be a positive number; given: '" + attribute + "'");
+                             " must be a positive number; given: '" + parameter + "'");
   }
   return value;
 }
 
 Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& fallback) const {
-  const std::string attribute = text(name, fallback);
+  const std::string parameter = text(name, fallback);
   Eigen::Vector3d value;
-  std::istringstream stream(attribute);
-  std::string rest;
-  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
+  std::istringstream stream(parameter);
+  std::string surplus;
+  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> surplus) {
     throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be three numbers with spaces between; given: '" + attribute +
+                             " must be three numbers with spaces between; given: '" + parameter +
                              "'");
   }
   return value;
@@ -100,17 +100,17 @@ Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
   const auto& names = model.joint_names();
   for (const auto& joint : info_.joints) {
     const auto& mimics = model.mimics();
-    const auto is_same = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
-    if (std::any_of(mimics.begin(), mimics.end(), is_same)) {
+    const auto is_follower = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
+    if (std::any_of(mimics.begin(), mimics.end(), is_follower)) {
       check_follower(joint);
       continue;
     }
-    const auto entry = std::find(names.begin(), names.end(), joint.name);
-    if (entry == names.end()) {
+    const auto match = std::find(names.begin(), names.end(), joint.name);
+    if (match == names.end()) {
       throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
                                "', which the robot does not have or holds locked");
     }
-    const auto k = static_cast<int>(entry - names.begin());
+    const auto k = static_cast<int>(match - names.begin());
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;
       const double value = number_of(interface.initial_value);

@@ -20,7 +20,7 @@ rcl_interfaces::msg::ParameterDescriptor descriptor_of(const vms_ph::Gain& gain)
 }
 
 // Switches are declared as booleans by a schema and as numbers by the law.
-double number(const rclcpp::Parameter& parameter) {
+double number_of(const rclcpp::Parameter& parameter) {
   return parameter.get_type() == rclcpp::ParameterType::PARAMETER_BOOL
              ? (parameter.as_bool() ? 1.0 : 0.0)
              : parameter.as_double();
@@ -37,42 +37,42 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const std::vector<vms_ph::Gain>& gains,
                                const std::function<bool(const std::string&, double)>& set)
-    : node_(std::move(node)), slots_(std::make_shared<Slots>()) {
+    : node_(std::move(node)), gains_(std::make_shared<SharedGains>()) {
   for (const auto& gain : gains) {
     if (!node_->has_parameter(gain.name)) {
       node_->declare_parameter(gain.name, gain.value, descriptor_of(gain));
     }
-    const double value = number(node_->get_parameter(gain.name));
+    const double value = number_of(node_->get_parameter(gain.name));
     if (!set(gain.name, value)) {
       throw vms_ph::ModelError("the gain " + gain.name + " must be from " +
                                std::to_string(gain.low) + " to " + std::to_string(gain.high) +
                                "; given: " + std::to_string(value));
     }
-    slots_->all.push_back(std::make_unique<Slot>());
-    slots_->all.back()->name = gain.name;
-    slots_->all.back()->value = value;
-    slots_->all.back()->is_number =
+    gains_->all.push_back(std::make_unique<SharedGain>());
+    gains_->all.back()->name = gain.name;
+    gains_->all.back()->value = value;
+    gains_->all.back()->is_number =
         node_->get_parameter(gain.name).get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE;
   }
   // "ros2 param set <controller> stiffness 100" sends an integer.
-  convert_handle_ = node_->add_pre_set_parameters_callback(
-      [slots = slots_](std::vector<rclcpp::Parameter>& parameters) {
+  conversion_callback_ = node_->add_pre_set_parameters_callback(
+      [shared = gains_](std::vector<rclcpp::Parameter>& parameters) {
         for (auto& parameter : parameters) {
           if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
-          for (const auto& slot : slots->all) {
-            if (slot->name == parameter.get_name() && slot->is_number)
-              parameter = {slot->name, static_cast<double>(parameter.as_int())};
+          for (const auto& gain : shared->all) {
+            if (gain->name == parameter.get_name() && gain->is_number)
+              parameter = {gain->name, static_cast<double>(parameter.as_int())};
           }
         }
       });
-  store_handle_ = node_->add_post_set_parameters_callback(
-      [slots = slots_](const std::vector<rclcpp::Parameter>& parameters) {
+  storing_callback_ = node_->add_post_set_parameters_callback(
+      [shared = gains_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {
-          for (const auto& slot : slots->all) {
-            if (slot->name != parameter.get_name()) continue;
-            slot->value.store(number(parameter), std::memory_order_relaxed);
-            slot->changed.store(true, std::memory_order_release);
-            slots->changed.store(true, std::memory_order_release);
+          for (const auto& gain : shared->all) {
+            if (gain->name != parameter.get_name()) continue;
+            gain->value.store(number_of(parameter), std::memory_order_relaxed);
+            gain->changed.store(true, std::memory_order_release);
+            shared->changed.store(true, std::memory_order_release);
           }
         }
       });

@@ -43,29 +43,29 @@ class GainParameters {
   /// Pass the changed gains to a function of name and value, in the same way.
   template <class Set>
   void apply_to(Set&& set) noexcept {
-    if (!slots_->changed.exchange(false, std::memory_order_acquire)) return;
-    for (const auto& slot : slots_->all) {
-      if (!slot->changed.exchange(false, std::memory_order_acquire)) continue;
-      set(slot->name, slot->value.load(std::memory_order_relaxed));
+    if (!gains_->changed.exchange(false, std::memory_order_acquire)) return;
+    for (const auto& gain : gains_->all) {
+      if (!gain->changed.exchange(false, std::memory_order_acquire)) continue;
+      set(gain->name, gain->value.load(std::memory_order_relaxed));
     }
   }
 
  private:
-  struct Slot {
+  struct SharedGain {
     std::string name;
     std::atomic<double> value;
     std::atomic<bool> changed{false};
-    bool is_number = true;  ///< else a switch
+    bool is_number = true;  ///< false for a switch
   };
-  struct Slots {
-    std::vector<std::unique_ptr<Slot>> all;
+  struct SharedGains {
+    std::vector<std::unique_ptr<SharedGain>> all;
     std::atomic<bool> changed{false};  ///< whether any of them has changed
   };
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
-  std::shared_ptr<Slots> slots_;  ///< shared with the callback, which may outlive this object
-  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr convert_handle_;
-  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr store_handle_;
+  std::shared_ptr<SharedGains> gains_;  ///< shared with the callback, which may outlive this object
+  rclcpp::node_interfaces::PreSetParametersCallbackHandle::SharedPtr conversion_callback_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr storing_callback_;
 };
 
 /// The parameters `payload.mass`, kg, and `payload.center.x`, `.y`, `.z`, m, of the centre of mass

@@ -189,7 +189,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool star
     if (b > 0 && has_prefix(name, base_name_)) {
       base_mode_ = starts ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
-      for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !starts;
+      for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !starts;
       for (auto& interface : wrench_) interface.clear();
       continue;
     }
@@ -215,15 +215,15 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   const int b = model_->b();
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     Joint& joint = joints_[i];
-    auto is_active = servo_->active.begin() + joint.v_index;
-    *is_active = true;
-    servo_->rate[joint.v_index] = 0.0;
+    auto is_held = servo_->is_held.begin() + joint.v_index;
+    *is_held = true;
+    servo_->desired_rate[joint.v_index] = 0.0;
     switch (joint.mode) {
       case Mode::effort: {
         const double effort = joint.effort_command.read(period, command_timeout_);
         if (std::isfinite(effort)) {
           const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
-          *is_active = false;
+          *is_held = false;
           effort_[joint.v_index] = std::clamp(effort, -largest, largest);
           servo_->hold_position(state_.q, joint.v_index);
         }
@@ -237,7 +237,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
       }
       case Mode::velocity: {
         const double velocity = joint.velocity_command.read(period, command_timeout_);
-        if (std::isfinite(velocity)) servo_->rate[joint.v_index] = velocity;
+        if (std::isfinite(velocity)) servo_->desired_rate[joint.v_index] = velocity;
         break;
       }
       case Mode::braked:
@@ -251,7 +251,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
     const bool is_commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
     if (!is_commanded) wrench_base_.setZero();
     is_base_free_ = is_commanded || !has_stand_;
-    for (int i = 0; i < b; ++i) servo_->active[static_cast<std::size_t>(i)] = !is_base_free_;
+    for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !is_base_free_;
     if (is_base_free_) {
       effort_.head(b) = wrench_base_;
       servo_->hold_position(state_.q, 0);

@@ -21,12 +21,13 @@ from vms_ph_ephs import (
 )
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import EXAMPLES, oscillator
-from vms_ph_ephs.files.pattern_files import load_system, parse_pattern, pattern_text, save_pattern
+from vms_ph_ephs.files.pattern_files import load_system, pattern_text, save_pattern
 from vms_ph_ephs.library import Radiator, battery, gear, inverter, motor, propeller
 from vms_ph_ephs.notation import KINDS, build, describe, initial_state
 from vms_ph_ephs.notation.names import _parse_space
 from vms_ph_ephs.quantities import R, entropy, momentum
 from vms_ph_io import robots
+from vms_ph_io.settings.bounded_text import parse_yaml
 
 from .test_library import drive
 
@@ -96,7 +97,7 @@ def systems() -> dict:
 def test_a_system_that_is_written_and_read_is_the_same_to_the_last_digit() -> None:
     for name, system in systems().items():
         data = describe(system)
-        again = parse_pattern(pattern_text(data))
+        again = parse_yaml(pattern_text(data))
         assert again == data, name
         assert describe(build(again)) == data, name
         flat, other = flatten(system), flatten(build(again))
@@ -122,14 +123,14 @@ def test_a_file_by_hand_has_units_parts_and_systems_in_systems(tmp_path) -> None
     assert equations.theta_0 == 298.15
     emf = equations.layout.components["motor.emf"].skew()  # type: ignore[attr-defined]
     assert emf[0, 1] == pytest.approx(60.0 / (2.0 * np.pi * 170.0), rel=1e-12)
-    data = parse_pattern(DRIVE)
+    data = parse_yaml(DRIVE)
     x = initial_state(data, equations)
     assert equations.states.value(x, "load")[0] == 0.01
     # The rotor turns with the load, twenty times as fast.
     rotor = 20.0 * 50.0 * 0.01 * 20.0 * 1e-7
     assert equations.states.value(x, "shaft")[0] == pytest.approx(rotor, rel=1e-9)
     # Data keep units and parts as they are written.
-    assert parse_pattern(pattern_text(data)) == data
+    assert parse_yaml(pattern_text(data)) == data
     save_pattern(describe(system), file)
     assert describe(load_system(file)) == describe(system)
 
@@ -175,7 +176,7 @@ def test_a_robot_is_a_box_of_a_file(tmp_path) -> None:
 def test_what_is_wrong_in_a_file_is_named_with_its_box(old: str, new: str, message: str) -> None:
     assert old in DRIVE
     with pytest.raises(VmsPhError, match=message):
-        build(parse_pattern(DRIVE.replace(old, new, 1)))
+        build(parse_yaml(DRIVE.replace(old, new, 1)))
 
 
 def test_a_component_of_functions_cannot_be_written() -> None:
@@ -206,7 +207,7 @@ def _places(node: object) -> list:
 def test_a_damaged_file_is_refused_in_a_sentence(rng: np.random.Generator) -> None:
     refused = 0
     for _ in range(90):
-        damaged = copy.deepcopy(parse_pattern(DRIVE))
+        damaged = copy.deepcopy(parse_yaml(DRIVE))
         damaged["boxes"]["joint"] = {"kind": "joint", "pair": "revolute", "viscous": 0.1}
         places = _places(damaged)
         node, key = places[rng.integers(len(places))]

@@ -23,11 +23,6 @@ _LOAN_SHARE, SMALLEST_LOAN = 0.05, 1e-3
 _RISK_SHARE = 0.8
 
 
-def allowed_loan(kinetic_energy: float) -> float:
-    """Return what may be risked beyond the work that made a debt, J, at a kinetic energy, J."""
-    return max(SMALLEST_LOAN, _LOAN_SHARE * kinetic_energy)
-
-
 class DebtCeiling:
     """Keeps efforts that repay a debt from raising it.
 
@@ -75,7 +70,7 @@ class DebtCeiling:
         self._start_energies.append(self._total_work)
         self._total_work += work
         unobserved_work = max(0.0, self._total_work - min(self._start_energies))
-        debt, loan = -level, allowed_loan(kinetic)
+        debt, loan = -level, max(SMALLEST_LOAN, _LOAN_SHARE * kinetic)
         if debt <= ROUNDING:
             self._ceiling, self.margin = 0.0, np.inf
             return unobserved_work
@@ -113,7 +108,7 @@ class DebtCeiling:
         return float(speed_margin / speed_rise) if speed_rise > speed_margin else 1.0
 
 
-# Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is seen.
+# Factor on the norm of an effort by the inverse mass matrix, which may grow while no state is seen.
 _INERTIA_FACTOR = 1.1
 
 # Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
@@ -134,7 +129,7 @@ class EffortQueue:
 
     Attributes:
         efforts: the effort that acts from now on, then those sent after it, ``delay + 1`` in all.
-        active_efforts: the part of each beyond the resting effort for which it was sent.
+        active_efforts: the part of each beyond the resting effort, that against gravity.
         is_measured: whether no state was lost since the last one.
     """
 

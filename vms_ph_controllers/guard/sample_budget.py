@@ -114,8 +114,7 @@ class BaseWrench:
         return allocation.matrix @ inputs
 
 
-# Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
-# way, which it leaves out.
+# Factor on the bound of a quick check: it leaves out that inertia and gravity change on the way.
 _SAFETY_FACTOR = 2.0
 
 _DEBT_REASON = "the energy tank has a debt"

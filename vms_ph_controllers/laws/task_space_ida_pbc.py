@@ -42,9 +42,9 @@ class TaskSpaceIDAPBC(TwinnedController):
     ``H_cl = K_t + K_nu + V_c`` decreases by the injected damping.
 
     The minimum ``q*`` follows the reference ``x*`` such that ``f(q*) = x*``; a reset sets it
-    [D (36)]. Of a position with a velocity the position alone is followed, and trailed. With a tank
-    (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from the
-    tank. Where the tank does not cover it, the reference stops and the potential is scaled down
+    [D (36)]. A velocity of the reference is ignored: its position is followed, with a lag. With a
+    tank (:class:`EnergyTank`) the energy of that motion and of changes of gains is withdrawn from
+    it. Where the tank does not cover it, the reference stops and the potential is scaled down
     (``Command.authority``). Damping and stiffness are those of :class:`SampledImpedance`.
 
     Faults are reported in the status: for a state that is not finite the last gravity torque is
@@ -143,14 +143,14 @@ class TaskSpaceIDAPBC(TwinnedController):
         return tank
 
     def _resume(self, state: RobotState) -> None:
-        self._hold(state.q)
+        self._restart_at(state.q)
         self._tank_budget.resume(self._potential(self._governor.minimum))
 
     def _reset(self, state: RobotState) -> None:
-        self._hold(state.q)
+        self._restart_at(state.q)
         self._tank_budget.reset(self._potential(self._governor.minimum))
 
-    def _hold(self, q: Array) -> None:
+    def _restart_at(self, q: Array) -> None:
         d = self._governor.restart(q)
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
@@ -290,8 +290,6 @@ class TaskSpaceIDAPBC(TwinnedController):
                 "refills it"
             )
         if self._governor.is_out_of_reach:
-            return (
-                Status.DEGRADED,
-                "the minimum cannot follow the reference: holding the closest reachable one",
-            )
+            reason = "the minimum cannot follow the reference: holding the closest reachable one"
+            return Status.DEGRADED, reason
         return Status.OK, effort.reason

@@ -86,7 +86,7 @@ class Rotor:
 
     @property
     def idle_rate(self) -> float:
-        """Rate at its least thrust, at which it starts, rad/s; zero where none is known."""
+        """Rate at its least thrust, at which it starts, rad/s; zero if no rate is known."""
         idle = max(self.lower, 0.0)
         return float(np.sqrt(idle / self.thrust_constant)) if self.thrust_constant else 0.0
 
@@ -200,7 +200,7 @@ class TurningColumns:
     Args:
         columns: of all inputs.
         turned_by: (m,) index of the input whose angle turns a column, or -1.
-        components: of the columns that count, such as those of a wrench on a planar base.
+        components: those of the columns that are kept, such as of a wrench on a planar base.
 
     Attributes:
         turned_by: (m,) as given.
@@ -245,7 +245,7 @@ def unit_axis(value: Array, label: str) -> Array:
 
 
 def input_columns(actuator: Actuator, i: int) -> tuple[Column, ...]:
-    """Return the wrench on the base (6,) of a unit of each input of an actuator.
+    """Return the wrench on the base (6,) of a unit of each input of the i-th actuator.
 
     Raises:
         ModelError: it is not described as its class says.
@@ -277,8 +277,8 @@ def rotor_column(rotor: Rotor, i: int) -> Column:
     untilted = axis_wrench(position, axis, rotor.drag_ratio)
     if rotor.tilt is None:
         return Column(untilted)
-    tilted = axis_wrench(position, tilted_axis(rotor, rotor.tilt), rotor.drag_ratio)
-    return Column(np.zeros(6), untilted, tilted)
+    turned = axis_wrench(position, quarter_turn_axis(rotor, rotor.tilt), rotor.drag_ratio)
+    return Column(np.zeros(6), untilted, turned)
 
 
 def axis_wrench(position: Array, axis: Array, drag_ratio: float) -> Array:
@@ -298,8 +298,8 @@ def wheel_column(wheel: Wheel) -> Column:
     return Column(wrench / (wheel.radius * np.cos(wheel.roller_angle)))
 
 
-def tilted_axis(rotor: Rotor, tilt: Tilt) -> Array:
-    """Return the axis of a rotor that has tilted by a quarter turn, (3,)."""
+def quarter_turn_axis(rotor: Rotor, tilt: Tilt) -> Array:
+    """Return the axis of a rotor after a tilt by a quarter turn, (3,)."""
     return np.cross(unit_axis(tilt.axis, "a tilt"), unit_axis(rotor.axis, "a rotor"))
 
 
@@ -313,7 +313,7 @@ def spin_column(actuator: Actuator) -> Column:
     axis = sign * unit_axis(actuator.axis, "a rotor")
     if actuator.tilt is None:
         return Column(axis)
-    return Column(np.zeros(3), axis, sign * tilted_axis(actuator, actuator.tilt))
+    return Column(np.zeros(3), axis, sign * quarter_turn_axis(actuator, actuator.tilt))
 
 
 def caster_columns(caster: Caster) -> tuple[Column, Column]:

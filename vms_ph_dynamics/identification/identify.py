@@ -53,28 +53,29 @@ from .windows import (
     stacked,
 )
 
-# The data excite a parameter if they reduce what is not known of it to this share.
+# The data excite a parameter if they reduce its standard deviation to this share of the prior's.
 _EXCITED_SHARE, _EXCITED_PAYLOAD_SHARE = 0.25, 0.1
-_SMOOTHING = 5e-4  # share of an estimate that the differentiation of samples may change
-# The inertia of the description is corrected, by a prior with a share of the usual deviation, until
-# the product of the held-out errors of the joints is within this factor of the least.
+_SMOOTHING_SHARE = 5e-4  # share of an estimate that the differentiation of samples may change
+# The inertia of the description may be corrected, within a prior of these shares of the usual
+# deviation: the smallest one is taken whose product of the joints' held-out errors is within this
+# factor of the least, and whose corrections are no larger than believed.
 _ERROR_FACTOR = 1.05
 _PRIOR_SHARES = (0.0, 0.1, 0.3, 1.0)
-_MIN_ERROR = 5e-4  # share of an effort that no description needs to be better than
+_MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no correction is sought
 # Mean square of corrections relative to their deviations; many moments hardly differ.
 _LARGEST_CORRECTION = 0.4
-_LOAD_SHARE = 0.8  # product of the joints' held-out errors, as a share, that a load must reach
-_GAP = 10.0  # s, between recordings whose efforts are judged together
-_GAIN_STD = 0.3  # standard deviation of the factors of gains beforehand
-# Share of the held-out error of friction alone that a gain may leave: of more, the errors of the
+_LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
+_RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
+_GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
+# Share of the held-out error of friction alone that a gain may leave: otherwise the errors of the
 # description may be as large as what the gain explains.
-_BEATS_FRICTION = 0.5
+_FRICTION_ERROR_SHARE = 0.5
 _JOINT_LAG = 0.02  # s, standard deviation of the lag of one effort behind the others
-_MOST_LOAD_FRICTION = 0.5  # share of the load; gears that lose more are self-locking
-# Mean of tanh(rate / SLIP) in a row of a joint below which the joint may rest or reverse.
-_LEAST_SLIP = 0.9
-# Excess of dry friction that is believed possible at the least, as a share of the efforts.
-_LEAST_EXCESS = 0.01
+_MAX_LOAD_FRICTION = 0.5  # share of the load; gears that lose more are self-locking
+# Mean of |tanh(rate / SLIP)| in a window below which a joint may rest or reverse.
+_MIN_SLIDING = 0.9
+# Smallest excess of dry friction at low speed that is held possible, as a share of the efforts.
+_MIN_EXCESS = 0.01
 # Standard deviation by which friction may have changed since a prior was made, as a share of it.
 _FRICTION_DRIFT = 0.1
 
@@ -164,37 +165,36 @@ def identify(
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior_kinds, settings)
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
-    is_fixed = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"} or not settings.inertia
-    trials: list[_Trial] = []
-    shares = _PRIOR_SHARES if is_moving and not is_fixed else _PRIOR_SHARES[:1]
+    rivals = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
+    may_correct, trials = is_moving and settings.inertia and not rivals, list[_Trial]()
+    shares = _PRIOR_SHARES if may_correct else _PRIOR_SHARES[:1]
     for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
-        extended = unknowns
+        tried = unknowns
         if "inertia" in kinds:
             factor = {"inertia": share}
-            extended = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
+            tried = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
         elif share:
-            extended = [*unknowns, *_corrections(model, regressor, unknowns, share)]
-        is_new = not trials or len(extended) > len(trials[-1].unknowns)
-        trials.append(regression.trial(extended, prior, None if is_new else trials[-1].rows))
-    fits_gain = np.zeros(model.n, dtype=bool)
+            tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
+        is_new = not trials or len(tried) > len(trials[-1].unknowns)
+        trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
+    is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
         with_gains = [*(u for u in unknowns if u.kind != "payload"), *_gain_unknowns(model)]
-        gained = regression.trial(with_gains, prior).error
-        fits_gain = (gained < _BEATS_FRICTION * trials[0].error)[-model.n :]
-        is_scaled &= fits_gain
+        gain_error = regression.trial(with_gains, prior).error
+        is_gain_better = (gain_error < _FRICTION_ERROR_SHARE * trials[0].error)[-model.n :]
+        is_scaled &= is_gain_better
     errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
     bound = min(errors) + np.log(_ERROR_FACTOR)
     good = (t for t, e in zip(trials, errors, strict=True) if e <= bound and t.is_expected)
     best = next(good, trials[-1])
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
-    load = load_unknowns(model) if is_without_load else []
-    if load and is_moving:
-        loaded = regression.trial([*load, *unknowns], prior)
-        if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
-            reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
-    unknowns, rows, (mean, covariance), error, scale, x = best
-    if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, x, strict=True)):
+    load = load_unknowns(model) if is_without_load and is_moving else []
+    loaded = regression.trial([*load, *unknowns], prior) if load else best
+    if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
+        reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
+    unknowns, rows, (mean, covariance), error, scale, values = best
+    if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, values, strict=True)):
         # Efforts that lead the motion must predict it clearly better than prompt ones.
         prompt_rows = rows.without(unknowns, ("timing",))
         prompt_error, prompt_scale, _ = regression.error(prompt_rows, mean, covariance)
@@ -203,26 +203,25 @@ def identify(
     others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without(unknowns, others_than_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
-    gained = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
-    friction_rows = replace(friction_rows, target=rows.target - 2.0 * gained)
-    null_error = regression.error(friction_rows, mean, covariance)[0]
+    gain_efforts = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
+    friction_rows = replace(friction_rows, target=rows.target - 2.0 * gain_efforts)
+    friction_error = regression.error(friction_rows, mean, covariance)[0]
     for j, joint in enumerate(model.joint_names, -model.n):
-        if "gains" in kinds and error[j] > _BEATS_FRICTION * null_error[j]:
+        if "gains" in kinds and error[j] > _FRICTION_ERROR_SHARE * friction_error[j]:
             reasons.setdefault(joint, "friction alone fits nearly as well as any gain of the joint")
             regression.is_believed[j] = False  # nor may its errors pass for a load later
     solution = regression.estimate(rows, mean, covariance, scale)
     if "gain" in prior_kinds and "inertia" not in prior_kinds:
         solution = _with_errors_of_gains(solution, unknowns)
-    for u, x in zip(unknowns, solution.mean, strict=True):
-        if u.name.endswith(".load") and x > _MOST_LOAD_FRICTION:
-            reason = f"friction would take {x:.0%} of the load, with which gears lock"
+    for u, share in zip(unknowns, solution.mean, strict=True):
+        if u.name.endswith(".load") and share > _MAX_LOAD_FRICTION:
+            reason = f"friction would take {share:.0%} of the load, with which gears lock"
             reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
     parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
     if is_moving and friction is None:
-        with_load = [*unknowns, *load]
-        extended, wide = _with_any_low_speed_friction(regression, with_load, prior, solution)
+        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
@@ -231,8 +230,8 @@ def identify(
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
     why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
-    parameters = tuple(p.without_value(r) if r else p for p, r in zip(parameters, why, strict=True))
-    doubts = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, fits_gain, strict=True) if ok}
+    parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
+    doubts = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
     parameters = tuple(replace(p, meaning=p.meaning or doubts.get(p.joint, "")) for p in parameters)
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
@@ -244,7 +243,7 @@ def identify(
     if "payload" in kinds:
         without_load = rows.without(unknowns, ("payload",))
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
-        parameters = _with_sure_load(parameters, share, energy)
+        parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     is_kept = np.array([u.kind not in reasons for u in unknowns])
     names = tuple(u.name for u in unknowns if u.kind not in reasons)
@@ -253,7 +252,7 @@ def identify(
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     joints = list(enumerate(model.joint_names, -model.n))
-    errors = {name: (float(error[j]), float(null_error[j])) for j, name in joints}
+    errors = {name: (float(error[j]), float(friction_error[j])) for j, name in joints}
     return Identification(
         parameters=parameters, posterior=posterior.times(gains), gross=float(windows.gross.sum()),
         unaccounted_before=_largest_unaccounted(windows, np.array([u.mean for u in unknowns])),
@@ -308,10 +307,10 @@ def payload_frame(model: VMSModel) -> str:
     )
 
 
-def _with_sure_load(
+def _with_load_or_doubt(
     parameters: Sequence[Parameter], share: float, energy: Mapping[str, Parameter]
 ) -> tuple[Parameter, ...]:
-    """Return parameters with a load that is called unsure where it is hardly needed or impossible.
+    """Return parameters whose load is called unsure where it is hardly needed or impossible.
 
     Args:
         parameters: of an identification.
@@ -350,20 +349,20 @@ class _Trial(NamedTuple):
 
     unknowns: list[Unknown]
     rows: Windows
-    moments: tuple[Array, Array]
+    prior_moments: tuple[Array, Array]
     error: Array
-    scale: Array
-    x: Array
+    residual_scale: Array
+    solution: Array
 
     @property
     def is_expected(self) -> bool:
         """Whether the corrections of the inertia are no larger than they are believed to be."""
-        deviation = np.sqrt(np.diag(self.moments[1]))
-        scales = np.tile(self.scale, len(self.rows) // self.scale.size)
+        deviation = np.sqrt(np.diag(self.prior_moments[1]))
+        scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
         design = self.rows.columns / scales[:, None] * deviation
         unknown = np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
-        sizes = ((self.x - self.moments[0]) / deviation)[is_inertia]
+        sizes = ((self.solution - self.prior_moments[0]) / deviation)[is_inertia]
         return float(sizes @ sizes) <= _LARGEST_CORRECTION * float((1.0 - unknown) @ is_inertia)
 
 
@@ -401,15 +400,15 @@ class _Regression:
             part = torque_windows(
                 self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
             )
-            # So has one that reverses, or whose motor does.
-            slip = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
-            slip = slip.reshape(-1, is_used.size)
-            usual = np.median(slip, axis=0) if len(slip) else 1.0
-            is_sliding = slip >= _LEAST_SLIP * bool(coulomb) * np.maximum(usual, 1.0)
+            # So has a joint that reverses, or whose motor does.
+            sliding = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
+            sliding = sliding.reshape(-1, is_used.size)
+            usual = np.median(sliding, axis=0) if len(sliding) else 1.0
+            is_sliding = sliding >= _MIN_SLIDING * bool(coulomb) * np.maximum(usual, 1.0)
             is_sliding[:, : -self._model.n] = True
             weight = (is_sliding & is_used).reshape(-1)
-            used = {x: (getattr(part, x).T * weight).T for x in ("target", "columns", "noise")}
-            parts.append(replace(part, **used))
+            fields = ("target", "columns", "noise")
+            parts.append(replace(part, **{f: (getattr(part, f).T * weight).T for f in fields}))
         return stacked(parts)
 
     def trial(
@@ -420,7 +419,7 @@ class _Regression:
         return _Trial(unknowns, rows, moments, *self.error(rows, *moments))
 
     def error(self, rows: Windows, mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
-        """Return the held-out errors and residuals by joint, see :func:`.torque_error`."""
+        """Return errors and residuals by joint, and a solution, see :func:`.torque_error`."""
         return torque_error(rows, self._is_used[0].size, mean, covariance)
 
     def estimate(self, rows: Windows, mean: Array, covariance: Array, scale: Array) -> Estimate:
@@ -437,7 +436,7 @@ class _Regression:
 def _effort_exclusions(
     model: VMSModel, motions: Sequence[Motion], kinds: Collection[str]
 ) -> tuple[dict[str, str], npt.NDArray[np.bool_], Array, npt.NDArray[np.bool_]]:
-    """Return what the efforts forbid.
+    """Return what the efforts do not allow to identify.
 
     Returns:
         Why kinds and joints get no value, by their names; the joints left out, (n,); gains, (n,),
@@ -450,7 +449,7 @@ def _effort_exclusions(
     if not parts or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
-    end_times = np.cumsum([m.samples.duration + _GAP for m in parts])
+    end_times = np.cumsum([m.samples.duration + _RECORDING_GAP for m in parts])
     times = [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, end_times, strict=True)]
     q, torque = (np.concatenate([getattr(m.samples, x) for m in parts]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
@@ -515,10 +514,10 @@ def _unknowns(
 
 
 def _gain_unknowns(model: VMSModel) -> list[Unknown]:
-    return [Unknown(f"gain.{j}", "gains", "1", 1.0, _GAIN_STD, 0.0) for j in model.joint_names]
+    return [Unknown(f"gain.{j}", "gains", "1", 1.0, _GAIN_SPREAD, 0.0) for j in model.joint_names]
 
 
-def _with_any_low_speed_friction(
+def _with_low_speed_friction(
     regression: _Regression, unknowns: list[Unknown], prior: Posterior | None, solution: Estimate
 ) -> tuple[list[Unknown], Estimate]:
     """Return the estimate with dry friction of any shape at low speed, and its unknowns.
@@ -532,7 +531,7 @@ def _with_any_low_speed_friction(
         prior: see :func:`identify`.
         solution: that estimate.
     """
-    deviations = np.maximum(np.abs(solution.mean), _LEAST_EXCESS * solution.prior_deviation)
+    deviations = np.maximum(np.abs(solution.mean), _MIN_EXCESS * solution.prior_deviation)
     excess = [
         replace(u, name=f"{u.name[:-7]}stribeck_{width}", kind="stribeck", deviation=deviation)
         for u, deviation in zip(unknowns, deviations.tolist(), strict=False)
@@ -555,17 +554,17 @@ def _with_any_low_speed_friction(
         return chosen, replace(rows, columns=rows.columns[:, is_used]), *_prior(chosen, prior)
 
     errors = np.array([regression.error(*trial(last)[1:])[0] for last in widths])
-    # Less than this by a width that means nothing.
+    # A width must lower the error by more than chance does.
     errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
     chosen, best_rows, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
     scale = regression.error(best_rows, *moments)[1]
     return chosen, regression.estimate(best_rows, moments[0], moments[1], scale)
 
 
-def _corrections(
+def _correction_unknowns(
     model: VMSModel, regressor: EnergyRegressor, unknowns: Sequence[Unknown], share: float
 ) -> list[Unknown]:
-    """Return deviations of inertias and armatures from the description, of some size."""
+    """Return errors of described inertias and armatures as unknowns, of a share of their size."""
     armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
     others = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
@@ -584,6 +583,7 @@ def load_unknowns(model: VMSModel) -> list[Unknown]:
 
 
 def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array, Array]:
+    """Return mean and covariance of unknowns beforehand."""
     mean, covariance = prior_of(unknowns)
     if prior is None:
         return mean, covariance
@@ -618,7 +618,7 @@ def consistent_estimate(
             matrix[:, payload_indices] = transform
         if matrix.any():
             body_parameters = regressor.parameters[10 * b : 10 * b + 10]
-            # A body on the bound, such as a point mass, may keep what it is.
+            # A body on the bound of what is physical, such as a point mass, may stay as it is.
             mass = max(body_parameters[0], 1e-3)
             margin = 1e-6 * mass * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
             constraints.append(BodyConstraint(body_parameters + margin, matrix))
@@ -643,7 +643,7 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """Return the parameters of some kinds, with their intervals, claimed or not."""
     deviation, result = np.linalg.norm(solution.factor, axis=0), []
-    # Few of the blocks decide what is found of one joint.
+    # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
     quantile = student(solution.blocks // 4)
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
@@ -661,7 +661,7 @@ def parameters_of(
 def _parameter(
     unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
 ) -> Parameter:
-    deviation = float(np.hypot(deviation, _SMOOTHING * mean))
+    deviation = float(np.hypot(deviation, _SMOOTHING_SHARE * mean))
     share = deviation / unknown.deviation
     parameter = Parameter(unknown.name, unknown.kind, unknown.unit)
     if share > (_EXCITED_PAYLOAD_SHARE if unknown.kind == "payload" else _EXCITED_SHARE):
@@ -670,7 +670,7 @@ def _parameter(
         )
     low, high = mean - quantile * deviation, mean + quantile * deviation
     crosses_floor = low <= unknown.floor
-    # The barrier keeps off the bound by a hair.
+    # The barrier of the search keeps estimates a little off the bound.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:
         consistent = unknown.floor
     excess = max(low - consistent, consistent - high)

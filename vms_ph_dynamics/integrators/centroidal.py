@@ -80,7 +80,7 @@ class CentroidalState(NamedTuple):
         v: (nv,) velocity relative to the centre of mass.
         fall: motion of the centre of mass.
         angular: (r,) angular momentum about the centre of mass, mount axes, kg m^2/s.
-        energy: internal: kinetic energy of ``v`` and :meth:`Centroidal.potential`, J.
+        energy: internal: kinetic energy of ``v`` and :meth:`CentroidalRobot.potential`, J.
         t: time, s.
     """
 
@@ -96,24 +96,25 @@ class LockedRobot(NamedTuple):
     """The robot as one body at a configuration.
 
     Attributes:
-        inverse: (b,b) inverse of the locked inertia in the base frame.
+        inverse_inertia: (b,b) inverse of the locked inertia in the base frame.
         lever: (k,) from the base to the centre of mass, base axes.
         momentum: (b,) momentum of a motion, base frame.
         kinetic_energy: energy of that motion, J.
     """
 
-    inverse: Array
+    inverse_inertia: Array
     lever: Array
     momentum: Array
     kinetic_energy: float
 
 
-class Centroidal:
+class CentroidalRobot:
     """The split of a robot's motion into that of its centre of mass and that around it.
 
     Attributes:
         model: the robot.
-        k: dimension of the motion of the centre of mass; r: that of the rotation of the base.
+        centre_dim: k, dimensions in which the centre of mass moves freely.
+        rotation_dim: r, degrees of freedom of the rotation of the base.
         mass: kg.
         fall_acceleration: (k,) gravitational acceleration of the centre of mass, m/s^2.
         acceleration: (q, v, force) -> (nv,), with the part of gravity that does not accelerate the
@@ -135,15 +136,15 @@ class Centroidal:
                 "mass; use the scheme rk4 or rkmk4"
             )
         self.model = model
-        self.k = BASE_POSITION_SIZE[model.base]
-        self.r = model.b - self.k
+        self.centre_dim = BASE_POSITION_SIZE[model.base]
+        self.rotation_dim = model.b - self.centre_dim
         self.mass = model.total_mass
         # The positions of a moving base count along the axes of its mount.
         gravity_vector = np.array(model.base_gravity) if gravity else np.zeros(3)
-        self.fall_acceleration = gravity_vector[: self.k].copy()
-        gravity_vector[: self.k] = 0.0
+        self.fall_acceleration = gravity_vector[: self.centre_dim].copy()
+        gravity_vector[: self.centre_dim] = 0.0
         self._pin = model.pinocchio
-        if self.k:
+        if self.centre_dim:
             self._pin.jointPlacements[1] = pin.SE3.Identity()
         self._pin.gravity.linear = gravity_vector
         self._data = self._pin.createData()
@@ -156,21 +157,21 @@ class Centroidal:
 
     def split(self, q: Array, v: Array, t: float) -> CentroidalState:
         """Return the state of a motion (q, v) in the inertial frame at a time, s."""
-        if self.k == 0:
+        if self.centre_dim == 0:
             empty = np.zeros(0)
             fall = Fall(t, empty, empty, self.mass, empty)
             return CentroidalState(q, v, fall, empty, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
-        locked_robot = self.locked(q, v)
-        lever, linear = rotation @ locked_robot.lever, locked_robot.momentum[: self.k].copy()
+        k, locked_robot = self.centre_dim, self.locked(q, v)
+        lever, linear = rotation @ locked_robot.lever, locked_robot.momentum[:k].copy()
         relative_q, relative_v = q.copy(), v.copy()
-        relative_q[: self.k] = -lever
-        relative_v[: self.k] -= linear / self.mass
+        relative_q[:k] = -lever
+        relative_v[:k] -= linear / self.mass
         locked_robot = self.locked(relative_q, relative_v)
         return CentroidalState(
             relative_q,
             relative_v,
-            Fall(t, q[: self.k] + lever, rotation @ linear, self.mass, self.fall_acceleration),
+            Fall(t, q[:k] + lever, rotation @ linear, self.mass, self.fall_acceleration),
             self.angular_momentum(rotation, locked_robot.momentum, locked_robot.lever),
             CompensatedSum(self.energy(relative_q, relative_v)),
             t,
@@ -187,23 +188,23 @@ class Centroidal:
             position: (k,) of that frame, m.
             velocity: (k,) of it, m/s.
         """
-        if self.k == 0:
+        if self.centre_dim == 0:
             return q, v
         q, v = q.copy(), v.copy()
-        v[: self.k] += velocity @ base_rotation(self.model.base, q)
-        q[: self.k] += position
+        v[: self.centre_dim] += velocity @ base_rotation(self.model.base, q)
+        q[: self.centre_dim] += position
         return q, v
 
     def angular_momentum(self, rotation: Array, momentum: Array, lever: Array) -> Array:
         """Return the angular momentum about the centre of mass in mount axes, (r,)."""
-        p, k = momentum, self.k
+        p, k = momentum, self.centre_dim
         if k == 2:
             return np.array([p[2] - lever[0] * p[1] + lever[1] * p[0]])
         return rotation @ (p[k:] - cross(lever, p[:k]))
 
     def moment(self, position: Array, force: Array) -> Array:
         """Return the moment (r,) of a force (k,) at a point (k,)."""
-        if self.k == 2:
+        if self.centre_dim == 2:
             return np.array([position[0] * force[1] - position[1] * force[0]])
         return cross(position, force)
 
@@ -243,7 +244,8 @@ class Centroidal:
     def locked(self, q: Array, v: Array) -> LockedRobot:
         """Return the robot as one body, with the momentum and the kinetic energy of a motion."""
         d = Evaluation(self.model, q, v)
-        return LockedRobot(d.M_b_inverse, lever_of(d.M, self.mass, self.k), d.p, d.kinetic_energy)
+        lever = lever_of(d.M, self.mass, self.centre_dim)
+        return LockedRobot(d.M_b_inverse, lever, d.p, d.kinetic_energy)
 
     def move_centre_to_origin(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
@@ -251,8 +253,8 @@ class Centroidal:
         Returns the angular momentum ``angular`` (r,) in base axes.
         """
         rotation = base_rotation(self.model.base, q)
-        q[: self.k] = rotation.dot(-robot.lever)
-        return angular if self.k == 2 else angular.dot(rotation)
+        q[: self.centre_dim] = rotation.dot(-robot.lever)
+        return angular if self.centre_dim == 2 else angular.dot(rotation)
 
 
 def lever_of(matrix: Array, mass: float, k: int) -> Array:

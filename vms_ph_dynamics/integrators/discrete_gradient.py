@@ -13,7 +13,7 @@ from ..energy.audit import CompensatedSum, PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from ..groups import cross
-from .centroidal import Centroidal, CentroidalState, Fall, lever_of
+from .centroidal import CentroidalRobot, CentroidalState, Fall, lever_of
 from .implicit import Sweep, solve
 from .moving_base import base_rotation
 from .robot_stepper import RobotStepper
@@ -112,7 +112,7 @@ class DiscreteGradient(RobotStepper):
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
         super().__init__(form, gravity)
-        self.robot = Centroidal(form.model, gravity)
+        self.robot = CentroidalRobot(form.model, gravity)
         neutral_mass_matrix = self.robot.mass_matrix(form.model.neutral_configuration())
         self._inertia_diagonal = np.diag(neutral_mass_matrix)[form.model.b :].copy()
         # Scales the multiplier to a velocity; only the magnitude matters.
@@ -176,7 +176,7 @@ class DiscreteGradient(RobotStepper):
         centre_velocity: Array,
     ) -> Sweep:
         """Return the next guess: velocity in the middle, multiplier, centre-of-mass velocity."""
-        robot, k, b, nv = self.robot, self.robot.k, self.model.b, self.model.nv
+        robot, k, b, nv = self.robot, self.robot.centre_dim, self.model.b, self.model.nv
         y = unknown[:nv]
         angle = dt * y[k:b]
         dq = dt * y
@@ -229,10 +229,10 @@ class DiscreteGradient(RobotStepper):
         centre_velocity: Array,
         mass_matrix: Array,
     ) -> MidstepForces:
-        robot, k, b = self.robot, self.robot.k, self.model.b
+        robot, k, r, b = self.robot, self.robot.centre_dim, self.robot.rotation_dim, self.model.b
         gradient = robot.lagrangian_gradient(q, y)
         if ports is None:
-            return MidstepForces(gradient, np.zeros(robot.r), robot.zeros[b:], robot.zeros[:k])
+            return MidstepForces(gradient, np.zeros(r), robot.zeros[b:], robot.zeros[:k])
         if k:
             rotation = base_rotation(self.model.base, q)
             q[:k] = -(rotation @ lever_of(mass_matrix, robot.mass, k))
@@ -245,29 +245,27 @@ class DiscreteGradient(RobotStepper):
             return MidstepForces(gradient, force[:0], force, force[:0], efforts, d)
         # The effect of a force at a fixed centre of mass, whose motion is integrated separately.
         reduced = force[k:] - mass_matrix[:k, k:].T @ force[:k] / robot.mass
-        return MidstepForces(
-            gradient, reduced[: robot.r], reduced[robot.r :], rotation @ force[:k], efforts, d
-        )
+        return MidstepForces(gradient, reduced[:r], reduced[r:], rotation @ force[:k], efforts, d)
 
     def _moment_in_mount(self, q: Array, angle: Array, moment: Array) -> Array:
         """Return the torque in mount axes, such that its work is ``w . torque``."""
-        if self.robot.k == 2:
+        if self.robot.centre_dim == 2:
             return moment
         half_angle = 0.5 * angle
         numerator = moment - cross(half_angle, moment) + half_angle * float(half_angle @ moment)
         return base_rotation("floating", q) @ numerator / (1.0 + float(half_angle @ half_angle))
 
     def _in_base(self, q: Array, angular: Array) -> Array:
-        return angular.dot(base_rotation("floating", q)) if self.robot.k == 3 else angular
+        return angular.dot(base_rotation("floating", q)) if self.robot.centre_dim == 3 else angular
 
     def _momentum(self, angular: Array, pi: Array) -> Array:
         """Return the momentum about the centre of mass, (nv,): angular in base axes, and joint."""
         momentum = np.zeros(self.model.nv)
-        momentum[self.robot.k : self.model.b], momentum[self.model.b :] = angular, pi
+        momentum[self.robot.centre_dim : self.model.b], momentum[self.model.b :] = angular, pi
         return momentum
 
     def _centroidal(self, x: MidpointState) -> CentroidalState:
-        k = self.robot.k
+        k = self.robot.centre_dim
         momentum = self._momentum(self._in_base(x.q, x.angular), x.pi)
         mass, q = self.robot.mass_matrix(x.q), x.q.copy()
         if k:

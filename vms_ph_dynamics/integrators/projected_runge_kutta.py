@@ -14,7 +14,7 @@ from ..energy.audit import PowerQuadrature
 from ..evaluation import Evaluation
 from ..forms import Form, PHState, Ports
 from ..groups import cross
-from .centroidal import Centroidal, CentroidalState
+from .centroidal import CentroidalRobot, CentroidalState
 from .moving_base import base_rotation, inverse_differential
 from .projection import project
 from .robot_stepper import RobotStepper
@@ -56,7 +56,7 @@ class ProjectedRungeKutta(RobotStepper):
             ModelError: the robot is in a fluid.
         """
         super().__init__(form, gravity)
-        self.robot = Centroidal(form.model, gravity)
+        self.robot = CentroidalRobot(form.model, gravity)
 
     def begin(self, state: PHState, t: float) -> CentroidalState:
         """Return the motion relative to the centre of mass."""
@@ -91,12 +91,12 @@ class ProjectedRungeKutta(RobotStepper):
     def _forced_step(
         self, x: CentroidalState, ports: Efforts, t: float, dt: float
     ) -> tuple[Array, Array, CentroidalState, PowerQuadrature]:
-        robot, model, k = self.robot, self.model, self.robot.k
+        robot, model, k = self.robot, self.model, self.robot.centre_dim
         energies = PowerQuadrature()
         rate: Array = np.zeros(model.nv)
         a = mean_rate = mean_a = rate
         impulse: Array = np.zeros(k)
-        angular_impulse: Array = np.zeros(robot.r)
+        angular_impulse: Array = np.zeros(robot.rotation_dim)
         shift = impulse
         for fraction, weight, displacement_weight in self.stages:
             s = fraction * dt
@@ -135,7 +135,7 @@ class ProjectedRungeKutta(RobotStepper):
     ) -> CentroidalState:
         """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
         robot = self.robot
-        if robot.k == 0:
+        if robot.centre_dim == 0:
             return x._replace(energy=x.energy.plus(energies.net), t=t + dt)
         # The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
@@ -172,7 +172,7 @@ class ProjectedRK4(ProjectedRungeKutta):
         a4 = acceleration(integrate(q, dt * v3), v4, zero_force)
         middle_sum = a2 + a3
         increment = dt * v + (dt * dt / 6.0) * (a1 + middle_sum)
-        if robot.k == 3:
+        if robot.centre_dim == 3:
             # The commutator that makes the exponentials of rotations of fourth order; see RKMK4.
             increment[3:6] += (dt * dt / 12.0) * cross(v[3:6], v4[3:6])
         return integrate(q, increment), v + (dt / 6.0) * (a1 + 2.0 * middle_sum + a4)

@@ -51,11 +51,11 @@ class RepairGrading:
         self._model, self._added = model, added_joints
         self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
         self._projection = projection
-        # The motions of joints that had no inertia count for none but themselves.
-        joint_of_row = [i for i in range(1, model.njoints) for _ in range(model.nvs[i])]
-        is_added = np.array([joint in added_joints for joint in joint_of_row])
-        columns = is_added if projection is None else np.abs(projection[is_added]).sum(axis=0) > 0.0
-        self._had_inertia = ~columns
+        # The motions of joints that had no inertia count for those joints alone.
+        is_added = np.repeat([i in added_joints for i in range(1, model.njoints)], model.nvs[1:])
+        if projection is not None:
+            is_added = np.abs(projection[is_added]).sum(axis=0) > 0.0
+        self._had_inertia = ~is_added
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
@@ -90,7 +90,7 @@ class RepairGrading:
     def of_link(
         self, link: LinkInertia, defect: BodyDefect, nearest: PhysicalInertia | None
     ) -> InertiaDefect:
-        """Return the record of a defect of a link; None for an inertia that is left."""
+        """Return the record of a defect of a link; ``nearest`` is None if it is not repaired."""
         original = _mass_and_moments(link.mass, link.rotational)
         grade: Grade = "harmless"
         if nearest is None:
@@ -158,11 +158,11 @@ def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, flo
     return float(mass), a, b, c
 
 
-# Part of the inertia of the body that carries it that a link without inertia gets.
+# A joint without inertia gets this share of the inertia of the body that carries it.
 _ADDED_RATIO = 1e-3
-_MIN_RATIO = 1e-6  # of the mass of the heaviest body: too light to be the measure of others
-_OUTSIZED_RATIO = 100.0  # times the reach of the robot, a radius of gyration
-_MIN_RADIUS = 0.01  # m, radius of gyration of a point mass for that purpose
+_MIN_RATIO = 1e-6  # of the heaviest mass: a body below it is too light to take a share of
+_OUTSIZED_RATIO = 100.0  # radius of gyration over the reach of the robot that is no body's
+_MIN_RADIUS = 0.01  # m, radius of gyration that a point mass counts with there
 
 
 class Repair(NamedTuple):
@@ -207,7 +207,7 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)
         for link, defect in defective
-        # What is due to rounding, or of a link that does not move, is left.
+        # Defects due to rounding, or of a link that does not move, are left as they are.
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
     }
     repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
@@ -215,7 +215,7 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
         for link, defect, reduced in _outsized_moments(model, links, nearest):
             nearest[id(link)] = reduced
             defective = [
-                *((body, cause) for body, cause in defective if body is not link),
+                *((other, cause) for other, cause in defective if other is not link),
                 (link, defect),
             ]
         repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
@@ -245,7 +245,7 @@ def _with_nearest(
 def _outsized_moments(
     model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
 ) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
-    """Yield moments that a body of this mass has only if it is far larger than the robot.
+    """Yield links whose moments need a body far larger than the robot, with reduced inertias.
 
     They are no defect unless a mass matrix cannot be inverted for them: beside 1e12 kg m^2, those
     of the other links vanish in rounding.
@@ -273,12 +273,12 @@ def _with_additions(
     Each is a part of the inertia of the body that carries the joint.
     """
     trial, added_inertias = model, {}
-    while massless_joints := [
+    while inertialess_joints := [
         joint for joint in joints_without_inertia(trial, projection) if joint not in added_inertias
     ]:
-        joint = massless_joints[0]
+        joint = inertialess_joints[0]
         body = _carrying_inertia(model, joint)
-        # The inertia of the link that stands may be that of no body.
+        # The inertia of a link that does not move is not repaired: no body may have it.
         radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
         radius = min(max(radius_squared, _MIN_RADIUS**2) ** 0.5, _reach(model, links))
         mass = _ADDED_RATIO * body.mass
@@ -289,7 +289,7 @@ def _with_additions(
 
 
 def _carrying_inertia(model: Any, joint: int) -> Any:
-    """Return the inertia of the body that carries a joint, or of the heaviest if that is light."""
+    """Return the inertia of the body that carries a joint, or the heaviest if that is too light."""
     masses = [inertia.mass for inertia in model.inertias]
     heaviest = int(np.argmax(masses))
     if not masses[heaviest] > 0.0:

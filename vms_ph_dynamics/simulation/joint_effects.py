@@ -25,8 +25,8 @@ _STIFFNESS_LIMIT = 0.5
 # several stops, and the change of speed at which both end, rad/s or m/s.
 _MAX_ITERATIONS, _MAX_SWEEPS, _TOLERANCE = 50, 4000, 1e-12
 
-# Distance from a stop beyond which no step needs to be watched, rad or m, besides what the present
-# speed covers; and the time for which that holds, s: up to 2500 rad/s^2.
+# Stops are not checked while a joint is farther from them than this, rad or m, beside twice the way
+# at its present speed; and the time for which one such look is enough, s, up to 2500 rad/s^2.
 _WATCH_DISTANCE, STOP_HORIZON = 0.02, 4e-3
 
 
@@ -45,7 +45,7 @@ def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, 
 def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -> bool:
     """Return whether friction is too stiff for an explicit integrator with steps of ``dt`` (s).
 
-    That is so if the fastest rate at which it stops a motion at rest, at q (nq,), is.
+    It is if the fastest of the rates at which friction stops slow motions, at q (nq,), is.
     """
     model = form.model
     if not (model.joints.damping + model.joints.friction).any():
@@ -124,11 +124,11 @@ class JointStops:
         below, above, rates = *self._distances(q), np.abs(v[self._form.model.b :])
         return bool((np.minimum(below, above) < _WATCH_DISTANCE + 2.0 * time * rates).any())
 
-    def is_passed(self, q: Array, v: Array, dt: float) -> bool:
-        """Return whether a joint can no longer come to rest before its stop in a step."""
-        below, above, braking_distance = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
-        ends = below + np.minimum(braking_distance, 0.0), above - np.maximum(braking_distance, 0.0)
-        return bool((np.array(ends) < 0.0).any())
+    def lacks_braking_distance(self, q: Array, v: Array, dt: float) -> bool:
+        """Return whether a joint can no longer come to rest before its stop within a step."""
+        below, above, half_step = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
+        remaining = below + np.minimum(half_step, 0.0), above - np.maximum(half_step, 0.0)
+        return bool((np.array(remaining) < 0.0).any())
 
     def torque(self, start: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
         """Return the torques of the stops for a step, (n,), N m or N.
@@ -143,9 +143,9 @@ class JointStops:
         joint_basis = basis[model.b :]
         mobility = joint_basis @ np.linalg.inv(inertia) @ joint_basis.T
         (below, above), half_rates = self._distances(start[0]), 0.5 * start[1][model.b :]
-        lower = np.minimum(0.0, -below / dt - half_rates)
-        upper = np.maximum(0.0, above / dt - half_rates)
-        return stop_impulses(mobility, free[1][model.b :], lower, upper) / dt
+        lower_rates = np.minimum(0.0, -below / dt - half_rates)
+        upper_rates = np.maximum(0.0, above / dt - half_rates)
+        return stop_impulses(mobility, free[1][model.b :], lower_rates, upper_rates) / dt
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
         """Return the distances from the lower and from the upper limits, (n,) each."""
@@ -160,7 +160,7 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
     unless its rate is at a bound, and then directed away from it, by projected Gauss-Seidel sweeps.
 
     Args:
-        mobility: (n,n) largest_change of the rates per impulse.
+        mobility: (n,n) change of the rates per impulse.
         free_rates: (n,) rates without impulses.
         lower: (n,) lowest rates, minus infinity for none.
         upper: (n,) highest rates, infinity for none.
@@ -173,11 +173,11 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
     for _ in range(_MAX_SWEEPS):
         largest_change = 0.0
         for i in limited_joints:
-            rate_without = rates[i] - mobility[i, i] * impulse[i]
-            solution = (min(max(rate_without, lower[i]), upper[i]) - rate_without) / mobility[i, i]
-            increment = solution - impulse[i]
+            free_rate = rates[i] - mobility[i, i] * impulse[i]
+            required = (min(max(free_rate, lower[i]), upper[i]) - free_rate) / mobility[i, i]
+            increment = required - impulse[i]
             if increment != 0.0:
-                impulse[i] = solution
+                impulse[i] = required
                 rates += mobility[:, i] * increment
                 largest_change = max(largest_change, abs(mobility[i, i] * increment))
         if largest_change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):

@@ -281,7 +281,7 @@ class Simulation:
             friction = self._friction_torque(efforts)
             efforts = add(efforts, Ports(friction))
         step = self._predict(efforts)
-        if self._stops is not None and self._stops.is_passed(step.q, step.v, self.dt):
+        if self._stops is not None and self._stops.lacks_braking_distance(step.q, step.v, self.dt):
             stop_torque = self._stops.torque((self.q, self.v), (step.q, step.v), self.dt)
             step = self._predict(add(efforts, Ports(stop_torque)))
         self.engine.accept(step, self._applied, friction, stop_torque)

@@ -182,7 +182,7 @@ def _set_parameter(element: Element, context: Context) -> None:
 
 def _group(element: Element, context: Context) -> None:
     """A scope, whose settings end with the group, unless scoped="false"."""
-    if schema.literal(element, "scoped") is False:
+    if schema.literal_value(element, "scoped") is False:
         _run_children(element, context)
         return
     with context.scope():

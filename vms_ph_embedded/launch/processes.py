@@ -15,7 +15,7 @@ from vms_ph_embedded.launch.description import NodeIdentity, ProcessDescription,
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError, Location
 from vms_ph_embedded.launch.output import ROUTES
-from vms_ph_embedded.launch.schema import literal, one_of
+from vms_ph_embedded.launch.schema import literal_value, one_of
 from vms_ph_embedded.launch.substitutions import attribute, evaluate, words
 
 NAMESPACE = "ros_namespace"
@@ -75,18 +75,18 @@ def _describe(
         environment[attribute(variable, "name", context)] = attribute(variable, "value", context)
     context.process_count += 1
     literals = {
-        setting: literal(element, setting) for setting in _SETTINGS if setting in element.attributes
+        name: literal_value(element, name) for name in _SETTINGS if name in element.attributes
     }
     output = attribute(element, "output", context, "log")
     one_of(output, ROUTES, "output", element.location)
-    one_of(literal(element, "on_exit"), {"shutdown": True}, "on_exit", element.location)
+    one_of(literal_value(element, "on_exit"), {"shutdown": True}, "on_exit", element.location)
     return ProcessDescription(
         name=f"{name}-{context.process_count}",
         command=(*prefix, *command),
         environment=environment,
         output=output,
         respawn=_boolean_attribute(element, "respawn", context),
-        shutdown_on_exit=literal(element, "on_exit") is not None,
+        shutdown_on_exit=literal_value(element, "on_exit") is not None,
         node=node,
         **literals,
     )
@@ -175,7 +175,7 @@ def _parameter_value(param: Element, context: Context) -> values.Value:
         raise LaunchError(
             "<param> needs either 'name' and 'value' or 'from' (a file)", param.location
         )
-    kind = one_of(literal(param, "type"), values.KINDS, "type", param.location)
+    kind = one_of(literal_value(param, "type"), values.KINDS, "type", param.location)
     try:
         return values.parameter(
             param.attributes["value"], kind, lambda text: evaluate(text, context, param.location)

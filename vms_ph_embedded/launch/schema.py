@@ -22,7 +22,7 @@ from vms_ph_embedded.launch.values import Kind, coerce
 _CONDITIONS = frozenset({"if", "unless"})
 Choice = TypeVar("Choice")
 
-LITERALS: Mapping[str, Kind | None] = {
+LITERAL_KINDS: Mapping[str, Kind | None] = {
     "respawn_delay": Kind.SECONDS,
     "respawn_max_retries": Kind.INT,
     "sigterm_timeout": Kind.SECONDS,
@@ -32,7 +32,7 @@ LITERALS: Mapping[str, Kind | None] = {
     "type": None,
     "description": None,
 }
-"""Attributes in which ``ros2 launch`` carries out no substitutions, and what they must be."""
+"""Attributes in which ``ros2 launch`` carries out no substitutions: their kind, None for text."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ def _check(element: Element, tag: Tag, actions: Mapping[str, Tag]) -> None:
     for name, text in element.attributes.items():
         if name not in tag.attributes:
             raise LaunchError(
-                f"<{element.tag}> has no attribute {name!r}; {_accepted(name, tag.attributes)}",
+                f"<{element.tag}> has no attribute {name!r}; {_remedy(name, tag.attributes)}",
                 element.location,
             )
-        if name in LITERALS:
-            literal(element, name)
+        if name in LITERAL_KINDS:
+            literal_value(element, name)
         else:
             check_calls(grammar.parse(text, element.location), element.location)
     for name in tag.required.split():
@@ -96,19 +96,19 @@ def _check(element: Element, tag: Tag, actions: Mapping[str, Tag]) -> None:
         if child.tag not in children:
             parent = "launch files" if tag.children is None else f"<{element.tag}>"
             raise LaunchError(
-                f"<{child.tag}> is not supported inside {parent}; {_accepted(child.tag, children)}",
+                f"<{child.tag}> is not supported inside {parent}; {_remedy(child.tag, children)}",
                 child.location,
             )
         _check(child, children[child.tag], actions)
 
 
-def literal(element: Element, name: str) -> Any:
-    """An attribute in which ``ros2 launch`` carries out no substitutions; None if not given.
+def literal_value(element: Element, name: str) -> Any:
+    """Return an attribute in which ``ros2 launch`` makes no substitutions; None if not given.
 
     Raises:
         LaunchError: It is not of its kind.
     """
-    kind, text = LITERALS[name], element.attributes.get(name)
+    kind, text = LITERAL_KINDS[name], element.attributes.get(name)
     if text is None or kind is None:
         return text
     try:
@@ -121,7 +121,7 @@ def literal(element: Element, name: str) -> Any:
 def one_of(
     text: str | None, accepted: Mapping[str, Choice], attribute: str, location: Location
 ) -> Choice | None:
-    """What a word of a list stands for; None if none is given.
+    """Return what a word of a list stands for; None if no word is given.
 
     Raises:
         LaunchError: The word is not in the list; the message has the list.
@@ -133,7 +133,7 @@ def one_of(
     raise LaunchError(f"{attribute} is {text!r}; accepted are {', '.join(accepted)}", location)
 
 
-def _accepted(misspelt: str, names: Iterable[str]) -> str:
+def _remedy(misspelt: str, names: Iterable[str]) -> str:
     accepted = sorted(names)
     hint = did_you_mean(misspelt, accepted)
     return f"accepted are {', '.join(accepted) or 'none'}{hint}; {SUBSET_REMARK}"

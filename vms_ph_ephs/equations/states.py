@@ -133,8 +133,8 @@ class Storages:
     Args:
         states: of the system.
         theta_0: temperature of the environment, K.
-        constrained: entries of the efforts that constraints act on; storages there must have the
-            derivative of their efforts.
+        constrained_efforts: indices of the efforts that constraints act on; storages there must
+            have the derivative of their efforts.
     """
 
     def __init__(self, states: States, theta_0: float, constrained_efforts: Index) -> None:

@@ -14,7 +14,6 @@ from vms_ph_dynamics import VmsPhError
 from vms_ph_io.settings.bounded_text import (
     MAX_YAML_CHARACTERS,
     YamlError,
-    parse_yaml,
     read_yaml,
     writing,
 )
@@ -24,18 +23,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml")
 
-_ROBOT_KEYS = (
-    "urdf",
-    "base",
-    "gravity",
-    "locked_joints",
-    "tools",
-    "open_bodies",
-    "springs",
-    "capacity",
-    "conductance",
-    "theta_0",
-)
+_MODEL_KEYS = ("base", "gravity", "locked_joints", "tools", "open_bodies", "springs")
+_HEAT_KEYS = ("capacity", "conductance", "theta_0")
+_ROBOT_KEYS = ("urdf", *_MODEL_KEYS, *_HEAT_KEYS)
 
 
 def is_pattern_file(path: str | Path) -> bool:
@@ -62,20 +52,11 @@ def load_system(path: str | Path) -> "System":
 
 
 def pattern_text(data: Any) -> str:
-    """Return the text of a pattern file, from which :func:`parse_pattern` gives the same data."""
+    """Return the text of a pattern file, from which :func:`.parse_yaml` gives the same data."""
     return yaml.dump(
-        _without_arrays(data), Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100,
+        _plain(data), Dumper=_AnchorlessDumper, sort_keys=False, default_flow_style=None, width=100,
         allow_unicode=True,
     )  # fmt: skip
-
-
-def parse_pattern(text: str) -> Any:
-    """Return the data of a text.
-
-    Raises:
-        YamlError: it is not YAML.
-    """
-    return parse_yaml(text)
 
 
 def save_pattern(data: Any, path: str | Path) -> None:
@@ -94,7 +75,7 @@ def save_pattern(data: Any, path: str | Path) -> None:
         Path(path).write_text(text, encoding="utf-8")
 
 
-class _Dumper(yaml.SafeDumper):
+class _AnchorlessDumper(yaml.SafeDumper):
     """PyYAML's dumper without anchors: a value that stands twice is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -102,11 +83,12 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _without_arrays(data: Any) -> Any:
+def _plain(data: Any) -> Any:
+    """Return data whose mappings and sequences are dictionaries and lists, as YAML writes them."""
     if isinstance(data, Mapping):
-        return {key: _without_arrays(value) for key, value in data.items()}
+        return {key: _plain(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_without_arrays(value) for value in data]
+        return [_plain(value) for value in data]
     return data
 
 
@@ -128,7 +110,7 @@ def _robot_system(parameters: Mapping[str, Any], folder: Path) -> "System":
             "a robot needs the parameter 'urdf': the path of a URDF, xacro or MJCF file, or one "
             f"of {', '.join(robots.names())}; given: {name!r}"
         )
-    options = {k: v for k, v in parameters.items() if k not in ("urdf", *_ROBOT_KEYS[-3:])}
+    options = {key: parameters[key] for key in _MODEL_KEYS if key in parameters}
     fluid = None
     if name in robots.names():
         robot = robots.get(name)
@@ -143,5 +125,5 @@ def _robot_system(parameters: Mapping[str, Any], folder: Path) -> "System":
                 f"{', '.join(robots.names())}"
             )
         text = read_urdf(path, {})
-    heat = {key: parameters[key] for key in _ROBOT_KEYS[-3:] if key in parameters}
+    heat = {key: parameters[key] for key in _HEAT_KEYS if key in parameters}
     return mb.from_urdf(text, **options, fluid=fluid, heat=mb.Heat(**heat) if heat else None)

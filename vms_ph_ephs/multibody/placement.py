@@ -1,7 +1,11 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of mechanisms from joint positions and velocities."""
+"""States of mechanisms from joint positions q_r and velocities u_r.
+
+A joint connects the frame C1 of its first body to C2 of its second. Its closure relates their poses
+to q_r; u_r are the coordinates of the twist of C2 relative to C1, in C2.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +45,7 @@ def consistent_state(
         equations: of the mechanism.
         joints: elements of the pairs (numbers, rad or m, for pairs of one degree of freedom); the
             origin if not given.
-        velocities: u_r, in frame C2, rad/s or m/s; zero if not given.
+        velocities: u_r, rad/s or m/s; zero if not given.
         poses: (4,4) of bodies from which others follow; at least one for free bodies.
         twists: (6,) of those bodies, in body axes; zero if not given.
         others: further states, such as entropies, by name.
@@ -76,55 +80,55 @@ def consistent_state(
             continue
         for name in placeable:
             _place_joint(equations, name, remaining.pop(name), q, u, motions, values)
-    # A junction that is also an outer port has the name of that port, so momenta are found by the
-    # efforts that their poses integrate.
-    velocity_indices = {entry.junction: effort for entry, effort in equations.couplings}
+    # A junction that is also an outer port has the name of that port, so the momentum of a body is
+    # found by its twist: the effort of the momentum, of which the pose is the integral.
+    twist_indices = {entry.junction: indices for entry, indices in equations.couplings}
     for junction, (pose, twist) in motions.items():
         values[junction] = pose
-        _set_momentum(equations, velocity_indices[junction], twist, values)
+        _set_momentum(equations, twist_indices[junction], twist, values)
     for box, closure in closures.values():
         rotor_junction = equations.layout.junctions[f"{box}.p_r"]
         if rotor_junction in equations.layout.states:
-            start, end = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
-            assert start is not None  # every joint has been placed
-            assert end is not None
-            pair = _pair(closure)
-            rates = pair.rates(values[closure.q_r.junction], start[1], end[1])
+            first, second = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
+            assert first is not None  # every joint has been placed
+            assert second is not None
+            pair = _pair_of(closure)
+            rates = pair.rates(values[closure.q_r.junction], first[1], second[1])
             _set_momentum(equations, equations.layout.efforts[rotor_junction], rates, values)
     return with_dependent_states(equations, {**values, **(others or {})})
 
 
 def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Array:
-    """Return the state of given values; momenta that are not given, as of motors, follow from them.
+    """Return the state vector (size,) of given values, and of momenta that follow from them.
 
     Args:
         equations: of the system.
-        values: by junction or ``"box.port"``.
+        values: by junction or ``"box.port"``; momenta of motors, for example, may be missing.
     """
     x = equations.states.vector(values)
     given_junctions = {equations.layout.find(name).junction for name in values}
-    n = equations.layout.quadratic_size
-    is_free = np.zeros(n, dtype=bool)
+    size = equations.layout.quadratic_size
+    is_free = np.zeros(size, dtype=bool)
     for entry in equations.layout.states.values():
-        if entry.tangent.stop <= n and entry.junction not in given_junctions:
+        if entry.tangent.stop <= size and entry.junction not in given_junctions:
             is_free[entry.tangent] = True
     if not (is_free.any() and equations.constraints.count):
         return x
     residual = equations.velocity_residual(x)
-    coupling = equations.constraint_matrix(x)[:, :n] @ equations.storages.Q[:, is_free]
-    x[:n][is_free] -= np.linalg.lstsq(coupling, residual, rcond=1e-12)[0]
+    coupling = equations.constraint_matrix(x)[:, :size] @ equations.storages.Q[:, is_free]
+    x[:size][is_free] -= np.linalg.lstsq(coupling, residual, rcond=1e-12)[0]
     return x
 
 
 def _set_momentum(
     equations: Equations, indices: slice, velocity: Array, values: dict[str, Any]
 ) -> None:
-    """Set the momentum whose effort is at a place among the efforts from its velocity."""
+    """Set the momentum whose effort, its velocity, has these indices among the efforts."""
     entry = next(entry for entry in equations.layout.states.values() if entry.tangent == indices)
     values[entry.junction] = np.linalg.solve(equations.storages.Q[indices, indices], velocity)
 
 
-def _pair(closure: Closure) -> LowerPair:
+def _pair_of(closure: Closure) -> LowerPair:
     assert isinstance(closure.component, HolonomicConstraint)  # the only one with a closure
     return closure.component.pair
 
@@ -132,7 +136,7 @@ def _pair(closure: Closure) -> LowerPair:
 def _motion_of(
     frame: AttachedFrame, motions: Mapping[str, tuple[Array, Array]]
 ) -> tuple[Array, Array] | None:
-    """Return pose and twist of a joint frame, or None."""
+    """Return pose and twist of a joint frame; None while those of its body are not known."""
     if frame.state is None:
         return frame.offset, np.zeros(6)
     if frame.state.junction not in motions:
@@ -150,9 +154,9 @@ def _place_joint(
     motions: dict[str, tuple[Array, Array]],
     values: dict[str, Any],
 ) -> None:
-    pair = _pair(closure)
+    pair = _pair_of(closure)
     first, second = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
-    q_r = _element(name, pair, q.get(name))
+    q_r = _pair_element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
     if second is None:
         assert first is not None  # one of the two is known
@@ -176,7 +180,7 @@ def _place_body(
     motions[frame.state.junction] = (pose @ inverse, adjoint_of_inverse(inverse) @ twist)
 
 
-def _element(name: str, pair: LowerPair, value: Any) -> Array:
+def _pair_element(name: str, pair: LowerPair, value: Any) -> Array:
     if value is None:
         return pair.origin()
     element = np.asarray(value, dtype=np.float64)
@@ -190,7 +194,7 @@ def _element(name: str, pair: LowerPair, value: Any) -> Array:
 
 
 def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
-    """Return u_r of every joint at a state (size,), in frame C2, m/s and rad/s."""
+    """Return u_r of every joint at a state (size,), m/s and rad/s."""
     efforts = equations.rates(x).efforts
     return {
         split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]

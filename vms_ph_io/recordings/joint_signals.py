@@ -22,12 +22,12 @@ from .clock_order import GAP_PERIODS, SHORTEST_GAP, ClockOrder
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series, Table
 from .signal_checks import interpolated
 
-_COMMANDS = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
-"""Topics of what joints should do, which are taken where nothing else has a joint."""
+_COMMAND_TOPIC = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
+"""Names of topics of what joints should do, which are used only where nothing else has a joint."""
 
 
 class Column(NamedTuple):
-    """A column of a series, LOG not counted."""
+    """A column of a series, by its number after that of the log time."""
 
     series: Series
     number: int
@@ -68,7 +68,7 @@ def find_sources(
 
     def rank(series: Series) -> tuple[bool, bool, int, int]:
         common = set(names.values()) & set(series.names)
-        is_command = bool(_COMMANDS.search(series.name))
+        is_command = bool(_COMMAND_TOPIC.search(series.name))
         has_positions = any(series.table.has(series.names.index(name)) for name in common)
         return has_positions, not is_command, len(common), len(series.table)
 
@@ -87,7 +87,7 @@ def find_sources(
 
 
 def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
-    """Return sentences about other topics that have joints of the robot, and are not used."""
+    """Return sentences about topics with joints of the robot that are not used, or used in part."""
     used = {id(column.series): column.series for source in sources for column in source}
     names = {c.series.names[c.number % len(c.series.names)] for s in sources for c in s}
     sentences = []
@@ -108,6 +108,7 @@ def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
 
 
 def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -> RecordingError:
+    """Return the error of joints that were not recorded, with what may help."""
     recorded = recording.joint_names
     missing = [joint for joint, name in names.items() if name not in recorded]
     unmatched = [name for name in recorded if name not in names.values()]
@@ -117,7 +118,7 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
         f"  joints of the recording: {', '.join(recorded) or 'none'}",
         f"  not in the recording:    {', '.join(missing)}",
     ]
-    if pairs := _nearest(missing, unmatched):
+    if pairs := _nearest_names(missing, unmatched):
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         text_lines.append(f"  nearest match:           {pairing}")
     locked_joints = ",".join(joint for joint in missing if joint not in pairs)
@@ -128,7 +129,7 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     return RecordingError("\n".join(text_lines))
 
 
-def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
+def _nearest_names(missing: list[str], unmatched: list[str]) -> dict[str, str]:
     """Return the recorded joint whose name is nearest, by joint of the model; each once.
 
     Names that differ by one prefix and suffix come first: they are those of all joints or of none.
@@ -154,35 +155,36 @@ def _nearest(missing: list[str], unmatched: list[str]) -> dict[str, str]:
 
 def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
     """Return the bundled robot all of whose joints were recorded, or an empty text."""
-    best_name, size = "", 0
+    best, most_joints = "", 0
     for name in robots.names():
         try:
             joints = robots.load(name).joint_names
         except Exception:  # a robot whose data package is not installed is none to propose
             continue
-        if set(joints) <= set(recorded) and set(joints) != set(model_joints) and len(joints) > size:
-            best_name, size = name, len(joints)
-    return best_name
+        is_other = set(joints) != set(model_joints)
+        if is_other and set(joints) <= set(recorded) and len(joints) > most_joints:
+            best, most_joints = name, len(joints)
+    return best
 
 
-_CHUNK = 100_000  # rows read at once
+_CHUNK_ROWS = 100_000  # rows read at once
 _STAMP_TOLERANCE = 1000  # ns within which two stamps are one
 
 
-def _finite_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np.bool_]:
+def _plausible_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np.bool_]:
     """Return whether rows have plausible numbers in those columns that have any.
 
     Args:
         table: of N rows.
-        bounds: of plausible sizes, by the number of the column, LOG not counted.
+        bounds: largest plausible magnitudes, by :attr:`Column.number`.
     """
-    used = [c for c in bounds if table.has(c)]
-    largest = np.array([bounds[c] for c in used])
-    is_finite = np.ones(len(table), dtype=bool)
-    for k in range(0, len(table), _CHUNK):
-        rows = table.rows(k, k + _CHUNK)[:, 1:][:, used]
-        is_finite[k : k + _CHUNK] = (np.abs(rows) <= largest).all(axis=1)
-    return is_finite
+    columns = [c for c in bounds if table.has(c)]
+    largest = np.array([bounds[c] for c in columns])
+    is_plausible = np.ones(len(table), dtype=bool)
+    for k in range(0, len(table), _CHUNK_ROWS):
+        rows = table.rows(k, k + _CHUNK_ROWS)[:, 1:][:, columns]
+        is_plausible[k : k + _CHUNK_ROWS] = (np.abs(rows) <= largest).all(axis=1)
+    return is_plausible
 
 
 def _first_rows(times: Array, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
@@ -197,7 +199,7 @@ class AlignedSeries:
 
     Args:
         series: the series.
-        stamps: (N,) ns, of the samples; others may be set.
+        stamps: (N,) ns, of the samples; may be replaced.
     """
 
     def __init__(self, series: Series, stamps: Array) -> None:
@@ -240,7 +242,7 @@ class AlignedSeries:
         """Return whether stamps (N,) lie between rows of numbers that follow without a pause."""
         table = self.series.table
         columns = range(len(table.columns) - 1)
-        is_known = _finite_rows(table, dict.fromkeys(columns, LARGEST_NUMBER))
+        is_known = _plausible_rows(table, dict.fromkeys(columns, LARGEST_NUMBER))
         times = self._times[is_known[self._order]]
         next_rows, is_row = _first_rows(times, stamps)
         if len(times) < 2:
@@ -288,7 +290,7 @@ class JointSignals:
     Args:
         sources: of the joints, in the order of the model.
         main: the series whose samples are used.
-        order: of its samples; another one may be set.
+        order: of its samples; may be replaced.
         joints: the joints, with their limits.
     """
 
@@ -298,25 +300,25 @@ class JointSignals:
         self._sources, self._main, self.order, self._joints = sources, main, order, joints
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._others = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
-        self.used_series = list(self._others.values())
-        """The other series."""
+        self.other_series = list(self._others.values())
+        """The series besides the main one."""
 
     def is_known(self, quantity: int) -> npt.NDArray[np.bool_]:
-        """Return whether a sample has all positions (0) or efforts (2) that any has, (N,)."""
+        """Return, (N,), whether samples have all positions (0) or efforts (2) that any has."""
         columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
-        return _finite_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))[
+        return _plausible_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))[
             self.order.rows
         ]
 
     def is_reachable(self) -> npt.NDArray[np.bool_]:
-        """Return whether no joint is far beyond its limits of position and velocity, (N,)."""
+        """Return, (N,), whether no joint is far beyond its limits of position and velocity."""
         joints, bounds = self._joints, dict[int, float]()
         position_limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
         for limits, quantity in ((position_limit, 0), (joints.velocity, 1)):
             for limit, source in zip(limits, self._sources, strict=True):
                 if source[quantity].series is self._main and np.isfinite(limit) and limit > 0.0:
                     bounds[source[quantity].number] = _UNREACHABLE_RATIO * float(limit)
-        return _finite_rows(self._main.table, bounds)[self.order.rows]
+        return _plausible_rows(self._main.table, bounds)[self.order.rows]
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
@@ -332,8 +334,8 @@ class JointSignals:
         signals.effort[_lone_spikes(signals.effort, self._joints.effort)] = np.nan
         return signals
 
-    def most_active(self, first: int, stop: int, count: int) -> tuple[int, int]:
-        """Return ``count`` samples among first..stop in which the joints move most."""
+    def most_active_range(self, first: int, stop: int, count: int) -> tuple[int, int]:
+        """Return the range of ``count`` samples in first..stop in which the joints move most."""
         if stop - first <= count or not self._sources:
             return first, min(stop, first + count)
         n = len(self._main.names)
@@ -348,7 +350,7 @@ class JointSignals:
 
 
 def _lone_spikes(effort: Array, limit: Array) -> npt.NDArray[np.bool_]:
-    """Return which efforts (N, n) no joint gives, between samples that keep its limit."""
+    """Return which efforts (N, n) are far beyond the limit, alone between samples within it."""
     is_spike, is_usual = np.abs(effort) > _SPIKE_RATIO * limit, np.abs(effort) <= limit
     is_spike[1:] &= is_usual[:-1]
     is_spike[:-1] &= is_usual[1:]
@@ -356,5 +358,5 @@ def _lone_spikes(effort: Array, limit: Array) -> npt.NDArray[np.bool_]:
 
 
 def gapless(values: Array, t: Array) -> Array:
-    """Return values interpolated where they are not known, zero where none is."""
+    """Return values interpolated over gaps, NaN, at times; zero where no value is known."""
     return np.nan_to_num(interpolated(t, t, values))

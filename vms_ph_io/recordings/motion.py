@@ -136,7 +136,7 @@ class RecordedMotion:
         self.order = clock_order(self._main.table)
         self._signals = JointSignals(self._sources, self._main, self.order, model.joints)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
-        self._used_series = [*self._signals.used_series, *self._base.used_series]
+        self._used_series = [*self._signals.other_series, *self._base.used_series]
         self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
         self.ports, self._wrenches = self._find_wrenches()
         self._leave_out_incomplete()
@@ -341,7 +341,7 @@ class RecordedMotion:
         """Find out about the signals from a part of the recording, and choose what is done."""
         clock_source, jitter = self._clock()
         first, stop = max(self.order.segments, key=lambda s: s[1] - s[0])
-        low, high = self._signals.most_active(first, stop, _MAX_FIT_SAMPLES)
+        low, high = self._signals.most_active_range(first, stop, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, effort = self._positions(signals, t), gapless(signals.effort, t)
         is_measured = np.asarray(np.isfinite(signals.effort).any(axis=0))

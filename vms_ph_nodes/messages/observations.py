@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of what is observed, identified and carried: contacts, payloads, friction."""
+"""Messages of contacts, payloads and identified parameters, to and from the values of a node."""
 
 import math
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contact:
-    """Return what is known of contact, with the joint by its name."""
+    """Return the message of a report of contact, which names the joint."""
     return Contact(
         header=header,
         contact=bool(report.contact),
@@ -40,10 +40,10 @@ def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contac
 
 def from_payload(message: Payload) -> ObservedPayload:
     """Return a payload, with the deviations of mass and centre of mass as if independent."""
-    moment = message.mass * from_xyz(message.centre_of_mass)
-    moment_deviations = message.mass * from_xyz(message.centre_deviation)
-    deviations = np.array([message.mass_deviation, *moment_deviations])
-    return ObservedPayload(message.mass, moment, np.diag(deviations**2), message.changed)
+    first_moment = message.mass * from_xyz(message.centre_of_mass)
+    first_moment_deviations = message.mass * from_xyz(message.centre_deviation)
+    deviations = np.array([message.mass_deviation, *first_moment_deviations])
+    return ObservedPayload(message.mass, first_moment, np.diag(deviations**2), message.changed)
 
 
 def to_payload(header: Header, payload: ObservedPayload) -> Payload:
@@ -64,7 +64,7 @@ _SCALAR_PARAMETERS = (
 )
 _FRICTION_TERMS = ("viscous", "coulomb", "offset")
 
-# Ends of the names of fields, and what they hold of a parameter.
+# Suffixes of the fields of a message, and the attribute of a parameter that such a field holds.
 _SUFFIXES = {"": "value", "_low": "low", "_high": "high"}
 
 
@@ -79,15 +79,15 @@ def to_identification(
         result: the present estimates.
     """
     parameters = {p.name: p for p in result.parameters}
-    numbers: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name in _SCALAR_PARAMETERS:
-        # Commanded efforts that are held have no lag.
+        # There is no lag to identify where commanded efforts are held from sample to sample.
         p, field = parameters.get(name), name.removeprefix("timing.")
-        numbers |= {field + end: _or_nan(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
+        fields |= {field + end: _or_nan(getattr(p, name, None)) for end, name in _SUFFIXES.items()}
     for term in _FRICTION_TERMS:
         term_parameters = [parameters[f"friction.{joint}.{term}"] for joint in joints]
-        for end, key in _SUFFIXES.items():
-            numbers[term + end] = [_or_nan(getattr(p, key)) for p in term_parameters]
+        for suffix, attribute in _SUFFIXES.items():
+            fields[term + suffix] = [_or_nan(getattr(p, attribute)) for p in term_parameters]
     change_time, changed_part = result.changed or (math.nan, "")
     return Identification(
         header=header,
@@ -97,17 +97,17 @@ def to_identification(
         residual=result.residual,
         changed=changed_part,
         changed_at=change_time,
-        **numbers,
+        **fields,
     )
 
 
-def diagnostic_values(disabled: str, result: "tuple[int, LiveResult] | None") -> dict[str, str]:
-    """Return what a node says of its identification on /diagnostics, by name."""
-    if disabled:
-        return {"identification": disabled}
-    if result is None:
+def diagnostic_values(why_not: str, stamped: "tuple[int, LiveResult] | None") -> dict[str, str]:
+    """Return what a node says on /diagnostics of its identification: why not, or its result."""
+    if why_not:
+        return {"identification": why_not}
+    if stamped is None:
         return {"identification": "not enough motion yet"}
-    identified = result[1]
+    _, identified = stamped
     mass = identified["payload_mass"]
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
@@ -133,14 +133,14 @@ _ENTRIES = [*zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), *np.triu_indices(3)
 def to_payload_state(
     header: Header, use: "PayloadUse", pose: Array, momentum: Array | None, resets: int
 ) -> PayloadState:
-    """Return the message.
+    """Return the message about a payload.
 
     Args:
         header: with the inertial frame.
         use: the payload.
         pose: (4,4) of its handle.
         momentum: (6,) of robot and payload, linear first; None where it is not kept.
-        resets: of the simulation.
+        resets: number of resets of the simulation.
     """
     state = PayloadState.CARRIED if use.carried is not None else PayloadState.FREE
     linear, angular = np.zeros((2, 3)) if momentum is None else momentum.reshape(2, 3)
@@ -170,7 +170,7 @@ def momentum_of(message: PayloadState) -> Array | None:
 
 
 def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
-    """Return the inertia of a body at the end effector, without mass for none.
+    """Return the inertia of a body at the end effector, all zero if there is none.
 
     Args:
         header: with the frame of the end effector.
@@ -185,7 +185,7 @@ def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
 
 
 def from_inertia(message: InertiaStamped) -> Body | None:
-    """Return the body in a message, None for one without mass.
+    """Return the body in a message; None if its mass is zero.
 
     Raises:
         StateError: a number is not finite or too large.

@@ -38,11 +38,11 @@ class JoinedState:
     """A state of the robot at one stamp.
 
     Attributes:
-        stamp: ns; that of the newest message in it, gripper and base apart where they are slower.
+        stamp: ns; that of the newest message in it from a joint that is not slower than others.
         q: (nq,) configuration; where a joint or the base is older, predicted to the stamp.
-        v: (nv,) velocity; of a moving base without odometry zero.
+        v: (nv,) velocity; zero for a moving base without odometry.
         effort: (n,) joint efforts, N m or N; not a number where the driver gives none.
-        age: how much older than the stamp the oldest part of it is, s.
+        age: how much older than the stamp its oldest part, a joint or the odometry, is, s.
     """
 
     stamp: int
@@ -83,38 +83,40 @@ class StateJoin:
         self._model, self._max_spread = model, round(spread * NS_PER_SEC)
         self._on_state, self._on_refusal = on_state, on_refusal
         self._names = model.joint_names
-        self._index = {name: i for i, name in enumerate(self._names)}
+        self._index_of = {name: i for i, name in enumerate(self._names)}
         n, part_count = model.n, model.n + odometry
-        self._gates = [StampGate(max_age) for _ in range(part_count)]
+        self._stamp_gates = [StampGate(max_age) for _ in range(part_count)]
         self._base: BaseMotion | None = None
         self._is_joint = np.arange(part_count) < n
         self._position, self._rate, self._effort = np.full((3, n), np.nan)
         self._stamps, self._periods = np.zeros((2, part_count), int)
-        # Whether a part is known, has come since the last state, came in time, and is waited for.
+        # Whether a part, a joint or the odometry, is known, new since the last state, and in time.
         self._received, self._updated, self._timely = np.zeros((3, part_count), bool)
+        # Whether it is waited for, and for how many cycles in a row it has been in time.
         self._awaited, self._timely_cycles = np.ones(part_count, bool), np.zeros(part_count, int)
         self._last_stamp: int | None = None
         self._foreign_names: list[str] = []
 
     @property
     def missing(self) -> str:
-        """What a first state still needs beside what was received, or an empty string."""
+        """What the first state still lacks, in words; empty if nothing, or if no joint has come."""
         lacking = [name for i, name in enumerate(self._names) if not self._received[i]]
         if not lacking:
             return "" if self._received.all() else "there is no odometry of the base yet"
         others = [*(name for name in self._names if name not in lacking), *self._foreign_names]
-        received_note = f"; received are {_joined(others)}"
-        return f"the joint state lacks {_joined(lacking)}{received_note}" if others else ""
+        text = f"the joint state lacks {_listed(lacking)}; received are {_listed(others)}"
+        return text if others else ""
 
     def add(self, message: JointState, now: int) -> None:
         """Take a message; ``now`` is the time of the node's clock, ns."""
         names = message.name
-        columns = [(self._index[name], k) for k, name in enumerate(names) if name in self._index]
-        if not columns:
+        index_of = self._index_of
+        index_pairs = [(index_of[name], k) for k, name in enumerate(names) if name in index_of]
+        if not index_pairs:
             self._foreign_names = [name[:64] for name in names[:10]]
             return
         try:
-            require_unique([self._names[i] for i, _ in columns])
+            require_unique([self._names[i] for i, _ in index_pairs])
             require_length(names, message.position, "position")
             fields = [
                 _field_values(names, getattr(message, field), field)
@@ -124,14 +126,14 @@ class StateJoin:
             self._on_refusal(str(error))
             return
         stamp = from_stamp(message.header.stamp)
-        if not (accepted := self._accepted_joints(stamp, now, columns, fields[0])):
+        if not (accepted := self._accepted_joints(stamp, now, index_pairs, fields[0])):
             return
         joints, entries = np.array(accepted).T
         is_complete = len(joints) == len(self._stamps)
         if not is_complete:
-            self._begin_cycle(joints)
-        for stored, column in zip((self._position, self._rate, self._effort), fields, strict=True):
-            stored[joints] = column[entries]
+            self._emit_before_repeat(joints)
+        for stored, values in zip((self._position, self._rate, self._effort), fields, strict=True):
+            stored[joints] = values[entries]
         if is_complete:
             self._stamps[:], self._last_stamp = stamp, stamp
             self._received[:] = self._awaited[:] = True
@@ -142,7 +144,7 @@ class StateJoin:
 
     def add_base(self, stamp: int, motion: BaseMotion, now: int) -> None:
         """Take the motion of the base at a stamp, ns, by the node's clock."""
-        if problem := self._gates[-1].problem(stamp, now):
+        if problem := self._stamp_gates[-1].problem(stamp, now):
             self._on_refusal(f"the odometry {problem}")
             return
         self._base = motion
@@ -151,11 +153,11 @@ class StateJoin:
     def _accepted_joints(
         self, stamp: int, now: int, index_pairs: list[tuple[int, int]], position: Array
     ) -> list[tuple[int, int]]:
-        """Return the joints whose stamp is the next one and whose position is a number."""
+        """Return the pairs of joint and entry whose stamp is new and whose position is a number."""
         problems: dict[str, list[str]] = {}
         accepted = []
         for i, k in index_pairs:
-            problem = self._gates[i].problem(stamp, now)
+            problem = self._stamp_gates[i].problem(stamp, now)
             if problem and not stamp:
                 problem = "has no stamp (header.stamp is zero); its driver must set it"
             if not problem and not abs(position[k]) <= MAX_VALUE:
@@ -165,12 +167,12 @@ class StateJoin:
             else:
                 accepted.append((i, k))
         for problem, names in problems.items():
-            subject = "" if len(names) == len(index_pairs) else f" of {_joined(names)}"
+            subject = "" if len(names) == len(index_pairs) else f" of {_listed(names)}"
             self._on_refusal(f"the joint state{subject} {problem}")
         return accepted
 
-    def _begin_cycle(self, joints: Array) -> None:
-        """Emit a state where a joint comes again before the others have come."""
+    def _emit_before_repeat(self, joints: Array) -> None:
+        """Emit a state without the late joints if one of ``joints`` comes again before them."""
         repeated_joints = joints[(self._updated & self._awaited)[joints]]
         if not len(repeated_joints):
             return
@@ -183,8 +185,8 @@ class StateJoin:
         self._periods[parts] = np.maximum(stamp - self._stamps[parts], 0) * self._received[parts]
         self._stamps[parts] = stamp
         self._received[parts] = self._updated[parts] = True
-        self._timely[parts] |= abs(stamp - self._newest) <= self._tolerance
-        if (np.abs(self._stamps - self._newest) <= self._tolerance)[self._awaited].all():
+        self._timely[parts] |= abs(stamp - self._newest_stamp) <= self._tolerance
+        if (np.abs(self._stamps - self._newest_stamp) <= self._tolerance)[self._awaited].all():
             self._emit_newest()
 
     @property
@@ -193,12 +195,13 @@ class StateJoin:
         return int(self._periods[self._awaited & self._is_joint].min()) // 2
 
     @property
-    def _newest(self) -> int:
+    def _newest_stamp(self) -> int:
         """Stamp of the newest joint that is waited for, ns."""
         return int(self._stamps[self._awaited & self._is_joint].max())
 
     def _emit_newest(self) -> None:
-        stamp, is_updated, self._updated = self._newest, self._updated, np.zeros_like(self._updated)
+        stamp, is_updated = self._newest_stamp, self._updated
+        self._updated = np.zeros_like(is_updated)
         if not self._received.all():
             if (is_updated & self._is_joint).any():
                 self._on_refusal(self.missing)
@@ -214,32 +217,32 @@ class StateJoin:
 
     def _emit_state(self, stamp: int) -> None:
         """Emit the state of a stamp, or report why there is none."""
-        age = stamp - self._stamps
-        if problem := self._state_problem(age):
+        ages_ns = stamp - self._stamps
+        if problem := self._state_problem(ages_ns):
             self._on_refusal(problem)
             return
-        age_seconds = age / NS_PER_SEC
+        ages = ages_ns / NS_PER_SEC
         n, position = self._model.n, self._position
-        if age_seconds[:n].any():
-            position = position + age_seconds[:n] * self._rate
+        if ages[:n].any():
+            position = position + ages[:n] * self._rate
         q, v = from_joints(self._model, position, self._rate)
         if self._base is not None:
-            q, v = with_base(self._model, q, v, self._base, float(age_seconds[n]))
-        oldest_age = max(0.0, float(age_seconds.max()))
+            q, v = with_base(self._model, q, v, self._base, float(ages[n]))
+        age = max(0.0, float(ages.max()))
         effort = np.where(np.abs(self._effort) <= MAX_VALUE, self._effort, np.nan)
-        self._on_state(JoinedState(stamp, q, v, effort, oldest_age))
+        self._on_state(JoinedState(stamp, q, v, effort, age))
 
-    def _state_problem(self, age: Array) -> str:
+    def _state_problem(self, ages_ns: Array) -> str:
         """Return why the parts make no state, or an empty string."""
-        distant_parts = np.flatnonzero(np.abs(age) > self._max_spread)
+        distant_parts = np.flatnonzero(np.abs(ages_ns) > self._max_spread)
         if len(distant_parts):
-            i = int(distant_parts[np.argmax(np.abs(age[distant_parts]))])
+            i = int(distant_parts[np.argmax(np.abs(ages_ns[distant_parts]))])
             name = self._names[i] if i < self._model.n else "the odometry"
-            return f"{name} is {age_text(age[i] / NS_PER_SEC, self._max_spread / NS_PER_SEC)}"
+            return f"{name} is {age_text(ages_ns[i] / NS_PER_SEC, self._max_spread / NS_PER_SEC)}"
         if not in_range(self._rate):
             unknown = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
             return (
-                f"the joint state has no velocity of {_joined(unknown)}; without it neither a law "
+                f"the joint state has no velocity of {_listed(unknown)}; without it neither a law "
                 "nor an energy is right: the driver must publish velocities that are finite and at "
                 f"most {MAX_VALUE:g}"
             )
@@ -262,7 +265,7 @@ def _field_values(names: Sequence[str], values: Sequence[float], field: str) -> 
     return np.asarray(values, dtype=float)
 
 
-def _joined(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     """Return at most ten names, with commas between."""
     listed = list(names)
     return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")

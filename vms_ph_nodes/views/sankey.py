@@ -3,9 +3,9 @@
 
 """A flow of energy as a moving picture: an SVG whose bands are as wide as the power in them.
 
-What supplies stands on the left, what receives on the right, and both sides are equally wide. The
-dashes in a band move by the energy that has passed. The browser moves them between two pictures, so
-that a few pictures a second are enough.
+What supplies stands on the left, what receives on the right of a bar, the bus; both sides are
+equally wide. The dashes in a band move by the energy that has passed. The browser moves them
+between two pictures, so that a few pictures a second are enough.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from math import floor, isfinite, log10
 from vms_ph_dynamics.energy.legend import Style, styles
 
 _WIDTH, _TOP_MARGIN, _BOTTOM_MARGIN = 380.0, 10.0, 36.0
-_LEFT_X, _BUS, _RIGHT_X = 118.0, 184.0, 250.0  # of the bars
+_LEFT_X, _BUS_X, _RIGHT_X = 118.0, 184.0, 250.0  # of the bars
 
 # Height of a row, in which half of all bands fits; distance of rows where there is room, pixels.
 _ROW_HEIGHT, _MAX_PITCH = 27.0, 34.0
@@ -23,24 +23,24 @@ _ROW_HEIGHT, _MAX_PITCH = 27.0, 34.0
 # Width of all bands of a side at full scale, and length of an arrowhead, pixels.
 _FULL_WIDTH, _HEAD_LENGTH = 46.0, 8.0
 
-# Share of full scale below which no band is drawn, and its stream stays on its side.
+# Share of full scale below which a stream has no band, and stays on the side where it was.
 _SMALLEST_SHARE = 0.02
 
-# Distance by which dashes move while the energy of full scale in a second passes, and their period.
+# Distance by which dashes move in a second at full scale, and distance from dash to dash, pixels.
 _DASH_SPEED, _DASH_PERIOD = 90.0, 16.0
 
-# Time in which the scale falls to half, s; the least share of it that flows; its least value, W:
-# with less, the robot is at rest.
+# Time in which full scale falls to half, s; the smallest share of it that the flow fills; its
+# smallest value, W: with less power, the robot is at rest.
 _HALF_LIFE, _MIN_FILL_SHARE, _MIN_POWER = 2.0, 0.4, 0.01
 
-_STYLE = (
+_CSS = (
     ".ef text{font:11px sans-serif;fill:currentColor}.ef .n{fill-opacity:.7}"
     ".ef .w,.ef .d{fill:none}.ef .w{stroke-opacity:.55}.ef .h{fill-opacity:.75}"
     ".ef .d{stroke:#fff;stroke-opacity:.75;stroke-dasharray:4 12}"
     "@keyframes ef{from{stroke-dashoffset:var(--a)}}.ef .d{animation:ef var(--t) linear}"
 )
 
-LARGEST_NUMBER = 1e30  # that is drawn; a message may have any number
+LARGEST_NUMBER = 1e30  # the largest that is drawn; a message may have any number
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 
 
@@ -99,10 +99,10 @@ class Flow:
     """Streams of energy; the powers of the sources add up to those of the others.
 
     Attributes:
-        sources: of which energy comes.
+        sources: where energy comes from.
         sinks: where it goes.
-        seconds: length of the time of which the powers are means, s.
-        since: since when the energies are counted that are not stored.
+        seconds: time over which the powers are means, s.
+        since: start of the sums of energies that are not stored, in words.
     """
 
     sources: tuple[Stream, ...]
@@ -131,7 +131,7 @@ class Sankey:
             flow: what flows.
             title: what it flows through.
         """
-        sides = self._divide(flow)
+        sides = self._sides_of(flow)
         styles_by_name = styles(stream.name for stream in (*flow.sources, *flow.sinks))
         max_power = max(sum(map(_magnitude, side)) for side in sides)
         is_at_rest = max_power < _MIN_POWER
@@ -147,11 +147,11 @@ class Sankey:
         svg = [
             f'<svg class="ef" viewBox="0 0 {_WIDTH:g} {height:g}" width="100%" '
             f'style="--t:{min(flow.seconds, 1.0):.2f}s" role="img" '
-            f'aria-label="flow of energy: {escape(title)}"><style>{_STYLE}</style>'
+            f'aria-label="flow of energy: {escape(title)}"><style>{_CSS}</style>'
         ]
         offsets: dict[str, float] = {}
         for side, streams in enumerate(sides):
-            widths = [0.0 if is_at_rest else self._width(stream) for stream in streams]
+            widths = [0.0 if is_at_rest else self._band_width(stream) for stream in streams]
             edge_y = centre - sum(widths) / 2.0
             pitch = min(rows_height / max(len(streams), 1), _MAX_PITCH)
             for k, (stream, width) in enumerate(zip(streams, widths, strict=True)):
@@ -173,8 +173,8 @@ class Sankey:
             f"energy {flow.since}: ports inwards; green, light blue: contents",
         )
         svg.append(
-            f'<rect x="{_BUS:g}" y="{centre - bar_size / 2:.1f}" width="8" height="{bar_size:.1f}" '
-            'fill="currentColor"/>'
+            f'<rect x="{_BUS_X:g}" y="{centre - bar_size / 2:.1f}" width="8" '
+            f'height="{bar_size:.1f}" fill="currentColor"/>'
         )
         for k, caption in enumerate(captions):
             svg.append(
@@ -183,7 +183,7 @@ class Sankey:
             )
         return "".join([*svg, "</svg>"])
 
-    def _divide(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
+    def _sides_of(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
         """Return what supplies and what receives; a store that empties, for one, supplies."""
         sides: tuple[list[Stream], list[Stream]] = [], []
         for default_side, streams in enumerate((flow.sources, flow.sinks)):
@@ -195,7 +195,7 @@ class Sankey:
                 sides[side].append(stream)
         return sides
 
-    def _width(self, stream: Stream) -> float:
+    def _band_width(self, stream: Stream) -> float:
         """Return the width of the band of a stream, pixels; zero where none is drawn."""
         share = _magnitude(stream) / self._scale
         return _FULL_WIDTH * share if share >= _SMALLEST_SHARE else 0.0
@@ -209,12 +209,12 @@ def _band(
     Args:
         colour: of its stream.
         side: 0 left of the bus, 1 right of it.
-        row_y: height of its label, pixels.
-        bus_y: height at the bus, pixels.
+        row_y: y coordinate of its label, pixels.
+        bus_y: y coordinate at the bus, pixels.
         width: pixels.
-        dashes: where they are at the begin and at the end of the picture, pixels.
+        dashes: offsets of the dashes when the picture appears and at its end, pixels.
     """
-    left_x, right_x = (_LEFT_X + 5.0, _BUS) if side == 0 else (_BUS + 8.0, _RIGHT_X)
+    left_x, right_x = (_LEFT_X + 5.0, _BUS_X) if side == 0 else (_BUS_X + 8.0, _RIGHT_X)
     start, end = (row_y, bus_y) if side == 0 else (bus_y, row_y)
     tip, middle = right_x - _HEAD_LENGTH, (left_x + right_x - _HEAD_LENGTH) / 2.0
     path = f"M{left_x:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
@@ -231,7 +231,7 @@ def _band(
 
 
 def _label(
-    stream: Stream, style: Style, side: int, row: float, width: float, scales: tuple[Scale, Scale]
+    stream: Stream, style: Style, side: int, y: float, width: float, scales: tuple[Scale, Scale]
 ) -> str:
     """Return the bar of a stream with its name, its power and its energy."""
     bar_x = _LEFT_X if side == 0 else _RIGHT_X
@@ -243,9 +243,9 @@ def _label(
     name = escape(style.label)
     text = f'<text x="{text_x:g}" text-anchor="{anchor}" '
     return (
-        f'<rect x="{bar_x:g}" y="{row - bar_height / 2:.1f}" width="5" height="{bar_height:.1f}" '
+        f'<rect x="{bar_x:g}" y="{y - bar_height / 2:.1f}" width="5" height="{bar_height:.1f}" '
         f'fill="{style.colour}" fill-opacity="{1 if width else 0.4}"/>'
-        f'{text}y="{row - 2:.1f}">{name}</text>{text}y="{row + 10:.1f}" class="n">{numbers}</text>'
+        f'{text}y="{y - 2:.1f}">{name}</text>{text}y="{y + 10:.1f}" class="n">{numbers}</text>'
     )
 
 

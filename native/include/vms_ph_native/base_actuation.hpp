@@ -21,8 +21,8 @@ struct Rotor {
   Eigen::Vector3d position;   ///< in the base frame, m
   Eigen::Vector3d axis;       ///< direction of its thrust in the base frame; scaled to length one
   double drag_ratio = 0.0;    ///< reaction torque on the base about the axis over thrust, m
-  double lower = -kInfinity;  ///< thrust, N
-  double upper = kInfinity;   ///< thrust, N
+  double lower = -kInfinity;  ///< smallest thrust, N
+  double upper = kInfinity;   ///< largest thrust, N
 };
 
 /// The map w = B u from actuator thrusts to the base wrench.
@@ -96,8 +96,8 @@ class BaseActuation final : public Actuation {
 
   bool is_actuated_;
   std::optional<Allocation> allocation_;
-  Eigen::MatrixXd inverse_, projector_;
-  Eigen::VectorXd fixed_inputs_;  // (m,) inputs whose bounds leave no room, else zero
+  Eigen::MatrixXd inverse_, projector_;  // (m,b) of B; (b,b) onto the wrenches that inputs can make
+  Eigen::VectorXd fixed_inputs_;         // (m,) inputs whose bounds leave no room, else zero
   Eigen::VectorXd thrusts_, static_thrusts_, thrust_step_;
   VectorB fixed_wrench_;  // (b,) wrench of the fixed inputs
   VectorB wrench_, residual_;
@@ -105,7 +105,7 @@ class BaseActuation final : public Actuation {
 };
 
 /// Maps desired wrenches to the nearest that the actuators can apply within their limits; forces
-/// are given up before moments, see vms_ph_controllers/safety/prioritised_actuation.py.
+/// are given up before moments, see vms_ph_controllers/safety/base_actuation.py.
 class PrioritisedActuation final : public Actuation {
  public:
   /// @param weights      (b,) of the components of a wrench; when (0,), a force has the weight 1

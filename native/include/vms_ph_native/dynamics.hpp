@@ -49,10 +49,11 @@ class TreeDerivatives {
  private:
   /// Of the bodies in a group: changes with their own joint.
   struct alignas(Lanes) Group {
-    Row ad_screw[6], momentum_change[6], field_cross[3];  ///< ad(V) S; of a subtree; field x axis
-    Row screw_rate[6], inertia_rate[10], reaction_rate[6];
+    LaneRow ad_screw[6], momentum_change[6],
+        field_cross[3];  ///< ad(V) S; of a subtree; field x axis
+    LaneRow screw_rate[6], inertia_rate[10], reaction_rate[6];
     // The same of the motion with locked joints, and their rates.
-    Row locked_ad_screw[6], locked_change[6], ad_screw_rate[6], change_rate[6];
+    LaneRow locked_ad_screw[6], locked_change[6], ad_screw_rate[6], change_rate[6];
   };
   /// Columns of derivatives, (nv,stride) each: of the momenta M v and M (v_hat, 0) at fixed
   /// velocities, the rate of the latter, the forces, and what follows.
@@ -96,7 +97,7 @@ struct Efforts {
   std::size_t wrench_count = 0;
   const double* viscous = nullptr;  ///< (n,) friction
   const double* coulomb = nullptr;  ///< (n,), where there is viscous friction
-  double slip = 1.0;                ///< rad/s or m/s
+  double slip = 1.0;                ///< speed over which Coulomb friction builds up, rad/s or m/s
   bool gravity = true;
 };
 
@@ -150,7 +151,7 @@ class Dynamics {
   double lifting_power(const double* q, const double* v) noexcept;
 
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
-  void jacobian(int frame, bool aligned, double* out) const noexcept;
+  void jacobian(int frame, bool inertial, double* out) const noexcept;
 
   // Of the velocity:
   void coriolis(double* out) noexcept { tree_.write_coriolis(out); }  ///< C, (nv,nv)
@@ -159,7 +160,7 @@ class Dynamics {
   }  ///< x^T C y, W
   void momentum(double* out) const noexcept { tree_.write_momentum(out); }   ///< M v, (nv,)
   double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }  ///< J
-  void jacobian_rate(int frame, bool aligned, double* out) const noexcept;   ///< (6,nv)
+  void jacobian_rate(int frame, bool inertial, double* out) const noexcept;  ///< (6,nv)
   Momenta momenta() const noexcept;
   void locked_velocity(double* out) const noexcept;  ///< v_hat, (b,)
   void shape_momentum(double* out) noexcept;         ///< pi_hat, (n,)
@@ -217,7 +218,7 @@ class Dynamics {
   Tree tree_;
   TreeDerivatives derivatives_;
   std::vector<Tree::Frame> frames_;
-  std::vector<Model::Rotation> unit_slices_;
+  std::vector<Model::UnitSlice> unit_slices_;
   Eigen::Vector3d mount_gravity_, mount_position_;
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();

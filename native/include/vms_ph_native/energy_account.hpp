@@ -119,7 +119,7 @@ struct Certificate {
     margin = tank.margin, level = tank.level;
   }
 
-  /// Note what may have been given beyond the budget without being booked, J.
+  /// Note what may have been given beyond the budget but is not in the sums, J.
   void add_unsettled(double energy) noexcept { unsettled = std::max(unsettled, energy); }
 };
 

@@ -29,7 +29,7 @@ class Evaluation {
   /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
   void set(const ConstVector& q, const ConstVector& v) noexcept;
 
-  /// The same, taking over the terms that come with a state where they are of the same robot.
+  /// The same; terms that come with the state are taken over if they are of the same robot.
   void set(const RobotState& state) noexcept;
 
   const Model& model() const noexcept { return model_; }
@@ -75,7 +75,7 @@ class Evaluation {
   /// 1/2 v^T M v, J.
   double kinetic_energy() noexcept;
 
-  /// Gravity potential, J; zero with the centre of mass at the inertial frame's origin.
+  /// Gravity potential, J; zero where the centre of mass is at the inertial frame's origin.
   double potential_energy() noexcept;
 
   /// Pose of a frame in the inertial frame.

@@ -62,13 +62,14 @@ VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& h) {
   return {h.linear.cross(v.angular), h.linear.cross(v.linear) + h.angular.cross(v.angular)};
 }
 
-/// The inertia of a body, or of many, about the origin of the root.
+/// The inertia of a body, or of many, about the origin of the root of the tree, in its axes.
 struct SpatialInertia {
   double mass = 0.0;
   Eigen::Vector3d mc = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
   double xx = 0.0, xy = 0.0, xz = 0.0, yy = 0.0, yz = 0.0, zz = 0.0;  ///< kg m^2
 
   SpatialInertia() = default;
+  /// Take mass, mc, xx, xy, xz, yy, yz and zz.
   explicit SpatialInertia(const Eigen::Matrix<double, 10, 1>& numbers)
       : mass(numbers[0]),
         mc(numbers.segment<3>(1)),
@@ -103,26 +104,26 @@ VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const 
   return {mass * twist.linear + w.cross(mc), mc.cross(twist.linear) + rotational};
 }
 
-/// That of a body in the axes of the root, of its inertia about its centre of mass in its own axes.
+/// The inertia of a body, from that about its centre of mass in its own axes.
 VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
                                                 const Eigen::Matrix3d& rotation,
                                                 const Eigen::Matrix3d& about_centre) {
-  SpatialInertia y;
-  y.mass = mass;
-  y.mc = mass * centre;
+  SpatialInertia inertia;
+  inertia.mass = mass;
+  inertia.mc = mass * centre;
   const Eigen::Matrix3d rotated = rotation * about_centre;
   const auto rotational = [&](int i, int j) { return rotated.row(i).dot(rotation.row(j)); };
-  const Eigen::Vector3d centre_squares = y.mc.cwiseProduct(centre);
-  y.xx = rotational(0, 0) + centre_squares.y() + centre_squares.z();
-  y.yy = rotational(1, 1) + centre_squares.x() + centre_squares.z();
-  y.zz = rotational(2, 2) + centre_squares.x() + centre_squares.y();
-  y.xy = rotational(0, 1) - y.mc.x() * centre.y();
-  y.xz = rotational(0, 2) - y.mc.x() * centre.z();
-  y.yz = rotational(1, 2) - y.mc.y() * centre.z();
-  return y;
+  const Eigen::Vector3d centre_squares = inertia.mc.cwiseProduct(centre);
+  inertia.xx = rotational(0, 0) + centre_squares.y() + centre_squares.z();
+  inertia.yy = rotational(1, 1) + centre_squares.x() + centre_squares.z();
+  inertia.zz = rotational(2, 2) + centre_squares.x() + centre_squares.y();
+  inertia.xy = rotational(0, 1) - inertia.mc.x() * centre.y();
+  inertia.xz = rotational(0, 2) - inertia.mc.x() * centre.z();
+  inertia.yz = rotational(1, 2) - inertia.mc.y() * centre.z();
+  return inertia;
 }
 
-/// Angles are given in groups of this many: as many as a machine computes at once.
+/// Numbers that a machine computes with at once: those of as many bodies make a group.
 constexpr std::size_t kLaneCount = 4;
 
 /// Largest angle, rad, of which the whole turns are subtracted without a loss of digits.
@@ -138,10 +139,10 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
   constexpr double kQuartersPerRadian = 0.63661977236758134308;
   constexpr double kHigh = 1.57079632673412561417, kMiddle = 6.07710050630396597660e-11,
                    kLow = 2.02226624879595063154e-21;
-  constexpr double kToInteger = 6755399441055744.0;  // 1.5 * 2^52: a sum with it has no fraction
-  bool all_small = true;
-  for (std::size_t i = 0; i < count; ++i) all_small &= std::abs(angles[i]) <= kLargestAngle;
-  if (!all_small) {
+  constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52: a sum with it has no fraction
+  bool are_small = true;
+  for (std::size_t i = 0; i < count; ++i) are_small &= std::abs(angles[i]) <= kLargestAngle;
+  if (!are_small) {
     for (std::size_t i = 0; i < count; ++i) {
       sines[i] = std::sin(angles[i]);
       cosines[i] = std::cos(angles[i]);
@@ -150,7 +151,7 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
   }
   for (std::size_t i = 0; i < count; ++i) {
     const double x = angles[i];
-    const double quarters = (x * kQuartersPerRadian + kToInteger) - kToInteger;
+    const double quarters = (x * kQuartersPerRadian + kRounder) - kRounder;
     const double r = ((x - quarters * kHigh) - quarters * kMiddle) - quarters * kLow, z = r * r;
     // The polynomials of Cephes for an eighth of a turn to both sides.
     const double sine =
@@ -170,7 +171,7 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
                        z * (-2.75573141792967388112e-7 +
                             z * (2.08757008419747316778e-9 - z * 1.13585365213876817300e-11)))));
     // Quarter turns modulo four in floating point: machines compare these faster than integers.
-    const double turns = (0.25 * quarters + kToInteger) - kToInteger;
+    const double turns = (0.25 * quarters + kRounder) - kRounder;
     const double quadrant = quarters - 4.0 * turns;  // -2, -1, 0, 1 or 2
     const bool is_odd = std::abs(quadrant) == 1.0;
     const double s = is_odd ? cosine : sine, c = is_odd ? sine : cosine;
@@ -182,14 +183,14 @@ inline void sines_and_cosines(const double* angles, std::size_t count, double* s
 // All functions are compiled into their callers: no such value is passed or returned in registers
 // that only some machines have.
 
-/// A number of each of kLaneCount bodies.
+/// A number of each of kLaneCount bodies, each of which has a lane.
 using Lanes = double __attribute__((vector_size(kLaneCount * sizeof(double))));
 
-/// The same in memory, where the numbers of one body are reached too. Vectors, twists and inertias
-/// are arrays of these, aligned as Lanes are.
-using Row = double[kLaneCount];
+/// The same in memory, where the number of a single body can be reached. Vectors, twists and
+/// inertias are arrays of these, aligned as Lanes are.
+using LaneRow = double[kLaneCount];
 
-VMS_PH_INLINED inline Lanes lanes(const double* row) {
+VMS_PH_INLINED inline Lanes load(const double* row) {
   Lanes value;
   std::memcpy(&value, row, sizeof(value));
   return value;
@@ -209,13 +210,13 @@ struct LaneVector {
   LaneVector() = default;
   VMS_PH_INLINED LaneVector(const Lanes& x_, const Lanes& y_, const Lanes& z_)
       : x(x_), y(y_), z(z_) {}
-  VMS_PH_INLINED explicit LaneVector(const Row* rows)
-      : x(lanes(rows[0])), y(lanes(rows[1])), z(lanes(rows[2])) {}
-  /// The same for all.
+  VMS_PH_INLINED explicit LaneVector(const LaneRow* rows)
+      : x(load(rows[0])), y(load(rows[1])), z(load(rows[2])) {}
+  /// The same vector for all bodies.
   VMS_PH_INLINED explicit LaneVector(const Eigen::Vector3d& v)
       : x(Lanes{} + v.x()), y(Lanes{} + v.y()), z(Lanes{} + v.z()) {}
 
-  VMS_PH_INLINED void store_in(Row* rows) const {
+  VMS_PH_INLINED void store_in(LaneRow* rows) const {
     store(rows[0], x);
     store(rows[1], y);
     store(rows[2], z);
@@ -233,11 +234,11 @@ struct LaneVector {
   VMS_PH_INLINED LaneVector operator*(const Lanes& c) const { return {x * c, y * c, z * c}; }
 };
 
-/// Three columns of a matrix.
+/// The three columns of a matrix.
 struct LaneMatrix {
   LaneVector a, b, c;
 
-  VMS_PH_INLINED explicit LaneMatrix(const Row* rows) : a(rows), b(rows + 3), c(rows + 6) {}
+  VMS_PH_INLINED explicit LaneMatrix(const LaneRow* rows) : a(rows), b(rows + 3), c(rows + 6) {}
 
   VMS_PH_INLINED LaneVector operator*(const LaneVector& v) const {
     return a * v.x + b * v.y + c * v.z;
@@ -248,10 +249,10 @@ struct LaneScrew {
   LaneVector linear, angular;
 
   VMS_PH_INLINED LaneScrew(const LaneVector& l, const LaneVector& a) : linear(l), angular(a) {}
-  VMS_PH_INLINED explicit LaneScrew(const Row* rows) : linear(rows), angular(rows + 3) {}
+  VMS_PH_INLINED explicit LaneScrew(const LaneRow* rows) : linear(rows), angular(rows + 3) {}
   VMS_PH_INLINED explicit LaneScrew(const Screw& s) : linear(s.linear), angular(s.angular) {}
 
-  VMS_PH_INLINED void store_in(Row* rows) const {
+  VMS_PH_INLINED void store_in(LaneRow* rows) const {
     linear.store_in(rows);
     angular.store_in(rows + 3);
   }
@@ -275,31 +276,33 @@ VMS_PH_INLINED inline LaneScrew dual_bracket(const LaneScrew& v, const LaneScrew
   return {v.angular.cross(h.linear), v.angular.cross(h.angular) + v.linear.cross(h.linear)};
 }
 
-/// Inertias about the origin of the root, of ten rows as SpatialInertia has numbers.
+/// Inertias about the origin of the root, in memory ten rows in the order of SpatialInertia.
 struct LaneInertia {
   Lanes mass;
   LaneVector mc;
   Lanes xx, xy, xz, yy, yz, zz;
 
-  VMS_PH_INLINED explicit LaneInertia(const Row* rows)
-      : mass(lanes(rows[0])),
+  VMS_PH_INLINED explicit LaneInertia(const LaneRow* rows)
+      : mass(load(rows[0])),
         mc(rows + 1),
-        xx(lanes(rows[4])),
-        xy(lanes(rows[5])),
-        xz(lanes(rows[6])),
-        yy(lanes(rows[7])),
-        yz(lanes(rows[8])),
-        zz(lanes(rows[9])) {}
+        xx(load(rows[4])),
+        xy(load(rows[5])),
+        xz(load(rows[6])),
+        yy(load(rows[7])),
+        yz(load(rows[8])),
+        zz(load(rows[9])) {}
 
-  /// That of bodies of which the mass, the centre and the inertia about it, six rows in axes of
-  /// their own, are given.
+  /// From mass, centre of mass and the inertia about it, six rows in the bodies' own axes.
   VMS_PH_INLINED LaneInertia(const Lanes& mass_, const LaneVector& centre,
-                             const LaneMatrix& rotation, const Row* about_centre)
+                             const LaneMatrix& rotation, const LaneRow* about_centre)
       : mass(mass_), mc(centre * mass_) {
-    const Lanes a = lanes(about_centre[0]), b = lanes(about_centre[1]), c = lanes(about_centre[2]),
-                d = lanes(about_centre[3]), e = lanes(about_centre[4]), f = lanes(about_centre[5]);
-    const LaneVector u = rotation * LaneVector(a, b, c), v = rotation * LaneVector(b, d, e),
-                     w = rotation * LaneVector(c, e, f);
+    const Lanes ixx = load(about_centre[0]), ixy = load(about_centre[1]),
+                ixz = load(about_centre[2]), iyy = load(about_centre[3]),
+                iyz = load(about_centre[4]), izz = load(about_centre[5]);
+    // Columns of the rotation times the inertia, and of the rotation.
+    const LaneVector u = rotation * LaneVector(ixx, ixy, ixz),
+                     v = rotation * LaneVector(ixy, iyy, iyz),
+                     w = rotation * LaneVector(ixz, iyz, izz);
     const LaneVector &r = rotation.a, &s = rotation.b, &t = rotation.c;
     const Lanes x = mc.x * centre.x, y = mc.y * centre.y, z = mc.z * centre.z;
     xx = u.x * r.x + v.x * s.x + w.x * t.x + y + z;
@@ -310,7 +313,7 @@ struct LaneInertia {
     yz = u.y * r.z + v.y * s.z + w.y * t.z - mc.y * centre.z;
   }
 
-  VMS_PH_INLINED void store_in(Row* rows) const {
+  VMS_PH_INLINED void store_in(LaneRow* rows) const {
     store(rows[0], mass);
     mc.store_in(rows + 1);
     store(rows[4], xx);
@@ -330,23 +333,23 @@ struct LaneInertia {
   }
 };
 
-// Of one body, the `lane`-th of its rows:
+// The values of a single body, in the lane-th entry of each row:
 
-VMS_PH_INLINED inline Eigen::Vector3d vector_at(const Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline Eigen::Vector3d vector_at(const LaneRow* rows, std::size_t lane) {
   return {rows[0][lane], rows[1][lane], rows[2][lane]};
 }
 
-VMS_PH_INLINED inline Eigen::Matrix3d matrix_at(const Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline Eigen::Matrix3d matrix_at(const LaneRow* rows, std::size_t lane) {
   Eigen::Matrix3d m;
   for (int k = 0; k < 9; ++k) m.data()[k] = rows[k][lane];
   return m;
 }
 
-VMS_PH_INLINED inline Screw screw_at(const Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline Screw screw_at(const LaneRow* rows, std::size_t lane) {
   return {vector_at(rows, lane), vector_at(rows + 3, lane)};
 }
 
-VMS_PH_INLINED inline SpatialInertia inertia_at(const Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline SpatialInertia inertia_at(const LaneRow* rows, std::size_t lane) {
   Eigen::Matrix<double, 10, 1> numbers;
   for (int k = 0; k < 10; ++k) numbers[k] = rows[k][lane];
   return SpatialInertia(numbers);
@@ -359,11 +362,11 @@ VMS_PH_INLINED inline Screw screw_of(const Numbers& vector) {
 }
 
 template <class Vector>
-VMS_PH_INLINED inline void set_lane(const Vector& numbers, Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline void set_lane(const Vector& numbers, LaneRow* rows, std::size_t lane) {
   for (Eigen::Index k = 0; k < numbers.size(); ++k) rows[k][lane] = numbers.data()[k];
 }
 
-VMS_PH_INLINED inline void set_lane(const Screw& s, Row* rows, std::size_t lane) {
+VMS_PH_INLINED inline void set_lane(const Screw& s, LaneRow* rows, std::size_t lane) {
   set_lane(s.linear, rows, lane);
   set_lane(s.angular, rows + 3, lane);
 }

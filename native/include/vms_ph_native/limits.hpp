@@ -13,12 +13,12 @@ namespace vms_ph {
 
 /// The limits that a user sets, for all laws.
 struct LimitGains {
-  double torque_rate = 0.0, power = 0.0, delay = 1.0;
+  double torque_rate = 0.0, power = 0.0, delay = 1.0;  ///< N m/s; W; samples, see table()
 
   static const GainTable<LimitGains>& table();
 };
 
-/// Room for a sentence that names every joint of a robot.
+/// Characters that a sentence may have which names every joint of a robot.
 std::size_t reason_capacity(const Model& model);
 
 /// Clip torques (n,) to the effort limits of a robot's joints.
@@ -33,7 +33,7 @@ class TorqueLimits {
   /// Forget the last torque: the next one may jump.
   void restart() noexcept { has_last_torque_ = false; }
 
-  /// Note that other torques (n,) are sent instead of the last ones.
+  /// Note that other torques (n,) are sent instead of those returned last.
   void replace(const ConstVector& torque) noexcept { last_torque_ = torque; }
 
   /// The share, in [0, 1], of `torque - static_effort` (n,) that the effort limits admit.
@@ -57,7 +57,7 @@ class TorqueLimits {
 
  private:
   const Model& model_;
-  VectorV last_torque_;  // of the last call
+  VectorV last_torque_;  // that was sent
   bool has_last_torque_ = false;
   Reason reason_;
 };

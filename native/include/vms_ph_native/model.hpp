@@ -53,15 +53,15 @@ struct ModelParts;
 
 enum class Base { fixed, planar, floating };
 
-/// Its name, for messages.
+/// Name of a kind of base, for messages.
 inline const char* name_of(Base base) noexcept {
   return base == Base::fixed ? "fixed" : base == Base::planar ? "planar" : "floating";
 }
 
-/// How a joint of Pinocchio's model moves with one of the n joints of the robot, by their index:
-/// `position = multiplier * position of that one + offset`.
+/// That a joint of Pinocchio's model moves with one of the n joints of the robot, its leader:
+/// `position = multiplier * position of joint + offset`.
 struct JointLeader {
-  int joint;
+  int joint;  ///< index of the leader
   double multiplier = 1.0, offset = 0.0;
 };
 
@@ -82,7 +82,7 @@ class Model {
   explicit Model(const pinocchio::Model& model, const std::string& end_effector = "",
                  std::vector<Mimic> mimics = {});
 
-  /// Construct from what such a model holds.
+  /// Construct from the parts of a Pinocchio model.
   ///
   /// @throws ModelError  as above, or a kind of joint that the core does not cover.
   explicit Model(const ModelParts& robot, const std::string& end_effector = "",
@@ -128,11 +128,11 @@ class Model {
   int position_index(int joint) const { return position_indices_[static_cast<std::size_t>(joint)]; }
   bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
 
-  /// Entries of a configuration that have length one, of the base and of pairs.
-  struct Rotation {
+  /// Entries of a configuration that form a vector of length one: rotation of the base and pairs.
+  struct UnitSlice {
     int first, size;
   };
-  const std::vector<Rotation>& rotations() const { return rotations_; }
+  const std::vector<UnitSlice>& unit_slices() const { return unit_slices_; }
 
   /// The joints that mimic others.
   const std::vector<Mimic>& mimics() const { return mimics_; }
@@ -151,7 +151,7 @@ class Model {
   /// @throws ModelError  no such frame.
   pinocchio::FrameIndex frame_id(const std::string& name) const;
 
-  /// Name of a frame, and their number.
+  /// Name of a frame, and the number of frames.
   const std::string& frame_name(pinocchio::FrameIndex frame) const;
   std::size_t frames() const;
 
@@ -192,15 +192,15 @@ class Model {
   /// The configuration with every joint at zero and the base at the origin, (nq,).
   const Eigen::VectorXd& neutral_configuration() const { return neutral_; }
 
-  /// The configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time.
+  /// Write the configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time.
   void integrate(const ConstVector& q, const ConstVector& dv,
                  Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
-  /// The dv (nv,) with integrate(q0, dv) = q1.
+  /// Write the dv (nv,) with integrate(q0, dv) = q1.
   void difference(const ConstVector& q0, const ConstVector& q1,
                   Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
-  /// Positions of the n joints, continuous ones within (-pi, pi].
+  /// Write the positions of the n joints, continuous ones within (-pi, pi].
   void joint_positions(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
   /// Set the position of one of the n joints, rad or m, in a configuration (nq,).
@@ -224,7 +224,7 @@ class Model {
   std::vector<std::string> joint_names_, joint_kinds_;
   std::vector<int> position_indices_;
   std::vector<char> is_pair_;
-  std::vector<Rotation> rotations_;
+  std::vector<UnitSlice> unit_slices_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
   Eigen::VectorXd lower_, upper_, effort_, velocity_, damping_, dry_friction_, neutral_;
@@ -240,7 +240,7 @@ inline Eigen::Matrix3d base_rotation(int b, const double* q) noexcept {
   return rotation;
 }
 
-/// Turn a pair (cos, sin) by an angle, rad; it is kept at length one to second order.
+/// Turn a pair (cos, sin) by an angle, rad; errors of its length are removed to second order.
 void rotate_pair(const double* from, double angle, double* to) noexcept;
 
 /// What a model of Pinocchio holds, in its order and by its names.
@@ -248,10 +248,10 @@ struct ModelParts {
   /// A joint and the body that it moves.
   struct Joint {
     std::string name, kind;             ///< of Pinocchio, such as JointModelRZ
-    int velocities;                     ///< its degrees of freedom
+    int freedoms;                       ///< degrees of freedom
     std::size_t parent;                 ///< 0 is the universe, 1 the first joint
     Eigen::Matrix4d placement;          ///< in the frame of the parent
-    Eigen::Vector3d linear_axis, axis;  ///< its linear and angular rate in its own axes
+    Eigen::Vector3d linear_axis, axis;  ///< linear and angular velocity at rate 1, own axes
     double mass;                        ///< of the body, kg
     Eigen::Vector3d centre;             ///< of its mass, m
     Eigen::Matrix3d inertia;            ///< about its centre of mass, kg m^2

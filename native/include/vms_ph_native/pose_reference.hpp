@@ -24,8 +24,8 @@ class PoseReference {
   /// Displace the pose and its target, in the frame of the pose, m.
   void shift(const Eigen::Vector3d& displacement) noexcept;
 
-  /// Advance towards a target pose, else towards the position of a reference, and with its
-  /// velocity; values that are not finite are ignored. The other arguments are those of advance().
+  /// Advance towards a target pose, or else the position of a reference, and with the velocity of
+  /// the reference; values that are not finite are ignored. For the other arguments see advance().
   void follow(const Reference& reference, const std::optional<Pose>& target, double speed,
               double turn, double bandwidth, double dt) noexcept;
 
@@ -36,7 +36,7 @@ class PoseReference {
   /// @param speed      largest linear speed, m/s.
   /// @param turn       largest angular speed, rad/s.
   /// @param bandwidth  bandwidth of the approach to the target and of changes of the speed, 1/s.
-  /// @param dt         s.
+  /// @param dt         time step, s.
   void advance(const Twist* twist, double speed, double turn, double bandwidth, double dt) noexcept;
 
   const Pose& pose() const { return pose_; }                   ///< in the inertial frame

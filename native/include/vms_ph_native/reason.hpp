@@ -15,6 +15,7 @@ namespace vms_ph {
 /// The outcome of an update; the values are those of the ControllerState message.
 enum class Status : unsigned char { ok = 0, saturated = 1, holding = 2, degraded = 3 };
 
+/// A sentence in memory of its own.
 class Reason {
  public:
   /// @param capacity  longest sentence; a longer one is truncated.
@@ -38,7 +39,7 @@ class Reason {
     if (*sentence != '\0') add(empty() ? "%s" : "; %s", sentence);
   }
 
-  /// Append to the sentence.
+  /// Append text to the sentence, formatted as by printf.
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);
@@ -96,7 +97,7 @@ class Reason {
   REASON(rotation_not_normalised, "a rotation is not normalised")                                  \
   REASON(step_not_finite, "the motion within the step is not finite")
 
-// Their names are those by which a test compares them.
+// A test compares them with those in Python by these names.
 // NOLINTBEGIN(readability-identifier-naming)
 namespace vms_ph::reasons {
 

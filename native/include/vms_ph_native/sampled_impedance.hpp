@@ -21,8 +21,8 @@ inline double stable_square(double frequency, double h) noexcept {
 /// Spring and damping that may be held for a sample.
 class SampledImpedance {
  public:
-  /// @param velocities  number of velocities of the law. Where wheels leave fewer than the robot
-  ///                    has, brake() must not be called.
+  /// @param velocity_count  number of velocities of the law. Where wheels leave fewer than the
+  ///                        robot has, brake() must not be called.
   explicit SampledImpedance(const Model& model, Eigen::Index velocity_count);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 

@@ -223,35 +223,35 @@ class Tree {
 
   /// Constant geometry and inertia of joints and bodies.
   struct alignas(Lanes) LinkConstants {
-    Row fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
-    Row offset[3], linear_rate[3];     ///< translation = offset + position * rate
+    LaneRow fixed[9], cosine[9], sine[9];  ///< rotation = fixed + cos * cosine + sin * sine
+    LaneRow offset[3], linear_rate[3];     ///< translation = offset + position * rate
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
-    Row axis[3], linear_axis[3];
-    Row mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
-    Row subtree_mass;                ///< mass of the subtree
+    LaneRow axis[3], linear_axis[3];
+    LaneRow mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
+    LaneRow subtree_mass;                ///< mass of the subtree
   };
   struct alignas(Lanes) Pose {
-    Row rotation[9], origin[3];
+    LaneRow rotation[9], origin[3];
   };
   struct LinkGroup : Pose {
-    Row screw[6], link_inertia[10], composite[10];
-    Row reaction[6];  ///< composite inertia times screw
+    LaneRow screw[6], link_inertia[10], composite[10];
+    LaneRow reaction[6];  ///< composite inertia times screw
   };
   /// Of the n joints in the rows of the base.
   struct alignas(Lanes) Column {
-    Row coupling[6], connection[6];  ///< of M_bm and A, about the centre of mass
+    LaneRow coupling[6], connection[6];  ///< of M_bm and A, about the centre of mass
   };
   struct alignas(Lanes) Motion {
-    Row twist[6], momentum[6];  ///< the momentum is that of the subtree
+    LaneRow twist[6], momentum[6];  ///< the momentum is that of the subtree
   };
   /// Intermediate results of the recursions.
   struct alignas(Lanes) Scratch {
-    Row rotation[9], translation[3];  ///< of the joint
-    Row acceleration[6], force[6];
-    Row screw_rate[6];                 ///< of the screw in inertial axes
-    Row locked_momentum[6], drift[6];  ///< momentum of the subtree in the locked motion; its rate
-                                       ///< at fixed twist
-    Row x_twist[6], y_twist[6];        ///< at two other velocities
+    LaneRow rotation[9], translation[3];  ///< of the joint
+    LaneRow acceleration[6], force[6];
+    LaneRow screw_rate[6];                 ///< of the screw in inertial axes
+    LaneRow locked_momentum[6], drift[6];  ///< momentum of the subtree in the locked motion; its
+                                           ///< rate at fixed twist
+    LaneRow x_twist[6], y_twist[6];        ///< at two other velocities
   };
 
   std::size_t groups() const noexcept { return link_constants_.size(); }

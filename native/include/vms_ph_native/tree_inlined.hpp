@@ -72,14 +72,14 @@ template <int kRows, class Rows>
 VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
   for (std::size_t i = joints_.size(); i-- > 0;) {
-    const Row* from = rows(i / kLaneCount);
+    const LaneRow* from = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < kRows; ++k) sum[k] += from[k][lane];
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    Row* to = rows(parent / kLaneCount);
+    LaneRow* to = rows(parent / kLaneCount);
     const std::size_t parent_lane = parent % kLaneCount;
     for (int k = 0; k < kRows; ++k) to[k][parent_lane] += from[k][lane];
   }
@@ -89,7 +89,7 @@ VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows
 template <class Rows>
 VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    Row* to = rows(i / kLaneCount);
+    LaneRow* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
@@ -99,7 +99,7 @@ VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const Row* from = rows(parent / kLaneCount);
+    const LaneRow* from = rows(parent / kLaneCount);
     const std::size_t parent_lane = parent % kLaneCount;
     for (int k = 0; k < 6; ++k) to[k][lane] += from[k][parent_lane];
   }
@@ -110,8 +110,8 @@ VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const d
                                                       Rows&& rows) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const double rate = v[b_ + joints_[i].leader];
-    const Row* joint_screw = link_groups_[i / kLaneCount].screw;
-    Row* to = rows(i / kLaneCount);
+    const LaneRow* joint_screw = link_groups_[i / kLaneCount].screw;
+    LaneRow* to = rows(i / kLaneCount);
     const std::size_t lane = i % kLaneCount;
     if (joints_[i].parent < 0) {
       for (int k = 0; k < 3; ++k) {
@@ -121,7 +121,7 @@ VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const d
       continue;
     }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const Row* from = rows(parent / kLaneCount);
+    const LaneRow* from = rows(parent / kLaneCount);
     const std::size_t parent_lane = parent % kLaneCount;
     for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * joint_screw[k][lane];
   }

@@ -10,13 +10,13 @@
 namespace vms_ph {
 namespace {
 
-// The energies do not balance where the kinetic energy rises by more than this beyond the energy
-// given, J, in more than one of so many samples. A push ends; a weight that is not there, or
-// another delay than the declared one, does not.
+// Something besides the guarded efforts drives the robot where its kinetic energy rises by more
+// than this beyond the energy given, J, in more than one of so many samples. A push ends; a weight
+// that is not there, or another delay than the declared one, does not.
 constexpr double kEnergyRise = 1e-9;
 constexpr unsigned long long kSamplesPerRise = 4;
 
-// What noise of velocities may add to the kinetic energy: so many J, and a share of it.
+// What noise of velocities may add to the kinetic energy: this, J, and this share of it.
 constexpr double kNoiseEnergy = 1e-3, kNoiseShare = 0.1;
 
 int checked_delay(int delay) {
@@ -35,7 +35,8 @@ double checked_period(double period) {
   return period;
 }
 
-const std::optional<Allocation>& checked(const Model& model, const EnergyGuardOptions& options) {
+const std::optional<Allocation>& checked_allocation(const Model& model,
+                                                    const EnergyGuardOptions& options) {
   const bool has_weight = model.b() == 6 && !model.base_gravity().isZero(0.0);
   if (options.allocation && has_weight && !options.effort_carries_weight) {
     throw ModelError(
@@ -84,13 +85,14 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       n_(model.n()),
       delay_(checked_delay(options.delay)),
       period_(checked_period(options.period)),
-      no_configuration_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
-      no_velocity_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
+      unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
+      unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       state_plausibility_(model, options.bounds),
       limits_(model),
       motion_limits_(model_),
       budget_(model_,
-              BaseWrench(model, checked(model, options), options.base_actuated, options.weights),
+              BaseWrench(model, checked_allocation(model, options), options.base_actuated,
+                         options.weights),
               delay_),
       safe_output_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),
@@ -100,7 +102,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       ceiling_(delay_),
       zero_velocity_(VectorV::Zero(model.nv())) {
   static_effort_ = unactuated_gravity_ = effort_ = brake_ = next_velocity_ = zero_velocity_;
-  output_.effort = acting_effort_ = offset_ = zero_velocity_;
+  output_.effort = acting_effort_ = jump_ = zero_velocity_;
 }
 
 void PortGuard::restart() noexcept {
@@ -109,8 +111,8 @@ void PortGuard::restart() noexcept {
   certificate_ = Certificate();
   first_loss_.clear();
   limits_.restart();
-  has_acting_effort_ = has_offset_ = has_potential_ = has_surplus_ = false;
-  offset_share_ = first_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
+  has_acting_effort_ = has_jump_ = has_last_potential_ = has_surplus_ = false;
+  jump_share_ = first_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
   rise_count_ = 0;
 }
 
@@ -130,8 +132,7 @@ bool PortGuard::engage(const ConstVector& q, const ConstVector& v,
   }
   effort_ = acting_effort_ - unactuated_gravity_;
   budget_.static_effort(d_, static_effort_);
-  static_effort_ = acting_effort_ - static_effort_;
-  effort_queue_.restart(effort_, static_effort_);
+  effort_queue_.restart(effort_, acting_effort_ - static_effort_);
   ceiling_.restart(d_.kinetic_energy());
   effort_queue_.begin_effort(d_, ceiling_.motion_energy());
   return true;
@@ -173,7 +174,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     set_safe_effort(d_.q(), d_.v(), sample_time);
   } else {
     effort_ = effort;
-    is_fading = bumpless_transfer(dt);
+    is_fading = add_fading_jump(dt);
     is_wrench_limited = budget_.saturate(effort_);
   }
   if (is_wrench_limited) reason_.append(reasons::base_wrench_limited);
@@ -191,15 +192,14 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   return output_;
 }
 
-/// Send the effort in effort_, with its part (nv,) beyond the resting one.
+/// Send the effort in effort_, whose part beyond the static effort is `active` (nv,).
 void PortGuard::send(const VectorV& active, bool is_reflex) noexcept {
   budget_.unactuated_gravity(d_, unactuated_gravity_);
-  unactuated_gravity_ = effort_ - unactuated_gravity_;
-  effort_queue_.send(unactuated_gravity_, active);
+  effort_queue_.send(effort_ - unactuated_gravity_, active);
   if (is_reflex) {
     acting_effort_ = effort_;
     has_acting_effort_ = true;
-    has_offset_ = false;
+    has_jump_ = false;
   }
   output_.effort = effort_;
   output_.status = is_reflex ? Status::holding : !reason_.empty() ? Status::saturated : Status::ok;
@@ -209,7 +209,7 @@ void PortGuard::send(const VectorV& active, bool is_reflex) noexcept {
 
 const GuardedEffort& PortGuard::hold(const char* cause, double dt) noexcept {
   ++certificate_.samples;
-  const Judgement& judgement = state_plausibility_.judge(no_configuration_, no_velocity_, dt);
+  const Judgement& judgement = state_plausibility_.judge(unknown_q_, unknown_v_, dt);
   if (first_loss_.empty()) first_loss_.set("%s", cause);
   return update_without_state(judgement.q, judgement.v, dt, cause);
 }
@@ -255,12 +255,12 @@ void PortGuard::update_tank(double dt) noexcept {
   } else {
     potential = d_.potential_energy();
   }
-  if (has_potential_) certificate_.weight_work += potential - potential_;
-  potential_ = potential;
-  has_potential_ = true;
+  if (has_last_potential_) certificate_.weight_work += potential - last_potential_;
+  last_potential_ = potential;
+  has_last_potential_ = true;
 }
 
-/// Note the kinetic energy, J, and what it is more than the energy given.
+/// Note the kinetic energy, J, and its surplus over the energy given.
 void PortGuard::update_surplus(double kinetic) noexcept {
   const double surplus = kinetic - tank_.spent;
   if (!has_surplus_) {
@@ -276,18 +276,18 @@ void PortGuard::update_surplus(double kinetic) noexcept {
 
 /// Add the remaining share of the jump at engagement to the desired effort in effort_; return
 /// whether any is.
-bool PortGuard::bumpless_transfer(double dt) noexcept {
+bool PortGuard::add_fading_jump(double dt) noexcept {
   if (has_acting_effort_) {
-    offset_ = acting_effort_ - effort_;
-    has_offset_ = (offset_.array() != 0.0).any();
+    jump_ = acting_effort_ - effort_;
+    has_jump_ = (jump_.array() != 0.0).any();
     has_acting_effort_ = false;
-    offset_share_ = 1.0;
+    jump_share_ = 1.0;
   }
-  if (!has_offset_) return false;
-  effort_ += offset_share_ * offset_;
+  if (!has_jump_) return false;
+  effort_ += jump_share_ * jump_;
   const double time = settings.engagement_time;
-  offset_share_ = time > 0.0 ? offset_share_ - dt / time : 0.0;
-  if (offset_share_ <= 0.0) has_offset_ = false;
+  jump_share_ = time > 0.0 ? jump_share_ - dt / time : 0.0;
+  if (jump_share_ <= 0.0) has_jump_ = false;
   return true;
 }
 
@@ -324,7 +324,7 @@ void PortGuard::set_safe_effort(const ConstVector& q, const ConstVector& v, doub
   effort_.tail(n_) = safe_output_.torque();
 }
 
-/// The safe output while no state can be believed; `cause` is nullptr where the reason is written.
+/// The safe output while no state can be believed; without a `cause`, reason_ has it already.
 /// A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
 /// whatever the motion is, and so ends.
 const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const ConstVector& v,

@@ -17,7 +17,7 @@ namespace {
 // Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
 constexpr double kRelativeTolerance = 1e-9;
 
-// Multiple of the norm of an effort by the inverse mass matrix, which changes while nothing is
+// Factor on the norm of an effort by the inverse mass matrix, which may grow while no state is
 // seen.
 constexpr double kInertiaFactor = 1.1;
 
@@ -25,18 +25,17 @@ constexpr double kInertiaFactor = 1.1;
 // pendulum of 5 cm.
 constexpr double kWeightRate = 200.0;
 
-// Multiple of the bound of a quick check that the tank must hold: inertia and gravity change on the
-// way, which it leaves out.
+// Factor on the bound of a quick check: it leaves out that inertia and gravity change on the way.
 constexpr double kSafetyFactor = 2.0;
 
-// Longest way for which the quick check is made, rad or m.
-constexpr double kLongestPath = 0.2;
+// Longest displacement for which the quick check is made, rad or m.
+constexpr double kLongestDisplacement = 0.2;
 
 // A speed below this, m/s, has no direction.
 constexpr double kMinSpeed = 1e-9;
 
 // The largest share s in [0, 1] with a s^2 + b s + c <= 0, for a >= 0; else 0.
-double largest_share(double a, double b, double c) {
+double largest_root(double a, double b, double c) {
   if (a + b + c <= 0.0) return 1.0;
   if (c > 0.0) return 0.0;
   const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
@@ -63,7 +62,7 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
   if (!actuated) return;
   actuation_.emplace(*allocation_, weights);
   brake_search_.emplace(matrix);
-  map_ = matrix;
+  brake_map_ = matrix;
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
@@ -86,11 +85,12 @@ void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>&
     saturate(wrench);
     return;
   }
-  M_b_root_.compute(M_b);
-  map_ = allocation_->matrix();
-  for (Eigen::Index i = 0; i < map_.cols(); ++i) M_b_root_.solve_root(&map_.coeffRef(0, i));
-  M_b_root_.solve_root(wrench.data());
-  brake_search_->set_matrix(map_);
+  M_b_factor_.compute(M_b);
+  brake_map_ = allocation_->matrix();
+  for (Eigen::Index i = 0; i < brake_map_.cols(); ++i)
+    M_b_factor_.solve_root(&brake_map_.coeffRef(0, i));
+  M_b_factor_.solve_root(wrench.data());
+  brake_search_->set_matrix(brake_map_);
   brake_search_->solve(wrench, allocation_->lower(), allocation_->upper(), inputs_);
   multiply(allocation_->matrix(), inputs_, wrench);
 }
@@ -123,11 +123,11 @@ void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
 
 void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
   start_configuration_ = d.q();
-  potential_ = d.potential_energy();
+  start_potential_ = d.potential_energy();
   has_start_ = is_measured_ = true;
-  sample_work_.hold(d, at(0), zero_velocity_, -potential_);
+  sample_work_.hold(d, at(0), zero_velocity_, -start_potential_);
   start_speed_ = speed_ = std::sqrt(2.0 * motion_energy);
-  path_length_ = rotation_work_ = 0.0;
+  path_length_ = work_error_ = 0.0;
   acting_effort_ = at(0);
   acting_active_part_ = active_parts_[index(0)];
 }
@@ -152,8 +152,8 @@ void EffortQueue::skip_state(double dt) noexcept {
 
 void EffortQueue::advance_without_state() noexcept {
   if (!has_start_) return;
-  displacement_ = at(0) - acting_effort_;
-  rotation_work_ += path_length_ * norm(displacement_);
+  const VectorV effort_change = at(0) - acting_effort_;
+  work_error_ += path_length_ * norm(effort_change);
   acting_effort_ = at(0);
   acting_active_part_ = active_parts_[index(0)];
 }
@@ -179,7 +179,8 @@ double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (is_measured_) return -sample_work_.recovered_energy(d, -potential, dt);
   advance_time(dt);
   model_.difference(start_configuration_, d.q(), displacement_);
-  const double work = acting_effort_.dot(displacement_) - (potential - potential_) + rotation_work_;
+  const double work =
+      acting_effort_.dot(displacement_) - (potential - start_potential_) + work_error_;
   // The displacement of a base that turns is not the integral of its velocity.
   return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
 }
@@ -190,7 +191,7 @@ void EffortQueue::advance_time(double dt) noexcept {
   path_length_ += dt * speed_;
 }
 
-/// The norm of an effort (nv,) by the inverse mass matrix while no state is seen.
+/// The norm of an effort (nv,) by the inverse mass matrix, at most, while no state is seen.
 double EffortQueue::norm(const VectorV& effort) noexcept {
   scratch_ = effort;
   inertia_.solve(scratch_.data());
@@ -201,7 +202,7 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
     : model_(model),
       wrench_(std::move(wrench)),
       sample_count_(delay + 1),
-      predicted_(model),
+      predicted_state_(model),
       prediction_(model),
       grant_(model),
       limits_(model) {
@@ -288,40 +289,40 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
     active_part_ = effort - active_part_;
     return;
   }
-  Evaluation* predicted = &d;
+  Evaluation* state = &d;
   double pending_energy = 0.0;
   for (int k = 0; k < effort_queue.pending_count(); ++k) {
-    unactuated_gravity(*predicted, unactuated_gravity_);
-    prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
+    unactuated_gravity(*state, unactuated_gravity_);
+    prediction_.begin(*state, unactuated_gravity_, 0.0, dt);
     net_effort_ = effort_queue.pending_effort(k) + unactuated_gravity_;
     prediction_.predict(net_effort_, candidate_);
     const double energy = prediction_.energy();
     pending_energy += level < 0.0 ? energy : std::max(0.0, energy);
     if (!std::isfinite(energy)) break;
     // The state at the end is copied before it is overwritten.
-    predicted_.set(prediction_.end_q(), prediction_.end_v());
-    predicted = &predicted_;
+    predicted_state_.set(prediction_.end_q(), prediction_.end_v());
+    state = &predicted_state_;
   }
   double budget = std::isfinite(pending_energy) ? level - pending_energy : std::min(level, 0.0);
   if (level < 0.0) budget = std::min(budget, 0.0);
-  static_effort(*predicted, static_effort_);
-  const bool is_covered = grant_.grant(*predicted, effort, static_effort_, budget, dt);
+  static_effort(*state, static_effort_);
+  const bool is_covered = grant_.grant(*state, effort, static_effort_, budget, dt);
   is_braking_ = !is_covered;
   reason_ = grant_.reason().text();
   if (!is_covered) {
-    strongest_brake(*predicted, dt, brake_);
+    strongest_brake(*state, dt, brake_);
     grant_.brake(effort, static_effort_, brake_);
   }
   active_part_ = effort - static_effort_;
-  inertia_.compute(predicted->M());
+  inertia_.compute(state->M());
   double remaining_rise = ceiling.speed_rise(level);
   for (int k = 0; k < effort_queue.pending_count(); ++k)
     remaining_rise -= speed_rise(effort_queue.pending_active(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
   const double required_rise = speed_rise(active_part_, dt);
   if (!(required_rise > remaining_rise)) return;
-  unactuated_gravity(*predicted, unactuated_gravity_);
-  prediction_.begin(*predicted, unactuated_gravity_, 0.0, dt);
+  unactuated_gravity(*state, unactuated_gravity_);
+  prediction_.begin(*state, unactuated_gravity_, 0.0, dt);
   active_part_ *= std::max(remaining_rise / required_rise, neutral_share(effort));
   effort = static_effort_ + active_part_;
   if (reason_[0] != '\0') return;
@@ -354,7 +355,7 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
-  double largest_norm = 0.0, largest_acceleration = 0.0;
+  double largest_square = 0.0, largest_acceleration = 0.0;
   const int count = effort_queue.pending_count();
   for (int k = 0; k <= count; ++k) {
     net_effort_ = k < count ? effort_queue.pending_effort(k) : effort;
@@ -362,13 +363,13 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
     net_effort_ -= d.g();
     scratch_ = net_effort_;
     inertia_.solve(scratch_.data());
-    largest_norm = std::max(largest_norm, net_effort_.dot(scratch_));
+    largest_square = std::max(largest_square, net_effort_.dot(scratch_));
     largest_acceleration = std::max(largest_acceleration, scratch_.cwiseAbs().maxCoeff());
   }
   const double time = (count + 1) * dt;
-  if (!(time * (d.v().cwiseAbs().maxCoeff() + time * largest_acceleration) < kLongestPath))
+  if (!(time * (d.v().cwiseAbs().maxCoeff() + time * largest_acceleration) < kLongestDisplacement))
     return false;
-  const double speed_change = time * std::sqrt(std::max(0.0, largest_norm));
+  const double speed_change = time * std::sqrt(std::max(0.0, largest_square));
   return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic) + 0.5 * speed_change) <= level;
 }
 
@@ -401,8 +402,8 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
     braked_effort_ = brake - static_effort;
     const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double power = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
-    if (tighten(largest_share(0.5 * effort_change_.dot(velocity_step_),
-                              slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.power),
+    if (tighten(largest_root(0.5 * effort_change_.dot(velocity_step_),
+                             slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.power),
                 share_bound)) {
       reason_.set("power at its limit of %g W", s.power);
     }
@@ -429,7 +430,7 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   const auto braked = product<Eigen::Vector3d>(linear, braked_velocity_);
   const auto change = product<Eigen::Vector3d>(linear, velocity_step_);
   const double a = change.squaredNorm(), b = 2.0 * braked.dot(change), c = braked.squaredNorm();
-  if (s.speed > 0.0 && tighten(largest_share(a, b, c - s.speed * s.speed), share_bound)) {
+  if (s.speed > 0.0 && tighten(largest_root(a, b, c - s.speed * s.speed), share_bound)) {
     reason_.set("speed at its limit of %g m/s", s.speed);
   }
   if (!(s.kinetic_energy > 0.0)) return;
@@ -439,10 +440,10 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   if (!(length > kMinSpeed)) return;
   u /= length;
   multiply(transposed(linear), u, direction_);
-  braked_velocity_ = direction_;
-  inertia_.solve(braked_velocity_.data());
-  const double limit = 2.0 * s.kinetic_energy * direction_.dot(braked_velocity_);
-  if (tighten(largest_share(a, b, c - limit), share_bound)) {
+  VectorV response = direction_;
+  inertia_.solve(response.data());
+  const double squared_limit = 2.0 * s.kinetic_energy * direction_.dot(response);
+  if (tighten(largest_root(a, b, c - squared_limit), share_bound)) {
     reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
   }
 }

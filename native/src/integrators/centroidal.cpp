@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 
 CentroidalRobot::CentroidalRobot(const Model& model, bool gravity)
     : tree(model, gravity),
-      dim(tree.free_dimensions()),
+      centre_dim(tree.free_dimensions()),
       mass(tree.total_mass()),
       fall_acceleration(tree.fall_acceleration()),
       has_shape_potential(tree.has_potential()) {}
@@ -26,12 +26,12 @@ Matrix3d CentroidalRobot::rotation(const VectorXd& q) const noexcept {
 
 Vector3d CentroidalRobot::position(const VectorXd& q) const noexcept {
   Vector3d origin = Vector3d::Zero();
-  for (int i = 0; i < dim; ++i) origin[i] = q[i];
+  for (int i = 0; i < centre_dim; ++i) origin[i] = q[i];
   return origin;
 }
 
 void CentroidalRobot::set_position(const Vector3d& origin, VectorXd& q) const noexcept {
-  for (int i = 0; i < dim; ++i) q[i] = origin[i];
+  for (int i = 0; i < centre_dim; ++i) q[i] = origin[i];
 }
 
 void CentroidalRobot::move_centre_to_origin(const Matrix3d& attitude, VectorXd& q) const noexcept {
@@ -50,30 +50,30 @@ void CentroidalRobot::split(const VectorXd& q, const VectorXd& v, double t,
   x.energy = CompensatedSum{};
   x.past.count = 0;
   tree.set_configuration(q);
-  if (dim > 0) {
+  if (centre_dim > 0) {
     const Matrix3d attitude = rotation(q);
     tree.set_velocity(v);
     Vector3d linear = tree.momentum().linear;
-    if (dim == 2) linear.z() = 0.0;
+    if (centre_dim == 2) linear.z() = 0.0;
     const Vector3d centre_offset = attitude * tree.centre_of_mass();
     x.fall.linear_momentum = attitude * linear;
     x.fall.centre = position(q) + centre_offset;
-    if (dim == 2) x.fall.centre.z() = 0.0;
-    for (int i = 0; i < dim; ++i) x.v[i] -= linear[i] / mass;
+    if (centre_dim == 2) x.fall.centre.z() = 0.0;
+    for (int i = 0; i < centre_dim; ++i) x.v[i] -= linear[i] / mass;
     set_position(-centre_offset, x.q);
     tree.set_velocity(x.v);
     const Screw& p = tree.momentum();
     x.angular_momentum = attitude * (p.angular - tree.centre_of_mass().cross(p.linear));
-    if (dim == 2) x.angular_momentum.head<2>().setZero();
+    if (centre_dim == 2) x.angular_momentum.head<2>().setZero();
   }
   x.energy.value = energy(x.q, x.v);
 }
 
 void CentroidalRobot::to_inertial(const Vector3d& origin, const Vector3d& velocity, VectorXd& q,
                                   VectorXd& v) const noexcept {
-  if (dim == 0) return;
+  if (centre_dim == 0) return;
   const Vector3d base_velocity = rotation(q).transpose() * velocity;
-  for (int i = 0; i < dim; ++i) {
+  for (int i = 0; i < centre_dim; ++i) {
     v[i] += base_velocity[i];
     q[i] += origin[i];
   }
@@ -97,7 +97,7 @@ void CentroidalRobot::integrate_joints(const VectorXd& q, const VectorXd& increm
 VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& increment,
                                            VectorXd& out, bool keep_base_position) const noexcept {
   integrate_joints(q, increment, out);
-  if (dim == 0) return;
+  if (centre_dim == 0) return;
   const Screw step = tree.base_twist(increment);
   const Vector3d& w = step.angular;
   const double square = w.squaredNorm(), angle = std::sqrt(square);
@@ -115,7 +115,7 @@ VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& in
                                   second_coefficient * w.cross(w_cross_linear);
     set_position(position(q) + rotation(q) * displacement, out);
   }
-  if (dim == 2) return rotate_pair(q.data() + 2, w.z(), out.data() + 2);
+  if (centre_dim == 2) return rotate_pair(q.data() + 2, w.z(), out.data() + 2);
   double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
   double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
   if (!(square < 1e-4)) {

@@ -130,7 +130,7 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
     : robot_(model, gravity),
       end_tree_(robot_.tree),
       free_solver_(end_tree_.nv() + 1),
-      forced_solver_(end_tree_.nv() + 1 + (robot_.dim > 0 ? 3 : 0)) {
+      forced_solver_(end_tree_.nv() + 1 + (robot_.falls() ? 3 : 0)) {
   const int nv = end_tree_.nv(), n = end_tree_.n();
   end_tree_.set_configuration(end_tree_.neutral());
   joint_inertias_ = VectorXd::Zero(n);
@@ -157,7 +157,7 @@ Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& vector) co
 void DiscreteGradient::centroidal_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   end_tree_.set_configuration(q);
-  if (robot_.dim > 0) {
+  if (robot_.falls()) {
     const Matrix3d rotation = robot_.rotation(q);
     robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
@@ -168,7 +168,7 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
   centroidal_motion(x, q, v);
-  if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.falls()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
@@ -183,7 +183,7 @@ void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->acts && robot_.dim > 0) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
+  if (ports_->acts && robot_.falls()) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -220,7 +220,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   increment_ = dt_ * y;
   v_mid_ = y;
   const Vector3d phi = middle.base_twist(increment_).angular;
-  middle.set_base({Vector3d::Zero(), (robot_.dim == 3 ? angle_ratio(phi) : 1.0) * phi}, increment_);
+  middle.set_base({Vector3d::Zero(), (robot_.centre_dim == 3 ? angle_ratio(phi) : 1.0) * phi},
+                  increment_);
   end.q = x.q;
   robot_.integrate(x.q, increment_, end.q, true);
   increment_ *= 0.5;
@@ -244,12 +245,12 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   if (ports_->acts) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
-    if (robot_.dim > 0) {
+    if (robot_.falls()) {
       centre_velocity = unknown.tail<3>();
       robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
     }
     robot_.port_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
-    if (robot_.dim > 0) {
+    if (robot_.falls()) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = middle.base_twist(force_);
       const Vector3d torque = wrench.angular - middle.centre_of_mass().cross(wrench.linear);
@@ -308,7 +309,7 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_m
   double expected_change = -shape_force_.dot(increment_.tail(n));
   for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
   double energy_error = end_energy.value - x.energy.value - expected_change;
-  if (robot_.dim > 0)
+  if (robot_.falls())
     energy_error -= robot_.tree.base_twist(image).angular.dot(end_momentum - start_momentum_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
   return dt_ * energy_error / (inertia_scale_ * step_norm_);

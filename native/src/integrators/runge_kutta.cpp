@@ -19,8 +19,8 @@ using Eigen::VectorXd;
 
 // As in the Python scheme, which gives the reasons.
 constexpr double kMaxRelativeGap = 0.01;
-constexpr double kDeferredShare = 1e-7;
-constexpr int kIterations = 8;
+constexpr double kMaxDeferredShare = 1e-7;
+constexpr int kMaxIterations = 8;
 constexpr double kRestSpeed = 1e-9;
 
 }  // namespace
@@ -28,8 +28,8 @@ constexpr double kRestSpeed = 1e-9;
 Projection::Projection(CentroidalRobot& robot) : robot_(robot) {
   const int nv = robot.tree.nv(), n = robot.tree.n();
   start_q_ = VectorXd::Zero(robot.tree.nq());
-  rates_ = gradient_ = VectorXd::Zero(n);
-  locked_velocity_ = direction_ = step_ = VectorXd::Zero(nv);
+  joint_rates_ = gradient_ = VectorXd::Zero(n);
+  locked_velocity_ = direction_ = increment_ = VectorXd::Zero(nv);
 }
 
 Screw Projection::momentum_in_base(const VectorXd& q, const SolverState& x) const noexcept {
@@ -41,13 +41,14 @@ double Projection::rest_threshold(double dt) const noexcept {
 }
 
 double Projection::fall_energy(double dt) const noexcept {
-  return robot_.dim == 0 ? 0.0
-                         : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
+  return robot_.centre_dim == 0
+             ? 0.0
+             : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
 }
 
-double Projection::tolerance(const SolverState& x, double magnitude, double dt) const noexcept {
-  const double square = robot_.dim == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
-  const double energy_scale = magnitude + std::abs(x.energy.value) + robot_.mass * square;
+double Projection::tolerance(const SolverState& x, double terms, double dt) const noexcept {
+  const double squared_speed = robot_.centre_dim == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
+  const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * squared_speed;
   return kEnergyRounding * energy_scale + rest_threshold(dt);
 }
 
@@ -56,30 +57,31 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
   tree.set_configuration(x.q);
   tree.set_velocity(x.v);
   const double potential = tree.potential_energy();
-  double shape_energy = tree.kinetic_energy(), base = 0.0;
+  double shape_energy = tree.kinetic_energy(), locked_energy = 0.0;
   Screw current_twist, target_twist;
-  if (robot_.dim > 0) {
+  if (robot_.falls()) {
     current_twist = tree.locked_twist(tree.momentum());
     shape_energy -= 0.5 * tree.momentum().dot(current_twist);
     const Matrix3d rotation = robot_.rotation(x.q);
     robot_.move_centre_to_origin(rotation, x.q);
     const Screw momentum{Vector3d::Zero(), rotation.transpose() * x.angular_momentum};
     target_twist = tree.locked_twist(momentum);
-    base = 0.5 * momentum.dot(target_twist);
+    locked_energy = 0.5 * momentum.dot(target_twist);
   }
-  const double target_energy = x.energy.value - potential - base;
+  const double target_energy = x.energy.value - potential - locked_energy;
   const double energy_gap = target_energy - shape_energy;
   double speed_scale = 1.0;
   if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
     speed_scale = std::sqrt(target_energy / shape_energy);
-  } else if (std::abs(energy_gap) <= tolerance(x, std::abs(potential) + base + shape_energy, dt)) {
+  } else if (std::abs(energy_gap) <=
+             tolerance(x, std::abs(potential) + locked_energy + shape_energy, dt)) {
     if (std::abs(energy_gap) <= rest_threshold(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
     correct_along_gradient(x, dt, result);
     return;
   }
   x.v *= speed_scale;
-  if (robot_.dim > 0) {
+  if (robot_.falls()) {
     Screw twist = tree.base_twist(x.v);
     twist.linear += target_twist.linear - speed_scale * current_twist.linear;
     twist.angular += target_twist.angular - speed_scale * current_twist.angular;
@@ -93,7 +95,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   const int b = robot_.tree.b(), n = robot_.tree.n();
   const double target_energy = x.energy.value;
   start_q_ = x.q;
-  rates_ = x.v.tail(n);
+  joint_rates_ = x.v.tail(n);
   const auto locked_twist_at = [&](const VectorXd& q) {
     return tree.locked_twist(momentum_in_base(q, x));
   };
@@ -105,24 +107,24 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   tree.add_kinetic_gradient(-1.0, gradient_.data());
   if (robot_.has_shape_potential) tree.add_weight(1.0, gradient_);
   direction_.setZero();
-  step_.head(n) = gradient_;
-  tree.solve_shape(step_.data());
-  direction_.tail(n) = dt * dt * step_.head(n);
+  increment_.head(n) = gradient_;
+  tree.solve_shape(increment_.data());
+  direction_.tail(n) = dt * dt * increment_.head(n);
   // The kinetic energy of the shape: the total less that of the locked motion.
   tree.set_velocity(x.v);
   const double kinetic_slope =
       2.0 * tree.kinetic_energy() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
   const double energy_slope = kinetic_slope + gradient_.dot(direction_.tail(n));
   double step = 0.0, energy_gap = 0.0, energy_scale = 1.0;
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
-    step_ = step * direction_;
-    robot_.integrate(start_q_, step_, x.q);
+  for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
+    increment_ = step * direction_;
+    robot_.integrate(start_q_, increment_, x.q);
     x.v.setZero();
-    x.v.tail(n) = (1.0 + step) * rates_;
+    x.v.tail(n) = (1.0 + step) * joint_rates_;
     tree.set_configuration(x.q);
     if (b > 0) {
       tree.set_velocity(x.v);
-      const Screw twist = locked_twist_at(x.q);  // before the momentum, whose terms it leaves
+      const Screw twist = locked_twist_at(x.q);  // first, whatever order a compiler prefers
       tree.set_base(twist - tree.locked_twist(tree.momentum()), x.v);
       robot_.move_centre_to_origin(robot_.rotation(x.q), x.q);
     }
@@ -133,11 +135,11 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     if (std::abs(energy_gap) <= kEnergyRounding * energy_scale || is_too_far) break;
     step += energy_gap / energy_slope;
   }
-  if (robot_.dim > 0) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
+  if (robot_.falls()) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double port_energy : result.supplied) energy_scale += std::abs(port_energy);
   energy_scale += std::abs(result.dissipated) + fall_energy(dt);
-  // Written so that it is false for numbers that are not finite.
-  if (!(std::abs(energy_gap) <= kDeferredShare * energy_scale + rest_threshold(dt))) {
+  // A failure too if a number is not finite.
+  if (!(std::abs(energy_gap) <= kMaxDeferredShare * energy_scale + rest_threshold(dt))) {
     result.failure = Failure::energy_error;
     result.error = energy_gap;
     result.limit = 0.5 * energy_slope;
@@ -168,7 +170,7 @@ SolverState ProjectedRungeKutta::begin(const VectorXd& q, const VectorXd& v, dou
 void ProjectedRungeKutta::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
-  if (robot_.dim > 0) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.falls()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -191,7 +193,8 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   return result;
 }
 
-/// Without port efforts no rate depends on the pose of the base.
+/// Write the acceleration a at a velocity v, `elapsed` s along a rate from the state. Without port
+/// efforts it does not depend on the pose of the base.
 VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double elapsed,
                                                            const VectorXd& rate, const VectorXd& v,
                                                            VectorXd& a) noexcept {
@@ -227,7 +230,7 @@ VMS_PH_FMA void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
   accelerate(x, dt, rate_, v_, a4_);
   a2_ += a3_;
   increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
-  if (robot_.dim == 3) {
+  if (robot_.centre_dim == 3) {
     // The commutator that makes the exponentials of rotations of fourth order.
     const Vector3d start_rate = x.v.segment<3>(3), end_rate = v_.segment<3>(3);
     increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
@@ -241,7 +244,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
                                                  double dt, SolverState& next,
                                                  StepResult& result) noexcept {
   Tree& tree = robot_.tree;
-  const int dim = robot_.dim;
+  const int centre_dim = robot_.centre_dim;
   increment_.setZero();
   mean_rate_.setZero();
   mean_a_.setZero();
@@ -259,14 +262,14 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
     robot_.port_force(ports, t + fraction * dt, v_, force_);
     inertial_velocity_ = v_;
     const Matrix3d rotation = robot_.rotation(q_);
-    if (dim > 0) {
+    if (centre_dim > 0) {
       const Vector3d v_centre = rotation.transpose() * x.fall.velocity_at(x.t, fraction * dt);
-      for (int j = 0; j < dim; ++j) inertial_velocity_[j] += v_centre[j];
+      for (int j = 0; j < centre_dim; ++j) inertial_velocity_[j] += v_centre[j];
     }
     if (weight > 0.0) robot_.add_port_energies(ports, inertial_velocity_, weight * dt, result);
     tree.accelerate(v_, force_, a_);
     rate_ = v_;
-    if (dim > 0) {
+    if (centre_dim > 0) {
       tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
       const Screw wrench = tree.base_twist(force_);
       const Vector3d inertial_force = rotation * wrench.linear;
@@ -282,7 +285,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   next.q = x.q;
   robot_.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
-  if (dim == 0) {
+  if (centre_dim == 0) {
     next.energy.add(result.net_energy());
     return;
   }
@@ -303,8 +306,8 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
 
 namespace {
 
-// Largest change of the speed by the closing of the balance, as a share; beyond it, at rest, the
-// residual of the step is left in the balance.
+// Largest share by which the speed is changed to close the energy balance of a step; beyond it, as
+// at rest, the residual is left in the balance.
 constexpr double kMaxCorrection = 1e-3;
 
 /// The factor of the speed that gives the desired kinetic energy, J; 1 at rest.
@@ -333,8 +336,8 @@ SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
   return Stepper::begin(q, product<VectorXd>(terms_.basis, terms_.nu), t);
 }
 
-/// Compute the terms at `increment_` from a configuration, with the velocities in `stage_`,
-/// of which the independent ones are taken.
+/// Compute the terms at `increment_` from a configuration, with the independent ones of the
+/// velocities in `stage_`.
 Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept {
   if (fraction > 0.0) {
     model_.integrate(start, increment_, stage_.q);
@@ -356,8 +359,8 @@ double WheeledRK4::energy() noexcept {
   return d.kinetic_energy() + (gravity_ ? d.potential_energy() : 0.0);
 }
 
-/// Compute the rates of the terms computed last, `increment_` from the start of the step, and enter
-/// the energies of the ports over a time, s.
+/// Compute the rates of the stage whose terms were computed last, and add the energies of the ports
+/// over a duration, s.
 void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& result) noexcept {
   force_.setZero();
   if (ports.acts) {
@@ -434,7 +437,8 @@ RKMK4::RKMK4(const Model& model, bool gravity)
   force_ = gravity_torque_ = VectorV::Zero(model_.nv());
 }
 
-/// The acceleration at the stage (q_, v_) at time t, and the work of the efforts there.
+/// Compute the acceleration a_ at the stage (q_, v_) at time t, s, and add the energies of the
+/// ports over a duration, s.
 void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept {
   robot_.set_configuration(q_.data());
   robot_.set_velocity(v_.data());

@@ -201,7 +201,7 @@ const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
 /// Restart at the next interval; keep the estimates.
 void PayloadObserver::restart_window() noexcept {
   window_.restart();
-  has_sum_ = has_last_ = false;
+  has_impulse_sum_ = has_last_terms_ = false;
 }
 
 /// Forget the payload, and keep the offsets, which are independent of the payload.
@@ -219,7 +219,7 @@ void PayloadObserver::forget_payload() noexcept {
   information_.diagonal().tail(kParameters) = prior_information_.tail(kParameters);
   information_vector_.tail(kParameters).setZero();
   // The sum begins anew with the noise of one momentum.
-  has_sum_ = false;
+  has_impulse_sum_ = false;
   solve();
 }
 
@@ -230,11 +230,11 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed) noexcept {
   latest_index_ = 1 - latest_index_;
   EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
   compute_end_terms(smoothed, current);
-  const bool has_last = has_last_;
-  has_last_ = true;
+  const bool has_last = has_last_terms_;
+  has_last_terms_ = true;
   if (!has_last) return false;
-  if (!has_sum_) {
-    has_sum_ = true;
+  if (!has_impulse_sum_) {
+    has_impulse_sum_ = true;
     impulse_sum_.setZero();
     filtered_impulse_.setZero();
     regressor_.setZero();

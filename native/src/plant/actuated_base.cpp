@@ -20,8 +20,8 @@ constexpr double kSquareRank = 1e-13;
 // Forces below this define no tilt angle, N.
 constexpr double kMinForce = 1e-9;
 
-// Added to the squares of the errors of a wrench: those of the forces by which tilts are found, as
-// a share of the trace of their map. Each round leaves this share of what it has made wrong.
+// Weight of forces beside the error of the wrench where tilts are searched, as a share of the trace
+// of the map. Each refinement leaves about this share of the error that the weight causes.
 constexpr double kForceWeight = 1e-6;
 constexpr int kRefinements = 3;
 
@@ -33,8 +33,8 @@ std::vector<Eigen::Index> tilt_inputs(const AngleColumns& columns) {
   return indices;
 }
 
-/// The columns of all inputs, tilting rotors in the middle of their angles, then those of the
-/// latter at the limits; times the weights.
+/// The weighted columns of all inputs, with tilting rotors in the middle of their range, then those
+/// of tilting rotors at their lower and at their upper limits.
 Eigen::MatrixXd weighted_columns(const BaseActuators& actuators,
                                  const std::vector<Eigen::Index>& tilt_inputs) {
   const AngleColumns& columns = actuators.columns;
@@ -54,8 +54,8 @@ Eigen::MatrixXd weighted_columns(const BaseActuators& actuators,
   return actuators.weights.asDiagonal() * parts;
 }
 
-/// The rate of a shaft at a thrust, with its sign.
-double rate_of(double thrust, double constant) {
+/// The rate of a shaft at a thrust, with the sign of the thrust.
+double shaft_rate(double thrust, double constant) {
   return std::copysign(std::sqrt(std::abs(thrust) / constant), thrust);
 }
 
@@ -116,7 +116,7 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
     if (spin_momentum == 0.0) continue;
     if (columns_.tilts(i)) {
       total += spin_momentum * (std::cos(angles[i]) * spinning_.axis.col(i) +
-                                std::sin(angles[i]) * spinning_.quarter_axis.col(i));
+                                std::sin(angles[i]) * spinning_.quarter_turn_axis.col(i));
     } else {
       total += spin_momentum * spinning_.axis.col(i);
     }
@@ -237,7 +237,7 @@ Eigen::Vector3d ActuatedBase::momentum() const noexcept {
   return parts_->map.momentum(state_.angles, state_.rates);
 }
 
-/// Set the limits of the inputs, which move as `input_rates_`.
+/// Set the limits of the inputs at their velocities `input_rates_`.
 void ActuatedBase::set_limits() noexcept {
   const auto& a = *actuators_;
   lower_ = a.allocation.lower();
@@ -306,7 +306,7 @@ void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
   state_.thrusts = commands_;
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
     const double k = a.thrust_constant[i];
-    if (k > 0.0) state_.rates[i] = rate_of(commands_[i], k);
+    if (k > 0.0) state_.rates[i] = shaft_rate(commands_[i], k);
   }
   state_.electric += stored_energy() - stored_before;
 }
@@ -318,7 +318,7 @@ void ActuatedBase::apply_lag() noexcept {
     const double k = actuators_->thrust_constant[i];
     if (k > 0.0) {
       // The rate of the shaft lags; the thrust is that of its mean over the step.
-      const double desired_rate = rate_of(commands_[i], k);
+      const double desired_rate = shaft_rate(commands_[i], k);
       end_rates_[i] = desired_rate + lag_factor_[i] * (state_.rates[i] - desired_rate);
       const double mean = 0.5 * (state_.rates[i] + end_rates_[i]);
       inputs_[i] = k * mean * std::abs(mean);
@@ -377,8 +377,8 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
     const double relative_rate = a.is_reaction_wheel[static_cast<std::size_t>(i)]
                                      ? input_rates_[i] + mean_rates_[i]
                                      : input_rates_[i];
-    // The motor of a rotor turns against drag, climb and its inertia, that of a wheel gives the
-    // input itself.
+    // The motor of a rotor works against drag, climb and its inertia; the torque of a wheel's motor
+    // is the input.
     double torque = inputs_[i];
     if (k > 0.0) {
       torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +

@@ -55,7 +55,7 @@ JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
   }
 }
 
-bool JointStops::is_stop_reached(const VectorXd& q, const VectorXd& v, double dt) noexcept {
+bool JointStops::lacks_braking_distance(const VectorXd& q, const VectorXd& v, double dt) noexcept {
   model_.joint_positions(q, positions_);
   for (Eigen::Index i = 0; i < positions_.size(); ++i) {
     const double half_step = 0.5 * dt * v[model_.b() + i];
@@ -243,7 +243,7 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
   start_state_ = state_;
   if (!step_with_retry(t, dt, kMaxHalvings)) return false;
   stepper_->motion(state_, free_q_, free_v_);
-  if (stops_->is_stop_reached(free_q_, free_v_, dt)) {
+  if (stops_->lacks_braking_distance(free_q_, free_v_, dt)) {
     stepper_->motion(start_state_, q_, v_);
     const Eigen::VectorXd& stop_torque = stops_->torque(q_, v_, free_q_, free_v_, dt);
     state_ = start_state_;

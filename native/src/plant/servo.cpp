@@ -8,22 +8,22 @@
 namespace vms_ph {
 
 Servo::Servo(const Model& model, double frequency, const std::vector<Wheel>& wheels)
-    : active(static_cast<std::size_t>(model.nv()), true),
-      rate(Eigen::VectorXd::Zero(model.nv())),
+    : is_held(static_cast<std::size_t>(model.nv()), true),
+      desired_rate(Eigen::VectorXd::Zero(model.nv())),
       model_(model),
       frequency_(frequency),
       d_(model_),
       target_(model.neutral_configuration()),
       next_target_(target_),
-      error_(rate),
-      acceleration_(rate),
-      torque_(rate) {
-  if (!wheels.empty()) wheels_.emplace(model_, wheels);
+      error_(desired_rate),
+      acceleration_(desired_rate),
+      torque_(desired_rate) {
+  if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
 }
 
 void Servo::hold_position(const Eigen::VectorXd& q) noexcept {
   target_ = q;
-  rate.setZero();
+  desired_rate.setZero();
 }
 
 void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
@@ -31,32 +31,32 @@ void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
   if (freedom < b) {
     const int base = model_.base_size();
     target_.head(base) = q.head(base);
-    rate.head(b).setZero();
+    desired_rate.head(b).setZero();
     return;
   }
   const int index = model_.position_index(freedom - b), size = model_.is_pair(freedom - b) ? 2 : 1;
   target_.segment(index, size) = q.segment(index, size);
-  rate[freedom] = 0.0;
+  desired_rate[freedom] = 0.0;
 }
 
 void Servo::set_target(int joint, double position) noexcept {
   model_.set_joint(joint, position, target_);
-  rate[model_.b() + joint] = 0.0;
+  desired_rate[model_.b() + joint] = 0.0;
 }
 
 void Servo::advance(double dt) noexcept {
-  error_ = dt * rate;
+  error_ = dt * desired_rate;
   model_.integrate(target_, error_, next_target_);
   target_ = next_target_;
 }
 
 void Servo::compute_effort(const RobotState& state, Eigen::VectorXd& effort) noexcept {
   model_.difference(state.q, target_, error_);
-  acceleration_ = frequency_ * frequency_ * error_ + 2.0 * frequency_ * (rate - state.v);
+  acceleration_ = frequency_ * frequency_ * error_ + 2.0 * frequency_ * (desired_rate - state.v);
   for (int i = 0; i < model_.nv(); ++i) {
-    if (!active[static_cast<std::size_t>(i)]) acceleration_[i] = 0.0;
+    if (!is_held[static_cast<std::size_t>(i)]) acceleration_[i] = 0.0;
   }
-  if (wheels_) {
+  if (wheel_terms_) {
     solve_on_wheels(state);
   } else {
     d_.set(state);
@@ -65,29 +65,29 @@ void Servo::compute_effort(const RobotState& state, Eigen::VectorXd& effort) noe
     torque_ += d_.g() - d_.drag();
   }
   for (int i = 0; i < model_.nv(); ++i) {
-    if (active[static_cast<std::size_t>(i)]) effort[i] = torque_[i];
+    if (is_held[static_cast<std::size_t>(i)]) effort[i] = torque_[i];
   }
 }
 
-/// Write the torques of all joints, wheels and arm, under which these have the accelerations, in
-/// the reduced equations: zero at the base, and the smallest torques. A wheel feels the mass of the
-/// robot that it drives. Where the wheels determine none, those against gravity.
+/// Write the smallest torques, of wheels and arm, that give the joints their accelerations under
+/// the constraints of the wheels, with no effort at the base. A wheel so feels the mass of the
+/// robot. Where the wheels leave the accelerations undetermined, write those that hold the weight.
 void Servo::solve_on_wheels(const RobotState& state) noexcept {
   const Eigen::Index n = model_.n();
   torque_.setZero();
-  if (wheels_->compute(state, WheeledTerms::Partition::best)) {
+  if (wheel_terms_->compute(state, WheeledTerms::Partition::best)) {
     // Joint rates are S_j nu: their accelerations S_j nudot + Sdot_j nu, and S_j^T tau = f.
-    const auto joint_basis = wheels_->basis.bottomRows(n);
+    const auto joint_basis = wheel_terms_->basis.bottomRows(n);
     gram_ = joint_basis.transpose().lazyProduct(joint_basis);
     const Cholesky gram_factor(gram_);
     if (gram_factor.is_positive()) {
       force_ = acceleration_.tail(n);
-      force_ -= wheels_->basis_rate.bottomRows(n).lazyProduct(wheels_->nu);
+      force_ -= wheel_terms_->basis_rate.bottomRows(n).lazyProduct(wheel_terms_->nu);
       nu_rate_ = joint_basis.transpose().lazyProduct(force_);
       gram_factor.solve(nu_rate_.data());
-      force_ = wheels_->mass.lazyProduct(nu_rate_);
-      force_ += wheels_->coriolis.lazyProduct(wheels_->nu);
-      force_ += wheels_->basis.transpose().lazyProduct(wheels_->evaluation().g());
+      force_ = wheel_terms_->mass.lazyProduct(nu_rate_);
+      force_ += wheel_terms_->coriolis.lazyProduct(wheel_terms_->nu);
+      force_ += wheel_terms_->basis.transpose().lazyProduct(wheel_terms_->evaluation().g());
       gram_factor.solve(force_.data());
       torque_.tail(n) = joint_basis.lazyProduct(force_);
       return;

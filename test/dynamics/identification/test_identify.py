@@ -14,7 +14,7 @@ from vms_ph_dynamics.energy.regressor import EnergyRegressor
 from vms_ph_dynamics.energy.samples import MotionSamples, smoothed_velocity
 from vms_ph_dynamics.identification import Identification, Settings, findings, identify
 from vms_ph_dynamics.identification.estimate import Estimate, base_parameters, student
-from vms_ph_dynamics.identification.identify import _payload, _with_sure_load, payload_frame
+from vms_ph_dynamics.identification.identify import _payload, _with_load_or_doubt, payload_frame
 from vms_ph_dynamics.identification.result import Parameter, payload_unknowns
 from vms_ph_dynamics.identification.windows import SLIP
 from vms_ph_io import robots
@@ -161,13 +161,13 @@ def test_a_load_is_unsure_that_lowers_no_error_or_ends_at_a_bound() -> None:
     centre = Parameter("payload_centre_z", "payload", "m", -0.4, -0.5, -0.3)
     other = Parameter("gain.a", "gains", "1", 1.0, 0.9, 1.1)
     far = {"payload_centre_z": replace(centre, low=-0.9, high=-0.8)}
-    assert _with_sure_load((mass, centre, other), 0.5, {}) == (mass, centre, other)
+    assert _with_load_or_doubt((mass, centre, other), 0.5, {}) == (mass, centre, other)
     for parts, share, energy, why in (
         ((mass, centre), 1.6, {}, "unsure, because the load hardly lowers the error on held-out"),
         ((mass, replace(centre, at_bound=True)), 0.5, {}, "unsure, because the load has its"),
         ((mass, centre), 0.5, far, "unsure, because the load has another centre_z by the balances"),
     ):
-        unsure, place, gain = _with_sure_load((*parts, other), share, energy)
+        unsure, place, gain = _with_load_or_doubt((*parts, other), share, energy)
         assert (unsure.value, gain) == (1.3, other)
         assert unsure.meaning.startswith(why)
         assert (place.value, place.reason) == (None, unsure.meaning)

@@ -23,7 +23,7 @@ class Coordinates:
     """Reads and writes the motion of a robot in ``mujoco.MjData``.
 
     Args:
-        robot: the robot.
+        model: the robot.
         compiled: where its coordinates are.
     """
 

@@ -53,8 +53,8 @@ class BaseWrench {
   std::optional<Allocation> allocation_;
   std::optional<PrioritisedActuation> actuation_;
   std::optional<BoundedLeastSquares> brake_search_;
-  Cholesky M_b_root_;
-  Eigen::MatrixXd map_;  // (b,m) map of the inputs in the norm of a brake
+  Cholesky M_b_factor_;
+  Eigen::MatrixXd brake_map_;  // (b,m) map of the inputs in the norm of a brake
   Eigen::VectorXd inputs_;
 };
 
@@ -152,7 +152,7 @@ class EffortQueue {
  public:
   EffortQueue(const Model& model, int delay);
 
-  /// Restart; an effort (nv,), with its part beyond the resting one, acts until the next one does.
+  /// Restart; an effort (nv,), with its part beyond the static one, acts until the next one does.
   void restart(const VectorV& effort, const VectorV& active) noexcept;
 
   /// Take an effort (nv,) into the queue; the first one in it begins to act.
@@ -162,7 +162,7 @@ class EffortQueue {
   int pending_count() const noexcept { return delay_; }
   const VectorV& pending_effort(int k) const noexcept { return at(k + 1); }
 
-  /// Its part beyond the resting effort for which it was sent.
+  /// Its part beyond the static effort for which it was sent.
   const VectorV& pending_active(int k) const noexcept { return active_parts_[index(k + 1)]; }
 
   /// Note the state at which the first effort of the queue begins to act.
@@ -185,7 +185,7 @@ class EffortQueue {
   /// Largest work since the last state if others were lost, whatever the motion was meanwhile, J.
   double largest_work() const noexcept;
 
-  /// The share of an effort beyond the resting one (nv,) that a level, J, covers, unseen.
+  /// The share of an effort beyond the static one (nv,) that a level, J, covers, unseen.
   double share_within(const VectorV& active, double level, double dt) noexcept;
 
   /// The energy given since the last state, J; at most, and no credit, after lost ones.
@@ -206,9 +206,9 @@ class EffortQueue {
   SampleWork sample_work_;
   bool has_start_ = false, is_measured_ = true;
   VectorQ start_configuration_;
-  double potential_ = 0.0;
-  double start_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, rotation_work_ = 0.0;
-  Evaluation last_state_;  // the state after which others were lost
+  double start_potential_ = 0.0;
+  double start_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, work_error_ = 0.0;
+  Evaluation last_state_;  // the one after which states were lost
   bool has_weight_ = false;
   Cholesky inertia_;
   VectorV acting_effort_, acting_active_part_, displacement_, scratch_;
@@ -251,7 +251,7 @@ class SampleBudget {
   void grant(Evaluation& d, VectorV& effort, const EffortQueue& effort_queue, double level,
              const DebtCeiling& ceiling, double dt) noexcept;
 
-  /// The part (nv,) of the last grant beyond the resting effort.
+  /// The part (nv,) of the last grant beyond the static effort.
   const VectorV& active() const noexcept { return active_part_; }
 
   /// What the last grant changed; empty for an effort that was covered.
@@ -270,7 +270,7 @@ class SampleBudget {
   const Model& model_;
   BaseWrench wrench_;
   const int sample_count_;  // from a state to the end of an effort that it led to
-  Evaluation predicted_;
+  Evaluation predicted_state_;
   SamplePrediction prediction_;
   Prediction candidate_;
   SampleGrant grant_;
@@ -393,7 +393,7 @@ class PortGuard {
   void limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
                                             const char* cause) noexcept;
-  bool bumpless_transfer(double dt) noexcept;
+  bool add_fading_jump(double dt) noexcept;
   void set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
   void send(const VectorV& active, bool is_reflex) noexcept;
@@ -404,7 +404,7 @@ class PortGuard {
   const Model& model_;                         // whose gravity the efforts compensate
   const int b_, n_, delay_;
   const double period_;
-  const Eigen::VectorXd no_configuration_, no_velocity_;
+  const Eigen::VectorXd unknown_q_, unknown_v_;
   StatePlausibility state_plausibility_;
   TorqueLimits limits_;
   MotionLimits motion_limits_;
@@ -416,10 +416,10 @@ class PortGuard {
   DebtCeiling ceiling_;
   Certificate certificate_;
   VectorV static_effort_, unactuated_gravity_, effort_, brake_, next_velocity_, acting_effort_,
-      offset_;
+      jump_;
   const VectorV zero_velocity_;
-  bool has_acting_effort_ = false, has_offset_ = false, has_potential_ = false;
-  double offset_share_ = 0.0, potential_ = 0.0;
+  bool has_acting_effort_ = false, has_jump_ = false, has_last_potential_ = false;
+  double jump_share_ = 0.0, last_potential_ = 0.0;
   // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
   // has risen, and the largest kinetic energy, J.
   double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_energy_ = 0.0;

@@ -29,11 +29,12 @@ class CentroidalRobot {
   CentroidalRobot(const Model& model, bool gravity);
 
   Tree tree;
-  const int dim;      ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
-  const double mass;  ///< kg
+  const int centre_dim;  ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
+  const double mass;     ///< kg
   const Eigen::Vector3d fall_acceleration;  ///< of the centre of mass, m/s^2
   const bool has_shape_potential;           ///< whether a part of gravity acts on the shape
 
+  bool falls() const noexcept { return centre_dim > 0; }
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
 
@@ -98,7 +99,7 @@ class FixedPointSolver {
 };
 
 /// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
-/// of the shape force; see vms_ph_dynamics/integrators/{cayley,discrete_gradient}.py.
+/// of the shape force; see vms_ph_dynamics/integrators/discrete_gradient.py.
 class DiscreteGradient final : public Stepper, private FixedPointSolver::Sweep {
  public:
   DiscreteGradient(const Model& model, bool gravity);
@@ -151,14 +152,15 @@ class Projection {
   void project(SolverState& x, double dt, StepResult& result) noexcept;
 
  private:
-  double rest_threshold(double dt) const noexcept;
-  double fall_energy(double dt) const noexcept;  ///< by a fall from rest for a step, J
-  double tolerance(const SolverState& x, double magnitude, double dt) const noexcept;  ///< J
+  double rest_threshold(double dt) const noexcept;  ///< energy below which a robot rests, J
+  double fall_energy(double dt) const noexcept;     ///< by a fall from rest for a step, J
+  /// Rounding error of an energy whose terms add up to `terms`, J.
+  double tolerance(const SolverState& x, double terms, double dt) const noexcept;
   void correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
   CentroidalRobot& robot_;
-  Eigen::VectorXd start_q_, rates_, locked_velocity_, gradient_, direction_, step_;
+  Eigen::VectorXd start_q_, joint_rates_, locked_velocity_, gradient_, direction_, increment_;
 };
 
 /// One stage of an explicit scheme, each of which depends on the one before.

@@ -1,8 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The observers of contacts and payloads, from the balances of momentum and energy, and all
-// observers of a robot, for a host with states and efforts.
+// The observers of contacts and of payloads, from the balances of momentum and energy; and all
+// observers of a robot together, for a host that has its states and efforts.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct ContactReport {
 /// vms_ph_controllers.observers.ContactDetector. Nothing but the constructor allocates.
 class ContactDetector {
  public:
-  /// @param false_alarms  largest expected number of them in an hour.
+  /// @param false_alarms  largest expected number of false alarms in an hour.
   /// @param windows       number of windows; the longest has 2^(windows - 1) samples.
   /// @throws ModelError   a number is not in its range.
   ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows = 6);
@@ -56,7 +56,7 @@ class ContactDetector {
     double value = 0.0, start_variance = 0.0, end_variance = 0.0, effort_noise = 0.0,
            systematic = 0.0, curvature = 0.0;
   };
-  // Sums over all samples up to one, of which a window is a difference; and of that sample.
+  // Sums over all samples up to one, and its own work; a window is the difference of two sums.
   struct Sums {
     explicit Sums(Eigen::Index nv);
     double time = 0.0, work_sum = 0.0, work_noise = 0.0, work_bias = 0.0;
@@ -103,10 +103,10 @@ struct TimeInterval {
 /// The interval in the middle of a window.
 struct SmoothedInterval {
   const TimeInterval* interval = nullptr;
-  VectorV velocity;             ///< (nv,) at its end, from all velocities of the window but its own
+  VectorV velocity;             ///< (nv,) at its end, smoothed without the one measured there
   VectorV smoothing_error;      ///< (nv,) measured minus smoothed velocity, beyond noise
   int error_intervals = 0;      ///< intervals over which a smoothing error is correlated
-  double variance_share = 0.0;  ///< variance of the velocity by noise, of that of one measurement
+  double variance_share = 0.0;  ///< variance of the velocity over that of one measurement
 };
 
 /// Intervals around the one whose velocity is smoothed; see
@@ -177,11 +177,11 @@ class PayloadObserver {
  private:
   using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
 
-  // What the model says of the end of an interval.
+  // Terms of the model at the end of an interval.
   struct EndTerms {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
     MatrixV noise;             // covariance of the momentum by noise of the velocity
-    VectorV smoothing_error;   // momentum of the payload at the error of the smoothing
+    VectorV smoothing_error;   // momentum of the payload by the error of the smoothed velocity
   };
 
   void restart_window() noexcept;
@@ -197,7 +197,7 @@ class PayloadObserver {
   const VectorV deviations_;
   MotionWindow window_;
   Evaluation smoothed_state_;  // the state with the smoothed velocity
-  // Slow efforts, then payload: prior, information, mean and covariance.
+  // Of slow errors of the efforts, then of the payload's parameters:
   Eigen::VectorXd prior_information_, information_vector_, mean_, scales_;
   Eigen::MatrixXd information_, inverse_information_, scaled_information_;
   Cholesky cholesky_;
@@ -207,7 +207,7 @@ class PayloadObserver {
   MatrixV covariance_, noise_covariance_, gain_transpose_, workspace_, payload_mass_matrix_;
   EndTerms end_terms_[2];
   int latest_index_ = 0;
-  bool has_sum_ = false, has_last_ = false;
+  bool has_impulse_sum_ = false, has_last_terms_ = false;
   Payload payload_;
 };
 
@@ -242,16 +242,16 @@ class RobotObservers {
   bool add(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
            double dt) noexcept;
 
-  const MomentumObserver& force() const noexcept { return force_; }
+  const MomentumObserver& force() const noexcept { return observer_; }
   const WrenchMap& wrench() const noexcept { return wrench_; }
   const ContactReport& contact() const noexcept { return contact_; }
   const Payload& payload() const noexcept { return payload_; }
 
  private:
   ImpulseBalance balance_;
-  ImpulseBalance standard_;  // of the payload, whose regressor is that of these coordinates
+  ImpulseBalance standard_balance_;  // of the payload, whose regressor is that of these coordinates
   const bool is_decoupled_;
-  MomentumObserver force_;
+  MomentumObserver observer_;
   WrenchMap wrench_;
   ContactDetector detector_;
   PayloadObserver payload_observer_;

@@ -35,10 +35,10 @@ struct ActuatorInputs {
 };
 
 /// The momentum of rotors and wheels, `inertia rate axis` with axis = cos(tilt) axis + sin(tilt)
-/// quarter_axis.
+/// quarter_turn_axis.
 struct SpinningParts {
-  Eigen::VectorXd inertia;              ///< (m,) kg m^2; zero where there is none
-  Eigen::Matrix3Xd axis, quarter_axis;  ///< (3,m) in the base frame
+  Eigen::VectorXd inertia;                   ///< (m,) kg m^2; zero where there is none
+  Eigen::Matrix3Xd axis, quarter_turn_axis;  ///< (3,m) in the base frame
 };
 
 /// Columns of the map that depend on an angle: fixed + cos(angle) cosine + sin(angle) sine.

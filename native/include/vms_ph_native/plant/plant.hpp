@@ -22,7 +22,7 @@
 namespace vms_ph {
 
 /// Torques of the stops of joints that reach their limits; as in
-/// vms_ph_dynamics.simulation.joint_stops.
+/// vms_ph_dynamics.simulation.joint_effects.
 ///
 /// A stop only pushes, and only as much as a joint needs to end each step where it can still come
 /// to rest before the limit in the next. Its work is never positive: stops dissipate. After
@@ -37,7 +37,8 @@ class JointStops {
   bool exists() const { return has_limits_; }
 
   /// Whether a joint can no longer come to rest before its stop in a step of dt s.
-  bool is_stop_reached(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double dt) noexcept;
+  bool lacks_braking_distance(const Eigen::VectorXd& q, const Eigen::VectorXd& v,
+                              double dt) noexcept;
 
   /// Torques (n,) of the stops for a step.
   ///
@@ -78,7 +79,7 @@ struct PlantOptions {
   std::optional<BaseActuators> actuators;  ///< of the base; without them it makes any wrench
   std::vector<Wheel> wheels;               ///< that do not slip; then its joints drive the base
   /// Velocity of the water around a floating base, in inertial axes, m/s. As WaterCurrent in
-  /// vms_ph_dynamics/simulation/water_current.py: the motion is integrated in the frame of the
+  /// vms_ph_dynamics/simulation/surroundings.py: the motion is integrated in the frame of the
   /// water, and the port energies are those seen from there.
   Eigen::Vector3d current = Eigen::Vector3d::Zero();
 };

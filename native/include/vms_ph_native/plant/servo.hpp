@@ -23,11 +23,11 @@ class Servo {
   Servo(const Model& model, double frequency, const std::vector<Wheel>& wheels = {});
 
   /// Which of the nv degrees of freedom are held; the others are driven by their efforts.
-  std::vector<bool> active;
-  /// Desired velocity of the held degrees of freedom, (nv,); their targets move with it.
-  Eigen::VectorXd rate;
+  std::vector<bool> is_held;
+  /// Desired velocity (nv,) of the held degrees of freedom; their target positions move with it.
+  Eigen::VectorXd desired_rate;
 
-  /// Set every target to the present position.
+  /// Set every target position to the present one.
   void hold_position(const Eigen::VectorXd& q) noexcept;
   /// Set the target of one degree of freedom to its present position; for a moving base, of all of
   /// its degrees of freedom.
@@ -46,7 +46,7 @@ class Servo {
   const Model model_;
   double frequency_;
   Evaluation d_;
-  std::optional<WheeledTerms> wheels_;
+  std::optional<WheeledTerms> wheel_terms_;
   Eigen::VectorXd target_, next_target_, error_, acceleration_, torque_;
   MatrixV gram_;
   VectorV nu_rate_, force_;
