@@ -201,6 +201,17 @@ def test_a_xacro_file_is_processed_with_its_arguments(tmp_path: Path) -> None:
     assert load_urdf(file, xacro_arguments={"mass": "3"}).total_mass == 3.0
 
 
+def test_elements_that_xacro_left_in_a_urdf_do_not_matter(tmp_path: Path) -> None:
+    parts = link("a"), link("b"), joint("j", "a", "b")
+    head = '<robot xmlns:xacro="http://wiki.ros.org/xacro"'
+    leftover = robot(*parts, '<xacro:sensors_usb port="none"/>').replace("<robot", head)
+    with pytest.warns(UrdfWarning, match="leaves out elements of xacro: .* xacro:sensors_usb"):
+        assert load_urdf(_written(tmp_path, leftover)).joint_names == ("j",)
+    for macro in ('<xacro:sensors port="${1}"/>', "<xacro:arg name='x' default='1'/>"):  # a program
+        with pytest.raises(ModelError, match="unknown macro name: xacro:sensors"):
+            load_urdf(_written(tmp_path, leftover.replace("</robot>", f"{macro}</robot>")))
+
+
 def test_missing_files_and_unknown_robots_get_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match=r"there is no file .*nothing\.urdf"):
         load_urdf(tmp_path / "nothing.urdf")
