@@ -493,6 +493,15 @@ def test_a_continuous_joint_may_mimic_one_that_has_limits(tmp_path: Path) -> Non
     np.testing.assert_allclose(wheels.evaluate([9.0], [0.0]).M, model.evaluate([0.0], [0.0]).M)
 
 
+def test_a_joint_that_mimics_a_missing_one_moves_alone(tmp_path: Path) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b"))
+    stray = xml.replace("</joint>", '<mimic joint="left_j" multiplier="2"/></joint>')
+    with pytest.warns(UrdfWarning, match="'j' mimics 'left_j', which is missing: it moves alone"):
+        model = load_urdf(_written(tmp_path, stray))
+    whole = load_urdf(_written(tmp_path, xml))
+    np.testing.assert_array_equal(model.evaluate([0.3], [0.0]).M, whole.evaluate([0.3], [0.0]).M)
+
+
 def test_arguments_of_a_xacro_may_follow_its_path(tmp_path: Path) -> None:
     file = tmp_path / "my arm.xacro"
     file.write_text(
