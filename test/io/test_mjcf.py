@@ -14,7 +14,7 @@ import pytest
 from mjcf_texts import DRONE, HAND, ROBOTS, TWO_JOINTS_IN_A_BODY, mjcf
 
 import vms_ph_io
-from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics import ModelError, VMSModel, VmsPhError
 from vms_ph_io.descriptions.mjcf import Worker
 from vms_ph_io.descriptions.urdf import UrdfWarning
 from vms_ph_io.robots.robot_settings import RobotSettings
@@ -175,6 +175,28 @@ def test_a_free_object_beside_an_arm_is_left_out_and_named(urdf) -> None:
     model = VMSModel.from_urdf(text)
     assert (model.base, model.joint_names) == ("fixed", ("j",))
     assert "free objects beside the robot: box" in left_out(text)
+
+
+def test_a_door_beside_a_free_robot_is_left_out_and_named(urdf) -> None:
+    robot = f'<body name="trunk"><freejoint/><geom size="0.1"/>{BODY}</body>'
+    door = '<body name="door"><joint/><geom size="0.1"/>{}</body>'
+    text = urdf(mjcf(robot + door.format("")))
+    model = VMSModel.from_urdf(text)
+    assert (model.base, model.joint_names) == ("floating", ("j",))
+    assert "bodies fixed to the world beside the robot: door" in left_out(text)
+    with pytest.raises(ModelError, match="several robots: 'trunk', 'door'"):
+        urdf(mjcf(robot + door.format("<body><joint/><geom size='1'/></body>")))
+
+
+def test_muscles_whose_length_has_no_range_do_not_matter(urdf) -> None:
+    sites = '<site name="s" pos="1 0 0"/>', '<site name="t" pos="0 1 0"/>'
+    body = f'<body name="b"><joint name="j" type="slide"/><geom size="0.1"/>{sites[0]}</body>'
+    tendon = '<tendon><spatial name="m"><site site="s"/><site site="t"/></spatial></tendon>'
+    muscle = '<actuator><muscle name="m" tendon="m"/></actuator>'
+    xml = mjcf(body + sites[1], tendon + muscle)
+    with pytest.raises(ValueError, match="engthrange"):
+        mujoco.MjModel.from_xml_string(xml)
+    assert VMSModel.from_urdf(urdf(xml)).joint_names == ("j",)
 
 
 def test_load_tells_the_kinds_of_files_apart_by_their_content(tmp_path: Path) -> None:

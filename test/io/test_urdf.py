@@ -201,6 +201,17 @@ def test_a_xacro_file_is_processed_with_its_arguments(tmp_path: Path) -> None:
     assert load_urdf(file, xacro_arguments={"mass": "3"}).total_mass == 3.0
 
 
+def test_elements_that_xacro_left_in_a_urdf_do_not_matter(tmp_path: Path) -> None:
+    parts = link("a"), link("b"), joint("j", "a", "b")
+    head = '<robot xmlns:xacro="http://wiki.ros.org/xacro"'
+    leftover = robot(*parts, '<xacro:sensors_usb port="none"/>').replace("<robot", head)
+    with pytest.warns(UrdfWarning, match="leaves out elements of xacro: .* xacro:sensors_usb"):
+        assert load_urdf(_written(tmp_path, leftover)).joint_names == ("j",)
+    for macro in ('<xacro:sensors port="${1}"/>', "<xacro:arg name='x' default='1'/>"):  # a program
+        with pytest.raises(ModelError, match="unknown macro name: xacro:sensors"):
+            load_urdf(_written(tmp_path, leftover.replace("</robot>", f"{macro}</robot>")))
+
+
 def test_missing_files_and_unknown_robots_get_one_clear_sentence(tmp_path: Path) -> None:
     with pytest.raises(VmsPhError, match=r"there is no file .*nothing\.urdf"):
         load_urdf(tmp_path / "nothing.urdf")
@@ -480,6 +491,15 @@ def test_a_continuous_joint_may_mimic_one_that_has_limits(tmp_path: Path) -> Non
     assert wheels.nq == 1
     assert np.isinf([wheels.joints.lower, wheels.joints.upper]).all()
     np.testing.assert_allclose(wheels.evaluate([9.0], [0.0]).M, model.evaluate([0.0], [0.0]).M)
+
+
+def test_a_joint_that_mimics_a_missing_one_moves_alone(tmp_path: Path) -> None:
+    xml = robot(link("a"), link("b"), joint("j", "a", "b"))
+    stray = xml.replace("</joint>", '<mimic joint="left_j" multiplier="2"/></joint>')
+    with pytest.warns(UrdfWarning, match="'j' mimics 'left_j', which is missing: it moves alone"):
+        model = load_urdf(_written(tmp_path, stray))
+    whole = load_urdf(_written(tmp_path, xml))
+    np.testing.assert_array_equal(model.evaluate([0.3], [0.0]).M, whole.evaluate([0.3], [0.0]).M)
 
 
 def test_arguments_of_a_xacro_may_follow_its_path(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
         )
         return
     for joint in joints:
-        yield from _joint_errors(joint, joints)
+        yield from _joint_errors(joint)
     names = [str(link.get("name")) for link in links]
     for kind, elements in (("link", links), ("joint", joints)):
         counts = Counter(str(element.get("name")) for element in elements)
@@ -50,7 +50,7 @@ def _name_errors(kind: str, elements: list[ET.Element]) -> Iterator[str]:
             yield f"the <{kind}> number {number} has no name; give it one"
 
 
-def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
+def _joint_errors(joint: ET.Element) -> Iterator[str]:
     name, kind = joint.get("name"), joint.get("type")
     if kind not in JOINT_TYPES:
         yield f"joint '{name}' has the unknown type {kind!r}; known are {', '.join(JOINT_TYPES)}"
@@ -70,11 +70,8 @@ def _joint_errors(joint: ET.Element, joints: list[ET.Element]) -> Iterator[str]:
                     "joint and the frame of its child so that z is the normal of the plane"
                 )
     for mimic in joint.findall("mimic"):
-        leader = mimic.get("joint")
-        if kind != "fixed" and leader is None:
+        if kind != "fixed" and mimic.get("joint") is None:
             yield f"joint '{name}' has a <mimic> that gives no joint"
-        elif kind != "fixed" and leader not in {other.get("name") for other in joints}:
-            yield f"'{name}' mimics '{leader}': there is no moving joint '{leader}'"
 
 
 def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[str]:
@@ -275,15 +272,17 @@ def completions(root: ET.Element) -> Iterator[str]:
         for inertial in link.findall("inertial"):
             if not has_content(inertial):
                 yield f"the <inertial> of link '{link.get('name')}' gives neither mass nor inertia"
+    names = {joint.get("name") for joint in root.findall("joint")}
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed":
             continue
+        for leader in {mimic.get("joint") for mimic in joint.findall("mimic")} - names:
+            yield f"joint '{joint.get('name')}' mimics '{leader}', which is missing: it moves alone"
         if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
             yield f"{joint.get('type')} joint '{joint.get('name')}' has no <limit>: it has no ends"
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
-                text = limit.get(key)
-                phrase = "gives no" if text is None else f"gives {text} as the"
+                phrase = f"gives {limit.get(key)} as the" if limit.get(key) else "gives no"
                 yield (
                     f"the <limit> of joint '{joint.get('name')}' {phrase} {key}, which is taken "
                     "for no limit"

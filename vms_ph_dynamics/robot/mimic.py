@@ -37,11 +37,11 @@ class Mimic:
 
 
 def read_mimics(description: ET.Element) -> dict[str, Mimic]:
-    """Return the mimic tags of a URDF by the name of the joint that follows."""
-    mimics = {}
+    """Return the mimic tags of a URDF, but for those of no joint, by the joint that follows."""
+    mimics, names = {}, {joint.get("name") for joint in description.findall("joint")}
     for joint in description.findall("joint"):
         tag = joint.find("mimic")
-        if tag is not None and joint.get("type") != "fixed":
+        if tag is not None and joint.get("type") != "fixed" and tag.get("joint") in names:
             mimics[str(joint.get("name"))] = Mimic(
                 str(tag.get("joint")),
                 float(tag.get("multiplier", 1.0)),

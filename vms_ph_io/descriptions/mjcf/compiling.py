@@ -102,8 +102,8 @@ def compile_mjcf(path: Path) -> CompiledModel:
 def _extract_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
     """Remove from a ``mujoco.MjSpec`` what the dynamics do not need; return how it is drawn."""
     spec.compiler.discardvisual = False  # its meshes are drawn
-    for name in ("nkey", "nuserdata"):
-        setattr(spec, name, 0)
+    spec.nkey = spec.nuserdata = 0
+    spec.compiler.LRopt.mode = 0  # length ranges of muscles, whose search may fail
     for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor"):
         setattr(spec, f"nuser_{kind}", -1)
     colours = {m.name: tuple(m.rgba.tolist()) for m in spec.materials}

@@ -24,7 +24,7 @@ class Tree:
         bodies: all bodies of the robot without the world, parents first.
         joints: names of its hinges and slides, by index.
         objects: names of free bodies without joints that are not part of the robot.
-        scenery: names of bodies without joints that are fixed to the world beside a free robot.
+        scenery: names of bodies fixed to the world beside a free robot, with one joint or none.
     """
 
     free_base: int | None
@@ -50,7 +50,8 @@ def robot_tree(m: Any) -> Tree:
     fixed = [root for root in roots if root not in free]
     arms = [root for root in fixed if joint_counts[root]]
     robots = [root for root in free if joint_counts[root] > 1] or ([] if arms else free)
-    if len(robots) > 1 or (robots and arms):
+    # One joint is that of a door, or holds what stands for a joint that the robot lacks.
+    if len(robots) > 1 or (robots and any(joint_counts[root] > 1 for root in arms)):
         names = ", ".join(f"'{body_name(m, i)}'" for i in (*robots, *arms))
         text = f"it has several robots: {names}; give a file with one of them (a body with a free "
         text += "joint, or bodies fixed to the world)"

@@ -74,8 +74,7 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
     xacro_arguments = {**path_arguments, **(xacro_arguments or {})}
     file = existing_file(path)
     try:
-        text = read_text(file)
-        kind = kind_of(text, file)
+        kind = kind_of(text := read_text(file), file)
         if kind == "xacro":
             return with_neighbours(process_xacro(file, xacro_arguments), file)
         if kind == "MJCF":

@@ -10,7 +10,7 @@ protect from macros that expand without end by mistake, not from an attacker.
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from xacro import substitution_args
 from vms_ph_dynamics import ModelError
 from vms_ph_dynamics.robot.description import LARGEST_TEXT
 
+from ...settings.bounded_text import read_text
 from ..bounded_arithmetic import BOUNDED_OPERATORS, BoundedOperators
 from ..packages import installed_file, package_directory
 
@@ -30,6 +31,9 @@ MAX_ELEMENTS = 50_000
 
 # What xacro makes of an error of its parts: its class, and its text twice.
 _REPEATED_ERROR = re.compile(r"<class '[\w.]+'>: (?:(.+) \1)?| \[Errno \d+\] .*")
+
+# What a URDF that xacro made has no longer, though xacro may have left elements of its own in it.
+_TEMPLATE = re.compile(r"\$[({]|<xacro:(include|macro|property|arg)\b")
 
 _UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 
@@ -65,26 +69,27 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         OSError: an unreadable file.
         ModelError: xacro fails, expands beyond a bound, or does not use an argument.
     """
-    mappings, missing = _Arguments(arguments), dict[str, None]()
+    mappings, missing, kind = _Arguments(arguments), dict[str, None](), "files that it includes"
     problem = f"{file} is not a xacro file that can be processed: "
     try:
         with _bounded_xacro(file, missing):
             text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
-        raise ModelError(
-            f"{problem}a macro, a file or an element contains itself, or they are nested too deeply"
-        ) from None
+        raise ModelError(f"{problem}a macro, file or tag contains itself or is too deep") from None
     except OSError:
         raise
     except Exception as error:  # its Python expressions raise anything
         reason = _REPEATED_ERROR.sub(r"\1", " ".join(str(error).split())) or repr(error)
         reason = _UNDEFINED_ARGUMENT.sub(r"its argument \1 has no default: give \1:=VALUE", reason)
-        raise ModelError(problem + "; ".join([reason, *missing])) from None
+        is_urdf = file.suffix != ".xacro" and reason.startswith("unknown macro name")
+        if not is_urdf or _TEMPLATE.search(text := read_text(file)):
+            raise ModelError(problem + "; ".join([reason, *missing])) from None
+        kind, missing = "elements of xacro", {reason: None}
     if unknown := sorted(mappings.keys() - mappings.used):
         names = ", ".join(sorted(mappings.used))
         accepted = f"its arguments are {names}" if names else "it has none"
         raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
-    notes = "".join(f"<left_out>files that it includes: {reason}</left_out>" for reason in missing)
+    notes = "".join(f"<left_out>{kind}: {reason}</left_out>" for reason in missing)
     return text.replace("</robot>", f"<xacro>{notes}</xacro></robot>") if notes else text
 
 
@@ -152,8 +157,6 @@ def _package_folder(file: Path, package: str) -> str:
 
 
 def _with_bounded_operators(expression: str) -> str:
-    try:
-        tree = ast.parse(expression.strip(), mode="eval")
-    except (SyntaxError, ValueError):
-        return expression  # xacro says what is wrong with it
-    return ast.unparse(BoundedOperators().visit(tree))
+    with suppress(SyntaxError, ValueError):
+        return ast.unparse(BoundedOperators().visit(ast.parse(expression.strip(), mode="eval")))
+    return expression  # xacro says what is wrong with it
