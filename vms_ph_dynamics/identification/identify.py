@@ -184,9 +184,9 @@ def identify(
         gain_error = regression.trial(with_gains, prior).error
         is_gain_better = (gain_error < _FRICTION_ERROR_SHARE * trials[0].error)[-model.n :]
         is_scaled &= is_gain_better
-    errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
-    bound = min(errors) + np.log(_ERROR_FACTOR)
-    good = (t for t, e in zip(trials, errors, strict=True) if e <= bound and t.is_expected)
+    log_errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
+    bound = min(log_errors) + np.log(_ERROR_FACTOR)
+    good = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
     best = next(good, trials[-1])
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
     load = load_unknowns(model) if is_without_load and is_moving else []

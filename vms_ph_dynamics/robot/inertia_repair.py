@@ -94,7 +94,8 @@ class RepairGrading:
         original = _mass_and_moments(link.mass, link.rotational)
         grade: Grade = "harmless"
         if nearest is None:
-            reason = "its digits are rounded" if link.joint else "the link does not move"
+            reason = "its digits are rounded, or the body that its joint moves is physical"
+            reason = reason if link.joint else "the link does not move"
             change, repaired, remedy = 0.0, original, f"taken as it is, since {reason}"
         else:
             difference = link.in_joint(*nearest).matrix()
@@ -207,17 +208,15 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)
         for link, defect in defective
-        # Defects due to rounding, or of a link that does not move, are left as they are.
+        # Defects due to rounding, of a link that does not move, or of a part of a body are left.
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
+        if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
     repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if joints_without_inertia(repaired, projection):
         for link, defect, reduced in _outsized_moments(model, links, nearest):
             nearest[id(link)] = reduced
-            defective = [
-                *((other, cause) for other, cause in defective if other is not link),
-                (link, defect),
-            ]
+            defective = [*(d for d in defective if d[0] is not link), (link, defect)]
         repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
     if not defective and not added:
         return Repair(model, ())

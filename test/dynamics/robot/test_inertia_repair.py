@@ -52,6 +52,7 @@ def arm(antenna: str = "", third: str = "", damaged: str = "") -> str:
 
 
 GOOD = arm(antenna=link("antenna", 1e-3, (5e-8, 6e-8, 9e-8)))
+SLIGHT = arm(damaged=link("two", 2.0, (0.03, 0.03, 0.064)))
 GRAVE = arm(damaged=link("two", 2.0, (0.001, 0.03, 0.2)))
 LAST = '<link name="three"/>'
 
@@ -76,14 +77,26 @@ def test_a_robot_without_defects_is_that_of_pinocchio_in_every_mode(mode: str) -
 
 
 def test_a_negligible_defect_is_repaired_with_a_warning_that_says_the_change() -> None:
-    with pytest.warns(InertiaWarning, match=r"'antenna' belongs to no .* mass matrix by .* % at"):
-        model = VMSModel.from_urdf(arm())
-    (repair,) = model.repairs
-    assert (repair.kind, repair.link, repair.joint) == ("negative moment", "antenna", "to_two")
+    with pytest.warns(InertiaWarning, match=r"'two' belongs to no .* mass matrix by .* % at"):
+        model = VMSModel.from_urdf(SLIGHT)
+    repair = model.repairs[0]
+    assert (repair.kind, repair.link, repair.joint) == ("triangle", "two", "to_two")
     assert repair.grade == "negligible"
-    assert repair.original == pytest.approx((1e-3, *ANTENNA[1]))
-    assert min(repair.repaired[1:]) >= 0.0
-    assert 0.0 < repair.change < 1e-6
+    assert repair.original == pytest.approx((2.0, 0.03, 0.03, 0.064))
+    assert repair.repaired[3] <= repair.repaired[1] + repair.repaired[2] + 1e-12
+    assert 0.0 < repair.change < 0.1
+
+
+def test_a_defect_of_a_link_is_left_where_the_body_of_its_joint_is_physical() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = VMSModel.from_urdf(arm())
+    assert model.repairs == ()
+    np.testing.assert_array_equal(
+        mass_matrix(model), mass_matrix(VMSModel.from_urdf(arm(), inertia="as_given"))
+    )
+    with pytest.raises(ModelError, match=r"'antenna'.* the body that its joint moves is physical"):
+        VMSModel.from_urdf(arm(), inertia="strict")
 
 
 @pytest.mark.parametrize("base", ["fixed", "planar", "floating"])
@@ -231,7 +244,7 @@ def test_the_repairs_stay_with_a_robot_in_a_fluid_and_cannot_be_changed() -> Non
     robot = robots.load("bluerov2_alpha5")
     assert robot.repairs == ()
     with pytest.warns(InertiaWarning):
-        model = VMSModel.from_urdf(arm(), "floating")
+        model = VMSModel.from_urdf(SLIGHT, "floating")
     assert robot.fluid is not None
     immersed = model.in_fluid(type(robot.fluid)(()))
     assert immersed.repairs == model.repairs
