@@ -231,14 +231,13 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   last_compliance_ = current;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
-  split_inertia(d_.M(), jacobian_, momentum_map_, effort_.other_damping, smallest_value_);
+  split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.other_damping,
+                smallest_value_);
   effort_.other_damping *= gains.damping_null;
   hold_base_and_limits(h, dt);
-  if (posture_stiffness_.any()) {
-    effort_.hold_posture(d_.M(), jacobian_, momentum_map_, posture_error_, posture_stiffness_);
-  } else {
-    effort_.posture_effort.setZero();
-  }
+  effort_.posture_effort.setZero();
+  if (posture_stiffness_.any())
+    effort_.hold_posture(mass_inverse_jt_, momentum_map_, posture_error_, posture_stiffness_);
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
   desired_effort_ = d_.g() + effort_.continuous_effort;
   if (active_push) desired_effort_ += active_push->effort;
@@ -259,8 +258,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
   energy.shaped_potential = effort_.potential;
   const auto task_momentum = product<Twist>(momentum_map_, d_.v());
-  const auto eta = product<Twist>(jacobian_, d_.v());
-  energy.kinetic_task = 0.5 * task_momentum.dot(eta);
+  energy.kinetic_task = 0.5 * task_momentum.dot(product<Twist>(jacobian_, d_.v()));
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
   energy.damping_task = effort_.damping_task;
   energy.damping_null = effort_.damping_null;

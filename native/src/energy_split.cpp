@@ -18,14 +18,14 @@ constexpr double kSingular = 1e-3;
 EnergySplit::EnergySplit(const Model& model)
     : model_(model), d_(model_), jacobian_(3, model_.nv()), jt_columns_(model_.nv(), 3) {}
 
-const Energies& EnergySplit::compute(const RobotState& state) noexcept {
+const Energies& EnergySplit::compute(const RobotState& state, bool is_split) noexcept {
   if (!state.q.allFinite() || !state.v.allFinite()) {
-    energies_ = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    return energies_;
+    return energies_ = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
   }
   d_.set(state.q, state.v);
   energies_.kinetic = d_.kinetic_energy();
   energies_.potential = d_.potential_energy();
+  if (!is_split) return energies_;
   energies_.kinetic_base = 0.0;
   if (const int b = model_.b(); b > 0) {
     const VectorB p = d_.momentum().head(b);

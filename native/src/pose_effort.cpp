@@ -173,18 +173,16 @@ double PoseEffort::energy(const Compliance& compliance) noexcept {
   return springs(compliance, scratch_).energy;
 }
 
-void PoseEffort::hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum_map,
+void PoseEffort::hold_posture(const MatrixV6& mass_inverse_jt, const Matrix6V& momentum_map,
                               const VectorV& posture_error, const VectorV& stiffness) noexcept {
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> M_inverse_JT = J.transpose();
-  Cholesky(mass).solve_columns(M_inverse_JT);
+  const Eigen::Index size = mass_inverse_jt.rows(), n = stiffness.size();
   // N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. On a moving
   // base both sides are projected; see pose_effort in Python.
-  null_projector_.setIdentity(mass.rows(), mass.cols());
-  add_product(M_inverse_JT, momentum_map, null_projector_, -1.0);
-  const Eigen::Index n = stiffness.size();
+  null_projector_.setIdentity(size, size);
+  add_product(mass_inverse_jt, momentum_map, null_projector_, -1.0);
   const MatrixView joint_rows = MatrixView(null_projector_).bottom_rows(n);
   VectorV spring_force = posture_error;
-  if (mass.rows() > n) multiply(joint_rows.right_columns(n), posture_error, spring_force);
+  if (size > n) multiply(joint_rows.right_columns(n), posture_error, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
   multiply(transposed(joint_rows), spring_force, posture_effort);
   other_force -= posture_effort;
@@ -214,8 +212,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
       change_basis(in_reference_axes(angular, compliance.reference_share, axes_), rotation);
   feedforward_.setZero();
   add_product(stiffness_, reference_twist_, feedforward_, h);
-  const Eigen::Vector3d position_error = error.topRightCorner<3, 1>();
-  distance = position_error.norm();
+  distance = error.topRightCorner<3, 1>().norm();
 }
 
 void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
@@ -267,11 +264,11 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   reference_power = rotation_power_ - force.dot(reference_twist_);
 }
 
-void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_map,
-                   MatrixV& null_inertia, double smallest_value) noexcept {
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> M_inverse_JT = J.transpose();
-  Cholesky(mass).solve_columns(M_inverse_JT);
-  auto mobility = product<MatrixV>(J, M_inverse_JT);
+void split_inertia(const MatrixV& mass, const Matrix6V& J, MatrixV6& mass_inverse_jt,
+                   Matrix6V& momentum_map, MatrixV& null_inertia, double smallest_value) noexcept {
+  mass_inverse_jt = J.transpose();
+  Cholesky(mass).solve_columns(mass_inverse_jt);
+  auto mobility = product<MatrixV>(J, mass_inverse_jt);
   const double mean_mobility = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
   const double ratio = smallest_value / kFadingThreshold;
   const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean_mobility;

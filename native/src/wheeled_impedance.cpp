@@ -90,7 +90,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
         tool_reference_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
     multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), terms_.basis, jacobian_);
-    split_inertia(terms_.mass, jacobian_, momentum_map_, effort_.other_damping);
+    split_inertia(terms_.mass, jacobian_, mass_inverse_jt_, momentum_map_, effort_.other_damping);
     effort_.other_damping *= gains.damping_null;
     compute_limit_springs();
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
@@ -133,6 +133,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
   PoseEffort effort_;
   VectorV limit_inertia_, positions_, desired_effort_;
   Matrix6V jacobian_, momentum_map_;
+  MatrixV6 mass_inverse_jt_;
   Reason reason_;
 };
 

@@ -43,9 +43,9 @@ void Telemetry::reset() noexcept {
 void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
                     const vms_ph::Command& command) noexcept {
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
-  const auto& energies = split_.compute(state);
-  if (!has_last_command_) {
-    // Efforts are unknown before the first command.
+  const bool is_due = sampling_.is_due(stamp);
+  const auto& energies = split_.compute(state, is_due);
+  if (!has_last_command_) {  // efforts are unknown before the first command
     last_command_.wrench_base = command.wrench_base;
     last_command_.torque = command.torque;
   }
@@ -55,7 +55,7 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   last_time_ = now;
   last_command_.wrench_base = command.wrench_base;
   last_command_.torque = command.torque;
-  if (!sampling_.is_due(stamp)) return;
+  if (!is_due) return;
   state_.header.stamp = energy_.header.stamp = power_.header.stamp = stamp;
   publish_state(command);
   fill(energy_, energies);

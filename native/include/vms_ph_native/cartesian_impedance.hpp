@@ -107,7 +107,8 @@ class PoseImpedance : public StagedController {
   double posture_energy_ = 0.0;
   bool has_posture_ = false;          // of the last sample
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
-  double smallest_value_ = 0.0;       // singular value
+  MatrixV6 mass_inverse_jt_;
+  double smallest_value_ = 0.0;  // singular value
   VectorV shape_inertia_, positions_, desired_effort_, sampled_effort_;
   MatrixV gram_;
   SymmetricEigen eigen_, relative_eigen_;

@@ -26,8 +26,9 @@ class EnergySplit {
   EnergySplit(const EnergySplit&) = delete;
   EnergySplit& operator=(const EnergySplit&) = delete;
 
-  /// @param state  of the robot; if it is not finite, the energies are NaN.
-  const Energies& compute(const RobotState& state) noexcept;
+  /// @param state     of the robot; if it is not finite, the energies are NaN.
+  /// @param is_split  whether more than the total is needed.
+  const Energies& compute(const RobotState& state, bool is_split = true) noexcept;
 
  private:
   Model model_;

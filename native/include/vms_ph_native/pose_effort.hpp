@@ -17,6 +17,8 @@
 
 namespace vms_ph {
 
+using MatrixV6 = Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6>;  // (nv,6)
+
 /// The smallest singular value of a Jacobian, of as many as it has rows or columns, whatever is
 /// less; `gram` and `eigen` are workspaces.
 double smallest_singular_value(const Matrix6V& jacobian, MatrixV& gram,
@@ -48,7 +50,7 @@ class PoseMotion {
 
   const int nv_;
   MatrixV scratch_, mobility_;
-  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6> mass_inverse_jt_;
+  MatrixV6 mass_inverse_jt_;
   VectorV null_velocity_, task_velocity_, coriolis_force_;
   SymmetricEigen eigen_, mobility_eigen_;
 };
@@ -118,10 +120,9 @@ class PoseEffort {
 
   /// Pull the null space of J to a posture, after set_springs().
   ///
-  /// @param mass      (nv,nv), and the momentum of the task for a velocity, (6,nv).
-  /// @param posture_error  (n,) of the joints from the posture, rad or m.
-  /// @param stiffness (n,) N m/rad or N/m.
-  void hold_posture(const MatrixV& mass, const Matrix6V& J, const Matrix6V& momentum_map,
+  /// @param mass_inverse_jt  (nv,6), with the momentum of the task for a velocity, (6,nv).
+  /// @param posture_error    (n,) of the joints, rad or m; with their stiffness (n,).
+  void hold_posture(const MatrixV6& mass_inverse_jt, const Matrix6V& momentum_map,
                     const VectorV& posture_error, const VectorV& stiffness) noexcept;
 
   /// Compute the forces.
@@ -167,10 +168,11 @@ class PoseEffort {
   MatrixV total_stiffness_, total_damping_;
 };
 
-/// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write the
-/// momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J. Directions that
-/// are being lost fade into the null space where the smallest singular value is near zero.
-void split_inertia(const MatrixV& mass, const Matrix6V& J, Matrix6V& momentum_map,
-                   MatrixV& null_inertia, double smallest_value = HUGE_VAL) noexcept;
+/// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write
+/// M^-1 J^T, the momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J.
+/// Directions that are being lost fade into it where the smallest singular value is near zero.
+void split_inertia(const MatrixV& mass, const Matrix6V& J, MatrixV6& mass_inverse_jt,
+                   Matrix6V& momentum_map, MatrixV& null_inertia,
+                   double smallest_value = HUGE_VAL) noexcept;
 
 }  // namespace vms_ph
