@@ -248,7 +248,8 @@ def estimate(
         raise StateError(f"8 windows are the least to identify from; given: {windows}")
     unit = np.sqrt(np.diag(prior_covariance))
     scaled = columns * unit
-    precision = np.linalg.inv(prior_covariance / np.outer(unit, unit) + 1e-9 * np.eye(count))
+    variances, axes = np.linalg.eigh(prior_covariance / np.outer(unit, unit))
+    prior_root = (axes / np.sqrt(np.maximum(variances, 1e-9))).T  # of the inverse, also if singular
     offset = target - columns @ prior_mean
     block_numbers = _blocks(groups)
     if joined is None:
@@ -257,7 +258,6 @@ def estimate(
     common_variance, weight, scale = 0.0, np.ones(windows), np.sqrt(variance)
     freedom = max(windows - count, windows // 2) / windows
     system = np.column_stack([scaled, offset])
-    prior_root = np.linalg.cholesky(precision).T
     for _ in range(8):
         whitened = _whitened(system, variance / np.maximum(weight, 1e-9), common_variance, joined)
         design, observed = whitened[:, :-1], whitened[:, -1]
