@@ -343,7 +343,8 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 };
 
 /// A guard of servos that take positions or velocities.
-class ServoGuardPlugin : public GuardPlugin<ServoGuard> {
+template <class Kind>
+class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
  protected:
   void declare_parameters() override {
     listener_ = std::make_shared<servo_guard::ParamListener>(get_node());
@@ -361,14 +362,17 @@ class ServoGuardPlugin : public GuardPlugin<ServoGuard> {
       servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
                         model_->effort().data()[k], model_->velocity().data()[k]});
     }
-    guard_ = guard_of(std::move(servos), p.uncertainty, static_cast<std::size_t>(p.delay));
+    guard_ =
+        std::make_unique<Kind>(std::move(servos), p.uncertainty, static_cast<std::size_t>(p.delay));
     positions_ = desired_ = JointValues(n, kNaN);
   }
 
-  virtual std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
-                                               std::size_t delay) const = 0;
-  // The k-th command of the controller before; not a number where there is none.
-  virtual double desired(std::size_t k, double dt) noexcept = 0;
+  const char* interface() const override { return kIsPosition ? "/position" : "/velocity"; }
+
+  // The last position may remain: a servo gives no more than its spring holds.
+  void stop() noexcept override {
+    if (!kIsPosition) GuardPlugin::stop();
+  }
 
   bool carries_weight() const override { return false; }
 
@@ -379,50 +383,37 @@ class ServoGuardPlugin : public GuardPlugin<ServoGuard> {
 
   bool engage(const vms_ph::RobotState& state) override {
     positions_.assign(state.q.begin(), state.q.end());
-    for (std::size_t k = 0; k < desired_.size(); ++k) {
-      desired_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
-    }
+    read_sent();
     return guard_->engage(positions_, desired_);
   }
 
   void guard(const vms_ph::RobotState& state, const char* problem, double dt,
              const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
-    for (std::size_t k = 0; k < desired_.size(); ++k) desired_[k] = desired(k, dt);
+    read_sent();  // the controller manager may have limited it
+    guard_->replace_last(desired_, dt);
+    for (std::size_t k = 0; k < desired_.size(); ++k) {
+      desired_[k] = kIsPosition ? commands_[k].written() : commands_[k].read(dt, command_timeout_);
+    }
     const auto& output = guard_->update(positions_, desired_, dt, problem);
     write(time, output, [&](std::size_t k) { return output.command[k]; });
   }
 
  private:
+  static constexpr bool kIsPosition = std::is_same_v<Kind, vms_ph::PositionGuard>;
+
+  void read_sent() noexcept {
+    for (std::size_t k = 0; k < desired_.size(); ++k) {
+      desired_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
+    }
+  }
+
   std::shared_ptr<servo_guard::ParamListener> listener_;
   JointValues positions_, desired_;
 };
 
-class PositionGuardPlugin final : public ServoGuardPlugin {
- protected:
-  const char* interface() const override { return "/position"; }
-  // The last position may remain: a servo gives no more than its spring holds.
-  void stop() noexcept override {}
-  double desired(std::size_t k, double) noexcept override { return commands_[k].written(); }
-
-  std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
-                                       std::size_t delay) const override {
-    return std::make_unique<vms_ph::PositionGuard>(std::move(servos), uncertainty, delay);
-  }
-};
-
-class VelocityGuardPlugin final : public ServoGuardPlugin {
- protected:
-  const char* interface() const override { return "/velocity"; }
-  double desired(std::size_t k, double dt) noexcept override {
-    return commands_[k].read(dt, command_timeout_);
-  }
-
-  std::unique_ptr<ServoGuard> guard_of(std::vector<JointServo> servos, double uncertainty,
-                                       std::size_t delay) const override {
-    return std::make_unique<vms_ph::VelocityGuard>(std::move(servos), uncertainty, delay);
-  }
-};
+using PositionGuardPlugin = ServoGuardPlugin<vms_ph::PositionGuard>;
+using VelocityGuardPlugin = ServoGuardPlugin<vms_ph::VelocityGuard>;
 
 }  // namespace vms_ph_ros2_control
 

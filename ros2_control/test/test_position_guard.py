@@ -127,7 +127,7 @@ def test_a_trajectory_that_jumps_is_sent_in_part(session: Session) -> None:
     assert after.scaled > 0
     assert after.verdict == "kept"
     assert after.largest_given <= after.budget + 1e-9
-    assert NEAR[0] < pairs[-1][1][0] < 0.6
+    assert NEAR[0] < pairs[-1][1][0] < 0.8  # farther where the manager limits each step
     assert pairs[-1][0][0] == pytest.approx(0.9, abs=1e-6)  # still wanted
 
 

@@ -90,6 +90,12 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
                                            : Status::ok);
 }
 
+void ServoGuard::replace_last(const JointValues& acting, double dt) noexcept {
+  if (!is_usable(acting) || acting == commands_.back()) return;
+  record_granted(acting, dt);
+  commands_.back() = acting;
+}
+
 Certificate ServoGuard::certificate() const noexcept {
   Certificate result = counts_;
   result.copy_sums(tank_);
@@ -233,9 +239,9 @@ void PositionGuard::settle_energy(const JointValues& measured) noexcept {
   damped_energy_ += elapsed_ * dissipated;
   positions_ = measured;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
-    added_[k] = sum(added_[k], energy_change(k, commands_[0][k], commands_[1][k], 0.0));
-    pending_[0][k] = Bounds{};
+    pending_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
   }
+  lose_sample();  // of which the positions are known
 }
 
 /// The most energy given since the engagement if a command (n,) follows the last one, J; what the
@@ -252,10 +258,9 @@ double PositionGuard::energy_bound(const JointValues& command, double dt) const 
 
 void PositionGuard::record_granted(const JointValues& command, double dt) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    Bounds& energy = delay_ > 0 ? pending_[0][k] : added_[k];
+    Bounds& energy = delay_ > 0 ? pending_.back()[k] : added_[k];
     energy = sum(energy, energy_change(k, commands_.back()[k], command[k], delay() * dt));
   }
-  if (delay_ > 0) std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
 }
 
 /// The last command stays. What is under way acts from positions on that are not known.

@@ -49,6 +49,9 @@ class ServoGuard {
   const GuardedCommand& update(const JointValues& positions, const JointValues& desired, double dt,
                                const char* problem = "") noexcept;
 
+  /// Count what acts (n,) in place of the last command, where limits behind the guard changed it.
+  void replace_last(const JointValues& acting, double dt) noexcept;
+
   /// Grant more or less energy, J, as far as the tank has room or energy.
   void refill(double energy) noexcept { tank_.refill(energy); }
   void drain(double energy) noexcept { tank_.drain(energy); }
