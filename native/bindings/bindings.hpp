@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The parts of the Python module, arrays of numpy as memory of the core, and matrices of the core
-// as arrays.
+// The parts of the Python module; arrays of numpy are memory of the core, its matrices arrays.
 #pragma once
 
 #include <cmath>

@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Time-stepping schemes: steps, long loops of them without returning to Python, and loops with a
-// control in them.
+// Time-stepping schemes: steps, long loops of them in C++, and loops with a control in them.
 #include <algorithm>
 #include <exception>
 #include <limits>

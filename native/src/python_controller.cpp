@@ -68,8 +68,7 @@ py::tuple model_arguments(const PythonRobot& robot) {
                         immersed, robot.fluid.density);
 }
 
-/// The arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without
-/// actuators.
+/// Arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without actuators.
 py::object allocation_of(const PythonRobot& robot) {
   const PythonAllocation& actuators = robot.allocation;
   if (actuators.matrix.cols() == 0) return py::none();

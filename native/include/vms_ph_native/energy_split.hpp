@@ -51,8 +51,7 @@ struct PowerBalance {
   }
 };
 
-/// Integrates the powers of samples by the trapezoidal rule, as vms_ph_dynamics/energy/audit.py
-/// does.
+/// Integrates powers of samples by the trapezoidal rule, as vms_ph_dynamics/energy/audit.py does.
 class PowerAudit {
  public:
   /// @param friction  whether the viscous friction of the URDF acts.

@@ -24,8 +24,7 @@ std::size_t reason_capacity(const Model& model);
 /// Clip torques (n,) to the effort limits of a robot's joints.
 void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept;
 
-/// Applies the effort limits of a robot's joints and those set by its user. The model must outlive
-/// it.
+/// Applies the effort limits of the joints and those set by a user. The model must outlive it.
 class TorqueLimits {
  public:
   explicit TorqueLimits(const Model& model);

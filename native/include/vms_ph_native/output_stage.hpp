@@ -27,8 +27,7 @@ struct OutputGains : LimitGains {
 /// vms_ph_controllers.safety.output_stage.
 class OutputStage {
  public:
-  /// Serve a robot with a map of wrenches to those that its base can apply. The model must outlive
-  /// it.
+  /// Serve a robot with a map to the wrenches that its base can apply. The model must outlive it.
   OutputStage(const Model& model, std::unique_ptr<Actuation> actuation);
 
   /// Whether the base has actuators.

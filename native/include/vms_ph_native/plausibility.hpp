@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Whether a measured state can be that of the robot, and a reference one that it is meant to
-// follow.
+// Whether a measured state can be the robot's, and a reference one that it is meant to follow.
 #pragma once
 
 #include <vector>

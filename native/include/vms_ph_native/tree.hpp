@@ -114,8 +114,7 @@ class Tree {
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
                   Eigen::VectorXd& out) noexcept;
 
-  /// Velocity (nv,) of the momentum of the whole robot about the root's origin and of the joints
-  /// (n,).
+  /// Velocity (nv,) of the momenta of the robot about the root's origin and of the joints (n,).
   template <class Momenta>
   void solve(const Screw& momentum, const Momenta& pi, Eigen::VectorXd& out) noexcept {
     right_side_.head(n_) = pi;

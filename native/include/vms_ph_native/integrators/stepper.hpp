@@ -37,8 +37,7 @@ struct Fall {
                      const Eigen::Vector3d& impulse) const;
 };
 
-/// An energy as the sum of two numbers, so that a million small contributions leave no rounding
-/// error.
+/// An energy as a sum of two numbers: a million small contributions leave no rounding error.
 struct CompensatedSum {
   double value = 0.0, remainder = 0.0;  ///< J
 
