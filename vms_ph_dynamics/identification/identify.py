@@ -60,10 +60,10 @@ _SMOOTHING_SHARE = 5e-4  # share of an estimate that the differentiation of samp
 # deviation: the smallest one is taken whose product of the joints' held-out errors is within this
 # factor of the least, and whose corrections are no larger than believed.
 _ERROR_FACTOR = 1.05
-_PRIOR_SHARES = (0.0, 0.1, 0.3, 1.0)
+_PRIOR_SHARES = (0.0, 0.12, 0.3, 1.0)
 _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no correction is sought
 # Mean square of corrections relative to their deviations; many moments hardly differ.
-_LARGEST_CORRECTION = 0.4
+_LARGEST_CORRECTION = 0.3
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand

@@ -126,6 +126,20 @@ def test_ideal_coulomb_friction_leaves_intervals_narrow() -> None:
             assert not p.meaning
 
 
+@pytest.mark.parametrize("seed", range(4000, 4004))
+def test_a_load_is_within_its_interval_where_link_masses_are_wrong(seed: int) -> None:
+    model, rng = robots.load("omnidirectional_panda"), np.random.default_rng(seed)
+    truth, recorded = random_truth(model, rng, 1.5), model.tree.pinocchio.copy()
+    for inertia in list(recorded.inertias)[2:]:
+        factor = rng.uniform(0.95, 1.05)
+        inertia.mass, inertia.inertia = factor * inertia.mass, factor * inertia.inertia
+    real_robot = VMSModel.from_pinocchio(recorded, model.end_effector)
+    samples = recording(real_robot, truth, rng)
+    found = identify(model, samples, settings=Settings(energy=False))
+    assert found["payload_mass"].contains(truth.values["payload_mass"])
+    assert found["payload_mass"].high - found["payload_mass"].low < 0.5
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("stribeck", [False, True])
