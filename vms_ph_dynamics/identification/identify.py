@@ -644,7 +644,7 @@ def parameters_of(
     """Return the parameters of some kinds, with their intervals, claimed or not."""
     deviation, result = np.linalg.norm(solution.factor, axis=0), []
     # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
-    quantile = student(solution.blocks // 4)
+    quantile = student((solution.blocks + 2) // 4)
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
