@@ -70,7 +70,8 @@ class Driver:
         if model.b or (self.torque and len(self.torque) != model.n):
             raise ModelError(
                 f"{self.title} moves {len(self.torque) or 'the'} joints of an arm on a fixed base; "
-                f"'{model.name}' has {model.n} and a {model.base} base"
+                f"'{model.name}' on a {model.base} base has {', '.join(model.joint_names)}. Lock "
+                "those that the driver does not move: load_urdf(path, locked_joints=[...])"
             )
         return model.without_gravity() if self.compensates_weight else model
 

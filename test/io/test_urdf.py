@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, VmsPhError
-from vms_ph_io import load_urdf, read_urdf, robots
+from vms_ph_io import load_urdf, read_urdf, robots, simulate
 from vms_ph_io.descriptions.packages import package_directory, resolve
 from vms_ph_io.descriptions.urdf import UrdfWarning, check_urdf
 from vms_ph_io.robots.robot_settings import RobotSettings
@@ -199,6 +199,9 @@ def test_a_xacro_file_is_processed_with_its_arguments(tmp_path: Path) -> None:
     file.write_text(body.replace("<robot", '<robot xmlns:xacro="http://wiki.ros.org/xacro"'))
     assert load_urdf(file).total_mass == 1.0
     assert load_urdf(file, xacro_arguments={"mass": "3"}).total_mass == 3.0
+    assert load_urdf(file, xacro_arguments={"mass": 3}).total_mass == 3.0  # type: ignore[dict-item]
+    run = simulate(f"{file} mass:=3", None, 0.01)  # arguments after a path
+    assert len(run.t) == 11
 
 
 def test_elements_that_xacro_left_in_a_urdf_do_not_matter(tmp_path: Path) -> None:

@@ -371,7 +371,7 @@ def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocatio
         return robot, None
     if isinstance(robot, VMSModel):
         return StandardForm(robot), None
-    if isinstance(robot, str) and not Path(robot).exists():
+    if isinstance(robot, str) and not ({".", "/"} & set(robot) or Path(robot).exists()):
         bundled = robots.get(robot)
         return StandardForm(bundled.load()), bundled.allocation()
     if isinstance(robot, str | Path):

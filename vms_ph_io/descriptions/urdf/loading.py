@@ -71,7 +71,7 @@ def read_urdf(path: str | Path, xacro_arguments: Mapping[str, str] | None = None
         VmsPhError: no such file, an unreadable file, a xacro error, or an unknown argument.
     """
     path, path_arguments = split_arguments(path)
-    xacro_arguments = {**path_arguments, **(xacro_arguments or {})}
+    xacro_arguments = {k: str(v) for k, v in {**path_arguments, **(xacro_arguments or {})}.items()}
     file = existing_file(path)
     try:
         kind = kind_of(text := read_text(file), file)
