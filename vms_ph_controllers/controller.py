@@ -213,7 +213,7 @@ class Command:
 
     wrench_base: Array = field(default_factory=lambda: np.zeros(0))
     torque: Array = field(default_factory=lambda: np.zeros(0))
-    energy: ControlEnergy = field(default_factory=ControlEnergy)
+    energy: ControlEnergy = ControlEnergy()
     status: Status = Status.OK
     reason: str = ""
     task_error: float = 0.0

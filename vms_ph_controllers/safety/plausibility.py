@@ -9,11 +9,12 @@ velocities and discontinuities, the joint limits of ros2_control.
 
 from dataclasses import dataclass, field, fields, replace
 from math import hypot
+from typing import NamedTuple
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
-from vms_ph_dynamics.arrays import exceeds, is_finite
+from vms_ph_dynamics.arrays import is_finite
 
 from ..controller import Reference, gain, has_rotation, usable
 
@@ -22,6 +23,9 @@ _NORM_TOLERANCE = 1e-3
 
 # Distance of a base from the origin at which its position loses its digits, m.
 _MAX_DISTANCE = 1e6
+
+# Of the finite numbers.
+_LARGEST = float(np.finfo(float).max)
 
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
@@ -99,8 +103,7 @@ class PlausibilityBounds:
         return lower - margin, upper + margin
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """The outcome of a check.
 
     Attributes:
@@ -142,7 +145,8 @@ class StatePlausibility:
         """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
         lower, upper = self.bounds.positions(self._model)
         positions = self._model.joint_positions(q)
-        self._lower, self._upper = np.minimum(lower, positions), np.maximum(upper, positions)
+        self._lower = np.maximum(np.minimum(lower, positions), -_LARGEST)
+        self._upper = np.minimum(np.maximum(upper, positions), _LARGEST)
         self._accept(q, np.zeros(self._model.nv) if v is None else v)
         self._lost_time = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
@@ -171,7 +175,7 @@ class StatePlausibility:
             step = self._model.difference(self._q, q)
             gap = elapsed + min(self._lost_time, _LONGEST_GAP)
             max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
-            is_near = (np.abs(step) <= max_step).tolist()
+            is_near = (abs(step) <= max_step).tolist()
             continues, self._lost_time = False not in is_near, 0.0
             if not continues:
                 i = is_near.index(False)
@@ -179,8 +183,9 @@ class StatePlausibility:
             else:
                 is_slow = (np.abs(v) <= self._max_speed).tolist() if problem else []
                 frozen_joint = "" if False in is_slow else self._motion_fault(step, v, elapsed)
-                fast_parts = (i for i, slow in enumerate(is_slow) if not slow)
-                has_moved = all(i >= self._b and step[i] != 0.0 for i in fast_parts)
+                has_moved = all(
+                    slow or (i >= self._b and step[i] != 0.0) for i, slow in enumerate(is_slow)
+                )
                 is_located = is_valid_dt and has_moved and not frozen_joint
                 problem = problem or frozen_joint
         else:
@@ -189,7 +194,7 @@ class StatePlausibility:
             self._accept(q, v)
             return Judgement("", q, v)
         judgement = self._hold(q, v, elapsed, problem, has_position, continues)
-        return replace(judgement, is_located=is_located or not judgement.reason)
+        return judgement._replace(is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
         self._q, self._v, self._last_q = q, v, q
@@ -245,31 +250,34 @@ class StatePlausibility:
 
     def _value_fault(self, q: Array, v: Array) -> str:
         """Return what is wrong with the numbers of a state, or an empty string."""
-        if not (is_finite(q) and is_finite(v)):
-            return "it is not finite"
+        fault = self._bound_fault(q, v)  # numbers that are not finite are within no bound
+        return "it is not finite" if fault and not (is_finite(q) and is_finite(v)) else fault
+
+    def _bound_fault(self, q: Array, v: Array) -> str:
         if not self._has_rotations(q):
             return "a rotation is not normalised"
         if self._b and not np.abs(q[: self._model.nq_base]).max() <= _MAX_DISTANCE:
             return f"the base is farther than {_MAX_DISTANCE:g} m from the origin"
         positions = self._model.joint_positions(q)
-        is_outside = ((positions < self._lower) | (positions > self._upper)).tolist()
-        if True in is_outside:
-            i = is_outside.index(True)
+        is_inside = ((self._lower <= positions) & (positions <= self._upper)).tolist()
+        if False in is_inside:
+            i = is_inside.index(False)
             return (
                 f"{self._names[i]} at {positions[i]:.4g} is outside "
                 f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
             )
-        if exceeds(v, self._max_speed):
-            i = int(np.argmax(np.abs(v) > self._max_speed))
+        is_slow = (abs(v) <= self._max_speed).tolist()
+        if False in is_slow:
+            i = is_slow.index(False)
             return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._max_speed[i]:.4g}"
         return ""
 
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
-        has_stayed = step == 0.0
-        if True not in has_stayed.tolist():
+        if 0.0 not in step.tolist():
             self._frozen_path = self._frozen_motion = self._no_motion
             return ""
+        has_stayed = step == 0.0
         self._frozen_path = has_stayed * (self._frozen_path + dt * np.abs(v))
         fading = 1.0 - min(1.0, dt / _FROZEN_TIME)
         self._frozen_motion = has_stayed * (fading * self._frozen_motion + dt * v)
