@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import get_annotations, signature
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class Reference:
         return self.position, self.velocity, self.pose, self.twist, self.joints, self.wrench
 
 
+_Number = TypeVar("_Number", bound=float)
 _NO_REFERENCE = Reference()
 _FIELD_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
@@ -235,7 +236,7 @@ class Command:
         return replace(self, torque=np.clip(self.torque, -limits, limits)).with_reason(reason)
 
 
-def gain(default: float, description: str, low: float, high: float) -> float:
+def gain(default: _Number, description: str, low: float, high: float) -> _Number:
     """Declare a scalar field of a ``Gains`` record with its bounds.
 
     The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`.

@@ -7,7 +7,7 @@ The stage corresponds to the checks in robots' own controllers: libfranka's refl
 velocities and discontinuities, the joint limits of ros2_control.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import hypot
 from typing import NamedTuple
 
@@ -23,9 +23,6 @@ _NORM_TOLERANCE = 1e-3
 
 # Distance of a base from the origin at which its position loses its digits, m.
 _MAX_DISTANCE = 1e6
-
-# Of the finite numbers.
-_LARGEST = float(np.finfo(float).max)
 
 # Longest plausible time step, s.
 LONGEST_STEP = 1.0
@@ -61,13 +58,8 @@ class PlausibilityBounds:
     frozen_distance: float = gain(
         0.2, "motion by the velocity while the position of a joint stays, rad or m", 1e-6, 1e6
     )
-    recovery_samples: int = field(
-        default=5,
-        metadata={
-            "description": "plausible states in succession until the law acts again",
-            "low": 1,
-            "high": 1_000_000,
-        },
+    recovery_samples: int = gain(
+        5, "plausible states in succession until the law acts again", 1, 1_000_000
     )
     restart_time: float = gain(
         0.5, "time of consistent states after a jump until the law restarts there, s", 0.0, 1e3
@@ -145,8 +137,9 @@ class StatePlausibility:
         """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
         lower, upper = self.bounds.positions(self._model)
         positions = self._model.joint_positions(q)
-        self._lower = np.maximum(np.minimum(lower, positions), -_LARGEST)
-        self._upper = np.minimum(np.maximum(upper, positions), _LARGEST)
+        # An infinite bound becomes the largest number, which an infinite position is beyond.
+        self._lower = np.nan_to_num(np.minimum(lower, positions))
+        self._upper = np.nan_to_num(np.maximum(upper, positions))
         self._accept(q, np.zeros(self._model.nv) if v is None else v)
         self._lost_time = 0.0  # time without a position, s
         # Motion by the velocities since the position of a joint has last changed: its size, which
