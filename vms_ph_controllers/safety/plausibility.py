@@ -249,7 +249,7 @@ class StatePlausibility:
     def _bound_fault(self, q: Array, v: Array) -> str:
         if not self._has_rotations(q):
             return "a rotation is not normalised"
-        if self._b and not np.abs(q[: self._model.nq_base]).max() <= _MAX_DISTANCE:
+        if False in (abs(q[: self._model.nq_base]) <= _MAX_DISTANCE).tolist():
             return f"the base is farther than {_MAX_DISTANCE:g} m from the origin"
         positions = self._model.joint_positions(q)
         is_inside = ((self._lower <= positions) & (positions <= self._upper)).tolist()
@@ -373,4 +373,4 @@ class ReferencePlausibility:
 
 
 def _norm(values: Array) -> float:
-    return hypot(*values)  # it does not overflow where the squares would
+    return hypot(*values.tolist())  # it does not overflow where the squares would
