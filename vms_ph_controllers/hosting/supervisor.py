@@ -10,12 +10,11 @@ from vms_ph_dynamics import Allocation, Array, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.native import native_module
 
-from ..controller import Command, Controller, Reference, RobotState
+from ..controller import LONGEST_SAMPLE, Command, Controller, Reference, RobotState
 from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, command_of_cpp, core_allocation, core_model
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import (
-    LONGEST_STEP,
     Judgement,
     PlausibilityBounds,
     ReferencePlausibility,
@@ -100,7 +99,7 @@ class Supervisor:
         twin = self.synchronise()
         if twin is not None:
             return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
-        self._age = max(0.0, min(state.age, LONGEST_STEP))
+        self._age = max(0.0, min(state.age, LONGEST_SAMPLE))
         judgement = self._state_check.judge(state.q, state.v, dt)
         self._pending_reference = _merged(self._pending_reference, reference)
         if judgement.reason:
@@ -141,13 +140,13 @@ class Supervisor:
         """
         if state.age == 0.0:
             return True
-        if not 0.0 < state.age <= LONGEST_STEP:
+        if not 0.0 < state.age <= LONGEST_SAMPLE:
             return False
         h = horizon(dt, 1.0, state.age)
         return not state.is_usable(self._model) or holds_weight(self._model, state.q, h)
 
     def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
-        hold_time = dt if 0.0 < dt <= LONGEST_STEP else _DEFAULT_DT
+        hold_time = dt if 0.0 < dt <= LONGEST_SAMPLE else _DEFAULT_DT
         try:
             self.law.missed_updates()
             compensation = self.law.safe_output(judgement.q)

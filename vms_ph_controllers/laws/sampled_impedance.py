@@ -23,6 +23,7 @@ a root leaves the unit circle (2 without delay and age).
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -82,30 +83,15 @@ class SampledImpedance:
     reason: str
 
     @classmethod
-    def at(
-        cls,
-        d: Evaluation,
-        damping: Array,
-        stiffness: Array,
-        gradient: Array,
-        velocity: Array,
-        h: float,
-        drift: Array | None = None,
-    ) -> "SampledImpedance":
+    def at(cls, d: Evaluation, *terms: Any) -> "SampledImpedance":
         """Return what a law holds at a state, computed in C++ where the model's terms are.
 
         Args:
             d: the state.
-            damping: as the other arguments, see :meth:`of`.
-            stiffness: K (nv,nv).
-            gradient: (nv,).
-            velocity: (nv,).
-            h: the horizon, s.
-            drift: (nv,); None for none.
+            terms: the arguments of :meth:`of` behind the mass matrix, by their position.
         """
-        cpp_algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
-        arguments = (d.M, damping, stiffness, gradient, velocity, h, drift)
-        return cls.of(*arguments) if cpp_algebra is None else cls(*cpp_algebra.hold(*arguments))
+        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
+        return cls.of(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))
 
     @classmethod
     def of(

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
 from ..safety.limits import LimitedEfforts, joined
@@ -87,7 +87,7 @@ class StagedController(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the safe output for a state or a time step that is not usable, else the law's."""
-        if state.is_usable(self.model) and is_usable_step(dt):
+        if state.is_usable(self.model, dt):
             d = Evaluation(self.model, state.q, state.v)
             self._ramp.follow(self.gains, dt)
             return self._control(d, reference, dt, state.age)

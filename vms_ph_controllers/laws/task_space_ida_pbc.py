@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSModel
 
-from ..controller import Command, Reference, RobotState, Status, gain, is_usable_step, limit, switch
+from ..controller import Command, Reference, RobotState, Status, gain, limit, switch
 from ..potentials.shaped_potential import (
     JointLimitPotential,
     ShapedPotential,
@@ -162,7 +162,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model = self.model
-        if not (state.is_usable(model) and is_usable_step(dt)):
+        if not state.is_usable(model, dt):
             self._missed_updates()
             return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
         d = Evaluation(model, state.q, state.v)

@@ -20,7 +20,6 @@ from ..controller import (
     Reference,
     RobotState,
     Status,
-    is_usable_step,
 )
 from ..safety.limits import TorqueLimits, joined
 from .twinned_controller import TwinnedController, core_model
@@ -95,7 +94,7 @@ class WheeledController(TwinnedController):
         """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
+        if not state.is_usable(self.model, dt):
             return self._holding_command(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:
