@@ -25,7 +25,7 @@ from vms_ph_io.wings import hook
 
 from ..messages.conversions import NS_PER_SEC, from_stamp
 from ..node.health import NO_INPUT_START, PAUSED, SPEED_KEY, node_name
-from .sankey import Flow, Sankey, Scale, Stream, quantity
+from .sankey import PowerFlow, Sankey, Scale, Stream, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL_SHARE, _LARGE_SHARE = 1e-3, 5e-2
@@ -87,7 +87,9 @@ class MeanPowers:
 class RobotFlow(MeanPowers):
     """The flow through the power ports of the robot."""
 
-    def flow(self, power: Power, energy: Energy, split: EnergySplit, has_base: bool) -> Flow | None:
+    def flow(
+        self, power: Power, energy: Energy, split: EnergySplit, has_base: bool
+    ) -> PowerFlow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         Args:
@@ -110,7 +112,7 @@ class RobotFlow(MeanPowers):
             return tuple(Stream(name, powers[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
-        return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
+        return PowerFlow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
 
 
 class LoopFlow(MeanPowers):
@@ -144,7 +146,7 @@ class LoopFlow(MeanPowers):
             self._works["pushes"] += push_energy - self._push_energy
         self._push_energy = push_energy
 
-    def flow(self, split: EnergySplit) -> Flow | None:
+    def flow(self, split: EnergySplit) -> PowerFlow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         None also where the law has said nothing yet.
@@ -167,7 +169,7 @@ class LoopFlow(MeanPowers):
         # Friction, gravity that is not compensated exactly, sampling and clipping.
         remainder = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
         sources.append(Stream("rest", remainder, float("nan")))
-        return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
+        return PowerFlow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
 
 
 class Overview:
@@ -304,15 +306,16 @@ def _port_energies(power: Power) -> list[float]:
 
 def verdict(power: Power) -> tuple[str, str]:
     """Return as HTML whether energy is conserved, and the energy balance of a message."""
-    energies = _port_energies(power)
+    energies, unaccounted = _port_energies(power), power.unaccounted_energy
     moved_energy = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
-    unaccounted = power.unaccounted_energy
-    html = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy)
+    html = energy_balance_html(
+        power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy
+    )
     source = "" if power.exact_energies else ", from samples"
-    return conservation(unaccounted, moved_energy), f"since the start: {html}{source}"
+    return conservation_badge(unaccounted, moved_energy), f"since the start: {html}{source}"
 
 
-def balance(
+def energy_balance_html(
     stored: float, supplied: float, dissipated: float, unaccounted: float, moved_energy: float
 ) -> str:
     """Return an energy balance as HTML; all energies in J, ``moved_energy`` is what was moved."""
@@ -327,7 +330,7 @@ def balance(
     )
 
 
-def conservation(unaccounted: float, moved_energy: float) -> str:
+def conservation_badge(unaccounted: float, moved_energy: float) -> str:
     """Return as HTML whether energy is conserved.
 
     Args:

@@ -20,9 +20,9 @@ from vms_ph_dynamics.energy.legend import PURPLE, label_of, rgb
 from vms_ph_io import robots
 from vms_ph_io.audits import Audit
 
-from .overview import balance, conservation
+from .overview import conservation_badge, energy_balance_html
 from .robot_scene import RobotScene
-from .sankey import Flow, Sankey, Stream
+from .sankey import PowerFlow, Sankey, Stream
 from .strip_chart import PLOT_OPTIONS, plot_axes, plot_series, round_bounds
 from .viewpoint import WorldView, set_theme, viewpoint
 
@@ -30,7 +30,7 @@ _GHOST_COLOUR = rgb(PURPLE)
 _NO_CHOICE = "none"
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _MAX_INSTANTS = 400  # of a plot
-_MIN_HEIGHT = 4e-3  # what is smaller does not fill a plot
+_MIN_RANGE = 4e-3  # least height of a vertical axis, in its unit
 _PICTURES_HZ = 5.0
 
 _CURSOR = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
@@ -84,7 +84,7 @@ class RecordedRun:
         """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
         return self.audit.q[np.argmin(np.abs(self._times - self._times[0] - time))]
 
-    def flow(self, time: float) -> Flow:
+    def flow(self, time: float) -> PowerFlow:
         """Return the flow of energy in the time before a time (s) since the first instant.
 
         What the balance leaves is unaccounted for.
@@ -100,7 +100,7 @@ class RecordedRun:
         sinks = [stream(name, energies) for name, energies in self._stores.items()]
         sinks.append(stream("dissipated", self._dissipated))
         sources.append(stream("unaccounted", self.audit.ledger.series["unaccounted"]))
-        return Flow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
+        return PowerFlow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
 
     def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
         """Return the times since the first instant, and groups of curves by name.
@@ -144,7 +144,7 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.time))
 
 
-Load = Callable[[Path], RecordedRun]
+LoadRun = Callable[[Path], RecordedRun]
 """Reads and audits a recording."""
 
 
@@ -155,7 +155,7 @@ class Replay:
         self,
         server: viser.ViserServer,
         runs: Iterable[Path],
-        load: Load,
+        load: LoadRun,
         compare: bool = False,
         speed: str = "1",
     ) -> None:
@@ -298,8 +298,7 @@ class Replay:
             self._set_time(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
             self._finding_choice.options = (*dict.fromkeys([_NO_CHOICE, *findings]),)
-            name = robots.known_as(model.name)
-            self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
+            self._server.gui.set_panel_label(f"vms_ph: {robots.known_as(model.name)}, recorded")
             self._plot_choice.options = (*run.curves(2)[1],)
             self._describe_runs()
             self._plot()
@@ -337,15 +336,14 @@ class Replay:
 
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
-        lines, badge = [], ""
-        tint = f"rgb{_GHOST_COLOUR}"
+        lines, badge, tint = [], "", f"rgb{_GHOST_COLOUR}"
         for run, run_name, colour in ((self._run, "run", ""), (self._ghost_run, "ghost", tint)):
             if run is None:
                 continue
             ledger = run.audit.ledger
             exchanged = ledger.exchanged
-            badge = badge or conservation(ledger.unaccounted, exchanged)
-            balance_html = balance(
+            badge = badge or conservation_badge(ledger.unaccounted, exchanged)
+            balance_html = energy_balance_html(
                 ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, exchanged
             )
             lines.append(
@@ -370,8 +368,8 @@ class Replay:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
                 ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
-                    own_curves = {name: curves[name] for name in names}
-                    self._curve_plots.append(self._add_plot(t, own_curves, ghosts, label))
+                    run_curves = {name: curves[name] for name in names}
+                    self._curve_plots.append(self._add_plot(t, run_curves, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
@@ -407,7 +405,7 @@ class Replay:
 def _axis_bounds(columns: Sequence[Any]) -> tuple[float, float]:
     """Return the bounds of the vertical axis of curves."""
     low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
-    return round_bounds(low, high, _MIN_HEIGHT)
+    return round_bounds(low, high, _MIN_RANGE)
 
 
 def _run_name(path: Path) -> str:

@@ -115,7 +115,7 @@ def test_after_a_jump_a_place_is_believed_where_measured_positions_scatter_about
     times, restarts = np.arange(0.0, bounds.restart_time + 3 * DT, DT), []
     for k in range(len(times)):
         jumped = model.home + 0.5 + (-1) ** k * noise
-        restarts.append(states.judge(jumped, rest, DT).restarts)
+        restarts.append(states.judge(jumped, rest, DT).needs_restart)
     assert not any(restarts[: int(bounds.restart_time / DT) - 1])
     assert sum(restarts) == 1
 
