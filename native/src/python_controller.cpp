@@ -190,9 +190,9 @@ class ControllerTask final : public PythonTask {
 
   // Used by the caller while it owns the buffers.
   PythonSizes sizes;
-  InputLayout input_layout;
-  FlagLayout flag_layout;
-  OutputLayout output_layout;
+  InputLayout in;
+  FlagLayout flag;
+  OutputLayout out;
   std::vector<std::unique_ptr<GainSlot>> gains;
   Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
   Flags flag_array{nullptr, 0};
@@ -327,8 +327,8 @@ PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
       reset_timeout(options.reset_timeout),
       safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
       safe_torque_(Eigen::VectorXd::Zero(task.sizes.n)),
-      next_inputs_(Eigen::VectorXd::Zero(task.input_layout.size)) {
-  flags_.setZero(task.flag_layout.size);
+      next_inputs_(Eigen::VectorXd::Zero(task.in.size)) {
+  flags_.setZero(task.flag.size);
   command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
 }
@@ -344,8 +344,8 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
     input.of(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
     flag.of(flags_).setOnes();
   };
-  const InputLayout& in = task.input_layout;
-  const FlagLayout& flag = task.flag_layout;
+  const InputLayout& in = task.in;
+  const FlagLayout& flag = task.flag;
   const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
   store(reference.position, in.position, flag.position);
   store(reference.velocity, in.velocity, flag.velocity);
@@ -356,20 +356,20 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
-  task.input_layout.q.of(next_inputs_) = state.q;
-  task.input_layout.v.of(next_inputs_) = state.v;
-  task.input_layout.dt.of(next_inputs_).setConstant(dt);
-  task.input_layout.age.of(next_inputs_).setConstant(state.age);
+  task.in.q.of(next_inputs_) = state.q;
+  task.in.v.of(next_inputs_) = state.v;
+  task.in.dt.of(next_inputs_).setConstant(dt);
+  task.in.age.of(next_inputs_).setConstant(state.age);
   task.inputs = next_inputs_;
-  task.flag_layout.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
+  task.flag.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;
   flags_.setZero();
   has_missed_updates_ = false;
 }
 
 void PythonController::Host::store_safe_output() noexcept {
-  safe_wrench_base_ = task.output_layout.safe_wrench_base.of(task.outputs);
-  safe_torque_ = task.output_layout.safe_torque.of(task.outputs);
+  safe_wrench_base_ = task.out.safe_wrench_base.of(task.outputs);
+  safe_torque_ = task.out.safe_torque.of(task.outputs);
 }
 
 const Command& PythonController::Host::hold(const char* reason) noexcept {
@@ -426,7 +426,7 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
       break;
   }
   store_safe_output();
-  const OutputLayout& out = task.output_layout;
+  const OutputLayout& out = task.out;
   const Numbers& outputs = task.outputs;
   command_.wrench_base = out.wrench_base.of(outputs);
   command_.torque = out.torque.of(outputs);
