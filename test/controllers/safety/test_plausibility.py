@@ -144,7 +144,7 @@ def test_a_reference_may_be_near_origin_base_or_tool_and_a_joint_between_its_lim
     for place in (np.zeros(3), q[:3], tool):
         for away, refused in ((0.09, False), (0.11, True)):
             reference = Reference(position=place + away * np.array([0.6, 0.0, 0.8]))
-            assert bool(references.checked(reference, q)[1]) is refused
+            assert bool(references.plausible_part(reference, q)[1]) is refused
     lower, upper = bounds.positions(model)
     for joints, refused in ((lower, False), (upper, False), (upper + 1e-6, True)):
-        assert bool(references.checked(Reference(joints=joints), q)[1]) is refused
+        assert bool(references.plausible_part(Reference(joints=joints), q)[1]) is refused
