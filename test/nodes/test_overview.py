@@ -26,7 +26,7 @@ from vms_ph_nodes.views.overview import (
     status_line,
     verdict,
 )
-from vms_ph_nodes.views.sankey import PowerFlow, Sankey, Scale, Stream, quantity
+from vms_ph_nodes.views.sankey import Flow, Sankey, Scale, Stream, quantity
 
 
 def _at(milliseconds: int) -> Header:
@@ -111,8 +111,8 @@ def test_pushes_of_the_closed_loop_are_counted_since_it_is_heard() -> None:
     assert (pushes.energy, pushes.power) == (pytest.approx(0.75), pytest.approx(7.5))
 
 
-def _flow(watts: float, seconds: float = 0.2) -> PowerFlow:
-    return PowerFlow((Stream("torque", watts, 1.0),), (Stream("a <b>", watts, 2.0),), seconds)
+def _flow(watts: float, seconds: float = 0.2) -> Flow:
+    return Flow((Stream("torque", watts, 1.0),), (Stream("a <b>", watts, 2.0),), seconds)
 
 
 def _bands(svg: str) -> list[float]:
@@ -136,9 +136,9 @@ def test_bands_are_as_wide_as_the_power_beside_them_and_what_flows_is_thick() ->
 def test_no_band_is_drawn_where_nothing_flows() -> None:
     sources = Stream("torque", 2.0, 1.0), Stream("unaccounted", 0.0, 0.0)
     sinks = Stream("potential", 1.999, 2.0), Stream("friction", 1e-3, 2.0)
-    svg = Sankey().draw(PowerFlow(sources, sinks, 0.2), "robot")
+    svg = Sankey().draw(Flow(sources, sinks, 0.2), "robot")
     assert len(_bands(svg)) == 2
-    assert _bands(Sankey().draw(PowerFlow(sources[1:], sinks[:0], 0.2), "robot")) == []
+    assert _bands(Sankey().draw(Flow(sources[1:], sinks[:0], 0.2), "robot")) == []
     # What is too small to be seen as motion does not fill the picture.
     for watts in (0.0, 4e-4, 9e-3):
         rest = Sankey().draw(_flow(watts), "robot")
@@ -147,7 +147,7 @@ def test_no_band_is_drawn_where_nothing_flows() -> None:
 
 
 def test_what_supplies_is_left_and_what_receives_right_and_both_are_equally_wide() -> None:
-    pushed = PowerFlow(
+    pushed = Flow(
         (Stream("torque", -46.0, -4.0), Stream("hand", 37.0, 9.0)),
         (Stream("potential", -12.0, 97.6), Stream("motion", 3.0, 1.0)),
         0.2,
@@ -173,7 +173,7 @@ def test_bars_of_a_side_are_in_the_picture_and_apart_also_where_stores_supply() 
     for base, kinetic in ((5.0, -5.0), (10.0, 0.0)):
         sources = Stream("wrench_base", base, 1.0), *ports
         stores = [Stream(name, kinetic / 2.0, 1.0) for name in ("base", "shape")]
-        flow = PowerFlow(sources, (*stores, Stream("potential", 10.0, 1.0)), 0.2)
+        flow = Flow(sources, (*stores, Stream("potential", 10.0, 1.0)), 0.2)
         svg = sankey.draw(flow, "robot")
     bars = re.findall('<rect x="118" y="([-0-9.]+)" width="5" height="([0-9.]+)"', svg)
     ends = [(float(top), float(top) + float(high)) for top, high in bars]
@@ -186,7 +186,7 @@ def test_a_stream_that_hardly_flows_stays_on_its_side() -> None:
     sankey, sides = Sankey(), []
     for watts in (10.0, -0.1, -10.0, 0.1):
         other = Stream("other", 10.0, 0.0), Stream("torque", watts, 1.0)
-        svg = sankey.draw(PowerFlow(other, (Stream("a", 10.0 + watts, 0.0),), 0.2), "robot")
+        svg = sankey.draw(Flow(other, (Stream("a", 10.0 + watts, 0.0),), 0.2), "robot")
         texts = [e for e in ET.fromstring(svg).iter() if e.tag == "text"]
         sides += [e.get("text-anchor") for e in texts if e.text == "joint torques"]
     assert sides == ["end", "end", "start", "start"]
@@ -202,7 +202,7 @@ def test_the_numbers_of_a_picture_have_one_unit_and_at_most_three_digits() -> No
 
 
 def test_the_caption_says_what_the_numbers_are() -> None:
-    flow = PowerFlow((Stream("torque", 2.0, 1.0),), (), 0.2, "since 0 s")
+    flow = Flow((Stream("torque", 2.0, 1.0),), (), 0.2, "since 0 s")
     svg = Sankey().draw(flow, "at 2.40 s")
     assert "energy since 0 s" in svg
     assert "at 2.40 s: 2.00 W" in svg

@@ -3,7 +3,7 @@
 
 """Poses and joint positions that move smoothly to a target, with velocity and acceleration."""
 
-from math import hypot
+from math import sqrt
 
 import numpy as np
 
@@ -138,10 +138,14 @@ class PoseReference:
                 self._target = self._target @ _SE3.exp(dt * twist)
         else:
             desired_twist = np.zeros(6)
-        linear, angular = hypot(*desired_twist[:3].tolist()), hypot(*desired_twist[3:].tolist())
+        linear, angular = _norm(*desired_twist[:3].tolist()), _norm(*desired_twist[3:].tolist())
         desired_twist = desired_twist * min(
             1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12)
         )
         self.acceleration = bandwidth * (desired_twist - self.twist)
         if np.abs(self.twist).max() + np.abs(desired_twist).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
+
+
+def _norm(x: float, y: float, z: float) -> float:
+    return sqrt(x * x + y * y + z * z)

@@ -10,7 +10,7 @@ from vms_ph.msg import Exergy
 
 from vms_ph_dynamics.energy.legend import GREY
 from vms_ph_nodes.messages.conversions import NS_PER_SEC, from_stamp
-from vms_ph_nodes.views.sankey import PowerFlow, Stream, quantity
+from vms_ph_nodes.views.sankey import Flow, Stream, quantity
 
 from ..ledger import cause
 
@@ -27,7 +27,7 @@ class ExergyFlow:
     def __init__(self) -> None:
         self._previous: tuple[tuple[int, int], dict[str, float]] | None = None
 
-    def between(self, message: Exergy) -> PowerFlow | None:
+    def between(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
         stored = dict(zip(message.stores, message.stored, strict=False))
         supplied_exergy = -stored.pop("battery", 0.0)
@@ -54,7 +54,7 @@ class ExergyFlow:
         visible = [name for name in losses if losses[name] > 0.0]
         sources = ("supply", "pushes", "unaccounted")
         sinks = (*stores, *sorted(visible, key=lambda name: -losses[name]))
-        return PowerFlow(tuple(map(stream, sources)), tuple(map(stream, sinks)), seconds)
+        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), seconds)
 
 
 def exergy_list(message: Exergy) -> str:

@@ -25,7 +25,7 @@ from vms_ph_io.wings import hook
 
 from ..messages.conversions import NS_PER_SEC, from_stamp
 from ..node.health import NO_INPUT_START, PAUSED, SPEED_KEY, node_name
-from .sankey import PowerFlow, Sankey, Scale, Stream, quantity
+from .sankey import Flow, Sankey, Scale, Stream, quantity
 
 # Shares of the energy that was moved, above which what is unaccounted for is pointed out.
 _SMALL_SHARE, _LARGE_SHARE = 1e-3, 5e-2
@@ -87,9 +87,7 @@ class MeanPowers:
 class RobotFlow(MeanPowers):
     """The flow through the power ports of the robot."""
 
-    def flow(
-        self, power: Power, energy: Energy, split: EnergySplit, has_base: bool
-    ) -> PowerFlow | None:
+    def flow(self, power: Power, energy: Energy, split: EnergySplit, has_base: bool) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         Args:
@@ -98,8 +96,7 @@ class RobotFlow(MeanPowers):
             split: of the kinetic energy.
             has_base: whether the port of the base is one.
         """
-        names = [name for name in PORTS if has_base or name != "wrench_base"]
-        ports = {name: getattr(power, f"{name}_energy") for name in names}
+        ports = {n: getattr(power, f"{n}_energy") for n in PORTS if has_base or n != "wrench_base"}
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
@@ -112,7 +109,7 @@ class RobotFlow(MeanPowers):
             return tuple(Stream(name, powers[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
-        return PowerFlow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
+        return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
 
 
 class LoopFlow(MeanPowers):
@@ -146,7 +143,7 @@ class LoopFlow(MeanPowers):
             self._works["pushes"] += push_energy - self._push_energy
         self._push_energy = push_energy
 
-    def flow(self, split: EnergySplit) -> PowerFlow | None:
+    def flow(self, split: EnergySplit) -> Flow | None:
         """Return the flow since the last call, at first without powers; None where no time passed.
 
         None also where the law has said nothing yet.
@@ -169,7 +166,7 @@ class LoopFlow(MeanPowers):
         # Friction, gravity that is not compensated exactly, sampling and clipping.
         remainder = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
         sources.append(Stream("rest", remainder, float("nan")))
-        return PowerFlow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
+        return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
 
 
 class Overview:

@@ -22,7 +22,7 @@ from vms_ph_io.audits import Audit
 
 from .overview import conservation_badge, energy_balance_html
 from .robot_scene import RobotScene
-from .sankey import PowerFlow, Sankey, Stream
+from .sankey import Flow, Sankey, Stream
 from .strip_chart import PLOT_OPTIONS, plot_axes, plot_series, round_bounds
 from .viewpoint import WorldView, set_theme, viewpoint
 
@@ -72,8 +72,10 @@ class RecordedRun:
             audit.port_name(port): series["supplied_by_port"][:, k]
             for k, port in enumerate(ledger.ports)
         }
-        self._stores = {name: series[name] for name in ("potential", "kinetic")}
-        self._dissipated = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(axis=1)
+        self._sinks = {name: series[name] for name in ("potential", "kinetic")}
+        self._sinks["dissipated"] = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(
+            axis=1
+        )
 
     @property
     def duration(self) -> float:
@@ -84,7 +86,7 @@ class RecordedRun:
         """Return the recorded configuration nearest to a time (s) since the first one, (nq,)."""
         return self.audit.q[np.argmin(np.abs(self._times - self._times[0] - time))]
 
-    def flow(self, time: float) -> PowerFlow:
+    def flow(self, time: float) -> Flow:
         """Return the flow of energy in the time before a time (s) since the first instant.
 
         What the balance leaves is unaccounted for.
@@ -97,10 +99,9 @@ class RecordedRun:
             return Stream(name, float(last - first) / _MEAN_WINDOW, float(last))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
-        sinks = [stream(name, energies) for name, energies in self._stores.items()]
-        sinks.append(stream("dissipated", self._dissipated))
+        sinks = [stream(name, energies) for name, energies in self._sinks.items()]
         sources.append(stream("unaccounted", self.audit.ledger.series["unaccounted"]))
-        return PowerFlow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
+        return Flow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
 
     def curves(self, limit: int) -> tuple[Array, dict[str, tuple[str, Mapping[str, Array]]]]:
         """Return the times since the first instant, and groups of curves by name.

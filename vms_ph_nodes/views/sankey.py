@@ -95,7 +95,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class PowerFlow:
+class Flow:
     """Streams of energy; the powers of the sources add up to those of the others.
 
     Attributes:
@@ -124,7 +124,7 @@ class Sankey:
         self._side_of_stream: dict[str, int] = {}  # of streams: 0 supplies, 1 receives
         self._row_count = 4  # as many as a side has had: the picture does not shrink
 
-    def draw(self, flow: PowerFlow, title: str) -> str:
+    def draw(self, flow: Flow, title: str) -> str:
         """Return the next picture.
 
         Args:
@@ -183,7 +183,7 @@ class Sankey:
             )
         return "".join([*svg, "</svg>"])
 
-    def _sides_of(self, flow: PowerFlow) -> tuple[list[Stream], list[Stream]]:
+    def _sides_of(self, flow: Flow) -> tuple[list[Stream], list[Stream]]:
         """Return what supplies and what receives; a store that empties, for one, supplies."""
         sides: tuple[list[Stream], list[Stream]] = [], []
         for default_side, streams in enumerate((flow.sources, flow.sinks)):
