@@ -114,7 +114,7 @@ _NO_REFERENCE = Reference()
 _FIELD_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
 
-def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
+def if_finite(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     """Return a field of a reference if it has this shape and is finite, None otherwise."""
     if value is None or np.shape(value) != shape:
         return None
@@ -404,7 +404,7 @@ class Controller(WithHints, ABC):
                 array = np.asarray(target, dtype=float)
             except (TypeError, ValueError):
                 array = np.zeros(0)
-            fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
+            fits = if_finite(array, shape) is not None and (name != "pose" or has_rotation(array))
             targets[name] = array if fits else None
             if not fits:
                 hint = ", with a rotation" if name == "pose" else ""

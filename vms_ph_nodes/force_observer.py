@@ -91,7 +91,7 @@ class ForceObserver(MotionNode):
         mean_effort = effort if last_effort is None else 0.5 * (last_effort[1] + effort)
         if dt < 0.0:
             self._restart()
-        # The first state begins with any time step that is one.
+        # At the first state any positive time step will do.
         time_step = dt if dt > 0.0 else 1e-3
         impulse = self._balance.add(state, mean_effort, time_step)
         standard_impulse = self._payload_balance.add(state, mean_effort, time_step)

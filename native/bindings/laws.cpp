@@ -272,17 +272,17 @@ PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {
 
 py::tuple hold(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
                const Numbers& stiffness, const Numbers& gradient, const Numbers& velocity, double h,
-               const MaybeNumbers& drift) {
+               const MaybeNumbers& feedforward) {
   const py::ssize_t nv = size_of(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = mass.matrix(nv, nv, "mass");
   self.damping = damping.matrix(nv, nv, "damping");
   self.stiffness = stiffness.matrix(nv, nv, "stiffness");
-  VectorV drift_force;
-  if (drift) drift_force = drift->vector(nv, "drift");
+  VectorV reference_force;
+  if (feedforward) reference_force = feedforward->vector(nv, "feedforward");
   self.impedance.compute(
       self.mass, self.damping, self.stiffness, VectorV(gradient.vector(nv, "gradient")),
-      VectorV(velocity.vector(nv, "velocity")), h, drift ? &drift_force : nullptr);
+      VectorV(velocity.vector(nv, "velocity")), h, feedforward ? &reference_force : nullptr);
   return py::make_tuple(self.impedance.spring, self.impedance.velocity,
                         self.impedance.predicted_spring, self.impedance.reason());
 }
@@ -345,7 +345,7 @@ void bind_sampled_algebra(py::module_& module) {
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest", [](const py::object&) { return kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "drift"_a = py::none(),
+           "feedforward"_a = py::none(),
            "Return spring, velocity, predicted spring and reason of a SampledImpedance.")
       .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
            "Return the force that takes out what holding the others pumps.")

@@ -352,7 +352,7 @@ class SampledAlgebra:
         gradient: numpy.ndarray,
         velocity: numpy.ndarray,
         h: float,
-        drift: numpy.ndarray | None = None,
+        feedforward: numpy.ndarray | None = None,
     ) -> tuple:
         """Return spring, velocity, predicted spring and reason of a SampledImpedance."""
     def minimum_step(

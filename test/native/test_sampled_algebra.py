@@ -197,7 +197,7 @@ def test_states_are_judged_alike(native: ModuleType, name: str, rng: np.random.G
                 measured = faults[(k // 20) % len(faults)](*measured[:2])
         one, judged = expected.judge(*measured), found.judge(*measured)
         other = Judgement("", *measured[:2]) if judged is None else Judgement(*judged)
-        assert (other.reason, other.restarts) == (one.reason, one.restarts)
+        assert (other.reason, other.needs_restart) == (one.reason, one.needs_restart)
         np.testing.assert_allclose(other.q, one.q, rtol=1e-12, atol=1e-12)
         # The sign of a velocity that the positions confirm is lost beside numbers of 1e155.
         farthest = [float(np.abs(measured[0]).max()), *farthest[:1]]

@@ -111,11 +111,11 @@ class Supervisor:
             reason = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
             return self._hold(judgement, dt, reason)
         pending, self._pending_reference = self._pending_reference, _NO_REFERENCE
-        requested, problem = self._reference_check.checked(
-            _NO_REFERENCE if judgement.restarts else pending, state.q
+        requested, problem = self._reference_check.plausible_part(
+            _NO_REFERENCE if judgement.needs_restart else pending, state.q
         )
         try:
-            if judgement.restarts:
+            if judgement.needs_restart:
                 self.law.resume(state)
             command = self.law.update(state, requested, dt)
             is_usable = _is_usable(command, self._model)
@@ -133,7 +133,7 @@ class Supervisor:
         return self.twin
 
     def holds_weight(self, state: RobotState, dt: float) -> bool:
-        """Return whether the weight can be held with states of this age; any can without one.
+        """Return whether the weight can be held with states of this age; true at age zero.
 
         Where it cannot, the robot falls whatever a controller does: a host commands nothing, so
         that the drives brake, which measure without delay.
@@ -188,7 +188,7 @@ class ConstantReference:
         """Return the command; see :data:`vms_ph_dynamics.simulation.Control`."""
         return self.law.update(RobotState(q, v), self.reference, dt)
 
-    def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
+    def cpp_law(self) -> tuple[Any, tuple[Any, ...]] | None:
         """Return law and reference in C++, for many steps at once; None for a law in Python."""
         twin = getattr(self.law, "synchronise", lambda: None)()
         return None if twin is None else (twin, self.reference.parts)

@@ -19,7 +19,7 @@ from ..potentials.shaped_potential import (
 )
 from ..references.reference_governor import PotentialMinimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
-from ..safety.limits import LimitGains, TorqueLimits, joined
+from ..safety.limits import LimitGains, TorqueLimits, join
 from ..safety.sample_grant import strongest_brake
 from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SIGMA_MIN
@@ -205,7 +205,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        status, reason = self._status(joined(grant.reason, limited_torque.reason), effort)
+        status, reason = self._status(join(grant.reason, limited_torque.reason), effort)
         goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),

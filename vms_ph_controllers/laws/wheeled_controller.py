@@ -21,7 +21,7 @@ from ..controller import (
     RobotState,
     Status,
 )
-from ..safety.limits import TorqueLimits, joined
+from ..safety.limits import TorqueLimits, join
 from .twinned_controller import TwinnedController, core_model
 
 
@@ -85,7 +85,7 @@ class WheeledController(TwinnedController):
             limited.effort,
             replace(energy, clipped_power=float((limited.effort - torque) @ (S_j @ velocity))),
             Status.SATURATED if limited.reason else Status.OK,
-            joined(limited.reason, reason),
+            join(limited.reason, reason),
             task_error=task_error,
         )
 

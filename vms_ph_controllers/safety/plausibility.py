@@ -19,7 +19,7 @@ from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.native import native_module
 from vms_ph_dynamics.robot.algorithms import native_robot
 
-from ..controller import LONGEST_SAMPLE, Reference, gain, has_rotation, usable
+from ..controller import LONGEST_SAMPLE, Reference, gain, has_rotation, if_finite
 
 # Norms of rotations may deviate by this much: odometry in single precision deviates by 1e-7.
 _NORM_TOLERANCE = 1e-3
@@ -102,7 +102,7 @@ class Judgement(NamedTuple):
         reason: why the law must not act, in words; empty when it may.
         q: (nq,) configuration of the safe output: the last one that is believed.
         v: (nv,) velocity of the safe output, within the speed bounds.
-        restarts: whether the law must be reset: the robot is elsewhere than where it was left.
+        needs_restart: whether the law must be reset: the robot is elsewhere than where it was left.
         is_located: whether ``q`` is measured now, though the rest of the state may be implausible:
             it continues from the last one, and joints that seem too fast have moved.
     """
@@ -110,7 +110,7 @@ class Judgement(NamedTuple):
     reason: str
     q: Array
     v: Array
-    restarts: bool = False
+    needs_restart: bool = False
     is_located: bool = True
 
 
@@ -235,7 +235,7 @@ class StatePlausibility:
             return Judgement(RECOVERING, q, self._v)
         if is_elsewhere and self._consistent_time >= self.bounds.restart_time:
             self.restart(q, v)
-            return Judgement("", q, v, restarts=True)
+            return Judgement("", q, v, needs_restart=True)
         return Judgement(problem, self._q, self._v)
 
     def _consistent_velocity(self, v: Array, rate: Array | None, dt: float) -> Array:
@@ -327,7 +327,7 @@ class ReferencePlausibility:
         self._upper = np.minimum(self._upper, 1e4)
         self._shapes = {**_SHAPES, "joints": (model.n,)}
 
-    def checked(self, reference: Reference, q: Array) -> tuple[Reference, str]:
+    def plausible_part(self, reference: Reference, q: Array) -> tuple[Reference, str]:
         """Return the plausible part of a reference, and why the rest is refused, in words.
 
         Args:
@@ -338,8 +338,8 @@ class ReferencePlausibility:
         for name, shape in self._shapes.items():
             if (value := getattr(reference, name)) is None:
                 continue
-            checked = usable(value, shape)
-            problem = "is not finite" if checked is None else self._problem(name, checked, q)
+            array = if_finite(value, shape)
+            problem = "is not finite" if array is None else self._problem(name, array, q)
             if problem:
                 problems[name] = problem
         if not problems:
