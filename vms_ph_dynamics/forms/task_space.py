@@ -183,7 +183,10 @@ class TaskSpaceForm(Form):
     def evaluate_state(self, q: Array, z: Array) -> TaskEvaluation:
         """Return the task-space quantities at a configuration (nq,) and momenta (nv,)."""
         at_rest = self.evaluate(q, np.zeros(self.model.nv))
-        return self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
+        moving = self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
+        # What J_bar needed is of the configuration alone.
+        vars(moving).update(vars(at_rest) | {"d": moving.d})
+        return moving
 
     def _regular_configuration(self) -> Array:
         q_middle = _middle_configuration(self.model)
