@@ -91,9 +91,7 @@ class FreeFloatingEvaluation:
     @cached_property
     def from_inertial(self) -> Array:
         """The inverse of :attr:`to_inertial`, (nv,nv)."""
-        r, w = self._rotation, np.eye(self.d.model.nv)
-        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r.T, skew(self._base_centre) @ r.T, r.T
-        return frozen(w)
+        return frozen(np.linalg.inv(self.to_inertial))
 
     @cached_property
     def velocity(self) -> Array:
