@@ -284,7 +284,8 @@ void bind_plausibility(py::module_& module) {
 #undef VMS_PH_FIELD
   module.attr("plausibility_bounds") = defaults;
   module.def("limits", [](const Model& model) {
-    return py::make_tuple(model.lower(), model.upper(), model.effort(), model.base_gravity());
+    return py::make_tuple(model.lower(), model.upper(), model.effort(), model.velocity(),
+                          model.base_gravity());
   });
 }
 

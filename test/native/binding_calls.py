@@ -106,6 +106,7 @@ class Kit:
             "PushingImpedance": pushing, "Supervisor": supervisor, "SampledAlgebra": algebra,
             "Command": command, "ControlEnergy": command.energy, "Gain": law.gains[0],
             "Mechanism": mechanism, "Allocation": allocation,
+            "StatePlausibility": native.StatePlausibility(robot, {}),
         }  # fmt: skip
         self.right: dict[str, tuple[Any, ...]] = {
             "Model.__init__": (pinocchio, model.end_effector, mimics),

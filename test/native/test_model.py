@@ -25,7 +25,7 @@ def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
     assert (same.b, same.n, same.nq, same.nv) == (model.b, model.n, model.nq, model.nv)
     assert tuple(same.joint_names) == tuple(model.joint_names)
     joints = model.joints
-    expected = joints.lower, joints.upper, joints.effort, model.base_gravity
+    expected = joints.lower, joints.upper, joints.effort, joints.velocity, model.base_gravity
     for ours, theirs in zip(expected, parity.limits(same), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
