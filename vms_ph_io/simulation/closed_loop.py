@@ -234,6 +234,12 @@ def simulate(
             arm_driver = drivers.get(driver)
             law_model = arm_driver.model(law_model)
             law = arm_driver.law(law, form.model)
+        elif form.model.gravity.any() and _is_without_weight(law):
+            raise OptionError(
+                "this law was made for a robot without weight, such as driver.model(robot), and "
+                "this one would fall; give driver='franka_fr3' or another that carries the weight, "
+                "or make the law for the robot itself"
+            )
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
@@ -380,6 +386,12 @@ def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocatio
         "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
         f"given: {type(robot).__name__}. robots.names() lists the bundled ones"
     )
+
+
+def _is_without_weight(law: Any) -> bool:
+    """Return whether a law has a model of its own, without gravity."""
+    model = getattr(law, "model", None)
+    return isinstance(model, VMSModel) and not model.gravity.any()
 
 
 def _as_iterable(items: Any) -> Iterable[Any]:
