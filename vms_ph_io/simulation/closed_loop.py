@@ -35,6 +35,7 @@ from vms_ph_dynamics.simulation.efforts import add
 
 from .. import drivers, robots
 from ..descriptions.urdf import load_urdf
+from ..settings.remedies import remedies
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
@@ -126,28 +127,7 @@ class Push:
         return np.inf if self.duration is None else self.start + self.duration
 
 
-_HINTS = {
-    "seconds": "duration time t T tf t_end horizon steps n_steps",
-    "rate=1/dt, in Hz": "dt timestep step h frequency",
-    "disturbances=[Push(...)]": (
-        "pushes push disturbance force forces external external_force external_forces wrench "
-        "external_wrench wrenches"
-    ),
-    "law": "controller control policy",
-    "law=Law(model, Law.Gains(...))": "gains",
-    "guard=EnergyGuard(budget=...)": "budget",
-    "robot": "model form urdf",
-    "robot=model.without_gravity()": "gravity",
-    "reference": "target goal desired x_des q_des setpoint",
-    "q": "q0 x0 initial_state initial_configuration start",
-    "v": "v0 qdot dq",
-    "effects": "friction payload actuators joint_stops current wind",
-    "uncertainty=Uncertainty(...)": "noise delay",
-    "scheme": "integrator method solver",
-}
-
-
-@check_arguments(_HINTS)
+@check_arguments(remedies("simulate"))
 def simulate(
     robot: str | Path | VMSModel | Form | NonholonomicForm,
     law: Law | None = None,
