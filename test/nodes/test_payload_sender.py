@@ -347,13 +347,17 @@ def test_a_service_without_a_mass_is_refused(services: Callable[[str], Any]) -> 
 @pytest.mark.parametrize(
     ("driver", "robot", "sentence"),
     [
-        ("franka_fr3", "fr3", r"needs franka_msgs/srv/SetLoad; install the package franka_msgs"),
+        ("franka_fr3", "fr3", r"needs franka_msgs/srv/SetLoad: install the package franka_msgs"),
         (
             "so101",
             "fr3",
-            r"no service for a payload; .* one of franka_fer, franka_fr3, ur_e_series",
+            r"no entry payload; .* one of franka_fer, franka_fr3, ur_e_series",
         ),
-        ("ur_e_series", "fr3", r"one frame '\.\.tool0' .* 'fr3_link8'; 'fr3' has none"),
+        (
+            "ur_e_series",
+            "fr3",
+            r"one frame '\.\.tool0' that moves with 'fr3_link8'; 'fr3' has none",
+        ),
     ],
 )
 def test_a_driver_that_cannot_be_told_ends_the_node_with_a_sentence(

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,37 +65,30 @@ class PayloadSender:
             The robot of the observer carries it, so that it counts neither as payload nor wrench.
     """
 
-    def __init__(
-        self, node: Node, model: VMSModel, driver: str, accept: Callable[[], None]
-    ) -> None:
+    def __init__(self, node: Node, model: VMSModel, driver: str, carry: Callable[[], None]) -> None:
         """Offer the service.
 
         Args:
             node: that observes.
             model: the robot without a payload.
             driver: its name, or the path of its file.
-            accept: called when the driver has taken :attr:`load`.
+            carry: called when the driver has taken :attr:`load`.
 
         Raises:
             VmsPhError: there is no such driver, its robot takes no payload, its package is missing,
                 or the robot has another flange.
         """
-        self._node, self._model, self._accept = node, model, accept
-        self._driver = drivers.get(driver)
-        self._service = service = self._driver.payload
-        if service is None:
-            known = [name for name in drivers.names() if drivers.get(name).payload]
-            raise OptionError(
-                f"{self._driver.title} has no service for a payload; payload_driver is one of "
-                f"{', '.join(known)}, or a file with an entry payload"
-            )
+        self._node, self._model, self._carry = node, model, carry
+        known = {name: drivers.get(name).payload for name in {*drivers.names(), driver}}
+        if (service := known[driver]) is None:
+            names = ", ".join(sorted(name for name, other in known.items() if other))
+            raise OptionError(f"'{driver}' has no entry payload; payload_driver is one of {names}")
         try:
             self._type = load_interface(service.type, "srv")
         except VmsPhError:
-            raise OptionError(
-                f"payload_driver '{driver}' needs {service.type}; install the package "
-                f"{service.type.split('/')[0]} of the driver, or leave payload_driver empty"
-            ) from None
+            text = f"needs {service.type}: install the package {service.type.split('/')[0]}"
+            raise OptionError(f"payload_driver '{driver}' {text}") from None
+        self._service = service
         self._find_flange()
         self.load = pin.Inertia.Zero()
         self._estimate: tuple[Payload, float, float] | None = None
@@ -115,11 +109,9 @@ class PayloadSender:
         ids = [i for i, link in links if link.name.endswith(ending)]
         tip = robot.frames[self._model.end_effector_id]
         if len(ids) != 1 or robot.frames[ids[0]].parentJoint != tip.parentJoint:
-            raise ModelError(
-                f"{self._driver.title} states a payload in one frame '..{ending}' rigidly linked "
-                f"to the end effector '{tip.name}'; '{self._model.name}' has "
-                f"{', '.join(robot.frames[i].name for i in ids) or 'none'}"
-            )
+            names = ", ".join(robot.frames[i].name for i in ids) or "none"
+            text = f"its payload is stated in one frame '..{ending}' that moves with '{tip.name}'"
+            raise ModelError(f"{text}; '{self._model.name}' has {names}")
         self._flange = flange = robot.frames[ids[0]]
         self._tip_at_flange = flange.placement.inverse() * tip.placement
         self._tool = pin.Inertia.Zero()
@@ -131,9 +123,7 @@ class PayloadSender:
                 beyond.add(i)
                 self._tool += (flange.placement.inverse() * frame.placement).act(frame.inertia)
 
-    async def _on_call(
-        self, request: SetBool.Request, response: SetBool.Response
-    ) -> SetBool.Response:
+    async def _on_call(self, request: Any, response: Any) -> Any:
         try:
             proposal = self._proposal()
             if request.data:
@@ -202,12 +192,8 @@ class PayloadSender:
         if not self._client.service_is_ready():
             raise VmsPhError(f"there is no service {self._client.srv_name}; is the driver running?")
         answer = self._client.call_async(fill_request(self._type, report.payload))
-        timer = self._node.create_timer(
-            _ANSWER_TIME,
-            lambda: answer.done() or answer.set_result(None),
-            callback_group=self._group,
-            clock=self._node._steady,
-        )
+        end = partial(answer.set_result, None)
+        timer = self._node.create_timer(_ANSWER_TIME, end, self._group, self._node._steady)
         try:
             result = await answer
         except RuntimeError as error:  # of the middleware
@@ -221,7 +207,7 @@ class PayloadSender:
             why = getattr(result, "error", "") or "without a reason"
             raise VmsPhError(f"{self._client.srv_name} refused {report.text}: {why}")
         self.load, self._estimate = report.load, None
-        self._accept()
+        self._carry()
         return f"sent {report.text}"
 
 
