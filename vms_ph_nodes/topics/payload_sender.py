@@ -79,9 +79,9 @@ class PayloadSender:
                 or the robot has another flange.
         """
         self._node, self._model, self._carry = node, model, carry
-        known = {name: drivers.get(name).payload for name in {*drivers.names(), driver}}
-        if (service := known[driver]) is None:
-            names = ", ".join(sorted(name for name, other in known.items() if other))
+        services = {name: drivers.get(name).payload for name in {*drivers.names(), driver}}
+        if (service := services[driver]) is None:
+            names = ", ".join(sorted(name for name, other in services.items() if other))
             raise OptionError(f"'{driver}' has no entry payload; payload_driver is one of {names}")
         try:
             self._type = load_interface(service.type, "srv")
