@@ -60,10 +60,14 @@ _SMOOTHING_SHARE = 5e-4  # share of an estimate that the differentiation of samp
 # deviation: the smallest one is taken whose product of the joints' held-out errors is within this
 # factor of the least, and whose corrections are no larger than believed.
 _ERROR_FACTOR = 1.05
-_PRIOR_SHARES = (0.0, 0.12, 0.3, 1.0)
+_PRIOR_SHARES = (0.12, 0.3, 1.0)
+# Before that the masses of links are believed to be in error by a share (standard deviation), and
+# all parameters by a small share of their usual deviation.
+_MASS_ERROR, _LEAST_SHARE = 0.025, 0.01
 _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no correction is sought
-# Mean square of corrections relative to their deviations; many moments hardly differ.
-_LARGEST_CORRECTION = 0.3
+# Mean square of corrections relative to their deviations: of masses, and of all parameters, as many
+# moments hardly differ.
+_LARGEST_MASS_ERROR, _LARGEST_CORRECTION = 4.0, 0.3
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -88,8 +92,9 @@ class Settings:
         load_friction: whether friction may grow with the load of the gears; None: if gains are
             identified or known from a prior, as efforts are then those of the motors.
         energy: whether the energy of windows is asked for the same parameters, as a check.
-        inertia: whether the inertia of the description may be corrected where it is not asked for,
-            by as little as predicts held-out time nearly best.
+        inertia: whether masses of the description are believed to 2.5 % only, and its inertia may
+            be corrected where it is not asked for, by as little as predicts held-out time nearly
+            best. If not, the description is taken as exact, and intervals are too narrow otherwise.
     """
 
     load_friction: bool | None = None
@@ -167,16 +172,22 @@ def identify(
     # The smallest correction of the description that predicts held-out time nearly best.
     rivals = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
     may_correct, trials = is_moving and settings.inertia and not rivals, list[_Trial]()
-    shares = _PRIOR_SHARES if may_correct else _PRIOR_SHARES[:1]
-    for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
-        tried = unknowns
-        if "inertia" in kinds:
-            factor = {"inertia": share}
-            tried = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
-        elif share:
-            tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
+    beliefs: list[tuple[list[Unknown], Posterior | None]] = [(unknowns, prior)]
+    if "inertia" in kinds:
+        factors = [{"inertia": factor} for factor in _INERTIA_FACTORS]
+        beliefs = [
+            ([replace(u, deviation=f.get(u.kind, 1) * u.deviation) for u in unknowns], prior)
+            for f in factors
+        ]
+    elif may_correct:
+        tried = [*unknowns, *inertia_unknowns(regressor, _LEAST_SHARE)]
+        beliefs = [(tried, _with_mass_errors(prior, regressor))]
+        for share in _PRIOR_SHARES:
+            corrections = _correction_unknowns(model, regressor, unknowns, share)
+            beliefs.append(([*unknowns, *corrections], prior))
+    for tried, belief in beliefs:
         is_new = not trials or len(tried) > len(trials[-1].unknowns)
-        trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
+        trials.append(regression.trial(tried, belief, None if is_new else trials[-1].rows))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -186,20 +197,26 @@ def identify(
         is_scaled &= is_gain_better
     log_errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
     bound = min(log_errors) + np.log(_ERROR_FACTOR)
-    good = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
-    best = next(good, trials[-1])
+    limits = [_LARGEST_MASS_ERROR if may_correct else _LARGEST_CORRECTION]
+    limits += (len(trials) - 1) * [_LARGEST_CORRECTION]
+    all_trials = enumerate(zip(trials, log_errors, limits, strict=True))
+    good = (k for k, (t, error, limit) in all_trials if error <= bound and t.is_expected(limit))
+    best = trials[best_index := next(good, len(trials) - 1)]
+    belief = beliefs[best_index][1]
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
     load = load_unknowns(model) if is_without_load and is_moving else []
     loaded = regression.trial([*load, *unknowns], prior) if load else best
     if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
     unknowns, rows, (mean, covariance), error, scale, values = best
-    if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, values, strict=True)):
-        # Efforts that lead the motion must predict it clearly better than prompt ones.
-        prompt_rows = rows.without(unknowns, ("timing",))
-        prompt_error, prompt_scale, _ = regression.error(prompt_rows, mean, covariance)
-        if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-            rows, error, scale = prompt_rows, prompt_error, prompt_scale
+    for kind in ("lag", "timing"):
+        # Lags of single joints, and efforts that lead, must predict the motion clearly better.
+        lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
+        if lags and (kind == "lag" or lags[0] < 0.0):
+            prompt_rows = rows.without(unknowns, (kind,))
+            prompt = regression.error(prompt_rows, mean, covariance)
+            if np.sum(prompt[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
+                rows, (error, scale, values) = prompt_rows, prompt
     others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without(unknowns, others_than_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
@@ -221,7 +238,7 @@ def identify(
     parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
     if is_moving and friction is None:
-        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
+        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], belief, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
@@ -245,8 +262,10 @@ def identify(
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
         parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
-    is_kept = np.array([u.kind not in reasons for u in unknowns])
-    names = tuple(u.name for u in unknowns if u.kind not in reasons)
+    # Errors of described masses are believed anew of every recording.
+    dropped = {*reasons, "lag"} | ({"inertia"} if belief is not prior else set())
+    is_kept = np.array([u.kind not in dropped for u in unknowns])
+    names = tuple(u.name for u in unknowns if u.kind not in dropped)
     covariance = solution.covariance[np.ix_(is_kept, is_kept)]
     posterior = Posterior(names, solution.mean[is_kept], covariance)
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
@@ -354,16 +373,22 @@ class _Trial(NamedTuple):
     residual_scale: Array
     solution: Array
 
-    @property
-    def is_expected(self) -> bool:
-        """Whether the corrections of the inertia are no larger than they are believed to be."""
+    def is_expected(self, largest: float) -> bool:
+        """Return whether the corrections of the inertia are no larger than believed.
+
+        Args:
+            largest: mean square of corrections relative to their deviations.
+        """
         deviation = np.sqrt(np.diag(self.prior_moments[1]))
+        correlation = self.prior_moments[1] / np.outer(deviation, deviation)
+        root = np.linalg.cholesky(correlation + 1e-9 * np.eye(deviation.size))
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
-        design = self.rows.columns / scales[:, None] * deviation
+        design = self.rows.columns / scales[:, None] * deviation @ root
         unknown = np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
-        sizes = ((self.solution - self.prior_moments[0]) / deviation)[is_inertia]
-        return float(sizes @ sizes) <= _LARGEST_CORRECTION * float((1.0 - unknown) @ is_inertia)
+        sizes = np.linalg.solve(root, (self.solution - self.prior_moments[0]) / deviation)
+        known = float((1.0 - unknown) @ is_inertia)
+        return float(sizes[is_inertia] @ sizes[is_inertia]) <= largest * known
 
 
 def _error_share(error: Array, other: Array) -> float:
@@ -509,7 +534,9 @@ def _unknowns(
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
     if not all(m.samples.zero_order_hold for m in motions):
-        unknowns.append(timing_unknown())
+        common = timing_unknown()
+        lag = replace(common, kind="lag", deviation=_JOINT_LAG)
+        unknowns += [common, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
     return unknowns
 
 
@@ -523,7 +550,7 @@ def _with_low_speed_friction(
     """Return the estimate with dry friction of any shape at low speed, and its unknowns.
 
     The excess of a joint is believed to have about the size of its dry friction, and reaches no
-    further up in speed than held-out time asks for. The effort of each joint may lag by itself.
+    further up in speed than held-out time asks for.
 
     Args:
         regression: its rows.
@@ -538,14 +565,7 @@ def _with_low_speed_friction(
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    lags = [
-        replace(u, name=f"{u.name}.{joint}", kind="lag", deviation=_JOINT_LAG)
-        for u in unknowns
-        if u.name == EFFORT_LAG
-        for joint in regression.joints
-    ]
-    unknowns, widths = [*unknowns, *lags], np.arange(len(STRIBECK))
-    all_unknowns = [*unknowns, *excess]
+    all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
     rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
     def trial(last: Any) -> tuple[Any, ...]:
@@ -571,6 +591,24 @@ def _correction_unknowns(
     return [*inertia_unknowns(regressor, share), *others]
 
 
+def _with_mass_errors(prior: Posterior | None, regressor: EnergyRegressor) -> Posterior:
+    """Return a prior that also believes the masses of links, with their moments, to be in error."""
+    unknowns = inertia_unknowns(regressor, _LEAST_SHARE)
+    mean, covariance = prior_of(unknowns)
+    for k in range(len(regressor.bodies)):
+        body = slice(10 * k, 10 * k + 10)
+        errors = _MASS_ERROR * regressor.parameters[body]
+        covariance[body, body] += np.outer(errors, errors)
+    names = tuple(u.name for u in unknowns)
+    if prior is None:
+        return Posterior(names, mean, covariance)
+    blocks = np.zeros((len(prior.names), len(names)))
+    covariance = np.block([[prior.covariance, blocks], [blocks.T, covariance]])
+    return replace(
+        prior, names=prior.names + names, mean=np.append(prior.mean, mean), covariance=covariance
+    )
+
+
 def arm_mass(model: VMSModel) -> float:
     """Return the mass of all bodies but that of a moving base, kg."""
     inertias = list(model.tree.pinocchio.inertias)
@@ -589,7 +627,9 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
         return mean, covariance
     positions = {name: k for k, name in enumerate(prior.names)}
     # Lags are those of a recording, not of the robot.
-    indices = [k for k, u in enumerate(unknowns) if u.name in positions and u.kind != "timing"]
+    indices = [
+        k for k, u in enumerate(unknowns) if u.name in positions and u.kind not in ("timing", "lag")
+    ]
     prior_indices = [positions[unknowns[k].name] for k in indices]
     mean[indices] = prior.mean[prior_indices]
     covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]
