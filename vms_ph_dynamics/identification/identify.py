@@ -65,9 +65,9 @@ _PRIOR_SHARES = (0.12, 0.3, 1.0)
 # all parameters by a small share of their usual deviation.
 _MASS_ERROR, _LEAST_SHARE = 0.025, 0.01
 _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no correction is sought
-# Mean square of corrections relative to their deviations: of masses, and of all parameters, as many
-# moments hardly differ.
-_LARGEST_MASS_ERROR, _LARGEST_CORRECTION = 4.0, 0.3
+# Mean square of corrections relative to their deviations: of all parameters, as many moments hardly
+# differ, and of masses.
+_LARGEST_CORRECTIONS = (0.3, 4.0)
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -94,7 +94,7 @@ class Settings:
         energy: whether the energy of windows is asked for the same parameters, as a check.
         inertia: whether masses of the description are believed to 2.5 % only, and its inertia may
             be corrected where it is not asked for, by as little as predicts held-out time nearly
-            best. If not, the description is taken as exact, and intervals are too narrow otherwise.
+            best. If not, the description is taken as exact.
     """
 
     load_friction: bool | None = None
@@ -172,22 +172,16 @@ def identify(
     # The smallest correction of the description that predicts held-out time nearly best.
     rivals = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
     may_correct, trials = is_moving and settings.inertia and not rivals, list[_Trial]()
-    beliefs: list[tuple[list[Unknown], Posterior | None]] = [(unknowns, prior)]
-    if "inertia" in kinds:
-        factors = [{"inertia": factor} for factor in _INERTIA_FACTORS]
-        beliefs = [
-            ([replace(u, deviation=f.get(u.kind, 1) * u.deviation) for u in unknowns], prior)
-            for f in factors
-        ]
-    elif may_correct:
-        tried = [*unknowns, *inertia_unknowns(regressor, _LEAST_SHARE)]
-        beliefs = [(tried, _with_mass_errors(prior, regressor))]
-        for share in _PRIOR_SHARES:
-            corrections = _correction_unknowns(model, regressor, unknowns, share)
-            beliefs.append(([*unknowns, *corrections], prior))
-    for tried, belief in beliefs:
+    shares = (0.0, *_PRIOR_SHARES) if may_correct else (0.0,)
+    for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
+        tried = unknowns
+        if "inertia" in kinds:
+            factor = {"inertia": share}
+            tried = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
+        elif may_correct:
+            tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
         is_new = not trials or len(tried) > len(trials[-1].unknowns)
-        trials.append(regression.trial(tried, belief, None if is_new else trials[-1].rows))
+        trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -197,12 +191,8 @@ def identify(
         is_scaled &= is_gain_better
     log_errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
     bound = min(log_errors) + np.log(_ERROR_FACTOR)
-    limits = [_LARGEST_MASS_ERROR if may_correct else _LARGEST_CORRECTION]
-    limits += (len(trials) - 1) * [_LARGEST_CORRECTION]
-    all_trials = enumerate(zip(trials, log_errors, limits, strict=True))
-    good = (k for k, (t, error, limit) in all_trials if error <= bound and t.is_expected(limit))
-    best = trials[best_index := next(good, len(trials) - 1)]
-    belief = beliefs[best_index][1]
+    good = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
+    best = next(good, trials[-1])
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
     load = load_unknowns(model) if is_without_load and is_moving else []
     loaded = regression.trial([*load, *unknowns], prior) if load else best
@@ -238,7 +228,7 @@ def identify(
     parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
     extended = unknowns
     if is_moving and friction is None:
-        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], belief, solution)
+        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
@@ -253,7 +243,7 @@ def identify(
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
-        moments = _prior(extended, prior)
+        moments = _prior([replace(u, shared=0.0) for u in extended], prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         others = parameters_of(regressor, unknowns, kinds, fit, fit.mean)
         energy = {p.name: p for p in others}
@@ -263,11 +253,10 @@ def identify(
         parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     # Errors of described masses are believed anew of every recording.
-    dropped = {*reasons, "lag"} | ({"inertia"} if belief is not prior else set())
-    is_kept = np.array([u.kind not in dropped for u in unknowns])
-    names = tuple(u.name for u in unknowns if u.kind not in dropped)
-    covariance = solution.covariance[np.ix_(is_kept, is_kept)]
-    posterior = Posterior(names, solution.mean[is_kept], covariance)
+    dropped = {*reasons, "lag", *(u.kind for u in unknowns if u.shared)}
+    kept = [k for k, u in enumerate(unknowns) if u.kind not in dropped]
+    names, covariance = tuple(unknowns[k].name for k in kept), solution.covariance
+    posterior = Posterior(names, solution.mean[kept], covariance[np.ix_(kept, kept)])
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     joints = list(enumerate(model.joint_names, -model.n))
@@ -373,22 +362,19 @@ class _Trial(NamedTuple):
     residual_scale: Array
     solution: Array
 
-    def is_expected(self, largest: float) -> bool:
-        """Return whether the corrections of the inertia are no larger than believed.
-
-        Args:
-            largest: mean square of corrections relative to their deviations.
-        """
+    @property
+    def is_expected(self) -> bool:
+        """Whether the corrections of the inertia are no larger than they are believed to be."""
         deviation = np.sqrt(np.diag(self.prior_moments[1]))
         correlation = self.prior_moments[1] / np.outer(deviation, deviation)
         root = np.linalg.cholesky(correlation + 1e-9 * np.eye(deviation.size))
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
         design = self.rows.columns / scales[:, None] * deviation @ root
-        unknown = np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
+        known = 1.0 - np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
         sizes = np.linalg.solve(root, (self.solution - self.prior_moments[0]) / deviation)
-        known = float((1.0 - unknown) @ is_inertia)
-        return float(sizes[is_inertia] @ sizes[is_inertia]) <= largest * known
+        largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
+        return float(sizes**2 @ is_inertia) <= largest * float(known @ is_inertia)
 
 
 def _error_share(error: Array, other: Array) -> float:
@@ -407,7 +393,6 @@ class _Regression:
         left_out: npt.NDArray[np.bool_],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
-        self.joints = model.joint_names
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
         base = np.ones(model.b if self._with_base else 0, bool)
         self.is_believed = np.ones(base.size + model.n, bool)
@@ -584,29 +569,16 @@ def _with_low_speed_friction(
 def _correction_unknowns(
     model: VMSModel, regressor: EnergyRegressor, unknowns: Sequence[Unknown], share: float
 ) -> list[Unknown]:
-    """Return errors of described inertias and armatures as unknowns, of a share of their size."""
+    """Return errors of described inertias and armatures as unknowns, of a share of their size.
+
+    Without a share they are those of the masses.
+    """
+    if not share:
+        return inertia_unknowns(regressor, _LEAST_SHARE, _MASS_ERROR)
     armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
     others = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
     return [*inertia_unknowns(regressor, share), *others]
-
-
-def _with_mass_errors(prior: Posterior | None, regressor: EnergyRegressor) -> Posterior:
-    """Return a prior that also believes the masses of links, with their moments, to be in error."""
-    unknowns = inertia_unknowns(regressor, _LEAST_SHARE)
-    mean, covariance = prior_of(unknowns)
-    for k in range(len(regressor.bodies)):
-        body = slice(10 * k, 10 * k + 10)
-        errors = _MASS_ERROR * regressor.parameters[body]
-        covariance[body, body] += np.outer(errors, errors)
-    names = tuple(u.name for u in unknowns)
-    if prior is None:
-        return Posterior(names, mean, covariance)
-    blocks = np.zeros((len(prior.names), len(names)))
-    covariance = np.block([[prior.covariance, blocks], [blocks.T, covariance]])
-    return replace(
-        prior, names=prior.names + names, mean=np.append(prior.mean, mean), covariance=covariance
-    )
 
 
 def arm_mass(model: VMSModel) -> float:
