@@ -365,14 +365,13 @@ class _Trial(NamedTuple):
     @property
     def is_expected(self) -> bool:
         """Whether the corrections of the inertia are no larger than they are believed to be."""
-        deviation = np.sqrt(np.diag(self.prior_moments[1]))
-        correlation = self.prior_moments[1] / np.outer(deviation, deviation)
-        root = np.linalg.cholesky(correlation + 1e-9 * np.eye(deviation.size))
+        mean, covariance = self.prior_moments
+        root = np.linalg.cholesky(covariance + 1e-9 * np.diag(np.diag(covariance)))
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
-        design = self.rows.columns / scales[:, None] * deviation @ root
-        known = 1.0 - np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
+        design = self.rows.columns / scales[:, None] @ root
+        known = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
-        sizes = np.linalg.solve(root, (self.solution - self.prior_moments[0]) / deviation)
+        sizes = np.linalg.solve(root, self.solution - mean)
         largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
         return float(sizes**2 @ is_inertia) <= largest * float(known @ is_inertia)
 
