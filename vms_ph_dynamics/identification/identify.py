@@ -254,9 +254,9 @@ def identify(
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     # Errors of described masses are believed anew of every recording.
     dropped = {*reasons, "lag", *(u.kind for u in unknowns if u.shared)}
-    kept = [k for k, u in enumerate(unknowns) if u.kind not in dropped]
-    names, covariance = tuple(unknowns[k].name for k in kept), solution.covariance
-    posterior = Posterior(names, solution.mean[kept], covariance[np.ix_(kept, kept)])
+    indices = [k for k, u in enumerate(unknowns) if u.kind not in dropped]
+    names, covariance = tuple(unknowns[k].name for k in indices), solution.covariance
+    posterior = Posterior(names, solution.mean[indices], covariance[np.ix_(indices, indices)])
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     joints = list(enumerate(model.joint_names, -model.n))
@@ -369,11 +369,11 @@ class _Trial(NamedTuple):
         root = np.linalg.cholesky(covariance + 1e-9 * np.diag(np.diag(covariance)))
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
         design = self.rows.columns / scales[:, None] @ root
-        known = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
+        told_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
         sizes = np.linalg.solve(root, self.solution - mean)
         largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
-        return float(sizes**2 @ is_inertia) <= largest * float(known @ is_inertia)
+        return float(sizes**2 @ is_inertia) <= largest * float(told_shares @ is_inertia)
 
 
 def _error_share(error: Array, other: Array) -> float:
