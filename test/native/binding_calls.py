@@ -37,7 +37,7 @@ REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, Memo
 # These judge what they are given: they return that it is none, or the safe output.
 JUDGES = re.compile(
     r"Law\.(reset|resume|update|carry_load)|"
-    r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run"
+    r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run|StatePlausibility\.judge"
 )
 
 # These take any number of states, or one effort for all of them.
@@ -199,7 +199,7 @@ class Kit:
             "Mechanism.energy": (x,),
             "Mechanism.friction_rate": (x,),
             "Allocation.of_matrix": (matrix, -large, large),
-            "make_law": (usual, robot, {}, allocation if b else None, True, {}),
+            "make_law": (usual, robot, allocation if b else None, True, {}),
             "run_batch": (
                 robot, scheme, True, many_q, many_v, [ports], 0.0, dt, 4, 2, 2,
             ),
