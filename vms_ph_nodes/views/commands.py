@@ -30,14 +30,7 @@ from vms_ph_dynamics import Array, StateError
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 
-from ..messages.conversions import (
-    NS_PER_SEC,
-    check_range,
-    in_range,
-    to_point,
-    to_vector,
-    to_wrench,
-)
+from ..messages.conversions import NS_PER_SEC, check_range, in_range, to_point, to_vector, to_wrench
 from ..messages.frames import tool_topic
 from ..node.health import InputDiagnostics
 from ..node.process import interrupt
