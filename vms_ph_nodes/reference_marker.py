@@ -76,9 +76,8 @@ class ReferenceMarker(MotionNode):
         if 0 <= last_stamp <= stamp:
             return
         frame = self._frames.root if self._model.b else self._frames.end_effector
-        self._server.insert(
-            self._marker(motion.d.placement(frame)), feedback_callback=self._on_feedback
-        )
+        marker = self._marker(motion.d.placement(frame))
+        self._server.insert(marker, feedback_callback=self._on_feedback)
         self._server.applyChanges()
 
     def _marker(self, pose: Array) -> Any:

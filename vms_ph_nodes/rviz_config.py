@@ -111,8 +111,7 @@ def main() -> None:
         print(f"RViz shows {options.template} as it is: {error}", file=sys.stderr)
         print(options.template, end="")
         return
-    file_stem = (
-        "_".join(filter(str.isidentifier, [options.namespace.strip("/"), model.name])) or "robot"
-    )
+    names = filter(str.isidentifier, [options.namespace.strip("/"), model.name])
+    file_stem = "_".join(names) or "robot"
     file = write_user_file(f"{file_stem}.rviz", yaml.safe_dump(content, sort_keys=False))
     print(file, end="")  # a launch file takes the output as it is

@@ -412,9 +412,8 @@ class PayloadScore:
         momenta = self._initial, momentum_of(message)
         capture_distance = message.distance if message.tried else None
         is_set_down = message.state == PayloadState.SET_DOWN
-        return self._judge.goals(
-            capture_distance, from_xyz(message.pose.position), is_set_down, momenta
-        )
+        position = from_xyz(message.pose.position)
+        return self._judge.goals(capture_distance, position, is_set_down, momenta)
 
 
 def main() -> None:

@@ -92,12 +92,9 @@ def parameters(
     """
     if missing_gains := [name for name in task.gains if not hasattr(law.gains, name)]:
         raise OptionError(f"{task.controller} has no gains {', '.join(sorted(missing_gains))}")
-    simulator: dict[str, Any] = {
-        "step": float(task.step),
-        "joint_friction": task.joint_friction,
-        # As in the task alone, whose references stay within the limits.
-        "joint_stops": False,
-    }
+    friction = {"joint_friction": task.joint_friction}
+    # No stops, as in the task alone, whose references stay within the limits.
+    simulator: dict[str, Any] = {"step": float(task.step), **friction, "joint_stops": False}
     effects = {"wind": task.wind, "push": task.push, "mechanism": task.mechanism}
     for prefix, effect in effects.items():
         if effect is not None:
@@ -105,10 +102,6 @@ def parameters(
     if task.payload is not None:
         simulator |= payload_parameters(task.payload)
     simulator |= leg_parameters or {}
-    monitor = {
-        "joint_friction": task.joint_friction,
-        "unaccounted_tolerance": float(task.unaccounted),
-    }
     taken_names = {*parameters_of("robot"), *parameters_of("controller")}
     gains = {
         # Switches are numbers in a task.
@@ -120,7 +113,7 @@ def parameters(
     nodes = {
         "simulator": simulator,
         "controller": {"controller": task.controller, "base_actuated": task.base_actuated, **gains},
-        "energy_monitor": monitor,
+        "energy_monitor": {**friction, "unaccounted_tolerance": float(task.unaccounted)},
     }
     return {f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}
 

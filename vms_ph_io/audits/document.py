@@ -238,9 +238,7 @@ def _friction(
     edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
     rate, dry = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
     excesses = [dry * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
-    sums = [
-        np.diff(np.pad(np.cumsum(x), (1, 0))[edges]) for x in (dry, step * rate, step, *excesses)
-    ]
+    sums = [np.add.reduceat(x, edges[:-1]) for x in (dry, step * rate, step, *excesses)]
     terms, loss = [x[:, None] for x in sums], -np.diff(energy[edges])[:, None]
     speed, bounds = float(sums[1].sum() / sums[0].sum()), []
     design = np.stack(sums[:3], axis=1)

@@ -108,9 +108,8 @@ def with_identification(
             identification = widen_interval(identification, loads)
     elif known_loads:
         loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
-        identification = replace(
-            identification, posterior=replace(identification.posterior, references=loads)
-        )
+        posterior = replace(identification.posterior, references=loads)
+        identification = replace(identification, posterior=posterior)
     found = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
     texts = {finding.kind: finding.text for finding in found}
     if wrong := texts.get("sign", texts.get("gravity", "")):

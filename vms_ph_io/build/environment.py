@@ -20,9 +20,8 @@ from pathlib import Path
 def has_pip(python: Path) -> bool:
     """Return whether an interpreter runs and has pip, the last part that an environment gets."""
     try:
-        return not subprocess.run(
-            [python, "-m", "pip", "--version"], capture_output=True
-        ).returncode
+        command = [str(python), "-m", "pip", "--version"]
+        return subprocess.run(command, capture_output=True).returncode == 0
     except OSError:
         return False
 

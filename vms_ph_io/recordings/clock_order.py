@@ -87,9 +87,8 @@ def clock_order(table: Table) -> ClockOrder:
     stamps, source = np.array(table.times), "stamps"
     is_advancing = np.diff(stamps) > 0
     if len(stamps) > 2 and is_advancing.mean() < 0.5:
-        delays = np.concatenate(
-            [table.rows(k, k + 100_000)[:, 0] for k in range(0, len(stamps), 100_000)]
-        )
+        starts = range(0, len(stamps), 100_000)
+        delays = np.concatenate([table.rows(k, k + 100_000)[:, 0] for k in starts])
         if delays.any():  # a file of columns has no log
             stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
     recorded_stamps = stamps

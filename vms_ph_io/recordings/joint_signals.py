@@ -140,9 +140,7 @@ def _nearest_names(missing: list[str], unmatched: list[str]) -> dict[str, str]:
             if longer == name:
                 pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing}
             else:
-                pairs = {
-                    joint: joint.removeprefix(prefix).removesuffix(suffix) for joint in missing
-                }
+                pairs = {j: j.removeprefix(prefix).removesuffix(suffix) for j in missing}
             if common and set(pairs.values()) <= set(unmatched):
                 return pairs
     pairs = {}
@@ -306,9 +304,8 @@ class JointSignals:
     def is_known(self, quantity: int) -> npt.NDArray[np.bool_]:
         """Return, (N,), whether samples have all positions (0) or efforts (2) that any has."""
         columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
-        return _plausible_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))[
-            self.order.rows
-        ]
+        is_known = _plausible_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))
+        return is_known[self.order.rows]
 
     def is_reachable(self) -> npt.NDArray[np.bool_]:
         """Return, (N,), whether no joint is far beyond its limits of position and velocity."""

@@ -140,9 +140,8 @@ class Messages:
                         self._progress(count / message_count, "reading")
                     if topics is None or connection.topic in topics:
                         kind, decoder = _ros2(connection.msgtype), decoders[connection.id]
-                        yield BagMessage(
-                            connection.topic, kind, time, time, bytes(data), 0, decoder
-                        )
+                        content = bytes(data)
+                        yield BagMessage(connection.topic, kind, time, time, content, 0, decoder)
         except (BagError, DecompressionError, GeneratorExit):
             raise
         except Exception as error:  # rosbags raises anything for a damaged file

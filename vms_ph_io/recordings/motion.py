@@ -28,14 +28,7 @@ from vms_ph_dynamics.identification.torque import effort_lag
 from .base_states import BaseStates, in_world_axes
 from .clock_order import GAP_PERIODS, ClockOrder, clock_order
 from .conditioning import Conditioning
-from .joint_signals import (
-    AlignedSeries,
-    JointSignals,
-    Signals,
-    find_sources,
-    gapless,
-    unused_notes,
-)
+from .joint_signals import AlignedSeries, JointSignals, Signals, find_sources, gapless, unused_notes
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series
 from .signal_checks import (
     MARGIN,

@@ -150,9 +150,8 @@ def velocity_defects(
             residual = v[valid] - factor * expected[valid]
             explained = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
             if explained < 0.5:
-                defects[joint] = VelocityDefect(
-                    "what is recorded does not follow the positions" + suffix
-                )
+                reason = "what is recorded does not follow the positions"
+                defects[joint] = VelocityDefect(reason + suffix)
             elif not (0.93 < factor < 1.07 if explained > 0.99 else 0.8 < factor < 1.25):
                 reason = f"what is recorded is {factor:.4g} times its slope"
                 defects[joint] = VelocityDefect(reason + suffix, factor)

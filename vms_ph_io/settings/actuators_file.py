@@ -52,16 +52,14 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
     """
     try:
         check_keys(content, origin, (), _TOP_KEYS)
-        actuators = [
-            a for section in SECTIONS if section in content for a in _actuators(section, content)
-        ]
+        sections = filter(content.__contains__, SECTIONS)
+        actuators = [a for section in sections for a in _actuators(section, content)]
         if not actuators:
             raise ModelError(f"{origin} has none of {', '.join(SECTIONS)}")
         base, weights = str(content.get("base", "floating")), content.get("weights")
         size = {"floating": 6, "planar": 3}.get(base, 6)
-        return Actuators(
-            actuators, base, None if weights is None else sized(size)(weights, "weights")
-        )
+        weights = None if weights is None else sized(size)(weights, "weights")
+        return Actuators(actuators, base, weights)
     except (ModelError, StateError) as error:
         raise ModelError(f"{prefix}: {error}") from None
 

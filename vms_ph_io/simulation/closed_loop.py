@@ -105,9 +105,8 @@ class Push:
             if self.port == "torque":
                 hint = f"its joints are {', '.join(model.joint_names)}"
             else:
-                hint = {0: "its base is fixed", 3: "force x, y, moment"}.get(
-                    size, "force x, y, z, moment x, y, z"
-                )
+                hints = {0: "its base is fixed", 3: "force x, y, moment"}
+                hint = hints.get(size, "force x, y, z, moment x, y, z")
             raise OptionError(f"{error}; {hint}") from None
         is_tool = self.port not in (*sizes, "wrench_end_effector")
         effort_by_port: dict[str, Any] = {self.port: effort}
@@ -342,11 +341,10 @@ class _Run:
             run = replace(run, missed_payload=self._payload.miss_reason)
         if self._control is None:
             return run
-        records, columns = self._commands, ("status", "smallest_singular_value")
-        series = {
-            f.name: [getattr(x.energy, f.name) for x in records] for f in fields(ControlEnergy)
-        }
-        series |= {name: [getattr(x, name) for x in records] for name in columns}
+        records, names = self._commands, [f.name for f in fields(ControlEnergy)]
+        series = {name: [getattr(x.energy, name) for x in records] for name in names}
+        for name in ("status", "smallest_singular_value"):
+            series[name] = [getattr(record, name) for record in records]
         control = {name: frozen(np.array(values)) for name, values in series.items()}
         return replace(run, limited=self._control.limited, control=control)
 

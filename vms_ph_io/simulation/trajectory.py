@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 from subprocess import call
 from tempfile import mkdtemp
@@ -18,16 +19,17 @@ from vms_ph_controllers.guard.certificate import Certificate
 from vms_ph_dynamics import Array, PositionTask, VMSModel, VmsPhError
 from vms_ph_dynamics.arrays import frozen
 from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
-from vms_ph_dynamics.energy.task_exchange import energy_parts
+from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
 from vms_ph_dynamics.errors import WithHints
 from vms_ph_dynamics.evaluation import in_space, pose_in_space
-from vms_ph_dynamics.forms import PORTS, port_names
+from vms_ph_dynamics.forms import port_names
 from vms_ph_dynamics.integrators import EnergyBalance
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import Sample
 
 from ..audits.plots import draw_panels, text_and_plot
 from ..bag import BagError, BagWriter, MessageTypes
+from ..energy_fields import port_energy_fields, power_fields
 from ..settings.remedies import remedies
 
 # Beyond a limit by more than this is noted, in the unit of the limit: stops give way a little.
@@ -121,7 +123,7 @@ class Trajectory(WithHints):
         """
         ports = tuple(samples[0].port_energy)
         end_effector, *tools = port_names(model)[2:]
-        wrenches = [{end_effector: s.wrench_end_effector, **s.wrench_tools} for s in samples]
+        wrench_rows = [{end_effector: s.wrench_end_effector, **s.wrench_tools} for s in samples]
         powers = [{**dict.fromkeys(ports, np.nan), **power} for _, _, power in energies]
 
         def by_port(rows: list[Any], ports: Iterable[str]) -> dict[str, Array]:
@@ -130,23 +132,12 @@ class Trajectory(WithHints):
         def column(name: str) -> Array:
             return frozen(np.array([getattr(sample, name) for sample in samples]))
 
+        motion = column("time"), column("q"), column("v"), column("torque"), column("wrench_base")
+        wrenches = by_port(wrench_rows, (end_effector, *tools))
         kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
-        return cls(
-            model,
-            column("time"),
-            column("q"),
-            column("v"),
-            column("torque"),
-            column("wrench_base"),
-            by_port(wrenches, (end_effector, *tools)),
-            kinetic,
-            potential,
-            by_port(powers, ports),
-            by_port([sample.port_energy for sample in samples], ports),
-            column("dissipated"),
-            certificate,
-            description,
-        )
+        supplied = by_port([sample.port_energy for sample in samples], ports)
+        balance = kinetic, potential, by_port(powers, ports), supplied, column("dissipated")
+        return cls(model, *motion, wrenches, *balance, certificate, description)
 
     @property
     def energy(self) -> Array:
@@ -219,20 +210,14 @@ class Trajectory(WithHints):
     def samples(self) -> list[Sample]:
         """Return the recorded instants one by one."""
         end_effector, *tools = self.wrenches
-        return [
-            Sample(
-                float(self.t[k]),
-                self.q[k],
-                self.v[k],
-                self.torque[k],
-                self.wrench_base[k],
-                self.wrenches[end_effector][k],
-                {port: float(energy[k]) for port, energy in self.port_energy.items()},
-                float(self.dissipated[k]),
-                {port: self.wrenches[port][k] for port in tools},
-            )
-            for k in range(len(self.t))
-        ]
+        samples, dissipated = [], self.dissipated.tolist()
+        for k, time in enumerate(self.t.tolist()):
+            motion = time, self.q[k], self.v[k], self.torque[k], self.wrench_base[k]
+            energies = {port: float(energy[k]) for port, energy in self.port_energy.items()}
+            tool_wrenches = {port: self.wrenches[port][k] for port in tools}
+            wrench = self.wrenches[end_effector][k]
+            samples.append(Sample(*motion, wrench, energies, dissipated[k], tool_wrenches))
+        return samples
 
     def plot(self, file: str | Path | None = None) -> Any:
         """Return a figure of matplotlib: motion, torques, powers and the energy balance.
@@ -312,6 +297,8 @@ _TOPIC_TYPES = {
     "/robot_description": "std_msgs/msg/String",
 }
 
+_ARRAYS = ("tool_power", "tool_energy")  # fields that are numpy arrays in messages of rosbags
+
 
 class _Messages:
     """The messages of a simulation."""
@@ -337,6 +324,7 @@ class _Messages:
             return content
         fields = self._store.fielddefs[kind][1]
         if isinstance(content, dict):
+            content = {name: np.array(x) if name in _ARRAYS else x for name, x in content.items()}
             content = tuple(content[name] for name, _ in fields)
         pairs = zip(fields, content, strict=True)
         return self._store.types[kind](*(self._message(name, x) for (_, (_, name)), x in pairs))
@@ -346,45 +334,19 @@ class _Messages:
         header, inertial_header = (stamp, ""), (stamp, self._inertial_frame)
         d = model.evaluate(sample.q, sample.v)
         parts = energy_parts(d, self._task)
-        tool_energies = {p: e for p, e in sample.port_energy.items() if p not in PORTS}
         port_energies = PortEnergies(sample.port_energy, sample.dissipated)
-        power = sample.ports.supplied(d)
-        powers = {p: power.get(p, float("nan")) for p in sample.port_energy}
-        audit = self._audit
-        audit.add(EnergySample(time, parts["total"], powers, float("nan"), port_energies))
+        power = {**dict.fromkeys(sample.port_energy, nan), **sample.ports.supplied(d)}
+        energy_sample = EnergySample(time, parts["total"], power, nan, port_energies)
+        self._audit.add(energy_sample)
         wrench_at_tool = (stamp, model.end_effector), _force_moment(sample.wrench_end_effector)
+        balance = power_fields(energy_sample, self._audit, Exchange())
+        positions, rates = model.joint_positions(sample.q), sample.v[model.b :]
         contents = {
-            "/joint_states": (
-                header,
-                list(model.joint_names),
-                model.joint_positions(sample.q),
-                sample.v[model.b :],
-                sample.torque,
-            ),
+            "/joint_states": (header, list(model.joint_names), positions, rates, sample.torque),
             "/vms_ph/wrench_end_effector": wrench_at_tool,
-            "/vms_ph/port_energy": (
-                header,
-                *(sample.port_energy[p] for p in PORTS),
-                list(tool_energies),
-                np.array(list(tool_energies.values())),
-                sample.dissipated,
-                0,
-            ),
+            "/vms_ph/port_energy": {"header": header, **port_energy_fields(port_energies)},
             "/vms_ph/energy": {"header": inertial_header, **parts},
-            "/vms_ph/power": (
-                inertial_header,
-                *(power[p] for p in PORTS),
-                list(tool_energies),
-                np.array([powers[p] for p in tool_energies]),
-                *3 * [float("nan")],  # what only a monitor knows
-                *(audit.port_energy[p] for p in PORTS),
-                np.array([audit.port_energy[p] for p in tool_energies]),
-                audit.dissipated,
-                audit.stored,
-                audit.unaccounted_energy,
-                audit.unaccounted_power,
-                True,
-            ),
+            "/vms_ph/power": {"header": inertial_header, **balance},
         }
         if model.b:
             wrench = np.concatenate(in_space(model.b, sample.wrench_base))

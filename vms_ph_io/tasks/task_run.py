@@ -267,7 +267,5 @@ class TaskRun:
         mechanism = self._mechanism
         if mechanism is None:
             return {}
-        return {
-            "mechanism": abs(mechanism.angle - self._reference.angle),
-            "grip": mechanism.stretch,
-        }
+        angle_error = abs(mechanism.angle - self._reference.angle)
+        return {"mechanism": angle_error, "grip": mechanism.stretch}

@@ -3,8 +3,6 @@
 
 """Messages of energies, momenta, powers, port energies, certificates and commands of laws."""
 
-import math
-from collections.abc import Mapping
 from dataclasses import fields
 
 from geometry_msgs.msg import Twist
@@ -18,6 +16,7 @@ from vms_ph_dynamics.energy.audit import EnergyAudit, EnergySample, PortEnergies
 from vms_ph_dynamics.energy.task_exchange import Exchange, energy_parts
 from vms_ph_dynamics.evaluation import in_space
 from vms_ph_dynamics.forms import PORTS
+from vms_ph_io.energy_fields import port_energy_fields, power_fields
 
 from .conversions import to_point, to_vector
 
@@ -53,36 +52,12 @@ def to_momentum(header: Header, base_frame: str, d: Evaluation) -> Momentum:
 
 def to_power(header: Header, sample: EnergySample, audit: EnergyAudit, exchange: Exchange) -> Power:
     """Return the port powers of a sample and the energy balance up to it."""
-    tools = _values_of_tools(audit.port_energy)
-    return Power(
-        header=header,
-        **{port: sample.power[port] for port in PORTS},
-        tool_names=list(tools),
-        tool_power=[sample.power.get(name, math.nan) for name in tools],
-        dissipated=sample.dissipated_power,
-        null_to_task=exchange.total,
-        null_to_task_g12=exchange.through_g12,
-        **{f"{port}_energy": audit.port_energy[port] for port in PORTS},
-        tool_energy=list(tools.values()),
-        dissipated_energy=audit.dissipated,
-        stored=audit.stored,
-        unaccounted_energy=audit.unaccounted_energy,
-        residual=audit.unaccounted_power,
-        exact_energies=audit.is_simulated,
-    )
+    return Power(header=header, **power_fields(sample, audit, exchange))
 
 
 def to_port_energy(header: Header, energies: PortEnergies) -> PortEnergy:
     """Return the energy that has crossed each port."""
-    tools = _values_of_tools(energies.supplied)
-    return PortEnergy(
-        header=header,
-        **{port: energies.supplied[port] for port in PORTS},
-        tool_names=list(tools),
-        tool_energy=list(tools.values()),
-        dissipated=energies.dissipated,
-        resets=energies.resets,
-    )
+    return PortEnergy(header=header, **port_energy_fields(energies))
 
 
 def from_port_energy(message: PortEnergy) -> PortEnergies:
@@ -99,10 +74,6 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
             f"port energies must be finite and at most {_LARGEST_ENERGY:g} J; given: {energies}"
         )
     return PortEnergies(supplied, message.dissipated, message.resets)
-
-
-def _values_of_tools(value_by_port: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in value_by_port.items() if name not in PORTS}
 
 
 def to_certificate(

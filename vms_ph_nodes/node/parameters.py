@@ -105,10 +105,7 @@ def record_parameters(prefix: str, record: Any, excluded: Collection[str] = ()) 
 
 
 def declare_gains(
-    node: Node,
-    controller: Callable[[], Any],
-    attribute: str = "gains",
-    names: Collection[str] = (),
+    node: Node, controller: Callable[[], Any], attribute: str = "gains", names: Collection[str] = ()
 ) -> None:
     """Declare every gain of a controller as a parameter that can change while it runs.
 

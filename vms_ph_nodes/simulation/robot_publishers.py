@@ -208,9 +208,8 @@ class ExergyMessages:
         if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
             elapsed, last = exergy.time - self._last[1], self._last[2]
             # What is not named before has destroyed nothing before: a thruster that starts to turn.
-            powers = {
-                name: (e - last.get(name, 0.0)) / elapsed for name, e in exergy.destroyed.items()
-            }
+            for name, energy in exergy.destroyed.items():
+                powers[name] = (energy - last.get(name, 0.0)) / elapsed
         self._last = resets, exergy.time, exergy.destroyed
         return Exergy(
             header=header,

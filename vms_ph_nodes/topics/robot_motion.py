@@ -115,9 +115,9 @@ class EffortPublishers:
         """Create the topics."""
         self._names, self._frames = list(model.joint_names), frames
         self._publisher = node.create_publisher(JointState, "torque", 10)
-        self._wrench_publisher = (
-            node.create_publisher(WrenchStamped, "wrench_base", 10) if model.b else None
-        )
+        self._wrench_publisher = None
+        if model.b:
+            self._wrench_publisher = node.create_publisher(WrenchStamped, "wrench_base", 10)
 
     def publish(self, torque: Array, wrench_base: Array, stamp: Time) -> None:
         """Publish torques (n,), N m or N, and the base wrench (b,) in the axes of the base."""

@@ -30,14 +30,7 @@ from vms_ph_dynamics import Array, StateError
 from vms_ph_io.installation import command_name
 from vms_ph_io.wings import WINGS
 
-from ..messages.conversions import (
-    NS_PER_SEC,
-    check_range,
-    in_range,
-    to_point,
-    to_vector,
-    to_wrench,
-)
+from ..messages.conversions import NS_PER_SEC, check_range, in_range, to_point, to_vector, to_wrench
 from ..messages.frames import tool_topic
 from ..node.health import InputDiagnostics
 from ..node.process import interrupt
@@ -138,12 +131,9 @@ class Commands:
     def __init__(self, node: Node) -> None:
         self._node, self._diagnostics = node, InputDiagnostics(node)
         self._pending: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._clients = {
-            name: node.create_client(kind, name) for name, (_, kind) in _SERVICES.items()
-        }
-        self._parameter_clients = {
-            name: AsyncParameterClient(node, name) for name in ("simulator", "controller")
-        }
+        services, nodes = _SERVICES.items(), ("simulator", "controller")
+        self._clients = {name: node.create_client(kind, name) for name, (_, kind) in services}
+        self._parameter_clients = {name: AsyncParameterClient(node, name) for name in nodes}
         self._pose_publisher = node.create_publisher(PoseStamped, "controller/reference_pose", 10)
         self._publishers = {
             topic: node.create_publisher(WrenchStamped, topic, 10)

@@ -151,16 +151,12 @@ class Controls:
         model, resolve = self._model, self._commands.full_name
         body_ports = [port for port in _PORTS if model.b or port != "base"]
         ports = (*dict.fromkeys([*body_ports, *model.tools]),)
-        forces = {
-            name: suggested_force(model, self._home, _PORTS.get(name, name)) for name in ports
-        }
+        forces = {p: suggested_force(model, self._home, _PORTS.get(p, p)) for p in ports}
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
-            force = gui.add_vector3(
-                "force (N)", initial_value=(forces[ports[0]], 0.0, 0.0), step=0.1
-            )
+            force = gui.add_vector3("force (N)", (forces[ports[0]], 0.0, 0.0), step=0.1)
             seconds = gui.add_number(
-                "for (s)", initial_value=_PUSH_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
+                "for (s)", _PUSH_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
             )
             button = gui.add_button("push")
             answer = gui.add_html("")

@@ -73,9 +73,7 @@ class RecordedRun:
             for k, port in enumerate(ledger.ports)
         }
         self._sinks = {name: series[name] for name in ("potential", "kinetic")}
-        self._sinks["dissipated"] = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(
-            axis=1
-        )
+        self._sinks["dissipated"] = series["dissipated_by_joint"].sum(1) + series["drag"].sum(1)
 
     @property
     def duration(self) -> float:
@@ -120,9 +118,7 @@ class RecordedRun:
             "dissipated": -energy["dissipated"],
             "unaccounted": curves.unaccounted,
         }
-        groups = {
-            f"{name}, as in the audit's report": group for name, group in curves.groups.items()
-        }
+        groups = {f"{k}, as in the audit's report": group for k, group in curves.groups.items()}
         return curves.time - curves.time[0], {BALANCE: ("J", balance)} | groups
 
 

@@ -183,9 +183,8 @@ def _to_mesh(visual: Visual) -> trimesh.Trimesh:
     else:
         mesh, is_coloured = _PRIMITIVES[visual.shape](*visual.size), True
     if is_coloured:
-        mesh.visual = trimesh.visual.ColorVisuals(
-            mesh, face_colors=[round(255 * c) for c in visual.colour]
-        )
+        colour = [round(255 * c) for c in visual.colour]
+        mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colour)
     return mesh
 
 

@@ -161,9 +161,8 @@ def reach(model: VMSModel) -> float:
     """
     d = model.evaluate(model.neutral_configuration(), np.zeros(model.nv))
     root = d.placement(model.link_names[0])[:3, 3]
-    distances = [
-        float(np.linalg.norm(d.placement(name)[:3, 3] - root)) for name in model.link_names
-    ]
+    positions = [d.placement(name)[:3, 3] for name in model.link_names]
+    distances = np.linalg.norm(np.array(positions) - root, axis=1).tolist()
     pin_model, data = d.tree.pinocchio, d.tree.data()
     pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
     for centre, axes in body_ellipsoids(pin_model, data):
@@ -207,9 +206,8 @@ class Shapes:
         self.size = reach(model)
         self._max_length = self.size * scales.longest
         self._up_rotation = up_axes(model.gravity)
-        self._colours = {
-            name: rgba(style.colour) for name, style in legend.styles(port_names(model)).items()
-        }
+        styles = legend.styles(port_names(model))
+        self._colours = {name: rgba(style.colour) for name, style in styles.items()}
         mass, slow_speed = model.total_mass, _SLOW_RATE * self.size
         self._ranges = {
             "linear momentum": FittedRange(mass * slow_speed),
@@ -240,11 +238,9 @@ class Shapes:
         if d.model.b:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
-            rotation, position = pose[:3, :3], pose[:3, 3]
-            yield self._arrow("locked velocity", position, rotation @ linear, s.velocity, LOCKED)
-            yield self._arrow(
-                "locked angular velocity", position, rotation @ angular, s.velocity, LOCKED
-            )
+            for name, value in (("locked velocity", linear), ("locked angular velocity", angular)):
+                vector = pose[:3, :3] @ value
+                yield self._arrow(name, pose[:3, 3], vector, s.velocity, LOCKED)
 
     def _inertia_shapes(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         axes, radii = locked_ellipsoid(d)

@@ -43,9 +43,8 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
             dynamics = ET.SubElement(joint, "dynamics")
         dynamics.set("damping" if term == "viscous" else "friction", f"{p.value:.9g}")
     regressor = EnergyRegressor(model)
-    estimates = dict(
-        zip((u.name for u in identification.unknowns), identification.consistent, strict=True)
-    )
+    names = (unknown.name for unknown in identification.unknowns)
+    estimates = dict(zip(names, identification.consistent, strict=True))
     body, transform = regressor.of_frame(identification.frame)
     masses = (p.value for p in identification.claimed if p.name == "payload_mass" and p.is_sure)
     mass = next(masses, None)
