@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, OptionError, VMSModel, VmsPhError
-from vms_ph_dynamics.arrays import exceeds, is_finite, summary
+from vms_ph_dynamics.arrays import exceeds, float_array, is_finite, summary
 from vms_ph_dynamics.errors import WithHints, check_arguments
 from vms_ph_dynamics.robot_model import require_model
 
@@ -400,10 +400,7 @@ class Controller(WithHints, ABC):
             )
         for name, target in targets.items():
             shape = (self.model.n,) if name == "joints" else _FIELD_SHAPES[name]
-            try:
-                array = np.asarray(target, dtype=float)
-            except (TypeError, ValueError):
-                array = np.zeros(0)
+            array = float_array(target)
             fits = if_finite(array, shape) is not None and (name != "pose" or has_rotation(array))
             targets[name] = array if fits else None
             if not fits:
@@ -548,10 +545,7 @@ class FunctionLaw(Controller):
                 np.zeros(model.b) if wrench is None else wrench,
                 np.zeros(model.n) if torque is None else torque,
             )
-        try:
-            array = np.asarray(efforts, dtype=float)
-        except (TypeError, ValueError):
-            array = np.full(0, np.nan)
+        array = float_array(efforts)
         if array.shape == (model.n,):
             return Command(np.zeros(model.b), array)
         if array.shape == (model.nv,):
@@ -574,10 +568,8 @@ class LawWrapper(Controller):
 
     def _wrap(self, law: Controller) -> None:
         self.law, self.model = law, law.model
-        self.Gains = law.Gains  # type: ignore[misc]
-        self.FOLLOWS_JOINTS = law.FOLLOWS_JOINTS  # type: ignore[misc]
-        self.IGNORES = law.IGNORES  # type: ignore[misc]
-        self.LEADS_BASE_AND_TOOL = law.LEADS_BASE_AND_TOOL  # type: ignore[misc]
+        for name in ("Gains", "FOLLOWS_JOINTS", "IGNORES", "LEADS_BASE_AND_TOOL"):
+            setattr(self, name, getattr(law, name))
 
     @property
     def gains(self) -> Any:

@@ -61,6 +61,14 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     return x
 
 
+def float_array(value: Any) -> Array:
+    """Return what numpy makes of a value as numbers; an array without entries where it cannot."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
 def parameter(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     """Return :func:`vector` of a number in the description of a robot or of what acts on it.
 

@@ -25,11 +25,7 @@ _CORE_TERMS = (
     "spatial_momentum", "kinetic_regressor", "potential_regressor",
 )  # fmt: skip
 
-_MOMENTA = {
-    "centre_of_mass": "centre_of_mass",
-    "centroidal_momentum": "centroidal",
-    "spatial_momentum": "spatial",
-}
+_MOMENTA = ("centre_of_mass", "centroidal_momentum", "spatial_momentum")
 
 _BLOCK_OF = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
@@ -219,4 +215,4 @@ def _term(d: Evaluation, name: str) -> Any:
         return pin.computeKineticEnergyRegressor(tree, d.tree.data(), d.q_full, d.v_full).copy()
     if name == "potential_regressor":
         return pin.computePotentialEnergyRegressor(tree, d.tree.data(), d.q_full).copy()
-    return getattr(momenta(d), _MOMENTA[name]) if name in _MOMENTA else getattr(d, name)
+    return getattr(momenta(d) if name in _MOMENTA else d, name.removesuffix("_momentum"))

@@ -9,21 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import (
-    bounded_least_squares,
-    default_weights,
-    nearest_inputs,
-)
+from vms_ph_dynamics.actuation.allocation import bounded_least_squares, default_weights
 
 from ..safety.base_actuation import check_allocation
 from ..safety.limits import TorqueLimits
-from ..safety.sample_grant import (
-    ROUNDING,
-    Prediction,
-    SampleGrant,
-    SamplePrediction,
-    strongest_brake,
-)
+from ..safety.sample_grant import ROUNDING, SampleGrant, SamplePrediction, strongest_brake
 from .effort_queue import DebtCeiling, EffortQueue
 
 # Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
@@ -83,9 +73,7 @@ class BaseWrench:
             return wrench
         if allocation is None:
             return self._zero if np.any(wrench) else wrench
-        nearest = nearest_inputs(
-            allocation.matrix, wrench, allocation.lower, allocation.upper, self._weights
-        )
+        nearest = allocation.nearest(wrench, self._weights)
         if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
             return wrench
         return allocation.matrix @ nearest.inputs
@@ -241,7 +229,7 @@ class SampleBudget:
         if share < 1.0:
             self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
             holding, braking = map(self._prediction.predict, (compensation, force))
-            share = max(share, _neutral_share(holding, braking))
+            share = max(share, holding.neutral_share(braking))
             force = compensation + share * (force - compensation)
             reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
@@ -280,12 +268,3 @@ class SampleBudget:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""
         b = self._b
         return np.concatenate([wrench, effort[b:] + d.A.T @ (wrench - effort[:b])])
-
-
-def _neutral_share(holding: Prediction, braking: Prediction) -> float:
-    """Return the share of a brake that takes out what holding the weight over a sample gives."""
-    if not holding.energy > 0.0:
-        return 0.0
-    if not holding.energy > braking.energy:
-        return 1.0
-    return min(1.0, holding.energy / (holding.energy - braking.energy))

@@ -178,9 +178,8 @@ class HostedController:
         inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
 
         def reference_field(name: str) -> Array | None:
-            if not self.flags[self.layout["flags"][name]].any():
-                return None
-            return inputs[layout[name]]
+            flag = self.flags[self.layout["flags"][name]].any()
+            return inputs[layout[name]] if flag else None
 
         reference = Reference(*(reference_field(field.name) for field in fields(Reference)))
         if reference.pose is not None:

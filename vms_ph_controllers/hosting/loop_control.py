@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
-from vms_ph_dynamics.arrays import zeros
+from vms_ph_dynamics.arrays import float_array, zeros
 from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
-from ..controller import (
-    Command,
-    ControlFault,
-    Controller,
-    FunctionLaw,
-    Reference,
-    RobotState,
-)
+from ..controller import Command, ControlFault, Controller, FunctionLaw, Reference, RobotState
 from ..guard import EnergyGuard
 from .loading import make_controller
 
@@ -233,10 +226,7 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
 def _as_reference(value: Any) -> Reference:
     if isinstance(value, Reference):
         return value
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    array = float_array(value)
     if array.shape == (3,):
         return Reference(position=array)
     if array.shape == (4, 4):

@@ -390,9 +390,7 @@ class CartesianImpedance(StagedController):
     def _tool_pose(self, d: Evaluation) -> Array:
         """Return the pose of the end effector in the frame that it is held in, (4,4)."""
         pose = d.placement(self.model.end_effector_id)
-        if not self._is_relative:
-            return pose
-        return _SE3.inverse(self.model.base_pose(d.q)) @ pose
+        return _SE3.inverse(self.model.base_pose(d.q)) @ pose if self._is_relative else pose
 
     def _attitude_damping_rate(self) -> float:
         """Return the rate at which an attitude of the base that is held by itself is damped."""

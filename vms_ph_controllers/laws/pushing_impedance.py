@@ -110,9 +110,7 @@ class PushingImpedance(CartesianImpedance):
     @property
     def push_level(self) -> float:
         """Energy that is left for pushing, J."""
-        if self.twin is not None:
-            return float(self.synchronise().push_level)
-        return self._level
+        return self._level if self.twin is None else float(self.synchronise().push_level)
 
     @property
     def _level(self) -> float:

@@ -126,9 +126,7 @@ class TaskSpaceIDAPBC(TwinnedController):
     @property
     def q_star(self) -> Array:
         """The minimum of the shaped potential, (nq,)."""
-        if self.twin is not None:
-            return np.array(self.twin.q_star)
-        return self._governor.minimum.q.copy()
+        return np.array(self._governor.minimum.q if self.twin is None else self.twin.q_star)
 
     @property
     def tank(self) -> EnergyTank | None:

@@ -5,7 +5,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import astuple, fields
+from dataclasses import asdict, astuple, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -128,13 +128,9 @@ class TwinnedController(Controller):
         Raises:
             ValueError: the core does not cover the robot.
         """
-        allocation = core_allocation(module, self._allocation)
-        return module.make_law(
-            type(self).__name__,
-            core_model(module, self.model),
-            allocation=allocation,
-            base_actuated=self._base_actuated,
-        )
+        name, model = type(self).__name__, core_model(module, self.model)
+        actuators = core_allocation(module, self._allocation)
+        return module.make_law(name, model, allocation=actuators, base_actuated=self._base_actuated)
 
     def synchronise(self) -> Any:
         """Set the present gains in the twin and return it; None where the law runs in Python."""
@@ -146,9 +142,7 @@ class TwinnedController(Controller):
     def _set_gains(self, twin: Any) -> bool:
         """Set the present gains in C++; return whether it has them all."""
         gains = self._twin_gains = self._gains
-        is_accepted = [
-            twin.set_gain(item.name, float(getattr(gains, item.name))) for item in fields(gains)
-        ]
+        is_accepted = [twin.set_gain(name, float(x)) for name, x in asdict(gains).items()]
         return all(is_accepted)
 
     def reset(self, state: RobotState) -> None:

@@ -11,13 +11,11 @@ import pinocchio as pin
 
 from vms_ph_dynamics import Array, Evaluation
 from vms_ph_dynamics.robot.joints import BASE_POSITION_SIZE
+from vms_ph_dynamics.robot.kinematic_tree import PARAMETERS
 
 from .impulse_balance import ExternalImpulse, ImpulseBalance
 from .motion_window import MotionWindow, SmoothedFrame
 from .noise import chi_square_quantile
-
-PARAMETERS = 10
-"""Number of inertial parameters of a body: m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
 _AT_REST = pin.Motion.Zero()
 

@@ -139,9 +139,8 @@ class PoseReference:
         else:
             desired_twist = np.zeros(6)
         linear, angular = _norm(*desired_twist[:3].tolist()), _norm(*desired_twist[3:].tolist())
-        desired_twist = desired_twist * min(
-            1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12)
-        )
+        share = min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
+        desired_twist = desired_twist * share
         self.acceleration = bandwidth * (desired_twist - self.twist)
         if np.abs(self.twist).max() + np.abs(desired_twist).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)

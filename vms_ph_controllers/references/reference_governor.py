@@ -132,9 +132,8 @@ class ReferenceGovernor:
             free_jacobian = jacobian * is_free
             # The damping stops the minimum at a reference out of reach instead of throwing it.
             damped = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
-            task_step = free_jacobian.T @ np.linalg.solve(
-                damped, lead - free_jacobian @ posture_step
-            )
+            remaining_lead = lead - free_jacobian @ posture_step
+            task_step = free_jacobian.T @ np.linalg.solve(damped, remaining_lead)
             step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
             next_positions = self._joint_limits.clipped(positions + step, positions, margin)

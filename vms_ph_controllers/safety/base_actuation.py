@@ -6,7 +6,7 @@
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
-from vms_ph_dynamics.actuation.allocation import default_weights, nearest_inputs
+from vms_ph_dynamics.actuation.allocation import default_weights
 
 from .limits import LimitedEfforts
 
@@ -127,9 +127,7 @@ class PrioritisedActuation:
             compensation: (b,) wrench that compensates gravity; not used.
         """
         allocation = self._allocation
-        nearest = nearest_inputs(
-            allocation.matrix, desired, allocation.lower, allocation.upper, self._weights
-        )
+        nearest = allocation.nearest(desired, self._weights)
         missing = self._projection @ (self._weights * nearest.missing_wrench)
         reason = ""
         if np.abs(missing).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):

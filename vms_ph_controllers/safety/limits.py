@@ -100,10 +100,8 @@ class TorqueLimits:
         torque, reason = desired_torque, ""
         desired_power = float(desired_torque @ joint_velocities) if power > 0.0 else 0.0
         if 0.0 < power < desired_power:
-            compensation_power = float(compensation @ joint_velocities)
-            share = max(0.0, power - compensation_power) / max(
-                desired_power - compensation_power, 1e-12
-            )
+            gravity_power = float(compensation @ joint_velocities)
+            share = max(0.0, power - gravity_power) / max(desired_power - gravity_power, 1e-12)
             torque = compensation + min(1.0, share) * (desired_torque - compensation)
             reason = f"power at its limit of {power:g} W"
         if self._last_torque is not None and torque_rate > 0.0:

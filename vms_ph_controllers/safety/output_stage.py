@@ -125,9 +125,8 @@ class OutputStage:
 
     def safe_output_at(self, q: Array) -> Command:
         """Return the safe output at a configuration (nq,); at the last one if it is no state."""
-        if np.array_equal(q, self._last_q) or not RobotState(q, self._zero_velocity).is_usable(
-            self._model
-        ):
+        state = RobotState(q, self._zero_velocity)
+        if np.array_equal(q, self._last_q) or not state.is_usable(self._model):
             return self.safe_output
         return self._gravity_compensation(Evaluation(self._model, q, self._zero_velocity))
 

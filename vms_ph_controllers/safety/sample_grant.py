@@ -144,6 +144,14 @@ class Prediction:
     q: Array
     v: Array
 
+    def neutral_share(self, braking: "Prediction") -> float:
+        """Return the share of a brake that takes out what this effort gives over the sample."""
+        if not self.energy > 0.0:
+            return 0.0
+        if not self.energy > braking.energy:
+            return 1.0
+        return min(1.0, self.energy / (self.energy - braking.energy))
+
 
 class SamplePrediction:
     """Predicts the net work of held efforts, beyond that against gravity, over the sample.

@@ -276,9 +276,7 @@ class ActuatorDynamics:
     def _input_bounds(self, relative_rates: Array) -> tuple[Array, Array]:
         """Return the bounds of the inputs now, (m,) each."""
         a, dt = self.actuators, self._dt
-        lower: Array = a.lower.copy()
-        upper: Array = a.upper.copy()
-        w, r = a.wheels, a.reaction_wheels
+        lower, upper, w, r = a.lower.copy(), a.upper.copy(), a.wheels, a.reaction_wheels
         upper[w] = np.where(relative_rates[w] >= a.largest_rate[w], 0.0, upper[w])
         lower[w] = np.where(relative_rates[w] <= -a.largest_rate[w], 0.0, lower[w])
         # A reaction wheel ends no step beyond its largest spin.

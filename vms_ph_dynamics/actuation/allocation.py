@@ -174,9 +174,8 @@ class Allocation:
             ModelError: the sizes do not agree, or limits are in the wrong order.
         """
         allocation = cls.__new__(cls)
-        allocation.matrix = frozen(np.array(matrix, dtype=np.float64))
-        allocation.lower = frozen(np.array(lower, dtype=np.float64))
-        allocation.upper = frozen(np.array(upper, dtype=np.float64))
+        arrays = (frozen(np.array(x, dtype=np.float64)) for x in (matrix, lower, upper))
+        allocation.matrix, allocation.lower, allocation.upper = arrays
         shape, low, high = allocation.matrix.shape, allocation.lower, allocation.upper
         if shape not in ((3, low.size), (6, low.size)) or low.shape != high.shape:
             text = "a matrix of an allocation is (3,m) or (6,m), with m limits; given: the shapes "
@@ -232,8 +231,11 @@ class Allocation:
             StateError: the argument has the wrong shape or is not finite.
         """
         target = vector(wrench, len(self.matrix), "wrench_base")
-        w = default_weights(self.matrix) if weights is None else weights
-        return nearest_inputs(self.matrix, target, self.lower, self.upper, w)
+        return self.nearest(target, default_weights(self.matrix) if weights is None else weights)
+
+    def nearest(self, wrench: Array, weights: Array) -> Allocated:
+        """Return the inputs of :meth:`within` for a wrench (b,) that is not checked."""
+        return nearest_inputs(self.matrix, wrench, self.lower, self.upper, weights)
 
 
 def nearest_inputs(
@@ -476,9 +478,4 @@ def _check_rotor(rotor: Rotor, label: str) -> None:
         raise ModelError(f"the thrust of {label}, which tilts, must not be negative")
 
 
-_TYPE_NAMES: dict[type, str] = {
-    Rotor: "rotor",
-    Wheel: "wheel",
-    Caster: "caster",
-    ReactionWheel: "reaction_wheel",
-}
+_TYPE_NAMES = {Rotor: "rotor", Wheel: "wheel", Caster: "caster", ReactionWheel: "reaction_wheel"}

@@ -51,9 +51,8 @@ class ImmersedBody:
         """Check that the coefficients are physically possible."""
         for name, size in (("centre_of_buoyancy", 3), ("linear_drag", 6), ("quadratic_drag", 6)):
             label = f"the {name.replace('_', ' ')} of '{self.link}'"
-            object.__setattr__(
-                self, name, frozen(parameter(getattr(self, name), size, label).copy())
-            )
+            coefficients = parameter(getattr(self, name), size, label)
+            object.__setattr__(self, name, frozen(coefficients.copy()))
         object.__setattr__(self, "added_mass", self._checked_added_mass())
         if not (np.isfinite(self.volume) and self.volume >= 0):
             raise ModelError(

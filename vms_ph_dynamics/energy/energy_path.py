@@ -85,9 +85,8 @@ def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
         pin.forwardKinematics(tree.pinocchio, data, *full_state)
         for body, frame in bodies:
             twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
-            centre = pin.updateFramePlacement(tree.pinocchio, data, frame).act(
-                body.centre_of_buoyancy
-            )
+            placement = pin.updateFramePlacement(tree.pinocchio, data, frame)
+            centre = placement.act(body.centre_of_buoyancy)
             fluid_mass = model.fluid.density * body.volume
             energy[k] += 0.5 * twist @ body.added_mass @ twist + fluid_mass * tree.gravity @ centre
             powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3

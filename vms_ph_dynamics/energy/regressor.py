@@ -53,12 +53,8 @@ class EnergyRegressor:
         if model_frame.parentJoint == 0:
             raise ModelError(f"the frame '{frame}' does not move, so no energy tells its load")
         placement = model_frame.placement.homogeneous
-        columns = [
-            pin.PseudoInertia.FromMatrix(
-                placement @ pseudo_inertia(unit) @ placement.T
-            ).toDynamicParameters()
-            for unit in np.eye(10)
-        ]
+        matrices = (placement @ pseudo_inertia(unit) @ placement.T for unit in np.eye(10))
+        columns = [pin.PseudoInertia.FromMatrix(x).toDynamicParameters() for x in matrices]
         return model_frame.parentJoint - 1, np.stack(columns, axis=1)
 
 

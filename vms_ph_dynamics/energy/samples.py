@@ -288,10 +288,8 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     )
     speed = np.sqrt((mean_velocity**2).sum(axis=1))
     is_moving = speed > _MIN_SPEED_SHARE * speed.max(initial=0.0)
-    candidates = {
-        "stamps": intervals,
-        "uniform": np.full(intervals.size, float(np.mean(intervals))),
-    }
+    mean_interval = float(np.mean(intervals))
+    candidates = {"stamps": intervals, "uniform": np.full(intervals.size, mean_interval)}
     period = 0.0
     if np.count_nonzero(is_moving) > 20:
         step_durations = (steps * mean_velocity).sum(axis=1) / np.where(is_moving, speed**2, 1.0)
@@ -313,7 +311,7 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
     offsets = stamps - t
     offsets = offsets - np.median(offsets)
-    period = {"stamps": 0.0, "uniform": float(np.mean(intervals)), "motion": period}[source]
+    period = {"stamps": 0.0, "uniform": mean_interval, "motion": period}[source]
     repeated = int(np.count_nonzero(repeats & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(

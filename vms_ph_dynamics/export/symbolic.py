@@ -92,9 +92,8 @@ class SymbolicRobot:
     @cached_property
     def mass_rate(self) -> Expression:
         """Rate of the mass matrix along the motion, (nv,nv)."""
-        columns = [
-            self._tree.mass_rate_times(self._v, e[:, None]) for e in np.eye(len(self._v), dtype=int)
-        ]
+        units = np.eye(len(self._v), dtype=int)
+        columns = [self._tree.mass_rate_times(self._v, e[:, None]) for e in units]
         return self._simplified(np.hstack(columns))
 
     @cached_property

@@ -218,10 +218,8 @@ class TaskTerms:
         return summary(self, repr(self.task), "q", self.d.q, "v", self.d.v)
 
     def __init__(self, d: Evaluation, task: Task, reference: Array, threshold: float = 0.0) -> None:
-        self.d = d
-        self.task = task
-        self.reference = reference
-        self._threshold = threshold
+        self.d, self.task = d, task
+        self.reference, self._threshold = reference, threshold
 
     @cached_property
     def regular(self) -> RegularJacobian:

@@ -213,8 +213,7 @@ class SE3(Group):
     def cayley(self, x: Array) -> Array:
         """Return the pose of the unit dual quaternion along ``1 + x/2``."""
         v, w = x[:3], x[3:]
-        position = (v + 0.5 * skew(w) @ v) / (1.0 + 0.25 * float(w @ w))
-        return pose(_SO3.cayley(w), position)
+        return pose(_SO3.cayley(w), (v + 0.5 * skew(w) @ v) / (1.0 + 0.25 * float(w @ w)))
 
     def cayley_inverse(self, g: Array) -> Array:
         """Return the twist whose Cayley map is g."""

@@ -95,12 +95,9 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
 
 def _jacobian(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: float) -> Array:
     """Return the Jacobian of the residual by forward differences."""
-    columns = []
     step = _DIFFERENCE_STEP * max(size, 1e-3)
-    for i in range(len(y)):
-        shifted = y.copy()
-        shifted[i] += step
-        columns.append((sweep(shifted).unknown - shifted - residual) / step)
+    guesses = y + step * np.eye(len(y))
+    columns = [(sweep(guess).unknown - guess - residual) / step for guess in guesses]
     matrix = np.stack(columns, axis=1)
     if not np.isfinite(matrix).all():
         raise StepFailure("the motion within the step is not finite")

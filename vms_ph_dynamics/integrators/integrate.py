@@ -75,9 +75,12 @@ def integrate(
         0.000000 J
     """
     check_steps(dt, steps, every)
-    stepper = (
-        scheme if isinstance(scheme, Stepper) else _stepper(form, x0, ports, t0, scheme, native)
-    )
+    if isinstance(scheme, Stepper):
+        stepper = scheme
+    elif isinstance(form, Form):
+        stepper = make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
+    else:
+        stepper = system_stepper(form, scheme)
     ports = stepper.no_ports if ports is None else ports
     run = _Run(stepper, ports, tuple(events), halvings, stepper.begin(x0, t0), t0)
     for k in range(0, steps, every):
@@ -99,14 +102,6 @@ def check_steps(dt: float, steps: int, every: int) -> None:
             "dt must be finite and not zero, steps not negative and every at least 1; given: "
             f"dt={dt}, steps={steps}, every={every}"
         )
-
-
-def _stepper(
-    form: Any, x0: Any, ports: Any, t0: float, scheme: str, native: bool | None
-) -> Stepper:
-    if not isinstance(form, Form):
-        return system_stepper(form, scheme)
-    return make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
 
 
 def _gravity(form: Form, x0: Any, ports: Efforts | None, t0: float) -> bool:

@@ -32,9 +32,7 @@ class RobotStepper(Stepper):
     closes_balance = False
 
     def __init__(self, form: Form, gravity: bool = True) -> None:
-        self.form = form
-        self.model = form.model
-        self.gravity = gravity
+        self.form, self.model, self.gravity = form, form.model, gravity
         self.no_ports = Ports(gravity=gravity)
         self._last_energy: tuple[SolverState, StoredEnergy | None] = None, None
         # Potentials of the bodies, at heights of a metre, may cancel in the sum; and the schemes
@@ -52,8 +50,7 @@ class RobotStepper(Stepper):
 
     def state(self, solver_state: SolverState) -> PHState:
         """Return the state in the form's momenta."""
-        q, v = self.motion(solver_state)
-        return self.form.state(q, v)
+        return self.form.state(*self.motion(solver_state))
 
     def stored_energy(self, solver_state: SolverState) -> StoredEnergy | None:
         """Return the energy, see :meth:`Stepper.stored_energy`."""
@@ -62,8 +59,7 @@ class RobotStepper(Stepper):
         # The end of one step is the beginning of the next.
         last_state, stored_energy = self._last_energy
         if last_state is not solver_state:
-            q, v = self.motion(solver_state)
-            d = Evaluation(self.model, q, v)
+            d = Evaluation(self.model, *self.motion(solver_state))
             kinetic, potential = d.kinetic_energy, d.potential_energy if self.gravity else 0.0
             stored_energy = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._floor)
             self._last_energy = solver_state, stored_energy
@@ -71,8 +67,7 @@ class RobotStepper(Stepper):
 
     def observe(self, solver_state: SolverState) -> Observation:
         """Return state, energy and spatial momentum, from configuration and velocity alone."""
-        q, v = self.motion(solver_state)
-        d = Evaluation(self.model, q, v)
+        d = Evaluation(self.model, *self.motion(solver_state))
         energy = d.kinetic_energy + (d.potential_energy if self.gravity else 0.0)
         return Observation(self.state(solver_state), energy, spatial_momentum(d))
 

@@ -170,11 +170,10 @@ class NonholonomicForm:
     def _partition(self) -> tuple[Array, Array, Array]:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
-        jacobians = [
-            self._stacked_jacobian(Evaluation(model, q, np.zeros(model.nv)))
-            for q in [model.neutral_configuration()]
-            + [model.random_configuration(rng) for _ in range(4)]
-        ]
+        postures = [model.neutral_configuration()]
+        postures += [model.random_configuration(rng) for _ in range(4)]
+        states = (Evaluation(model, q, np.zeros(model.nv)) for q in postures)
+        jacobians = [self._stacked_jacobian(d) for d in states]
         rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in jacobians)
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
@@ -222,10 +221,8 @@ class NonholonomicForm:
         rows = self.constraint_jacobian(d)
         block = rows[:, self._dependent_ids]
         if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
-            velocity_names = [
-                *("base x", "base y", "base yaw")[: self.model.b],
-                *self.model.joint_names,
-            ]
+            base_names = ("base x", "base y", "base yaw")[: self.model.b]
+            velocity_names = (*base_names, *self.model.joint_names)
             names = ", ".join(velocity_names[i] for i in self.independent)
             raise StateError(
                 f"the velocities {names} do not determine the others at this posture: a wheel "
@@ -311,12 +308,8 @@ class NonholonomicForm:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
         t, m, nv, b = self._terms_at(x), self.dimension, self.model.nv, self.model.b
         # rates[i]: derivative of S^T p along column i of S, at fixed p.
-        rates = np.array(
-            [
-                t.d.momentum @ self.rate_of_basis(Evaluation(self.model, t.d.q, column), t.basis)
-                for column in t.basis.T
-            ]
-        )
+        states = (Evaluation(self.model, t.d.q, column) for column in t.basis.T)
+        rates = np.array([t.d.momentum @ self.rate_of_basis(d, t.basis) for d in states])
         base_brackets = t.basis[:b].T @ coadjoint_matrix(self.model, t.d.p) @ t.basis[:b]
         brackets = rates.T + 0.5 * base_brackets
         matrix = np.zeros((nv + m, nv + m))

@@ -198,8 +198,7 @@ def build(
             f"'{model.name}' is {base_kind}; use base='auto', or make that joint fixed"
         )
     if gravity is None:
-        words = mjcf.get("gravity", "").split()
-        gravity = [float(word) for word in words] or GRAVITY
+        gravity = [float(word) for word in mjcf.get("gravity", "").split()] or GRAVITY
     model.gravity.linear = vector(gravity, 3, "gravity")
     add_armature(model, description)
     locked_positions = _locked_positions(locked_joints)

@@ -111,10 +111,8 @@ class KinematicTree:
         self.rotations = rotations_of(pinocchio, self.mimics)
         self.total_mass = float(pin.computeTotalMass(pinocchio))
         self.gravity = frozen(np.array(pinocchio.gravity.linear))
-        base_moves = self.base != "fixed"
-        self.mount = frozen(
-            np.array(pinocchio.jointPlacements[1].homogeneous) if base_moves else np.eye(4)
-        )
+        mount = np.eye(4) if self.base == "fixed" else pinocchio.jointPlacements[1].homogeneous
+        self.mount = frozen(np.array(mount))
         self.base_gravity = frozen(self.mount[:3, :3].T @ self.gravity)
         self._base_position_size = BASE_POSITION_SIZE[self.base]
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
@@ -344,9 +342,7 @@ class Kinematics:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        self.tree = tree
-        self.q = q
-        self.v = v
+        self.tree, self.q, self.v = tree, q, v
         if tree.projection is None:
             self.q_full, self.v_full = q, v
         else:
