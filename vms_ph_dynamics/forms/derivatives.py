@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from ..arrays import Array, ArrayRecord, frozen
-from ..errors import ModelError
+from ..errors import ModelError, StateError
 from ..evaluation import Evaluation
 from ..evaluation_batch import checked_rows, threads_of
 from ..groups import adjoints, base_group
@@ -110,7 +110,7 @@ def rate_derivatives(
     Wrenches at the end effector and at tools are constant in the axes of their frames.
 
     Args:
-        form: StandardForm, CanonicalForm or DecoupledForm.
+        form: StandardForm, CanonicalForm, DecoupledForm or TaskSpaceForm.
         x: the state.
         ports: the efforts.
         parameters: whether to compute the derivatives by inertial parameters too.
@@ -512,13 +512,41 @@ class _TaskSensitivity(_TransformedSensitivity):
     ) -> None:
         if form.task.depends_on_inertia:
             raise ModelError(f"{form.task!r} depends on inertial parameters; use form.casadi()")
-        t = form.evaluate_state(x.q, x.z)
+        t = self.t = form.evaluate_state(x.q, x.z)
         super().__init__(form.model, t.d, ports, parameters)
-        by_n = self.momentum_columns(self.motion_of(t.coupling.n))
-        rest = np.zeros((self.column_count - self.nv, *t.J.shape))
-        gradient = np.concatenate([t.coupling.gradient, rest])
-        self.map = t.J_bar_inverse.T
-        self._begin(t.coupling.split_rates(gradient, by_n.T).T, t.J_bar.T)
+        self.null_motion, self.map = self.motion_of(t.coupling.n), t.J_bar_inverse.T
+        self.by_n = self.momentum_columns(self.null_motion)
+        gradient = t.coupling.gradient
+        rest = np.zeros((self.column_count - self.nv, *gradient.shape[1:]))
+        self.gradient = np.concatenate([gradient, rest])
+        self._begin(t.coupling.split_rates(self.gradient, self.by_n.T).T, t.J_bar.T)
 
     def _force_columns(self, force: Array) -> Array:
-        raise ModelError("only the energy of a TaskSpaceForm is covered; use form.casadi()")
+        t, m, n, nv = self.t, len(self.t.J), self.t.coupling.n, self.nv
+        if not t.is_regular:
+            raise StateError(
+                "near a singularity of the task its rates have no closed derivatives; the smallest "
+                f"singular value is {t.regular.smallest_singular_value:.2g}, below the threshold"
+            )
+        null_space, jacobian_rate = t.coupling.null_space, t.coupling.jacobian_rate
+        rate_gradient = np.moveaxis(t.task.jacobian_rate_gradient(t.d), 2, 0)
+        # Lambda_t and J_sharp change as the parts of other momenta say.
+        bias, mass_rate = jacobian_rate @ n, t.d.C + t.d.C.T
+        rest = force - jacobian_rate.T @ t.pi - mass_rate @ n
+        pi_rate = t.J_sharp.T @ rest
+        n_rate = np.linalg.solve(t.d.M, rest - t.J.T @ pi_rate) - t.J_sharp @ bias
+        pi_rate += t.Lambda_t @ bias
+        by_n_rate = self.momentum_columns_rate(self.null_motion, n, n_rate)
+        split = pi_rate, n_rate, force
+        zdot = t.coupling.split_rates(self.gradient, by_n_rate.T, split).T
+        zdot[:m, :nv] += t.Lambda_t @ (rate_gradient @ n).T - t.J_sharp.T @ (t.pi @ rate_gradient).T
+        # The momenta of the task, and the velocity in the null space.
+        z_t = np.eye(m, self.column_count, nv)
+        null_momentum = self.momentum - self.by_n - t.J.T @ z_t - (t.pi @ self.gradient).T
+        n_columns = np.linalg.solve(t.d.M, null_momentum)
+        zdot[:m] += t.Lambda_t @ jacobian_rate @ n_columns
+        zdot[:m] -= t.J_sharp.T @ (mass_rate @ n_columns + jacobian_rate.T @ z_t)
+        second = null_space.rate_gradient(self.gradient[:nv], jacobian_rate, rate_gradient)
+        zdot[m:, :nv] += (second @ t.d.momentum).T
+        zdot[m:] += null_space.rate(jacobian_rate) @ self.momentum
+        return zdot

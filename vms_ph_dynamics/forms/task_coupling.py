@@ -105,7 +105,12 @@ class TaskCoupling:
         gradient = self._t.task.jacobian_gradient(self._t.d)
         return self._t.regular.rate(np.moveaxis(gradient, 2, 0))
 
-    def split_rates(self, jacobian_rate: Array, momentum_rate: Array) -> Array:
+    def split_rates(
+        self,
+        jacobian_rate: Array,
+        momentum_rate: Array,
+        split: tuple[Array, Array, Array] | None = None,
+    ) -> Array:
         """Return ``d(J_bar^-T) p``, (...,nv), for a derivative of J and M or a stack of them.
 
         With ``J_sharp = M^-1 J^T Lambda_t`` differentiated by the product rule, everything else
@@ -114,11 +119,14 @@ class TaskCoupling:
         Args:
             jacobian_rate: dJ, (...,m,nv).
             momentum_rate: ``dM n``, (...,nv).
+            split: ``J_sharp^T p`` (m,), ``n = M^-1 (p - J^T J_sharp^T p)`` (nv,) and p (nv,); those
+                of the motion when None.
         """
-        t, basis_rate = self._t, self.null_space.rate(jacobian_rate)
-        covector = np.swapaxes(jacobian_rate, -1, -2) @ t.pi + momentum_rate
-        task_rows = (jacobian_rate @ self.n) @ t.Lambda_t - covector @ t.J_sharp
-        return np.concatenate([task_rows, basis_rate @ t.d.momentum], axis=-1)
+        t = self._t
+        pi, n, p = (t.pi, self.n, t.d.momentum) if split is None else split
+        covector = np.swapaxes(jacobian_rate, -1, -2) @ pi + momentum_rate
+        task_rows = (jacobian_rate @ n) @ t.Lambda_t - covector @ t.J_sharp
+        return np.concatenate([task_rows, self.null_space.rate(jacobian_rate) @ p], axis=-1)
 
 
 class TaskEvaluation(TaskTerms):

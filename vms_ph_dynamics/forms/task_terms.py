@@ -71,11 +71,32 @@ class NullSpaceRate:
 
     def rate(self, jacobian_rate: Array) -> Array:
         """Return Zdot (...,nv-m,nv) of ``Jdot`` (...,m,nv), of one motion or of several."""
-        row_part = -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
-        f = self._reference @ np.swapaxes(row_part, -1, -2)
+        return self._completed(self._row_part(jacobian_rate))
+
+    def rate_gradient(self, gradient: Array, jacobian_rate: Array, rate_gradient: Array) -> Array:
+        """Return the derivatives of Zdot (k,nv-m,nv) of one motion along k directions.
+
+        Args:
+            gradient: derivatives of J along them, (k,m,nv).
+            jacobian_rate: Jdot of the motion, (m,nv).
+            rate_gradient: its derivatives at a fixed velocity, (k,m,nv).
+        """
+        z, parts, part = self._null_space, self._row_part(gradient), self._row_part(jacobian_rate)
+        rates, rate = self._completed(parts), self._completed(part)
+        product = parts @ jacobian_rate.T + part @ np.swapaxes(gradient, -1, -2)
+        known = (rate @ z.T) @ rates + (rates @ z.T) @ part + self._row_part(rate_gradient)
+        known -= product @ self._inverse.T + part @ np.swapaxes(parts, -1, -2) @ z
+        return self._completed(known)
+
+    def _row_part(self, jacobian_rate: Array) -> Array:
+        return -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
+
+    def _completed(self, known: Array) -> Array:
+        """A derivative of Z from all of it but a rotation ``Omega Z``."""
+        f = self._reference @ np.swapaxes(known, -1, -2)
         vectors = self._eigenvectors
         skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._eigenvalue_sums
-        return vectors @ skew @ vectors.T @ self._null_space + row_part
+        return vectors @ skew @ vectors.T @ self._null_space + known
 
 
 # A singular direction has no derivative if its singular value is below this fraction of the

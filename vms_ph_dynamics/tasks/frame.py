@@ -63,13 +63,29 @@ class FrameTask(Task):
         ``l_j`` by ``w_j x l_k``. (Pinocchio's own kinematic Hessian reaches Python with its indices
         scrambled.)
         """
-        # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
+        return self._projected(self._columns(d)[1])
+
+    def jacobian_rate_gradient(self, d: Evaluation) -> Array:
+        """Return the derivatives of :meth:`jacobian_rate` at fixed ``d.v``, (m,nv,nv)."""
+        columns, gradient = self._columns(d)
+        v, moves = d.v_full, self._is_moved_by * d.v_full
+        # Of the bodies, about the origin of the frame: twists and their derivatives.
+        twists, twist_gradient = moves @ columns, np.tensordot(moves, gradient, axes=1)
+        twists[:, :3] -= v @ columns[:, :3]
+        twist_gradient[:, :3] -= np.tensordot(v, gradient[:, :3], axes=1)
+        return self._projected(adjoints(twists) @ gradient - adjoints(columns) @ twist_gradient)
+
+    def _columns(self, d: Evaluation) -> tuple[Array, Array]:
+        """The columns of the Jacobian (nv,6) and their derivatives (nv,6,nv), of all joints."""
         columns = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1).T
         relative = self._is_moved_by[:, None, :] * columns.T
         relative[:, :3] -= columns[:, :3].T
-        gradient = (-adjoints(columns) @ relative)[:, self.rows].swapaxes(0, 1)
-        p = d.tree.projection
-        return gradient if p is None else np.einsum("ajk,jp,kq->apq", gradient, p, p)
+        return columns, -adjoints(columns) @ relative
+
+    def _projected(self, gradient: Array) -> Array:
+        """The rows of derivatives of columns (nv,6,nv) by velocities of independent joints."""
+        rows, p = gradient[:, self.rows].swapaxes(0, 1), self.model.tree.projection
+        return rows if p is None else np.einsum("ajk,jp,kq->apq", rows, p, p)
 
 
 class OrientationTask(FrameTask):

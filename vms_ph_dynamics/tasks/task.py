@@ -57,6 +57,17 @@ class Task(ABC):
             [self.jacobian_rate(Evaluation(self.model, d.q, unit)) for unit in units], axis=2
         )
 
+    def jacobian_rate_gradient(self, d: Evaluation) -> Array:
+        """Return the derivatives of :meth:`jacobian_rate` at fixed ``d.v``, (m,nv,nv).
+
+        Raises:
+            ModelError: the task has no such formula.
+        """
+        raise ModelError(
+            f"a {type(self).__name__} has no closed derivatives; tasks of frames have, and others "
+            "through form.casadi().rate_derivatives"
+        )
+
 
 class StackedTask(Task):
     """``eta`` stacks the task velocities of several tasks of one robot with equal priority.
@@ -91,6 +102,10 @@ class StackedTask(Task):
     def jacobian_gradient(self, d: Evaluation) -> Array:
         """Return the derivatives of ``J`` along each unit velocity, (m,nv,nv)."""
         return np.concatenate([part.jacobian_gradient(d) for part in self.parts])
+
+    def jacobian_rate_gradient(self, d: Evaluation) -> Array:
+        """Return the derivatives of :meth:`jacobian_rate` at fixed ``d.v``, (m,nv,nv)."""
+        return np.concatenate([part.jacobian_rate_gradient(d) for part in self.parts])
 
 
 def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:

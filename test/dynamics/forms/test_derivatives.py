@@ -28,6 +28,7 @@ from vms_ph_dynamics import (
     RateDerivatives,
     StackedTask,
     StandardForm,
+    StateError,
     Task,
     TaskSpaceForm,
     VMSModel,
@@ -190,6 +191,8 @@ def test_near_a_singularity_the_derivatives_are_those_of_the_lifted_task(
 ) -> None:
     form, x = task_state("tree 0", "position", rng, singular_below=0.3)
     check_equal(energy_derivatives(form, x), numerical_energy_derivatives(form, x), 1e-5)
+    with pytest.raises(StateError, match="near a singularity of the task"):
+        rate_derivatives(form, x, Ports())
 
 
 @pytest.mark.parametrize(
@@ -211,12 +214,59 @@ def test_the_energy_of_a_task_has_the_derivatives_of_casadi_to_rounding(
     check_equal(energy_derivatives(form, x), EnergyDerivatives(by_q, by_z, by_parameters), 1e-11)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("tree 0", "position"),
+        ("tree 1", "position"),
+        ("tree 2", "pose"),
+        ("fingers fixed", "pose"),
+        ("fingers planar", "hands"),
+        ("borinot", "pose"),
+        ("hextilt", "orientation"),
+        pytest.param("tree 8", "pose", marks=pytest.mark.slow),
+    ],
+)
+def test_rates_of_a_task_change_as_the_derivatives_say(
+    name: str, kind: str, rng: np.random.Generator
+) -> None:
+    form, x = task_state(name, kind, rng)
+    ports = ports_of(form.model, rng)
+    # As above, times the third derivatives of the basis, which turns fast near a singularity.
+    found = rate_derivatives(form, x, ports)
+    check_equal(found, numerical_rate_derivatives(form, x, ports), 1e-4)
+    some = rate_derivatives(form, x, ports, parameters=False)
+    assert some.zdot_by_parameters.shape == (form.model.nv, 0)
+    size = np.abs(found.zdot_by_q).max()
+    np.testing.assert_allclose(some.zdot_by_q, found.zdot_by_q, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("tree 0", "position"),
+        ("tree 1", "position"),
+        ("tree 5", "pose"),
+        pytest.param("tree 2", "pose", marks=pytest.mark.slow),
+        pytest.param("tree 7", "position", marks=pytest.mark.slow),
+        pytest.param("tree 8", "pose", marks=pytest.mark.slow),
+        pytest.param("borinot", "pose", marks=pytest.mark.slow),
+    ],
+)
+def test_the_derivatives_of_a_task_are_those_of_casadi_to_rounding(
+    name: str, kind: str, rng: np.random.Generator
+) -> None:
+    form, x = task_state(name, kind, rng)
+    ports = ports_of(form.model, rng)
+    check_equal(rate_derivatives(form, x, ports), exported_derivatives(form, x, ports), 1e-11)
+
+
 @pytest.mark.parametrize("name", ["task", "fluid"])
 def test_what_has_no_closed_derivatives_has_those_of_casadi(
     name: str, panda: VMSModel, rng: np.random.Generator
 ) -> None:
     if name == "task":
-        form: Form = TaskSpaceForm(panda, PositionTask(panda))
+        form: Form = TaskSpaceForm(panda, DistanceTask(panda))
         q = np.array([0.1, 0.3, -0.2, -1.5, 0.2, 1.4, 0.3])
     else:
         form = DecoupledForm(robots.load("bluerov2_alpha5"))
@@ -224,6 +274,6 @@ def test_what_has_no_closed_derivatives_has_those_of_casadi(
     x, ports = form.state(q, rng.uniform(-1, 1, form.model.nv)), ports_of(form.model, rng)
     found = exported_derivatives(form, x, ports)
     check_equal(found, numerical_rate_derivatives(form, x, ports), 1e-5)
-    refusal = "only the energy of a TaskSpaceForm" if name == "task" else "a robot in a fluid"
+    refusal = "a DistanceTask has no closed" if name == "task" else "a robot in a fluid"
     with pytest.raises(ModelError, match=refusal):
         rate_derivatives(form, x, ports)

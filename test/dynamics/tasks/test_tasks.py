@@ -10,6 +10,7 @@ from vms_ph_dynamics import ModelError, StateError, VMSModel
 from vms_ph_dynamics.tasks import (
     CentreOfMassTask,
     DistanceTask,
+    FrameTask,
     OrientationTask,
     PoseTask,
     PositionTask,
@@ -40,6 +41,15 @@ def test_the_derivatives_of_a_task_are_exact_on_every_base(
         unit = np.eye(model.nv)[k]
         slope = derivative(lambda s, unit=unit: jacobian(s * unit))
         np.testing.assert_allclose(gradient[:, :, k], slope, atol=1e-10 * scale)
+    if isinstance(task, FrameTask):
+        rate_gradient = task.jacobian_rate_gradient(d)
+        for k, unit in enumerate(np.eye(model.nv)):
+            slope = derivative(
+                lambda s, unit=unit: task.jacobian_rate(
+                    model.evaluate(model.integrate(q, s * unit), v)
+                )
+            )
+            np.testing.assert_allclose(rate_gradient[:, :, k], slope, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("kind", ["position", "centre of mass", "distance", "hands"])
