@@ -36,14 +36,6 @@ EFFORT_NOT_FINITE = (
 )
 
 
-def is_usable_step(dt: float) -> bool:
-    """Return whether a time between updates, s, is in [0, :data:`LONGEST_SAMPLE`].
-
-    Zero stands for the law in continuous time.
-    """
-    return 0.0 <= dt <= LONGEST_SAMPLE
-
-
 @dataclass(frozen=True, slots=True)
 class RobotState:
     """The measured state of a robot.
@@ -66,11 +58,16 @@ class RobotState:
     v: Array
     age: float = 0.0
 
-    def is_usable(self, model: VMSModel) -> bool:
-        """Return whether the state has the dimensions of this robot, is finite and has an age."""
+    def is_usable(self, model: VMSModel, dt: float = 0.0) -> bool:
+        """Return whether the state has the dimensions of this robot, is finite and has an age.
+
+        The time since the last update must be in [0, :data:`LONGEST_SAMPLE`], s, too; zero stands
+        for a law in continuous time.
+        """
         if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
             return False
-        return is_finite(self.q) and is_finite(self.v) and 0.0 <= self.age < np.inf
+        is_timed = 0.0 <= self.age < np.inf and 0.0 <= dt <= LONGEST_SAMPLE
+        return is_timed and is_finite(self.q) and is_finite(self.v)
 
 
 @check_arguments({"pose, (4,4)": "orientation rotation quaternion quat", "joints": "q posture"})
@@ -117,7 +114,7 @@ _NO_REFERENCE = Reference()
 _FIELD_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
 
-def usable(value: Array | None, shape: tuple[int, ...]) -> Array | None:
+def if_finite(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     """Return a field of a reference if it has this shape and is finite, None otherwise."""
     if value is None or np.shape(value) != shape:
         return None
@@ -407,7 +404,7 @@ class Controller(WithHints, ABC):
                 array = np.asarray(target, dtype=float)
             except (TypeError, ValueError):
                 array = np.zeros(0)
-            fits = usable(array, shape) is not None and (name != "pose" or has_rotation(array))
+            fits = if_finite(array, shape) is not None and (name != "pose" or has_rotation(array))
             targets[name] = array if fits else None
             if not fits:
                 hint = ", with a rotation" if name == "pose" else ""

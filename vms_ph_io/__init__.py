@@ -36,16 +36,6 @@ _MODULES = {
 }
 
 
-_HINTS = {
-    "load, which loads URDF, xacro and MJCF files": "load_mjcf load_xacro load_robot from_urdf",
-    "vms_ph_io.recordings.read_recording(folder)": "read_bag load_bag read_recording open",
-    "run.plot() of run = simulate(...), or audit(recording).plot()": "plot",
-    "simulate(...)": "Simulation Simulator run",
-    "that of vms_ph_dynamics.simulation": "Payload Mechanism WaterCurrent",
-    "that of vms_ph_io.tasks.uncertainty": "Uncertainty",
-}
-
-
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that looking up a file does not import Pinocchio.
     if name in ("drivers", "robots"):
@@ -55,7 +45,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, "load_urdf" if name == "load" else name)
         globals()[name] = value
         return value
-    raise missing_name(__name__, name, __all__, _HINTS)
+    from .settings.remedies import remedies
+
+    raise missing_name(__name__, name, __all__, remedies(__name__))
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from math import inf
 from typing import Any
 
 from vms_ph_controllers.hosting.loading import make_controller
@@ -18,6 +19,25 @@ from .settings.yaml_files import bundled_names, fields_of, load_named
 
 # Share of the limit of the driver at which a law limits the rate of its torques.
 _RATE_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class PayloadService:
+    """The service by which a driver learns the payload of its robot.
+
+    Attributes:
+        name: of the service, relative to the namespace of the robot.
+        type: of the service, package/srv/Type.
+        flange: end of the name of the frame in which the payload is stated.
+        with_tool: whether the payload includes what is mounted beyond the flange.
+        largest: mass of the heaviest payload, kg.
+    """
+
+    name: str
+    type: str
+    flange: str
+    with_tool: bool = False
+    largest: float = inf
 
 
 @dataclass(frozen=True)
@@ -40,6 +60,7 @@ class Driver:
         note: what else one must know.
         read: day on which the sources were last read.
         sources: each a fact, and where it was read.
+        payload: the service that sets the payload; None where there is none.
     """
 
     name: str
@@ -57,6 +78,7 @@ class Driver:
     note: str
     read: str
     sources: tuple[Mapping[str, str], ...]
+    payload: PayloadService | None = None
 
     def model(self, model: VMSModel) -> VMSModel:
         """Return the robot as its torques move it: without weight where the driver carries it.
@@ -108,10 +130,15 @@ class Driver:
 _FOLDER = "config/drivers"
 
 
+def _read_payload_service(content: Any, owner: str) -> PayloadService:
+    return PayloadService(**fields_of(PayloadService, content, owner))
+
+
 def _read_driver(name: str, content: Any) -> Driver:
-    readers = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, _: tuple(value))
+    tuples = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, _: tuple(value))
+    readers = {**tuples, "payload": _read_payload_service}
     keys = [f.name for f in fields(Driver) if f.name != "name"]
-    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys, keys))
+    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-1], keys))
 
 
 def names() -> tuple[str, ...]:

@@ -5,11 +5,12 @@
 
 The core imports no wing. Where it needs one, it asks :func:`hook` for a module of it. A wing is
 found as any package is, so in a wheel, an editable install, a clone on PYTHONPATH and a colcon
-install alike; its programs and commands are those of the table :data:`WINGS`.
+install alike; its programs and commands are those of config/wings.json.
 """
 
+import json
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,6 +19,8 @@ from types import ModuleType
 
 from vms_ph_dynamics import MissingExtraError, OptionError, VmsPhError
 from vms_ph_dynamics.errors import did_you_mean
+
+from .installation import share_directory
 
 NODES = "vms_ph_nodes"
 
@@ -42,7 +45,7 @@ class Wing:
     gives: str
     extra: str = ""
     commands: Mapping[str, str] = field(default_factory=dict)
-    programs: tuple[str, ...] = ()
+    programs: Sequence[str] = ()
 
     @property
     def package(self) -> str:
@@ -68,38 +71,8 @@ class Wing:
 
 
 WINGS: Mapping[str, Wing] = {
-    wing.name: wing
-    for wing in (
-        Wing(
-            "ephs",
-            "the language of systems, engine:=ephs with motors, battery and heat, joint_heat",
-            "ephs",
-            {"ephs": "Draw exergetic port-Hamiltonian systems, and account for their exergy."},
-            ("joint_heat",),
-        ),
-        Wing("hopping", "hopping legs: their robots, laws, tasks and simulation"),
-        Wing(
-            "studies",
-            "published results, comparisons, benchmarks, sweeps",
-            "studies",
-            {
-                "reproduce": "Recompute a result of a source and print it beside its reference.",
-                "bench": "Measure the computation times of this project and of other libraries.",
-                "sweep": "Evaluate a function at the points of a study, on all cores.",
-            },
-        ),
-        Wing(
-            "embedded",
-            "nodes, launch files and these commands without ROS 2, which has ros2 topic and so on",
-            "embedded",
-            {
-                "node": "List running nodes, with their topics and services.",
-                "topic": "List, read and publish topics.",
-                "service": "List and call services.",
-                "param": "Read and change the parameters of nodes.",
-            },
-        ),
-    )
+    name: Wing(name, **entry)
+    for name, entry in json.loads((share_directory() / "config/wings.json").read_bytes()).items()
 }
 
 

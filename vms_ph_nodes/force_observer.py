@@ -21,12 +21,14 @@ from vms_ph_controllers.observers import (
     WrenchMap,
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
+from vms_ph_dynamics.capture import Body, carrying
 
 from .messages.conversions import NS_PER_SEC, from_stamp, to_wrench_base
 from .messages.observations import to_contact, to_payload
 from .node.health import OK, WARN
 from .node.parameters import declare
 from .node.process import run
+from .topics.payload_sender import PayloadSender
 from .topics.robot_motion import MotionNode, RobotMotion
 
 
@@ -50,19 +52,16 @@ class ForceObserver(MotionNode):
         self._bandwidth: float = declare(self, "bandwidth")
         self._false_alarm_rate: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
+        self._payload_driver: str = declare(self, "payload_driver")
+        self._payload_sender: PayloadSender | None = None
         self.watch()
 
     def begin(self, model: VMSModel) -> None:
         """Set up for a robot."""
-        friction = Friction.of(model) if self._has_friction else None
-        coordinates = "decoupled" if self._is_decoupled else "standard"
-        self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
-        self._momentum_observer = MomentumObserver(model, self._bandwidth)
-        self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
-        self._detector = ContactDetector(self._balance, self._false_alarm_rate)
-        # Its regressor is that of the standard coordinates.
-        self._payload_balance = ImpulseBalance(model, self._noise, "standard", friction)
-        self._payload_observer = PayloadObserver(self._payload_balance)
+        self._set_up_observers(model)
+        if self._payload_driver:
+            driver = self._payload_driver
+            self._payload_sender = PayloadSender(self, model, driver, self._carry_payload)
         wrench_topics = ["vms_ph/estimated_wrench"]
         wrench_topics += ["vms_ph/estimated_wrench_base"] if model.b else []
         self._wrench_publishers = [
@@ -74,6 +73,24 @@ class ForceObserver(MotionNode):
         self._payload_publisher = self.create_publisher(Payload, "vms_ph/payload", 10)
         self._last_effort: tuple[int, Array] | None = None
         self._contact_count = 0
+
+    def _set_up_observers(self, model: VMSModel) -> None:
+        """Begin to observe a robot."""
+        friction = Friction.of(model) if self._has_friction else None
+        coordinates = "decoupled" if self._is_decoupled else "standard"
+        self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
+        self._momentum_observer = MomentumObserver(model, self._bandwidth)
+        self._map = WrenchMap(self._balance, wind_force=self._wind[0], wind_moment=self._wind[1])
+        self._detector = ContactDetector(self._balance, self._false_alarm_rate)
+        # Its regressor is that of the standard coordinates.
+        self._payload_balance = ImpulseBalance(model, self._noise, "standard", friction)
+        self._payload_observer = PayloadObserver(self._payload_balance)
+
+    def _carry_payload(self) -> None:
+        """Observe the robot with the payload that its driver has taken, or without one."""
+        load, model = self._payload_sender.load, self._model
+        body = Body(load.mass, load.lever, load.inertia)
+        self._set_up_observers(carrying(model, body) if load.mass else model)
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""
@@ -91,7 +108,7 @@ class ForceObserver(MotionNode):
         mean_effort = effort if last_effort is None else 0.5 * (last_effort[1] + effort)
         if dt < 0.0:
             self._restart()
-        # The first state begins with any time step that is one.
+        # At the first state any positive time step will do.
         time_step = dt if dt > 0.0 else 1e-3
         impulse = self._balance.add(state, mean_effort, time_step)
         standard_impulse = self._payload_balance.add(state, mean_effort, time_step)
@@ -99,6 +116,8 @@ class ForceObserver(MotionNode):
             return
         estimate = self._map.estimate(self._momentum_observer.add(impulse))
         contact, payload = self._detector.add(impulse), self._payload_observer.add(standard_impulse)
+        if self._payload_sender is not None:
+            self._payload_sender.observe(payload, motion.d)
         self._publish_wrenches(motion, estimate)
         header = self._frames.header(self._frames.end_effector, motion.stamp)
         self._contact_publisher.publish(to_contact(header, model, contact))

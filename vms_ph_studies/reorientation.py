@@ -83,7 +83,7 @@ class EllipticLoop:
         return np.hypot(self.cosine, self.sine) * peak
 
 
-def displaced(model: VMSModel, q: Array, offset: Array) -> Array:
+def displace(model: VMSModel, q: Array, offset: Array) -> Array:
     """Return a configuration with its joints displaced by (n,), rad or m."""
     return model.integrate(q, np.concatenate([np.zeros(model.b), offset]))
 
@@ -155,7 +155,7 @@ def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Arra
 def _base_poses(model: VMSModel, q: Array, offsets: Array, rates: Array, h: float) -> Array:
     start = model.checked_configuration(q)
     check_moving_rigid(Evaluation(model, start, np.zeros(model.nv)))
-    configurations = np.array([displaced(model, start, offset) for offset in offsets])
+    configurations = np.array([displace(model, start, offset) for offset in offsets])
     zero_velocities = np.zeros((len(offsets), model.nv))
     connections = model.evaluate_batch(configurations, zero_velocities, terms=("A",)).A
     twists = -np.einsum("kbi,ki->kb", connections, rates)
@@ -280,7 +280,7 @@ def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
         ModelError: the base is not floating, or the robot is in a fluid.
     """
     offset = -loop.cosine
-    curvature = _curvature_at(model, displaced(model, q, offset))
+    curvature = _curvature_at(model, displace(model, q, offset))
     turn = np.pi * np.einsum("i,ijk,j->k", loop.cosine, curvature, loop.sine)
     fractions = np.linspace(0.0, 1.0, _CENTRE_STEPS, endpoint=False)
     scales = (fractions[:, None] + np.array(_GAUSS) / _CENTRE_STEPS).ravel()

@@ -21,7 +21,7 @@ from vms_ph_io import Trajectory, robots, simulate
 from vms_ph_io.progress import Progress, Stages
 
 from .check import bounded, required
-from .reorientation import EllipticLoop, displaced, plan_reorientation
+from .reorientation import EllipticLoop, displace, plan_reorientation
 from .study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()
@@ -64,7 +64,7 @@ class ComputedTorque:
         # The torque is held: the mean acceleration of the sample is that at its middle.
         feedforward = path(min(self._time + 0.5 * dt, path.duration)).acceleration
         self._time += dt
-        desired = displaced(self._model, self._start, motion.offset)
+        desired = displace(self._model, self._start, motion.offset)
         error = self._model.difference(q, desired)[b:]
         w = self._bandwidth
         acceleration = feedforward + 2.0 * w * (motion.rate - v[b:]) + w * w * error

@@ -38,7 +38,7 @@ inline Array read_only(Array array) {
 
 /// The numbers of an argument. A binding reads them by naming the size that they must have; there
 /// is no other way to them, and bindings take no other arrays of any size. None is refused. They
-/// live as long as this object, so that a temporary one gives none.
+/// live as long as this object, so they cannot be read from a temporary one.
 ///
 /// @throws ModelError  numbers of another size, by every function that names one.
 class Numbers {
@@ -146,7 +146,7 @@ class StoredState {
   explicit StoredState(SolverState state) : state_(std::move(state)) {}
 
   /// @throws ModelError  it is of another robot, or of another kind of scheme.
-  const SolverState& checked_for(const Scheme& scheme) const;
+  const SolverState& for_scheme(const Scheme& scheme) const;
 
   static void bind(pybind11::module_& module);
 
@@ -160,7 +160,7 @@ class StoredPorts {
   explicit StoredPorts(Ports ports) : ports_(std::move(ports)) {}
 
   /// @throws ModelError  they are of a robot of another size.
-  const Ports& checked_for(const Model& model) const;
+  const Ports& for_model(const Model& model) const;
 
   static void bind(pybind11::module_& module);
 

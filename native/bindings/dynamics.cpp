@@ -85,14 +85,14 @@ int checked_frame(const Dynamics& d, int frame) {
   return frame;
 }
 
-Dynamics& placed(Dynamics& d, const Numbers& q) {
+Dynamics& place(Dynamics& d, const Numbers& q) {
   d.set_configuration(q.data(d.nq(), "q"));
   return d;
 }
 
-Dynamics& placed(Dynamics& d, const Numbers& q, const Numbers& v) {
+Dynamics& place(Dynamics& d, const Numbers& q, const Numbers& v) {
   const double* velocity = v.data(d.nv(), "v");
-  placed(d, q).set_velocity(velocity);
+  place(d, q).set_velocity(velocity);
   return d;
 }
 
@@ -176,7 +176,7 @@ struct BatchArguments {
   py::ssize_t count, nv;
   const double *q, *z;
   BatchEffort torque, wrench_base;
-  Efforts shared;
+  Efforts shared_efforts;
   std::vector<std::pair<int, BatchEffort>> wrenches;
 
   BatchArguments(const Dynamics& robot, const Numbers& configurations, const Numbers& momenta,
@@ -190,24 +190,24 @@ struct BatchArguments {
     if (ports.viscous.has_value() != ports.coulomb.has_value()) {
       throw ModelError("viscous and coulomb friction must be given together");
     }
-    shared.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
-    shared.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
-    shared.slip = ports.slip;
-    shared.gravity = ports.gravity;
+    shared_efforts.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
+    shared_efforts.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
+    shared_efforts.slip = ports.slip;
+    shared_efforts.gravity = ports.gravity;
     if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
     for (const auto& [frame, wrench] : ports.wrenches) {
       wrenches.emplace_back(checked_frame(robot, frame), BatchEffort(wrench, 6, count, "a wrench"));
     }
   }
 
-  /// Call `task(d, i, momenta, efforts)` with a robot placed at the i-th state, on all threads.
+  /// Call `task(d, i, momenta, efforts)` with a robot at the i-th state, on all threads.
   template <class Task>
   void for_each(Batch& batch, Task&& task) const {
     const py::gil_scoped_release without_gil;
     batch.for_each(static_cast<std::size_t>(count), [&](Dynamics& d, std::size_t state) {
       const auto i = static_cast<py::ssize_t>(state);
       FrameWrench frame_wrenches[kMaxFrames];
-      Efforts efforts = shared;
+      Efforts efforts = shared_efforts;
       efforts.torque = torque.at(i);
       efforts.wrench_base = wrench_base.at(i);
       efforts.wrenches = frame_wrenches;
@@ -257,7 +257,7 @@ struct RateFunctions {
                          Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
-    placed(d, q);
+    place(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
     d.rates(decoupled, arguments.momenta, arguments.efforts, qdot.mutable_data(),
             zdot.mutable_data());
@@ -275,7 +275,7 @@ struct RateFunctions {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, with_parameters, -1);
-    placed(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
+    place(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
     return arrays.tuple();
   }
 
@@ -311,12 +311,12 @@ py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, con
   const double* momenta = z.if_finite(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  placed(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
-                                  by_z.mutable_data(), by_parameters.mutable_data());
+  place(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
+                                 by_z.mutable_data(), by_parameters.mutable_data());
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
 }
 
-Array copied(const double* x, py::ssize_t size) { return read_only(Array(size, x)); }
+Array copy_of(const double* x, py::ssize_t size) { return read_only(Array(size, x)); }
 
 Array as_array(const Screw& s) {
   Array out = empty({6});
@@ -327,7 +327,7 @@ Array as_array(const Screw& s) {
 Array placement(Dynamics& d, const Numbers& q, int frame) {
   Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
-  placed(d, q).placement(checked_frame(d, frame), rotation, origin);
+  place(d, q).placement(checked_frame(d, frame), rotation, origin);
   Array out = empty({4, 4});
   Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>> pose(out.mutable_data());
   pose.setIdentity();
@@ -338,7 +338,7 @@ Array placement(Dynamics& d, const Numbers& q, int frame) {
 
 Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& directions) {
   const auto velocities = directions.rows(d.nv(), "velocities");
-  placed(d, q);
+  place(d, q);
   Array out = empty({velocities.rows(), d.nv(), d.nv()});
   for (Eigen::Index k = 0; k < velocities.rows(); ++k) {
     d.mass_rate(velocities.data() + k * d.nv(), out.mutable_data(k));
@@ -355,13 +355,13 @@ void bind_dynamics_class(py::module_& module) {
     if (term.method == nullptr) continue;
     if (term.depends_on_speed) {
       const auto at_motion = [&term](Dynamics& d, const Numbers& q, const Numbers& v) {
-        return term_array(term, placed(d, q, v));
+        return term_array(term, place(d, q, v));
       };
       dynamics.def(term.method, at_motion, "q"_a, "v"_a);
     } else {
       dynamics.def(
           term.method,
-          [&term](Dynamics& d, const Numbers& q) { return term_array(term, placed(d, q)); }, "q"_a);
+          [&term](Dynamics& d, const Numbers& q) { return term_array(term, place(d, q)); }, "q"_a);
     }
   }
   dynamics
@@ -374,23 +374,23 @@ void bind_dynamics_class(py::module_& module) {
       .def(
           "coriolis_power",
           [](Dynamics& d, const Numbers& q, const Numbers& v, const Numbers& x, const Numbers& y) {
-            return placed(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
+            return place(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
           },
           "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
       .def(
           "potential_energy",
-          [](Dynamics& d, const Numbers& q) { return placed(d, q).potential_energy(); }, "q"_a)
+          [](Dynamics& d, const Numbers& q) { return place(d, q).potential_energy(); }, "q"_a)
       .def(
           "kinetic_energy",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            return placed(d, q, v).kinetic_energy();
+            return place(d, q, v).kinetic_energy();
           },
           "q"_a, "v"_a)
       .def(
           "jacobian",
           [](Dynamics& d, const Numbers& q, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            placed(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
+            place(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
           "q"_a, "frame"_a, "inertial"_a)
@@ -398,15 +398,15 @@ void bind_dynamics_class(py::module_& module) {
           "jacobian_rate",
           [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            placed(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
+            place(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
           "q"_a, "v"_a, "frame"_a, "inertial"_a)
       .def(
           "momenta",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            const Momenta momenta = placed(d, q, v).momenta();
-            return py::make_tuple(copied(momenta.centre_of_mass.data(), 3),
+            const Momenta momenta = place(d, q, v).momenta();
+            return py::make_tuple(copy_of(momenta.centre_of_mass.data(), 3),
                                   as_array(momenta.centroidal), as_array(momenta.spatial));
           },
           "q"_a, "v"_a, "Return centre of mass, centroidal and spatial momentum.")
@@ -418,7 +418,7 @@ void bind_dynamics_class(py::module_& module) {
           "velocity",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = new_velocity(d);
-            placed(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            place(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")
@@ -426,7 +426,7 @@ void bind_dynamics_class(py::module_& module) {
           "gradient",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = empty({d.nv() + d.n()});
-            placed(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            place(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the gradient of the kinetic Hamiltonian.")
@@ -435,7 +435,7 @@ void bind_dynamics_class(py::module_& module) {
           [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
             const double* velocity = v.if_finite(d.nv());
             if (velocity == nullptr || !is_configuration(d, q)) return py::none();
-            return py::make_tuple(copied(q.data(d.nq(), "q"), d.nq()), copied(velocity, d.nv()));
+            return py::make_tuple(copy_of(q.data(d.nq(), "q"), d.nq()), copy_of(velocity, d.nv()));
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
       .def("rate", &RateBindings::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,

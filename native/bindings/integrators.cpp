@@ -66,7 +66,7 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
-  for (const StoredPorts& stored : ports) efforts.push_back(&stored.checked_for(model));
+  for (const StoredPorts& stored : ports) efforts.push_back(&stored.for_model(model));
   const auto count = static_cast<std::size_t>(runs);
   constexpr double kMaxRecords = 1e10;
   if ((efforts.size() != 1 && efforts.size() != count) || stride < 1 || steps < 0 ||
@@ -150,16 +150,16 @@ void bind_scheme(py::module_& module) {
           "motion",
           [](Scheme& self, const StoredState& x) {
             VectorXd q, v;
-            self.stepper->motion(x.checked_for(self), q, v);
+            self.stepper->motion(x.for_scheme(self), q, v);
             return py::make_tuple(q, v);
           },
           "solver_state"_a, "Return (q, v) in the inertial frame.")
       .def(
           "step",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t, double dt) {
-            SolverState next = x.checked_for(self);
-            const StepResult result = self.stepper->step(
-                x.checked_for(self), efforts.checked_for(self.model), t, dt, next);
+            SolverState next = x.for_scheme(self);
+            const StepResult result =
+                self.stepper->step(x.for_scheme(self), efforts.for_model(self.model), t, dt, next);
             return py::make_tuple(StoredState(std::move(next)), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
@@ -168,8 +168,8 @@ void bind_scheme(py::module_& module) {
           "run",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t0, double dt,
              long first, long steps) {
-            SolverState current = x.checked_for(self), scratch = current;
-            const Ports& ports = efforts.checked_for(self.model);
+            SolverState current = x.for_scheme(self), scratch = current;
+            const Ports& ports = efforts.for_model(self.model);
             MultiStepResult total;
             {
               const py::gil_scoped_release gil_release;
@@ -191,7 +191,7 @@ std::size_t checked_threads(std::size_t threads) {
                    " threads; given: " + std::to_string(threads));
 }
 
-const SolverState& StoredState::checked_for(const Scheme& scheme) const {
+const SolverState& StoredState::for_scheme(const Scheme& scheme) const {
   const int nv = scheme.model.nv(), n = scheme.model.n();
   if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
       state_.pi.size() != (scheme.is_implicit ? n : 0) ||
@@ -201,7 +201,7 @@ const SolverState& StoredState::checked_for(const Scheme& scheme) const {
   return state_;
 }
 
-const Ports& StoredPorts::checked_for(const Model& model) const {
+const Ports& StoredPorts::for_model(const Model& model) const {
   const auto has_size = [](const VectorXd& effort, int size) {
     return effort.size() == 0 || effort.size() == size;
   };
@@ -354,8 +354,8 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
                   const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->of_any_size();
-  SolverState current = x.checked_for(self.scheme), scratch = current;
-  const Ports& ports = external_ports.checked_for(self.scheme.model);
+  SolverState current = x.for_scheme(self.scheme), scratch = current;
+  const Ports& ports = external_ports.for_model(self.scheme.model);
   LoopResult result;
   result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   ConstantReference control(law, reference);
@@ -370,11 +370,11 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
 py::tuple run_function(SchemeLoop& self, const py::object& function, const StoredState& x,
                        const StoredPorts& external_ports, const Numbers& torque,
                        const Numbers& wrench_base, double t0, double dt, long first, long steps) {
-  SolverState current = x.checked_for(self.scheme), scratch = current;
+  SolverState current = x.for_scheme(self.scheme), scratch = current;
   LoopResult result;
   result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   PythonControl control(function, result.next_command);
-  self.loop.run(control, current, scratch, external_ports.checked_for(self.scheme.model), t0, dt,
+  self.loop.run(control, current, scratch, external_ports.for_model(self.scheme.model), t0, dt,
                 first, steps, result);
   return result_of(std::move(current), std::move(result), exception_object(control.error));
 }

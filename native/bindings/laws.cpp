@@ -77,22 +77,12 @@ using Law = Controller;
 /// A law that belongs to Python, for what shares it.
 std::shared_ptr<Law> non_owning(Law& law) { return {std::shared_ptr<Law>(), &law}; }
 
-void set_gains(Law& law, const py::dict& gains) {
-  for (const auto& [name, value] : gains) {
-    if (!law.set_gain(py::cast<std::string>(name), py::cast<double>(value))) {
-      throw ModelError("no such gain, or out of its bounds: " + py::cast<std::string>(name) +
-                       " = " + py::cast<std::string>(py::str(value)));
-    }
-  }
-}
-
 /// A law that keeps its robot alive. A call policy would do so after arguments that are refused,
 /// too, when there is no law: pybind11 3.1 ends the process then.
-py::object law_by_name(const std::string& name, const Model& model, const py::dict& gains,
+py::object law_by_name(const std::string& name, const Model& model,
                        const std::optional<Allocation>& allocation, bool base_actuated,
                        const py::dict& radii) {
   auto law = make_law(name, model, allocation, base_actuated, wheels_of(radii));
-  set_gains(*law, gains);
   py::object law_object = py::cast(std::move(law));
   py::detail::keep_alive_impl(law_object, py::cast(&model, py::return_value_policy::reference));
   return law_object;
@@ -147,10 +137,7 @@ void bind_actuators(py::module_& module) {
                               upper.of_any_size());
           },
           "matrix"_a, "lower"_a, "upper"_a,
-          "Take B, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.")
-      .def_property_readonly("matrix", &Allocation::matrix)
-      .def_property_readonly("lower", &Allocation::lower)
-      .def_property_readonly("upper", &Allocation::upper);
+          "Take B, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.");
 }
 
 void bind_supervisor(py::module_& module) {
@@ -164,6 +151,27 @@ void bind_supervisor(py::module_& module) {
            }),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), "model"_a, "law"_a,
            "bounds"_a = py::dict(), "allocation"_a = py::none(), "base_actuated"_a = true);
+  py::class_<StatePlausibility>(module, "StatePlausibility",
+                                "See vms_ph_controllers.safety.plausibility.")
+      .def(py::init([](const Model& model, const py::dict& bounds) {
+             return std::make_unique<StatePlausibility>(model, bounds_of(bounds));
+           }),
+           py::keep_alive<1, 2>(), "model"_a, "bounds"_a)
+      .def(
+          "restart",
+          [](StatePlausibility& self, const Numbers& q, const Numbers& v) {
+            self.restart(q.vector(self.model().nq(), "q"), v.vector(self.model().nv(), "v"));
+          },
+          "q"_a, "v"_a)
+      .def(
+          "judge",
+          [](StatePlausibility& self, const Numbers& q, const Numbers& v, double dt) -> py::object {
+            const Judgement& judgement = self.judge(q.of_any_size(), v.of_any_size(), dt);
+            if (!judgement.must_hold() && !judgement.must_reset) return py::none();
+            return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.must_reset,
+                                  judgement.is_position_measured);
+          },
+          "q"_a, "v"_a, "dt"_a, "Return None where the law may act, else a Judgement.");
 }
 
 }  // namespace
@@ -191,15 +199,14 @@ void bind_laws(py::module_& module) {
       .def("missed_updates", &Law::missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)
-      .def("set_gains", &set_gains, "gains"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
       .def(
           "carry_load",
           [](Law& law, const Numbers& load) { return law.carry_load(load.of_any_size()); },
           "load"_a, "Hold a weight (nv,) before the output stage; False where it does not fit.")
       .def_property_readonly("gains", &Law::gains);
-  module.def("make_law", &law_by_name, "name"_a, "model"_a, "gains"_a = py::dict(),
-             "allocation"_a = py::none(), "base_actuated"_a = true, "wheels"_a = py::dict(),
+  module.def("make_law", &law_by_name, "name"_a, "model"_a, "allocation"_a = py::none(),
+             "base_actuated"_a = true, "wheels"_a = py::dict(),
              "Return a law by its name in `laws`. On wheels: the radii, m, by the names of the "
              "joints that turn them.");
   py::class_<TaskSpaceIDAPBC, Law>(module, "TaskSpaceIDAPBC",
@@ -265,17 +272,17 @@ PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {
 
 py::tuple hold(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
                const Numbers& stiffness, const Numbers& gradient, const Numbers& velocity, double h,
-               const MaybeNumbers& drift) {
+               const MaybeNumbers& feedforward) {
   const py::ssize_t nv = size_of(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = mass.matrix(nv, nv, "mass");
   self.damping = damping.matrix(nv, nv, "damping");
   self.stiffness = stiffness.matrix(nv, nv, "stiffness");
-  VectorV drift_force;
-  if (drift) drift_force = drift->vector(nv, "drift");
+  VectorV reference_force;
+  if (feedforward) reference_force = feedforward->vector(nv, "feedforward");
   self.impedance.compute(
       self.mass, self.damping, self.stiffness, VectorV(gradient.vector(nv, "gradient")),
-      VectorV(velocity.vector(nv, "velocity")), h, drift ? &drift_force : nullptr);
+      VectorV(velocity.vector(nv, "velocity")), h, feedforward ? &reference_force : nullptr);
   return py::make_tuple(self.impedance.spring, self.impedance.velocity,
                         self.impedance.predicted_spring, self.impedance.reason());
 }
@@ -338,7 +345,7 @@ void bind_sampled_algebra(py::module_& module) {
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest", [](const py::object&) { return kMaxVelocities; })
       .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "drift"_a = py::none(),
+           "feedforward"_a = py::none(),
            "Return spring, velocity, predicted spring and reason of a SampledImpedance.")
       .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
            "Return the force that takes out what holding the others pumps.")

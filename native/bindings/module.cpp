@@ -169,13 +169,7 @@ PYBIND11_MODULE(vms_ph_native, module) {
       .def_property_readonly("n", &Model::n)
       .def_property_readonly("nq", &Model::nq)
       .def_property_readonly("nv", &Model::nv)
-      .def_property_readonly("joint_names", &Model::joint_names)
-      .def_property_readonly("lower", &Model::lower)
-      .def_property_readonly("upper", &Model::upper)
-      .def_property_readonly("effort", &Model::effort)
-      .def_property_readonly("velocity", &Model::velocity)
-      .def_property_readonly("total_mass", &Model::total_mass)
-      .def_property_readonly("base_gravity", &Model::base_gravity);
+      .def_property_readonly("joint_names", &Model::joint_names);
   bind_dynamics(module);
   bind_laws(module);
   bind_sampled_algebra(module);

@@ -33,25 +33,13 @@ class Model:
     @property
     def b(self) -> int: ...
     @property
-    def base_gravity(self) -> numpy.ndarray: ...
-    @property
-    def effort(self) -> numpy.ndarray: ...
-    @property
     def joint_names(self) -> list[str]: ...
-    @property
-    def lower(self) -> numpy.ndarray: ...
     @property
     def n(self) -> int: ...
     @property
     def nq(self) -> int: ...
     @property
     def nv(self) -> int: ...
-    @property
-    def total_mass(self) -> float: ...
-    @property
-    def upper(self) -> numpy.ndarray: ...
-    @property
-    def velocity(self) -> numpy.ndarray: ...
 
 class Dynamics:
     """The terms behind vms_ph_dynamics.Evaluation and the rates of the forms; a workspace of one thread."""
@@ -280,12 +268,6 @@ class Allocation:
     @staticmethod
     def of_matrix(matrix: numpy.ndarray, lower: numpy.ndarray, upper: numpy.ndarray) -> Allocation:
         """Take B, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N."""
-    @property
-    def lower(self) -> numpy.ndarray: ...
-    @property
-    def matrix(self) -> numpy.ndarray: ...
-    @property
-    def upper(self) -> numpy.ndarray: ...
 
 class Law:
     """A control law; make_law() makes one by its name."""
@@ -299,7 +281,6 @@ class Law:
     def resume(self, q: numpy.ndarray, v: numpy.ndarray) -> bool:
         """Hold another state, with the energy that the law has."""
     def set_gain(self, name: str, value: float) -> bool: ...
-    def set_gains(self, gains: dict) -> None: ...
     def update(
         self,
         q: numpy.ndarray,
@@ -347,6 +328,13 @@ class Supervisor(Law):
         base_actuated: bool = True,
     ) -> None: ...
 
+class StatePlausibility:
+    """See vms_ph_controllers.safety.plausibility."""
+    def __init__(self, model: Model, bounds: dict) -> None: ...
+    def judge(self, q: numpy.ndarray, v: numpy.ndarray, dt: float) -> typing.Any:
+        """Return None where the law may act, else a Judgement."""
+    def restart(self, q: numpy.ndarray, v: numpy.ndarray) -> None: ...
+
 class SampledAlgebra:
     """The algebra of sampled laws; a workspace of one thread."""
 
@@ -364,7 +352,7 @@ class SampledAlgebra:
         gradient: numpy.ndarray,
         velocity: numpy.ndarray,
         h: float,
-        drift: numpy.ndarray | None = None,
+        feedforward: numpy.ndarray | None = None,
     ) -> tuple:
         """Return spring, velocity, predicted spring and reason of a SampledImpedance."""
     def minimum_step(
@@ -553,7 +541,6 @@ class Mechanism:
 def make_law(
     name: str,
     model: Model,
-    gains: dict = {},
     allocation: Allocation | None = None,
     base_actuated: bool = True,
     wheels: dict = {},

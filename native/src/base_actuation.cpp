@@ -19,7 +19,7 @@ namespace {
 using Wrench = Eigen::Matrix<double, 6, 1>;
 
 // Squares of singular values below this share of the largest one count as zero.
-constexpr double kRank = 1e-9;
+constexpr double kRankTolerance = 1e-9;
 
 /// The wrench of a thrust of 1 N at the base's origin.
 Wrench unit_thrust_wrench(const Rotor& rotor, const std::string& name) {
@@ -51,7 +51,7 @@ void check_limits(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper) {
 constexpr double kRounding = 1e-9;
 
 /// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
-/// takes no part: it is written to `fixed`, (m,), zero for the others.
+/// takes no part: it is written to `fixed_inputs`, (m,), zero for the others.
 Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
                                Eigen::VectorXd& fixed_inputs) {
   const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
@@ -137,10 +137,10 @@ Allocation::Allocation(Eigen::MatrixXd matrix, Eigen::VectorXd lower, Eigen::Vec
 }
 
 bool Allocation::is_fully_actuated() const {
-  SymmetricEigen squares;
-  squares.compute(product<Eigen::MatrixXd>(matrix_, transposed(matrix_)));
-  const Eigen::VectorXd& eigenvalues = squares.values();
-  return eigenvalues[0] > kRank * eigenvalues[eigenvalues.size() - 1];
+  SymmetricEigen gram_eigen;
+  gram_eigen.compute(product<Eigen::MatrixXd>(matrix_, transposed(matrix_)));
+  const Eigen::VectorXd& eigenvalues = gram_eigen.values();
+  return eigenvalues[0] > kRankTolerance * eigenvalues[eigenvalues.size() - 1];
 }
 
 BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
@@ -194,7 +194,7 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
   return wrench_;
 }
 
-/// Whether the least thrusts exceed the limits; at one they do not by rounding.
+/// Whether the static thrusts exceed the limits by more than rounding.
 bool BaseActuation::static_thrusts_exceed_limits() const noexcept {
   const double tolerance = kRounding * static_thrusts_.cwiseAbs().maxCoeff();
   return ((allocation_->lower() - static_thrusts_).array() > tolerance).any() ||
@@ -205,7 +205,7 @@ void BaseActuation::clip_thrusts() noexcept {
   thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
 }
 
-/// The share, at most 1, of the step from the least thrusts that stays within the limits.
+/// The share, at most 1, of the step from the static thrusts that stays within the limits.
 double BaseActuation::share_within_limits() const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < thrust_step_.size(); ++i) {
@@ -246,8 +246,8 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
   multiply(allocation_.matrix(), inputs_, wrench_);
   residual_ = weights_.cwiseProduct(desired - wrench_);
   // Components that no inputs can produce do not count.
-  const auto unreached = product<VectorB>(projector_, residual_);
-  if (unreached.cwiseAbs().maxCoeff() > kTolerance * (1.0 + weighted_goal_.cwiseAbs().maxCoeff())) {
+  const auto shortfall = product<VectorB>(projector_, residual_);
+  if (shortfall.cwiseAbs().maxCoeff() > kTolerance * (1.0 + weighted_goal_.cwiseAbs().maxCoeff())) {
     reason_.set(reasons::base_wrench_limited);
   }
   return wrench_;

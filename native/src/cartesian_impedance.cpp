@@ -114,7 +114,7 @@ void PoseImpedance::start_holding() noexcept {
   posture_reference_.restart(positions_);
   last_posture_ = positions_;
   ramped_weights_ = weights_;
-  last_compliance_.reset();
+  last_axis_gains_.reset();
   posture_sample_.reset();
   posture_energy_ = active_gains().null_energy;
   has_posture_ = false;
@@ -149,10 +149,10 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
 }
 
 /// Stiffness and damping in force.
-Compliance PoseImpedance::compliance(double attachment, double dt) noexcept {
+AxisGains PoseImpedance::axis_gains(double attachment, double dt) noexcept {
   const ImpedanceGains& g = active_gains();
-  Compliance c(attachment * g.stiffness, attachment * g.stiffness_rotation, attachment * g.damping,
-               attachment * g.damping_rotation);
+  AxisGains c(attachment * g.stiffness, attachment * g.stiffness_rotation, attachment * g.damping,
+              attachment * g.damping_rotation);
   Twist shares;
   shares << g.stiffness_share_x, g.stiffness_share_y, g.stiffness_share_z, g.stiffness_share_rx,
       g.stiffness_share_ry, g.stiffness_share_rz;
@@ -222,13 +222,13 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  const Compliance current = compliance(attachment, dt);
+  const AxisGains current = axis_gains(attachment, dt);
   effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current, h);
   double supplied_power = 0.0;  // by changes, W
-  if (last_compliance_ && !current.equals(*last_compliance_) && dt > 0.0) {
-    supplied_power = (effort_.potential - effort_.energy(*last_compliance_)) / dt;
+  if (last_axis_gains_ && !current.equals(*last_axis_gains_) && dt > 0.0) {
+    supplied_power = (effort_.potential - effort_.energy(*last_axis_gains_)) / dt;
   }
-  last_compliance_ = current;
+  last_axis_gains_ = current;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
   split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.other_damping,

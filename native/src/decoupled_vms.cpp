@@ -47,7 +47,7 @@ namespace {
 
 constexpr double kFullTurn = 2.0 * 3.14159265358979323846;
 
-const Model& checked(const Model& model) {
+const Model& check_model(const Model& model) {
   if (model.base() == Base::fixed) {
     throw ModelError("DecoupledVMSController is for robots on a planar or floating base; '" +
                      model.name() + "' has a fixed one");
@@ -80,7 +80,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   /// @throws ModelError    a fixed base, or an allocation for another base.
   explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
                                   bool base_actuated = true)
-      : RampedGains(checked(model),
+      : RampedGains(check_model(model),
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
         joint_reference_(model.n()),
         integral_(model.n()),

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Driving and reaching of a robot on two wheels with one axle, in the velocities they allow.
+// Drives a robot with two wheels on one axle to a pose, and its arm to joint positions.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -352,25 +352,26 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   bool compute_desired_velocities() noexcept {
     const Eigen::VectorXd& q = terms_.evaluation().q();
     const double limit = kFeedbackShare * gains_.rate;
-    const double k = std::min(gains_.rate_base, limit);
-    const double k_joints = std::min(gains_.rate_joints, limit);
+    const double k = std::min(gains_.rate_base, limit),
+                 k_joints = std::min(gains_.rate_joints, limit);
     const PlanarPose pose = planar_pose(model_.base_pose(q));
     const double c = std::cos(pose.heading), s = std::sin(pose.heading);
     const Eigen::Vector2d position_error = base_reference_.location() - pose.location;
     const double x = c * position_error.x() + s * position_error.y(),
                  y = c * position_error.y() - s * position_error.x();
-    const double a = base_reference_.heading() - pose.heading;
+    const double heading_error = base_reference_.heading() - pose.heading;
     const Eigen::VectorXd& v = terms_.evaluation().v();
     const double u = v[0], w = v[2], speed = base_reference_.speed();
-    const double x_rate = w * y - u + speed * std::cos(a), y_rate = speed * std::sin(a) - w * x;
-    const double a_rate = base_reference_.heading_rate() - w;
+    const double x_rate = w * y - u + speed * std::cos(heading_error),
+                 y_rate = speed * std::sin(heading_error) - w * x;
+    const double heading_error_rate = base_reference_.heading_rate() - w;
     model_.joint_positions(q, positions_);
 
     // Outputs, and those of the reference.
     right_side_.resize(terms_.dimension(), 2);
-    right_side_(0, 0) = speed * std::cos(a) + k * x;
+    right_side_(0, 0) = speed * std::cos(heading_error) + k * x;
     right_side_(1, 0) =
-        base_reference_.heading_rate() + gains_.lateral * speed * y + k * std::sin(a);
+        base_reference_.heading_rate() + gains_.lateral * speed * y + k * std::sin(heading_error);
     right_side_(0, 1) = speed;
     right_side_(1, 1) = base_reference_.heading_rate();
     Eigen::Index row = 2;
@@ -388,11 +389,11 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
 
     nu_rate_.setZero();
     add_product(output_map_rate_, nu_, nu_rate_, -1.0);
-    nu_rate_[0] +=
-        base_reference_.acceleration() * std::cos(a) - speed * std::sin(a) * a_rate + k * x_rate;
+    nu_rate_[0] += base_reference_.acceleration() * std::cos(heading_error) -
+                   speed * std::sin(heading_error) * heading_error_rate + k * x_rate;
     nu_rate_[1] += base_reference_.heading_acceleration() +
                    gains_.lateral * (base_reference_.acceleration() * y + speed * y_rate) +
-                   k * std::cos(a) * a_rate;
+                   k * std::cos(heading_error) * heading_error_rate;
     row = 2;
     for (const Eigen::Index i : arm_joints_) {
       nu_rate_[row++] += joint_reference_.accelerations()[i] +

@@ -95,7 +95,7 @@ bool Dynamics::copy_state(const Dynamics& other, const double* q, const double* 
 void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
   base_rotation_ = base_rotation(b(), q);
-  position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
+  base_position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
   root_gravity_ = base_rotation_.transpose() * mount_gravity_;
 }
 
@@ -110,7 +110,7 @@ void Dynamics::set_velocity(const double* v) noexcept {
 
 double Dynamics::potential_energy() const noexcept {
   return tree_.potential_in(root_gravity_) + mount_potential_ -
-         tree_.total_mass() * mount_gravity_.dot(position_);
+         tree_.total_mass() * mount_gravity_.dot(base_position_);
 }
 
 void Dynamics::gravity(double* out) const noexcept {
@@ -142,7 +142,7 @@ Momenta Dynamics::momenta() const noexcept {
   const Screw& p = tree_.momentum();
   const Vector3d centre_in_root = tree_.centre_of_mass();
   Momenta total_momenta;
-  total_momenta.centre_of_mass = mount_position_ + mount_rotation_ * position_ +
+  total_momenta.centre_of_mass = mount_position_ + mount_rotation_ * base_position_ +
                                  base_axes * (centre_in_root + tree_.root_origin());
   total_momenta.centroidal = {base_axes * p.linear,
                               base_axes * (p.angular - centre_in_root.cross(p.linear))};
@@ -162,7 +162,7 @@ void Dynamics::placement(int frame, Eigen::Ref<Matrix3d> rotation,
   }
   const Matrix3d base_axes = mount_rotation_ * base_rotation_;
   rotation = base_axes * pose.rotation;
-  origin = mount_position_ + mount_rotation_ * position_ +
+  origin = mount_position_ + mount_rotation_ * base_position_ +
            base_axes * (pose.origin + tree_.root_origin());
 }
 
@@ -202,10 +202,10 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double base_work = mount_gravity_.dot(position_) - mount_potential_ / tree_.total_mass();
+  const double work = mount_gravity_.dot(base_position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -base_work - root_gravity_.dot(pose.origin + tree_.root_origin());
+    out[0] = -work - root_gravity_.dot(pose.origin + tree_.root_origin());
     vector3(out + 1) = -(pose.rotation.transpose() * root_gravity_);
     std::fill(out + 4, out + 10, 0.0);
   }

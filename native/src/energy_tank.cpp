@@ -52,8 +52,8 @@ double cubic_maximum(double gain, double slope_0, double slope_1) {
 // Number of shares that are tried; each trial corrects the work per share by its prediction.
 constexpr int kTrials = 5;
 
-// What the first share of the strongest brake exceeds the estimate by: the margin of a prediction
-// is part of it. Smallest share that is tried.
+// Factor from the estimated share of the strongest brake to the first one that is tried, with the
+// margin of the prediction; smallest share that is tried.
 constexpr double kChordFactor = 1.05, kMinShare = 0.01;
 
 // Largest ratio of a share to the one tried before it.
@@ -112,10 +112,10 @@ double SampleWork::recovered_energy(const Evaluation& d, double stored, double d
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
 double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noexcept {
   const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
-  const VectorB force = force_.head(b), before = v_.head(b), after = d.v().head(b);
-  const VectorB term = dt * dt / 12.0 * bracket(before, after);
+  const VectorB force = force_.head(b), v0 = v_.head(b), v1 = d.v().head(b);
+  const VectorB term = dt * dt / 12.0 * bracket(v0, v1);
   const double f = force.head(linear).norm(), m = force.tail(angular).norm();
-  const VectorB speed = before.cwiseAbs().cwiseMax(after.cwiseAbs());
+  const VectorB speed = v0.cwiseAbs().cwiseMax(v1.cwiseAbs());
   const double displacement = dt * speed.head(linear).norm(),
                angle = dt * speed.tail(angular).norm();
   const double bound = f * term.head(linear).norm() + m * term.tail(angular).norm();
@@ -344,9 +344,9 @@ double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
 bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
                             double last_energy) noexcept {
   if (next.q_star() == potential_.q_star()) return true;
-  trial_ = potential_;
-  trial_.copy_minimum(next);
-  return authority_ * trial_.energy(q) - last_energy <= tank()->available() + kRoundingEnergy;
+  candidate_ = potential_;
+  candidate_.copy_minimum(next);
+  return authority_ * candidate_.energy(q) - last_energy <= tank()->available() + kRoundingEnergy;
 }
 
 double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& next,

@@ -21,9 +21,10 @@ GravityCompensatingFallback::GravityCompensatingFallback(const Model& model,
 
 const Command& GravityCompensatingFallback::update(const RobotState& state,
                                                    const Reference& reference, double dt) noexcept {
-  const auto last_failures = law_->late() + law_->failed();
+  const auto last_failures = law_->late_updates() + law_->failed_updates();
   const auto& command = law_->update(state, reference, dt);
-  if (law_->late() + law_->failed() == last_failures || !state.is_usable(model_)) return command;
+  if (law_->late_updates() + law_->failed_updates() == last_failures || !state.is_usable(model_))
+    return command;
   safe_.compute(state.q, state.v, dt, state.age);
   fallback_command_.wrench_base = safe_.wrench_base();
   fallback_command_.torque = safe_.torque();

@@ -45,8 +45,8 @@ namespace {
 // Entries of poses that differ by less are the same.
 constexpr double kPoseTolerance = 1e-12;
 
-const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
-                     bool base_actuated) {
+const Model& check_model(const Model& model, const std::optional<Allocation>& allocation,
+                         bool base_actuated) {
   if (!(model.b() > 0 && base_actuated && (!allocation || allocation->is_fully_actuated()))) {
     throw ModelError("MobileManipulation moves a base that can apply every wrench; that of '" +
                      model.name() + "' cannot");
@@ -67,7 +67,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   /// @throws ModelError    the base is fixed, has no actuators, or cannot apply every wrench.
   explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
                               bool base_actuated = true)
-      : PostureGains(checked(model, allocation, base_actuated), allocation, base_actuated) {
+      : PostureGains(check_model(model, allocation, base_actuated), allocation, base_actuated) {
     reset_to_neutral();
   }
 

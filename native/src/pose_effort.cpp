@@ -63,8 +63,8 @@ PoseMotion::PoseMotion(const Model& model)
     : inertia(Matrix6::Zero()), nv_(model.nv()), eigen_(std::min(6, nv_)), mobility_eigen_(6) {
   J = J_rate = Matrix6V::Zero(6, nv_);
   null_inertia = MatrixV::Zero(nv_, nv_);
-  twist = task_coupling = Vector6::Zero();
-  null_coupling = VectorV::Zero(nv_);
+  twist = task_decoupling = Vector6::Zero();
+  null_decoupling = VectorV::Zero(nv_);
   mass_inverse_jt_.setZero(nv_, 6);
 }
 
@@ -76,7 +76,7 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   Cholesky(d.M()).solve_columns(mass_inverse_jt_);
   multiply(J, mass_inverse_jt_, mobility_);
   invert_mobility();
-  smallest_value = smallest_singular_value(J, scratch_, eigen_);
+  smallest_singular_value = vms_ph::smallest_singular_value(J, scratch_, eigen_);
 
   // Pi = 1 - M^-1 J^T Lambda J; where Lambda is bounded it is no exact projector.
   const auto mobility_inertia = product<Matrix6>(mobility_, inertia);
@@ -92,13 +92,13 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   multiply(d.C(), null_velocity_, coriolis_force_);
   auto drift = product<Vector6>(J_rate, null_velocity_);
   add_product(transposed(mass_inverse_jt_), coriolis_force_, drift, -1.0);
-  task_coupling.setZero();
-  add_product(inertia, drift, task_coupling, -1.0);
-  multiply(transposed(J_rate), momentum, null_coupling);
-  add_product(transposed(d.C()), task_velocity_, null_coupling, -1.0);
-  const auto null_twist = product<Vector6>(transposed(mass_inverse_jt_), null_coupling);
+  task_decoupling.setZero();
+  add_product(inertia, drift, task_decoupling, -1.0);
+  multiply(transposed(J_rate), momentum, null_decoupling);
+  add_product(transposed(d.C()), task_velocity_, null_decoupling, -1.0);
+  const auto null_twist = product<Vector6>(transposed(mass_inverse_jt_), null_decoupling);
   const auto null_force = product<Vector6>(inertia, null_twist);
-  add_product(transposed(J), null_force, null_coupling, -1.0);
+  add_product(transposed(J), null_force, null_decoupling, -1.0);
 }
 
 /// Invert the mobility, of which the least eigenvalue is bounded.
@@ -145,7 +145,7 @@ void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& fo
   }
 }
 
-PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness) const noexcept {
+PoseEffort::Springs PoseEffort::springs(const AxisGains& c, Matrix6& stiffness) const noexcept {
   const Eigen::Vector3d k = c.stiffness.head<3>(), k_angular = c.stiffness.tail<3>();
   const Eigen::Matrix3d rotation = error_.topLeftCorner<3, 3>();
   const Eigen::Matrix3d linear = in_reference_axes(k, c.reference_share, axes_);
@@ -162,15 +162,15 @@ PoseEffort::Springs PoseEffort::springs(const Compliance& c, Matrix6& stiffness)
   if (c.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
     const auto force = product<Eigen::Vector3d>(inertial_part(k, c.reference_share, axes_), e);
-    springs.power = force_share * force.dot(omega_.cross(e));
-    springs.power += moment_share * potential_.rotation_power(
-                                        inertial_part(k_angular, c.reference_share, axes_), omega_);
+    const double moment_power =
+        potential_.rotation_power(inertial_part(k_angular, c.reference_share, axes_), omega_);
+    springs.turning_power = force_share * force.dot(omega_.cross(e)) + moment_share * moment_power;
   }
   return springs;
 }
 
-double PoseEffort::energy(const Compliance& compliance) noexcept {
-  return springs(compliance, scratch_).energy;
+double PoseEffort::energy(const AxisGains& axis_gains) noexcept {
+  return springs(axis_gains, scratch_).energy;
 }
 
 void PoseEffort::hold_posture(const MatrixV6& mass_inverse_jt, const Matrix6V& momentum_map,
@@ -192,24 +192,24 @@ void PoseEffort::hold_posture(const MatrixV6& mass_inverse_jt, const Matrix6V& m
 }
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
-                           const Compliance& compliance, double h) noexcept {
+                           const AxisGains& axis_gains, double h) noexcept {
   potential_.set_error(error);
   error_ = error;
   axes_ = reference.topLeftCorner<3, 3>();
   omega_ = twist.tail<3>();
   reference_twist_ = se3::Ad(se3::inverse(error)) * twist;
-  const Springs current_springs = springs(compliance, stiffness_);
+  const Springs current_springs = springs(axis_gains, stiffness_);
   spring_wrench_ = current_springs.gradient;
-  rotation_power_ = current_springs.power;
+  rotation_power_ = current_springs.turning_power;
   potential = current_springs.energy;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
-  const Eigen::Vector3d linear = compliance.damping.head<3>(),
-                        angular = compliance.damping.tail<3>();
+  const Eigen::Vector3d linear = axis_gains.damping.head<3>(),
+                        angular = axis_gains.damping.tail<3>();
   damping_.setZero();
   damping_.topLeftCorner<3, 3>() =
-      change_basis(in_reference_axes(linear, compliance.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(linear, axis_gains.reference_share, axes_), rotation);
   damping_.bottomRightCorner<3, 3>() =
-      change_basis(in_reference_axes(angular, compliance.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(angular, axis_gains.reference_share, axes_), rotation);
   feedforward_.setZero();
   add_product(stiffness_, reference_twist_, feedforward_, h);
   distance = error.topRightCorner<3, 1>().norm();
@@ -265,12 +265,12 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
 }
 
 void split_inertia(const MatrixV& mass, const Matrix6V& J, MatrixV6& mass_inverse_jt,
-                   Matrix6V& momentum_map, MatrixV& null_inertia, double smallest_value) noexcept {
+                   Matrix6V& momentum_map, MatrixV& null_inertia, double sigma_min) noexcept {
   mass_inverse_jt = J.transpose();
   Cholesky(mass).solve_columns(mass_inverse_jt);
   auto mobility = product<MatrixV>(J, mass_inverse_jt);
   const double mean_mobility = (mobility(0, 0) + mobility(1, 1) + mobility(2, 2)) / 3.0;
-  const double ratio = smallest_value / kFadingThreshold;
+  const double ratio = sigma_min / kFadingThreshold;
   const double regularisation = kFadedShare * std::max(0.0, 1.0 - ratio * ratio) * mean_mobility;
   for (Eigen::Index k = 0; k < 6; ++k) mobility(k, k) += kRegularisation + regularisation;
   momentum_map = J;

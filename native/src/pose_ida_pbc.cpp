@@ -55,10 +55,10 @@ namespace {
 // left as it is: what cancels it grows there without bound.
 constexpr double kSingular = 0.03;
 
-const Model& checked(const Model& model, const std::optional<Allocation>& allocation,
-                     bool base_actuated) {
-  const bool is_able = base_actuated && (!allocation || allocation->is_fully_actuated());
-  if (model.b() > 0 && !is_able) {
+const Model& check_model(const Model& model, const std::optional<Allocation>& allocation,
+                         bool base_actuated) {
+  const bool is_fully_actuated = base_actuated && (!allocation || allocation->is_fully_actuated());
+  if (model.b() > 0 && !is_fully_actuated) {
     throw ModelError(
         "PoseIDAPBC shapes the energy of every motion, which the matching equation allows only "
         "where the base can apply every wrench; that of '" +
@@ -81,7 +81,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
   /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
   explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
                       bool base_actuated = true)
-      : RampedGains(checked(model, allocation, base_actuated),
+      : RampedGains(check_model(model, allocation, base_actuated),
                     std::make_unique<BaseActuation>(model, allocation, base_actuated)),
         base_spring_(model),
         motion_(model),
@@ -120,12 +120,12 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     compute_springs(h, dt);
     effort_.compute(d_.M(), J, d_.v(), h);
 
-    const double null_to_task = -motion_.task_coupling.dot(motion_.twist);
-    const double smallest = motion_.smallest_value;
-    double cancellation = std::min(std::max(smallest / kSingular - 1.0, 0.0), 1.0);
+    const double null_to_task = -motion_.task_decoupling.dot(motion_.twist);
+    const double sigma_min = motion_.smallest_singular_value;
+    double cancellation = std::min(std::max(sigma_min / kSingular - 1.0, 0.0), 1.0);
     cancellation *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
-    gyroscopic_force_ = motion_.null_coupling;
-    add_product(transposed(J), motion_.task_coupling, gyroscopic_force_);
+    gyroscopic_force_ = motion_.null_decoupling;
+    add_product(transposed(J), motion_.task_decoupling, gyroscopic_force_);
     gyroscopic_force_ *= cancellation;
     desired_effort_ = d_.g() + gyroscopic_force_ + effort_.continuous_effort;
     if (!desired_effort_.allFinite()) return reject_effort();
@@ -147,11 +147,11 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     energy.routing_power = gyroscopic_force_.dot(d_.v());
     energy.null_to_task = null_to_task;
     command_.task_error = effort_.distance;
-    command_.smallest_singular_value = smallest;
+    command_.smallest_singular_value = sigma_min;
     make_command(output, {effort_.impedance.reason()});
-    if (command_.status == Status::ok && gains.cancel_coupling && smallest < 2.0 * kSingular) {
+    if (command_.status == Status::ok && gains.cancel_coupling && sigma_min < 2.0 * kSingular) {
       command_.status = Status::degraded;
-      reason_.set("near a singularity: smallest singular value %.3g", smallest);
+      reason_.set("near a singularity: smallest singular value %.3g", sigma_min);
     }
     return command_;
   }
@@ -167,10 +167,10 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     const LimitSprings limits =
         joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
     model_.difference(posture_, d_.q(), posture_error_);
-    const double squared = gains.frequency_posture * gains.frequency_posture;
+    const double frequency_squared = gains.frequency_posture * gains.frequency_posture;
     effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
                         0.0);
-    const VectorV stiffness = squared * shape_inertia_;
+    const VectorV stiffness = frequency_squared * shape_inertia_;
     const VectorV force = stiffness.cwiseProduct(posture_error_.tail(n_));
     effort_.other_energy += 0.5 * force.dot(posture_error_.tail(n_));
     effort_.other_force.tail(n_) += force;

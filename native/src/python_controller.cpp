@@ -86,8 +86,7 @@ struct Slice {
   }
 };
 
-// Names and sizes are those of vms_ph_controllers.hosting.hosted_controller, which defines the
-// offsets.
+// vms_ph_controllers.hosting.hosted_controller defines names, sizes and offsets.
 class LayoutReader {
  public:
   LayoutReader(const py::object& hosted, const char* array)
@@ -241,9 +240,9 @@ class ControllerTask final : public PythonTask {
       if (!safe_output_is_finite()) throw PythonError("the safe output is not finite");
       return;
     }
-    const py::object answer = update_();
+    const py::object reason_text = update_();
     Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(answer.ptr(), &size);
+    const char* text = PyUnicode_AsUTF8AndSize(reason_text.ptr(), &size);
     if (text == nullptr) throw py::error_already_set();
     copy_reason(reason, text, static_cast<std::size_t>(size));
     if (!command_is_finite()) {
@@ -301,7 +300,7 @@ class PythonController::Host {
   ControllerTask& task;
   Worker worker;
   double answer_timeout, reset_timeout;
-  std::atomic<std::uint64_t> late{0}, failed{0};
+  std::atomic<std::uint64_t> late_updates{0}, failed_updates{0};
 
  private:
   bool fits(const RobotState& state) const noexcept;
@@ -313,8 +312,7 @@ class PythonController::Host {
   Command command_;
   char reason_[kReasonSize] = "";
   Eigen::VectorXd safe_wrench_base_, safe_torque_;
-  Eigen::VectorXd next_inputs_;  // the inputs of the next update, with references that Python has
-                                 // not yet received
+  Eigen::VectorXd next_inputs_;  // of the next update, with references that Python lacks
   Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
   bool has_missed_updates_ = false;  // the safe output has acted since Python got a state
   double elapsed_ = 0.0;             // time since the last state passed to Python, s
@@ -407,7 +405,7 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
   }
   const auto last_outcome = worker.wait_for_buffers(deadline);
   if (last_outcome == Worker::Outcome::late) {
-    late.fetch_add(1, std::memory_order_relaxed);
+    late_updates.fetch_add(1, std::memory_order_relaxed);
     return hold("Python is still busy with an old state; holding against gravity");
   }
   if (has_pending_answer_ && last_outcome == Worker::Outcome::done) store_safe_output();
@@ -417,10 +415,10 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
   switch (worker.run(ControllerTask::kUpdate, deadline)) {
     case Worker::Outcome::late:
       has_pending_answer_ = true;
-      late.fetch_add(1, std::memory_order_relaxed);
+      late_updates.fetch_add(1, std::memory_order_relaxed);
       return hold("Python did not answer within half a period; holding against gravity");
     case Worker::Outcome::failed:
-      failed.fetch_add(1, std::memory_order_relaxed);
+      failed_updates.fetch_add(1, std::memory_order_relaxed);
       return hold(
           "Python raised or returned a number that is not finite, see the log; holding against "
           "gravity");
@@ -506,7 +504,7 @@ void PythonController::set_period(double period) noexcept {
 std::string PythonController::log() const { return host_->worker.log(); }
 void PythonController::missed_updates() noexcept { host_->missed_updates(); }
 
-std::uint64_t PythonController::late() const noexcept { return host_->late; }
-std::uint64_t PythonController::failed() const noexcept { return host_->failed; }
+std::uint64_t PythonController::late_updates() const noexcept { return host_->late_updates; }
+std::uint64_t PythonController::failed_updates() const noexcept { return host_->failed_updates; }
 
 }  // namespace vms_ph

@@ -37,7 +37,7 @@ SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_cou
 VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                           const MatrixV& stiffness, const VectorV& gradient,
                                           const VectorV& initial_velocity, double h,
-                                          const VectorV* drift) noexcept {
+                                          const VectorV* feedforward) noexcept {
   spring = gradient;
   velocity = initial_velocity;
   is_reduced_ = false;
@@ -52,15 +52,15 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   if (!Cholesky(system_).is_positive()) reduce_stiffness(mass, largest_stiffness);
   system_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(velocity);
-  const double drift_power = drift ? velocity.dot(*drift) : 0.0;
-  const double damping_power = velocity.dot(damping_force) - drift_power;
+  const double reference_power = feedforward ? velocity.dot(*feedforward) : 0.0;
+  const double damping_power = velocity.dot(damping_force) - reference_power;
   VectorV predicted_velocity = mass.lazyProduct(velocity);
-  if (drift) predicted_velocity += h * *drift;
+  if (feedforward) predicted_velocity += h * *feedforward;
   Cholesky(system_).solve(predicted_velocity.data());
   // D is symmetric: the power of D w is w against D v.
   const bool is_damping_reduced =
       damping_power > kLeastPower &&
-      predicted_velocity.dot(damping_force) - drift_power < kReportedShare * damping_power;
+      predicted_velocity.dot(damping_force) - reference_power < kReportedShare * damping_power;
   velocity = predicted_velocity;
   predicted_spring = h * stiffness_.lazyProduct(velocity);
   if (is_damping_reduced) {
@@ -103,7 +103,7 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
 }
 
 const VectorV& SampledImpedance::brake(Evaluation& d, double h,
-                                       const VectorV* gyroscopic) noexcept {
+                                       const VectorV* gyroscopic_force) noexcept {
   brake_.setZero(d.v().size());
   const double half_motion = 0.5 * h * d.v().cwiseAbs().maxCoeff();
   const double twice_kinetic = 2.0 * d.kinetic_energy();
@@ -112,11 +112,11 @@ const VectorV& SampledImpedance::brake(Evaluation& d, double h,
   const VectorV displacement = step * d.v();
   d.model().integrate(d.q(), displacement, predicted_q_);
   double pumped_power = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
-  if (gyroscopic) {
-    VectorV gyroscopic_acceleration = *gyroscopic;
+  if (gyroscopic_force) {
+    VectorV gyroscopic_acceleration = *gyroscopic_force;
     system_ = d.M();
     Cholesky(system_).solve(gyroscopic_acceleration.data());
-    pumped_power += 0.5 * h * gyroscopic->dot(gyroscopic_acceleration);
+    pumped_power += 0.5 * h * gyroscopic_force->dot(gyroscopic_acceleration);
   }
   brake_ = -std::min(kBrakeMargin * pumped_power / twice_kinetic, 1.0 / h) * d.momentum();
   return brake_;

@@ -71,13 +71,14 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
   return command_;
 }
 
-bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& moment,
+bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& first_moment,
                                 double deviation) noexcept {
   // A payload that is hardly known is none.
   const bool is_reliable = mass > 0.0 && deviation < kReliableShare * mass;
-  const bool is_possible = mass <= model_.total_mass() && moment.norm() <= mass * reach_;
-  if (!std::isfinite(mass + moment.norm()) || (is_reliable && !is_possible)) return false;
-  target_payload_ << (is_reliable ? mass : 0.0), (is_reliable ? moment : Eigen::Vector3d::Zero());
+  const bool is_possible = mass <= model_.total_mass() && first_moment.norm() <= mass * reach_;
+  if (!std::isfinite(mass + first_moment.norm()) || (is_reliable && !is_possible)) return false;
+  target_payload_ << (is_reliable ? mass : 0.0),
+      (is_reliable ? first_moment : Eigen::Vector3d::Zero());
   return true;
 }
 

@@ -11,7 +11,7 @@
 namespace vms_ph {
 namespace {
 
-const Model& checked(const Model& model) {
+const Model& check_model(const Model& model) {
   if (model.base() != Base::fixed) {
     throw ModelError("TaskSpaceIDAPBC is for arms on a fixed base; '" + model.name() +
                      "' has a moving base");
@@ -26,7 +26,7 @@ const Model& checked(const Model& model) {
 }  // namespace
 
 TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
-    : model_(checked(model)),
+    : model_(check_model(model)),
       task_(model.end_effector()),
       routing_(model, task_, kSingular),
       joint_limits_(model),
@@ -41,7 +41,7 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
       safe_torque_(VectorV::Zero(model.n())),
       positions_(model.n()),
       routing_torque_(VectorV::Zero(model.n())) {
-  current_weight_.version = 1;
+  weight_matrix_.version = 1;
   command_.wrench_base.resize(0);
   command_.torque = Eigen::VectorXd::Zero(model.n());
   // Constructed here, so that the first update does not allocate.
@@ -168,27 +168,27 @@ double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const TaskSpaceGains& gains = ramp_.current();
-  const double share = task_stiffness_ramp_.share(), rest = (1.0 - share) * gains.stiffness;
+  const double share = task_stiffness_ramp_.share(), isotropic = (1.0 - share) * gains.stiffness;
   if (share == 0.0) {
     desired_potential_.set(minimum, gains.stiffness);
     return desired_potential_;
   }
   if (weight_minimum_id_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
-      weight_null_ != gains.null_stiffness || weight_share_ != share || weight_rest_ != rest) {
+      weight_null_ != gains.null_stiffness || weight_share_ != share || weight_iso_ != isotropic) {
     const Eigen::Matrix3d stiffness = gains.task_stiffness * Eigen::Matrix3d::Identity();
     minimum_state_.set(minimum.q, zero_velocity_);
-    current_weight_.matrix =
+    weight_matrix_.matrix =
         weight_of_task_stiffness(task_, minimum_state_, stiffness, gains.null_stiffness);
-    current_weight_.matrix *= share;
-    for (int k = 0; k < model_.n(); ++k) current_weight_.matrix(k, k) += rest;
-    ++current_weight_.version;
+    weight_matrix_.matrix *= share;
+    for (int k = 0; k < model_.n(); ++k) weight_matrix_.matrix(k, k) += isotropic;
+    ++weight_matrix_.version;
     weight_minimum_id_ = minimum.identifier;
     weight_stiffness_ = gains.task_stiffness;
     weight_null_ = gains.null_stiffness;
     weight_share_ = share;
-    weight_rest_ = rest;
+    weight_iso_ = isotropic;
   }
-  desired_potential_.set(minimum, current_weight_);
+  desired_potential_.set(minimum, weight_matrix_);
   return desired_potential_;
 }
 

@@ -240,8 +240,8 @@ VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, cons
   const Vector3d &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.mc));
   const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const Vector3d second = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
-  const Vector3d moment = inertia.mc.dot(l) * a - inertia.mc.dot(a) * l - w.cross(second);
+  const Vector3d second_moment = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
+  const Vector3d moment = inertia.mc.dot(l) * a - inertia.mc.dot(a) * l - w.cross(second_moment);
   return x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) +
          x_twist.angular.dot(moment);
 }
@@ -252,8 +252,8 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
   const LaneVector &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.mc));
   const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const LaneVector second = a * half - inertia.times_inertia(a);
-  const LaneVector moment = a * inertia.mc.dot(l) - l * inertia.mc.dot(a) - w.cross(second);
+  const LaneVector second_moment = a * half - inertia.times_inertia(a);
+  const LaneVector moment = a * inertia.mc.dot(l) - l * inertia.mc.dot(a) - w.cross(second_moment);
   sum +=
       x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) + x_twist.angular.dot(moment);
 }
@@ -298,18 +298,18 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
     const LaneInertia link_inertia(link_groups_[g].link_inertia);
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = link_inertia * v_hat;
     h.store_in(scratch_[g].locked_momentum);
-    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].drift);
+    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].bias);
   }
   root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked_momentum; });
-  const Screw drift =
-      screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].drift; }));
+  const Screw bias =
+      screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].bias; }));
   // The rate of the locked velocity.
-  Screw locked_rate = moment_about_centre(rate - drift);
+  Screw locked_rate = moment_about_centre(rate - bias);
   locked_rate = {locked_rate.linear / total_.mass, inverse_inertia_ * locked_rate.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
     const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +
-                        screw.dot(LaneScrew(scratch_[g].drift));
+                        screw.dot(LaneScrew(scratch_[g].bias));
     store(&products_[g * kLaneCount], power);
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= products_[i];

@@ -277,34 +277,16 @@ void bind_energy_guard(py::module_& module) {
 }
 
 void bind_plausibility(py::module_& module) {
-  using vms_ph::StatePlausibility;
   py::dict defaults;
 #define VMS_PH_FIELD(name, initial, least, most) \
   defaults[#name] = py::make_tuple(initial, least, most);
   VMS_PH_PLAUSIBILITY_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
   module.attr("plausibility_bounds") = defaults;
-  py::class_<StatePlausibility>(module, "StatePlausibility",
-                                "See vms_ph_controllers.safety.plausibility; default bounds.")
-      .def(py::init([](const Model& model) {
-             return std::make_unique<StatePlausibility>(model, vms_ph::PlausibilityBounds());
-           }),
-           py::keep_alive<1, 2>())
-      .def("restart",
-           [](StatePlausibility& self, const Vector& q, const Vector& v) {
-             check(q, self.model().nq(), "q");
-             check(v, self.model().nv(), "v");
-             self.restart(q, v);
-           })
-      .def(
-          "judge",
-          [](StatePlausibility& self, const Vector& q, const Vector& v, double dt) -> py::object {
-            const vms_ph::Judgement& judgement = self.judge(q, v, dt);
-            if (!judgement.must_hold() && !judgement.must_reset) return py::none();
-            return py::make_tuple(judgement.reason, Vector(judgement.q), Vector(judgement.v),
-                                  judgement.must_reset, judgement.is_position_measured);
-          },
-          "Return None where the law may act, else the fields of a Judgement.");
+  module.def("limits", [](const Model& model) {
+    return py::make_tuple(model.lower(), model.upper(), model.effort(), model.velocity(),
+                          model.base_gravity());
+  });
 }
 
 void bind_laws(py::module_& module) {

@@ -76,7 +76,7 @@ void a_users_class_controls() {
   // What is not there means: as you were told before.
   CHECK((spring.update(at(0.4, 0.1), Reference(), 0.001).torque - Eigen::Vector2d(-1.0, -1.0))
             .norm() < 1e-12);
-  CHECK(spring.late() == 0 && spring.failed() == 0 && spring.log().empty());
+  CHECK(spring.late_updates() == 0 && spring.failed_updates() == 0 && spring.log().empty());
 }
 
 void gains_change_between_updates() {
@@ -127,7 +127,7 @@ void an_exception_holds_gravity(const char* kind, const char* words) {
     CHECK_HAS(safe_command.reason, "see the log");
     CHECK(safe_command.energy.closed_loop_energy == 0.0);
   }
-  CHECK(law.failed() == 21 && law.late() == 0);
+  CHECK(law.failed_updates() == 21 && law.late_updates() == 0);
   CHECK_HAS(law.log(), words);
   CHECK_HAS(law.log(), "(21 times)");
   CHECK(law.update(at(0.5, 0.2), Reference(), 0.001).status == Status::ok);
@@ -165,7 +165,7 @@ void a_late_answer_is_discarded_and_gravity_held() {
   CHECK(holds(busy, at(0.3, 0.0)));
   CHECK_HAS(busy.reason, "still busy with an old state");
   CHECK(elapsed(begin_time) < 0.2);
-  CHECK(law.late() == 2);
+  CHECK(law.late_updates() == 2);
   CHECK(law.set_gain("nap", 0.0));
   law.set_period(20.0);
   // It waits for the old answer, throws it away, and gives that for this state, with the reference
@@ -208,8 +208,8 @@ void no_answer_is_ever_that_to_another_state() {
     ++answers;
     CHECK(std::abs(command.torque[0] + 0.01 * k) < 1e-12);
   }
-  CHECK(answers > 0 && law.late() > 0);
-  CHECK(static_cast<std::uint64_t>(answers) + law.late() == 200);
+  CHECK(answers > 0 && law.late_updates() > 0);
+  CHECK(static_cast<std::uint64_t>(answers) + law.late_updates() == 200);
 }
 
 void the_caller_never_waits_for_the_gil() {

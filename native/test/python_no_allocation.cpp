@@ -72,7 +72,8 @@ void a_controller() {
   }
   law.reset(state);
   CHECK(calls == before);
-  CHECK(law.late() > 0 && law.failed() > 0 && law.late() + law.failed() < 3000);
+  CHECK(law.late_updates() > 0 && law.failed_updates() > 0 &&
+        law.late_updates() + law.failed_updates() < 3000);
 }
 
 }  // namespace

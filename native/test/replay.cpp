@@ -104,5 +104,5 @@ int main() {
     }
   }
   std::fputs(law->log().c_str(), stderr);
-  return law->failed() + law->late() == 0 ? 0 : 1;
+  return law->failed_updates() + law->late_updates() == 0 ? 0 : 1;
 }

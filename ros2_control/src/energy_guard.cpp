@@ -115,7 +115,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     apply_settings();
     budget_->energy.store(0.0);
     stamp_monitor_.restart();
-    for (auto& port : commands_) port.clear();
+    for (auto& command : commands_) command.clear();
     if (!engage(reader_->read(state_interfaces_))) {
       RCLCPP_ERROR(logger, "cannot activate: the state of the robot is not finite");
       return CallbackReturn::FAILURE;
@@ -156,7 +156,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   // The last effort must not remain active: from here on the hardware holds the robot.
   virtual void stop() noexcept {
-    for (auto& port : command_interfaces_) std::ignore = port.set_value(0.0);
+    for (auto& command : command_interfaces_) std::ignore = command.set_value(0.0);
   }
 
   // The commands that are guarded; those of joints first.
@@ -168,23 +168,23 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
-    std::vector<hardware_interface::CommandInterface::SharedPtr> exported;
+    std::vector<hardware_interface::CommandInterface::SharedPtr> exported_interfaces;
     commands_.clear();
-    for (const auto& port : command_names()) {
-      const auto slash = port.rfind('/');
-      exported.push_back(std::make_shared<hardware_interface::CommandInterface>(
-          std::string(get_node()->get_name()) + "/" + port.substr(0, slash),
-          port.substr(slash + 1)));
-      commands_.emplace_back(exported.back());
+    for (const auto& name : command_names()) {
+      const auto slash = name.rfind('/');
+      exported_interfaces.push_back(std::make_shared<hardware_interface::CommandInterface>(
+          std::string(get_node()->get_name()) + "/" + name.substr(0, slash),
+          name.substr(slash + 1)));
+      commands_.emplace_back(exported_interfaces.back());
       commands_.back().clear();
     }
-    return exported;
+    return exported_interfaces;
   }
 
   // Without a controller before it the guard has nothing to pass on: its reflex acts.
   return_type update_reference_from_subscribers(const rclcpp::Time&,
                                                 const rclcpp::Duration&) override {
-    for (auto& port : commands_) port.clear();
+    for (auto& command : commands_) command.clear();
     return return_type::OK;
   }
 
@@ -383,14 +383,14 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   bool engage(const vms_ph::RobotState& state) override {
     positions_.assign(state.q.begin(), state.q.end());
-    read_sent();
+    read_last_commands();
     return guard_->engage(positions_, desired_);
   }
 
   void guard(const vms_ph::RobotState& state, const char* problem, double dt,
              const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
-    read_sent();  // the controller manager may have limited it
+    read_last_commands();  // the controller manager may have limited it
     guard_->replace_last(desired_, dt);
     for (std::size_t k = 0; k < desired_.size(); ++k) {
       desired_[k] = kIsPosition ? commands_[k].written() : commands_[k].read(dt, command_timeout_);
@@ -402,7 +402,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
  private:
   static constexpr bool kIsPosition = std::is_same_v<Kind, vms_ph::PositionGuard>;
 
-  void read_sent() noexcept {
+  void read_last_commands() noexcept {
     for (std::size_t k = 0; k < desired_.size(); ++k) {
       desired_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
     }

@@ -64,7 +64,7 @@ std::string HardwareTag::text(const std::string& name, const std::string& fallba
   return match == info_.hardware_parameters.end() ? fallback : match->second;
 }
 
-double HardwareTag::number(const std::string& name, double fallback) const {
+double HardwareTag::positive_number(const std::string& name, double fallback) const {
   const std::string parameter = text(name, "");
   if (parameter.empty()) return fallback;
   const double value = number_of(parameter);

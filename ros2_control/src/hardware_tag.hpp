@@ -23,7 +23,7 @@ class HardwareTag {
   std::string text(const std::string& name, const std::string& fallback) const;
   std::vector<std::string> words(const std::string& name) const;  ///< with spaces between
   bool flag(const std::string& name) const;                       ///< true unless it says otherwise
-  double number(const std::string& name, double fallback) const;  ///< that is positive
+  double positive_number(const std::string& name, double fallback) const;
   Eigen::Vector3d vector(const std::string& name, const std::string& fallback) const;
 
   /// Refuse command interfaces of a base that is driven by its wheels.

@@ -48,10 +48,10 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                std::to_string(gain.low) + " to " + std::to_string(gain.high) +
                                "; given: " + std::to_string(value));
     }
-    gains_->all.push_back(std::make_unique<SharedGain>());
-    gains_->all.back()->name = gain.name;
-    gains_->all.back()->value = value;
-    gains_->all.back()->is_number =
+    gains_->gains.push_back(std::make_unique<SharedGain>());
+    gains_->gains.back()->name = gain.name;
+    gains_->gains.back()->value = value;
+    gains_->gains.back()->is_number =
         node_->get_parameter(gain.name).get_type() == rclcpp::ParameterType::PARAMETER_DOUBLE;
   }
   // "ros2 param set <controller> stiffness 100" sends an integer.
@@ -59,7 +59,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       [shared = gains_](std::vector<rclcpp::Parameter>& parameters) {
         for (auto& parameter : parameters) {
           if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
-          for (const auto& gain : shared->all) {
+          for (const auto& gain : shared->gains) {
             if (gain->name == parameter.get_name() && gain->is_number)
               parameter = {gain->name, static_cast<double>(parameter.as_int())};
           }
@@ -68,7 +68,7 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
   storing_callback_ = node_->add_post_set_parameters_callback(
       [shared = gains_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {
-          for (const auto& gain : shared->all) {
+          for (const auto& gain : shared->gains) {
             if (gain->name != parameter.get_name()) continue;
             gain->value.store(number_of(parameter), std::memory_order_relaxed);
             gain->changed.store(true, std::memory_order_release);

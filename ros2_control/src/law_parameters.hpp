@@ -44,7 +44,7 @@ class GainParameters {
   template <class Set>
   void apply_to(Set&& set) noexcept {
     if (!gains_->changed.exchange(false, std::memory_order_acquire)) return;
-    for (const auto& gain : gains_->all) {
+    for (const auto& gain : gains_->gains) {
       if (!gain->changed.exchange(false, std::memory_order_acquire)) continue;
       set(gain->name, gain->value.load(std::memory_order_relaxed));
     }
@@ -58,7 +58,7 @@ class GainParameters {
     bool is_number = true;  ///< false for a switch
   };
   struct SharedGains {
-    std::vector<std::unique_ptr<SharedGain>> all;
+    std::vector<std::unique_ptr<SharedGain>> gains;
     std::atomic<bool> changed{false};  ///< whether any of them has changed
   };
 
@@ -80,15 +80,15 @@ class PayloadParameters {
                     vms_ph::Controller& law)
       : largest_mass_(model.total_mass()),
         largest_distance_(model.reach() / std::sqrt(3.0)),
-        numbers_(std::move(node), descriptions(),
-                 [this](const std::string& name, double value) { return set(name, value); }) {
+        parameters_(std::move(node), descriptions(),
+                    [this](const std::string& name, double value) { return set(name, value); }) {
     update_law(law);
   }
 
   /// Pass what has changed to the law; called by the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept {
     bool changed = false;
-    numbers_.apply_to(
+    parameters_.apply_to(
         [&](const std::string& name, double value) { changed = set(name, value) || changed; });
     if (changed) update_law(law);
   }
@@ -98,17 +98,17 @@ class PayloadParameters {
                                                      "payload.center.y", "payload.center.z"};
 
   std::vector<vms_ph::Gain> descriptions() const {
-    std::vector<vms_ph::Gain> all;
+    std::vector<vms_ph::Gain> gains;
     for (const char* name : kNames) {
-      const bool is_mass = all.empty();
-      all.push_back({name,
-                     is_mass ? "mass of what the end effector holds, of which the weight is "
-                               "compensated, kg; 0: nothing"
-                             : "centre of that mass, from the end effector in its axes, m",
-                     0.0, is_mass ? 0.0 : -largest_distance_,
-                     is_mass ? largest_mass_ : largest_distance_});
+      const bool is_mass = gains.empty();
+      gains.push_back({name,
+                       is_mass ? "mass of what the end effector holds, of which the weight is "
+                                 "compensated, kg; 0: nothing"
+                               : "centre of that mass, from the end effector in its axes, m",
+                       0.0, is_mass ? 0.0 : -largest_distance_,
+                       is_mass ? largest_mass_ : largest_distance_});
     }
-    return all;
+    return gains;
   }
 
   bool set(const std::string& name, double value) noexcept {
@@ -130,7 +130,7 @@ class PayloadParameters {
 
   double largest_mass_, largest_distance_;             ///< the largest, kg and m
   Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
-  GainParameters numbers_;
+  GainParameters parameters_;
 };
 
 /// The bounds of plausible states, which all controllers have.

@@ -43,8 +43,8 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     port_energy_name_ = tag.text("port_energy_name", "port_energy");
     wrench_name_ = tag.text("wrench_name", "wrench_end_effector");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    options.step = step_ = tag.number("step", 1e-3);
-    command_timeout_ = tag.number("command_timeout", 0.25);
+    options.step = step_ = tag.positive_number("step", 1e-3);
+    command_timeout_ = tag.positive_number("command_timeout", 0.25);
     options.scheme = tag.text("scheme", "");
     options.has_friction = tag.flag("joint_friction");
     options.has_stops = tag.flag("joint_stops");
@@ -57,7 +57,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
                                                                      : std::vector<std::string>());
     plant_ = std::make_unique<vms_ph::Plant>(*model_, options);
-    servo_ = std::make_unique<vms_ph::Servo>(*model_, tag.number("servo_frequency", 30.0),
+    servo_ = std::make_unique<vms_ph::Servo>(*model_, tag.positive_number("servo_frequency", 30.0),
                                              options.wheels);
     external_wrench_ = std::make_unique<ExternalWrench>(*model_, command_timeout_);
     // Without an executor, as in tests of components, the hardware has no node.
@@ -140,7 +140,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   // Port energies start at zero with every configuration, here or in another process: seconds since
   // 1970 distinguish one start from the next.
-  resets_ = std::max(static_cast<double>(epoch_ / kSecond), resets_ + 1.0);
+  reset_count_ = std::max(static_cast<double>(epoch_ / kSecond), reset_count_ + 1.0);
   plant_->reset();
   external_wrench_->clear();
   step_count_ = 0;
@@ -309,8 +309,8 @@ void SimulatedSystem::write_states() noexcept {
   for (Joint& joint : joints_) {
     if (joint.is_continuous) {
       const double angle = std::atan2(state_.q[joint.q_index + 1], state_.q[joint.q_index]);
-      joint.unwrapped += std::remainder(angle - joint.unwrapped, 2.0 * M_PI);
-      set(joint.position, joint.unwrapped);
+      joint.unwrapped_position += std::remainder(angle - joint.unwrapped_position, 2.0 * M_PI);
+      set(joint.position, joint.unwrapped_position);
     } else {
       set(joint.position, state_.q[joint.q_index]);
     }
@@ -347,7 +347,7 @@ void SimulatedSystem::write_states() noexcept {
   set(port_energies_[1], energies.supplied[1]);
   set(port_energies_[2], energies.supplied[2]);
   set(port_energies_[3], energies.dissipated);
-  set(port_energies_[4], resets_);
+  set(port_energies_[4], reset_count_);
   set(actuator_energies_[0], plant_->actuators().electric_energy());
   set(actuator_energies_[1], plant_->actuators().lost_energy());
   set(actuator_energies_[2], plant_->actuators().stored_energy());

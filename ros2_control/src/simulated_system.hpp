@@ -48,7 +48,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   struct Joint {
     int q_index, v_index;  ///< indices in configuration and velocity
     bool is_continuous;
-    double unwrapped = 0.0;  ///< position of a continuous joint, with full turns
+    double unwrapped_position = 0.0;  ///< position of a continuous joint, with full turns
     State position, velocity, effort;
     TimedCommand effort_command, velocity_command;
     Command position_command;
@@ -91,7 +91,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::int64_t epoch_ = 0;  ///< stamp of simulated time zero, ns
   double elapsed_ = 0.0;    ///< time of the loop since simulated time zero, s
   std::int64_t step_count_ = 0;
-  double resets_ = 0.0;
+  double reset_count_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -113,10 +113,6 @@ def inertia(mass: str, ixx: str = "1") -> str:
             "damping of joint 'j' must not be negative; given: -0.5",
         ),
         (
-            robot(link("a"), link("b"), joint("j", "a", "b").replace('lower="-1"', 'lower="2"')),
-            "lower limit of joint 'j' must be at most the upper one; given: 2.0, 1.0",
-        ),
-        (
             robot(link("a"), link("b"), joint("j", "a", "b").replace("0 0 1", "0 0 0")),
             "axis of joint 'j' must be nonzero",
         ),
@@ -133,6 +129,18 @@ def test_an_invalid_urdf_is_rejected_with_the_name_of_the_element(
         load_urdf(file)
     assert said in str(refusal.value)
     assert "broken.urdf" in str(refusal.value)
+
+
+def test_limits_in_the_wrong_order_are_none_with_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "arm.urdf"
+    turned = joint("j", "a", "b").replace('lower="-1"', 'lower="2"')
+    file.write_text(robot(link("a"), link("b"), turned))
+    with pytest.warns(UrdfWarning, match="lower limit of joint 'j', 2, is above the upper, 1: "):
+        model = load_urdf(file)
+    assert (model.joints.lower[0], model.joints.upper[0]) == (-np.inf, np.inf)
+    file.write_text(file.read_text().replace('lower="2"', 'lower="two"'))
+    with pytest.raises(ModelError, match="two"):
+        load_urdf(file)
 
 
 def test_all_errors_are_reported_at_once() -> None:

@@ -37,7 +37,7 @@ REFUSALS = (TypeError, ValueError, IndexError, OverflowError, RuntimeError, Memo
 # These judge what they are given: they return that it is none, or the safe output.
 JUDGES = re.compile(
     r"Law\.(reset|resume|update|carry_load)|"
-    r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run"
+    r"Dynamics\.(rate|state|energy_derivatives)|ClosedLoop\.run|StatePlausibility\.judge"
 )
 
 # These take any number of states, or one effort for all of them.
@@ -106,6 +106,7 @@ class Kit:
             "PushingImpedance": pushing, "Supervisor": supervisor, "SampledAlgebra": algebra,
             "Command": command, "ControlEnergy": command.energy, "Gain": law.gains[0],
             "Mechanism": mechanism, "Allocation": allocation,
+            "StatePlausibility": native.StatePlausibility(robot, {}),
         }  # fmt: skip
         self.right: dict[str, tuple[Any, ...]] = {
             "Model.__init__": (pinocchio, model.end_effector, mimics),
@@ -174,10 +175,12 @@ class Kit:
             "Law.update": (q, v, dt, point, point, np.eye(4), np.zeros(6), q[-n:], None),
             "Law.missed_updates": (),
             "Law.set_gain": (law.gains[0].name, law.gains[0].value),
-            "Law.set_gains": ({law.gains[0].name: law.gains[0].value},),
             "Law.carry": (1.0, np.zeros(3), 0.01),
             "Law.carry_load": (np.zeros(len(v)),),
             "Supervisor.__init__": (robot, law, {}, allocation if b else None, True),
+            "StatePlausibility.__init__": (robot, {}),
+            "StatePlausibility.restart": other,
+            "StatePlausibility.judge": (q, v, dt),
             "SampledAlgebra.__init__": (robot,),
             "SampledAlgebra.hold": (square, square, square, v, v, dt, v),
             "SampledAlgebra.brake": (q, v, dt, v),
@@ -196,7 +199,7 @@ class Kit:
             "Mechanism.energy": (x,),
             "Mechanism.friction_rate": (x,),
             "Allocation.of_matrix": (matrix, -large, large),
-            "make_law": (usual, robot, {}, allocation if b else None, True, {}),
+            "make_law": (usual, robot, allocation if b else None, True, {}),
             "run_batch": (
                 robot, scheme, True, many_q, many_v, [ports], 0.0, dt, 4, 2, 2,
             ),

@@ -16,7 +16,7 @@ from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
 
 from .builds import sanitized_module, thread_sanitized_host
-from .conftest import native_model, parity_of
+from .conftest import native_model
 from .test_core import HOST, ctest
 
 PROGRAM = Path(__file__).with_name("binding_calls.py")
@@ -86,9 +86,9 @@ def test_none_and_other_sizes_are_refused_in_a_sentence(
     native: ModuleType, model: VMSModel
 ) -> None:
     robot = native_model(native, model)
-    judge = parity_of(native).StatePlausibility(robot)
+    judge = native.StatePlausibility(robot, {})
     q, v = model.configuration(robots.get("hextilt").home), np.zeros(model.nv)
-    shape = rf"q must have {model.nq} entries; given: {model.nq + 5}"
+    shape = rf"q must have shape \({model.nq},\); given: \({model.nq + 5},\)"
     with pytest.raises(native.ModelError, match=shape):
         judge.restart(np.zeros(model.nq + 5), v)
     for call in (native.Dynamics, lambda none: native.Batch(none, 1), native.SampledAlgebra):

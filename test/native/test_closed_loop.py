@@ -35,7 +35,7 @@ class Counted(ConstantReference):
 class InPython(Counted):
     """The same law as a function of Python, which the loop in C++ calls at every step."""
 
-    def in_cpp(self) -> None:
+    def cpp_law(self) -> None:
         return None
 
 

@@ -58,7 +58,8 @@ def test_a_base_that_is_mounted_turned_falls_along_its_own_axes(
     whole.gravity.linear = np.array([0.0, 0.0, -9.81])
     model = VMSModel.from_pinocchio(whole, known.end_effector)
     assert abs(model.base_gravity[1]) > 9.0
-    np.testing.assert_array_equal(native_model(native, model).base_gravity, model.base_gravity)
+    *_, gravity = parity.limits(native_model(native, model))
+    np.testing.assert_array_equal(gravity, model.base_gravity)
     compare_terms(native, parity, model, 10.0, rng)
 
 

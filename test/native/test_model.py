@@ -18,17 +18,15 @@ from .conftest import native_model
 
 @pytest.mark.parametrize("name", robots.names())
 def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
-    native: ModuleType, name: str
+    native: ModuleType, parity: ModuleType, name: str
 ) -> None:
     model = robots.load(name)
     same = native_model(native, model)
     assert (same.b, same.n, same.nq, same.nv) == (model.b, model.n, model.nq, model.nv)
     assert tuple(same.joint_names) == tuple(model.joint_names)
-    for ours, theirs in (
-        (model.joints.lower, same.lower),
-        (model.joints.upper, same.upper),
-        (model.joints.effort, same.effort),
-    ):
+    joints = model.joints
+    expected = joints.lower, joints.upper, joints.effort, joints.velocity, model.base_gravity
+    for ours, theirs in zip(expected, parity.limits(same), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -3,6 +3,7 @@
 
 """A law that runs in C++ commands what its lines in Python do, whatever happens to it."""
 
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -48,8 +49,9 @@ class InCpp:
             return False
         return True
 
-    def set_gains(self, gains: dict[str, float]) -> None:
-        self.law.gains = type(self.law.gains)(**{**vars(self.law.gains), **gains})
+    def set_gain(self, name: str, value: float) -> bool:
+        self.law.gains = replace(self.law.gains, **{name: value})
+        return True
 
     def update(self, q: np.ndarray, v: np.ndarray, dt: float, *parts: Any) -> Command:
         position, velocity, pose, twist, joints, wrench = parts

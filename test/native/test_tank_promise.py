@@ -50,7 +50,8 @@ class Native:
     @gains.setter
     def gains(self, gains: Any) -> None:
         self._gains = gains
-        self._law.set_gains({each.name: float(getattr(gains, each.name)) for each in fields(gains)})
+        for each in fields(gains):
+            assert self._law.set_gain(each.name, float(getattr(gains, each.name)))
 
     def reset(self, state: RobotState) -> None:
         assert self._law.reset(state.q, state.v)

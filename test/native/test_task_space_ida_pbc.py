@@ -134,9 +134,8 @@ def test_every_gain_has_the_same_name_default_bounds_and_description(native: Mod
 
 def test_a_gain_that_is_none_or_out_of_bounds_is_refused(native: ModuleType) -> None:
     law = native.make_law("TaskSpaceIDAPBC", native_model(native, arm("panda")))
-    for gains in ({"stiffnes": 1.0}, {"stiffness": -1.0}, {"power": np.nan}, {"power": 1e9}):
-        with pytest.raises(native.ModelError, match="no such gain, or out of its bounds"):
-            law.set_gains(gains)
+    for gain in (("stiffnes", 1.0), ("stiffness", -1.0), ("power", np.nan), ("power", 1e9)):
+        assert not law.set_gain(*gain)
     assert [gain.value for gain in law.gains] == [gain.initial for gain in law.gains]
 
 

@@ -46,7 +46,7 @@ class Twins:
         switches = {f.name for f in fields(self.python.gains) if isinstance(f.default, bool)}
         typed = {name: bool(x) if name in switches else x for name, x in gains.items()}
         self.python.gains = replace(self.python.gains, **typed)
-        self.cpp.set_gains(gains)
+        assert all(self.cpp.set_gain(name, value) for name, value in gains.items())
 
     def update(
         self, q: Array, v: Array, position: Array | None, velocity: Array | None, dt: float

@@ -86,6 +86,27 @@ def test_an_inertia_in_kg_mm2_is_asked_about() -> None:
     assert not [n for n in recommendations(robots.load("panda")) if "gyration" in n]
 
 
+def test_rotors_that_an_arm_lacks_are_a_note_where_wrists_are_too_light() -> None:
+    text = robots.get("fr3").description()
+    assert not [n for n in recommendations(robots.load("fr3")) if "rotor" in n]
+    bare = re.sub(r' armature="[-\d.e]+"', "", text)
+    wrist = re.sub(r'(i[xyz]{2})="([-\d.e]+)"', lambda m: f'{m[1]}="{1e-3 * float(m[2])}"', bare)
+    (note,) = [n for n in recommendations(robots.get("fr3").model(wrist)) if "rotor" in n]
+    assert re.search(r"condition \de\+0[45]: .* armature=.* --identify armature", note)
+
+
+def test_a_home_that_nobody_states_is_said_to_be_guessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("fr3", "auto", "")
+    assert "guessed: zero" not in capsys.readouterr().out
+    file = tmp_path / "fr3.urdf"
+    file.write_text(robots.get("fr3").description())
+    check(str(file), "auto", "")
+    said = capsys.readouterr().out
+    assert re.search(r"home .* fr3_joint4 at -1\.\d+.* \(guessed: zero, or the middle of", said)
+
+
 def test_what_to_type_next_begins_with_the_command_that_the_user_typed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

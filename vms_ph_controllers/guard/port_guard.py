@@ -9,11 +9,11 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
 
-from ..controller import Status
+from ..controller import LONGEST_SAMPLE, Status
 from ..safety.energy_tank import EnergyTank
 from ..safety.limits import TorqueLimits
 from ..safety.output_stage import SafeOutput
-from ..safety.plausibility import LONGEST_STEP, RECOVERING, PlausibilityBounds, StatePlausibility
+from ..safety.plausibility import RECOVERING, PlausibilityBounds, StatePlausibility
 from .certificate import Certificate, SampleCounts
 from .effort_queue import DebtCeiling, EffortQueue
 from .motion_limits import EnergyGuardSettings, checked_delay, has_motion_limits, largest_share
@@ -94,7 +94,7 @@ class PortGuard:
                 with the actuators of a base, so that it is unknown what is left of their limits.
         """
         self.delay, self.carries_weight = checked_delay(delay), effort_carries_weight
-        if not 0.0 < period <= LONGEST_STEP:
+        if not 0.0 < period <= LONGEST_SAMPLE:
             raise OptionError(f"the period must be above 0 s and at most 1 s; given: {period!r}")
         has_weight = model.b == 6 and bool(np.any(model.gravity))
         if allocation is not None and has_weight and not effort_carries_weight:
@@ -327,10 +327,10 @@ class PortGuard:
         A brake on a velocity of the past may drive the robot: it acts as far as the tank covers it
         whatever the motion is, and so ends.
         """
-        has_valid_dt = 0.0 < dt <= LONGEST_STEP
+        has_valid_dt = 0.0 < dt <= LONGEST_SAMPLE
         period = max(dt, self._period) if has_valid_dt else self._period
         d, queue = Evaluation(self._model, q, self._zero), self._queue
-        queue.skip_state(dt if has_valid_dt or dt == 0.0 else LONGEST_STEP)
+        queue.skip_state(dt if has_valid_dt or dt == 0.0 else LONGEST_SAMPLE)
         compensation = self._budget.compensation(d)
         brake = self._safe_effort(q, v, period) - compensation
         active_effort = queue.covered_share(brake, self._free_level(), period) * brake
@@ -341,7 +341,7 @@ class PortGuard:
         self._initial_effort, self._fading_offset = force, None
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or cause
-        self._counts.duration += dt if 0.0 < dt <= LONGEST_STEP else 0.0
+        self._counts.duration += dt if 0.0 < dt <= LONGEST_SAMPLE else 0.0
         self._count_sample(True, True, False)
         reason = f"reflex: {cause}; holding and damping"
         return GuardedEffort(force, Status.HOLDING, reason, self.level)

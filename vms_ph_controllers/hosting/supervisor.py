@@ -10,12 +10,11 @@ from vms_ph_dynamics import Allocation, Array, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.native import native_module
 
-from ..controller import Command, Controller, Reference, RobotState
+from ..controller import LONGEST_SAMPLE, Command, Controller, Reference, RobotState
 from ..laws.sampled_impedance import holds_weight, horizon
 from ..laws.twinned_controller import TwinnedController, command_of_cpp, core_allocation, core_model
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import (
-    LONGEST_STEP,
     Judgement,
     PlausibilityBounds,
     ReferencePlausibility,
@@ -100,7 +99,7 @@ class Supervisor:
         twin = self.synchronise()
         if twin is not None:
             return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
-        self._age = max(0.0, min(state.age, LONGEST_STEP))
+        self._age = max(0.0, min(state.age, LONGEST_SAMPLE))
         judgement = self._state_check.judge(state.q, state.v, dt)
         self._pending_reference = _merged(self._pending_reference, reference)
         if judgement.reason:
@@ -112,11 +111,11 @@ class Supervisor:
             reason = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
             return self._hold(judgement, dt, reason)
         pending, self._pending_reference = self._pending_reference, _NO_REFERENCE
-        requested, problem = self._reference_check.checked(
-            _NO_REFERENCE if judgement.restarts else pending, state.q
+        requested, problem = self._reference_check.plausible_part(
+            _NO_REFERENCE if judgement.needs_restart else pending, state.q
         )
         try:
-            if judgement.restarts:
+            if judgement.needs_restart:
                 self.law.resume(state)
             command = self.law.update(state, requested, dt)
             is_usable = _is_usable(command, self._model)
@@ -134,20 +133,20 @@ class Supervisor:
         return self.twin
 
     def holds_weight(self, state: RobotState, dt: float) -> bool:
-        """Return whether the weight can be held with states of this age; any can without one.
+        """Return whether the weight can be held with states of this age; true at age zero.
 
         Where it cannot, the robot falls whatever a controller does: a host commands nothing, so
         that the drives brake, which measure without delay.
         """
         if state.age == 0.0:
             return True
-        if not 0.0 < state.age <= LONGEST_STEP:
+        if not 0.0 < state.age <= LONGEST_SAMPLE:
             return False
         h = horizon(dt, 1.0, state.age)
         return not state.is_usable(self._model) or holds_weight(self._model, state.q, h)
 
     def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
-        hold_time = dt if 0.0 < dt <= LONGEST_STEP else _DEFAULT_DT
+        hold_time = dt if 0.0 < dt <= LONGEST_SAMPLE else _DEFAULT_DT
         try:
             self.law.missed_updates()
             compensation = self.law.safe_output(judgement.q)
@@ -189,7 +188,7 @@ class ConstantReference:
         """Return the command; see :data:`vms_ph_dynamics.simulation.Control`."""
         return self.law.update(RobotState(q, v), self.reference, dt)
 
-    def in_cpp(self) -> tuple[Any, tuple[Any, ...]] | None:
+    def cpp_law(self) -> tuple[Any, tuple[Any, ...]] | None:
         """Return law and reference in C++, for many steps at once; None for a law in Python."""
         twin = getattr(self.law, "synchronise", lambda: None)()
         return None if twin is None else (twin, self.reference.parts)

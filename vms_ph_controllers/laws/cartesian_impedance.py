@@ -13,12 +13,12 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, Reference, RobotState, gain, limit, switch, usable
+from ..controller import Command, Reference, RobotState, gain, if_finite, limit, switch
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
 from .gain_ramp import RAMP_DURATION, SwitchRamp
-from .pose_effort import Compliance, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
+from .pose_effort import AxisGains, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
 from .task_space_ida_pbc import TaskSpaceIDAPBC
@@ -238,15 +238,15 @@ class CartesianImpedance(StagedController):
         for ramp in (self._hold_ramp, self._attitude_ramp, self._frame_ramp, self._axes_ramp):
             ramp.restart()
         self._ramped_weights = self._null_weights
-        self._last_compliance: Compliance | None = None
+        self._last_axis_gains: AxisGains | None = None
         self._null_level = self.gains.null_energy
         self._last_stiffness: Array | None = None
         self._last_posture = self._posture.positions
-        self._null_sample: tuple[Array, Array, float] | None = None
+        self._posture_sample: tuple[Array, Array, float] | None = None
 
     def _missed_updates(self) -> None:
         super()._missed_updates()
-        self._null_sample = None
+        self._posture_sample = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.gains
@@ -262,14 +262,14 @@ class CartesianImpedance(StagedController):
         error = _SE3.inverse(self._tool_ref.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
-        compliance = self._compliance(frame_share, dt)
+        axis_gains = self._axis_gains(frame_share, dt)
         tool = ToolImpedance(
-            self._tool_potential, self._tool_ref, error, self._is_relative, push, compliance
+            self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
         )
         added_energy = 0.0
-        if self._last_compliance is not None and not compliance.equals(self._last_compliance):
-            added_energy = tool.springs(compliance)[0] - tool.springs(self._last_compliance)[0]
-        self._last_compliance = compliance
+        if self._last_axis_gains is not None and not axis_gains.equals(self._last_axis_gains):
+            added_energy = tool.springs(axis_gains)[0] - tool.springs(self._last_axis_gains)[0]
+        self._last_axis_gains = axis_gains
         posture_offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
         effort, posture_force = pose_effort(
             d,
@@ -300,7 +300,7 @@ class CartesianImpedance(StagedController):
             added_energy += posture_work
         else:
             ref_power += float(posture_force @ d.v)
-            self._null_sample = (d.q, posture_force, effort.energy.damping_null)
+            self._posture_sample = (d.q, posture_force, effort.energy.damping_null)
 
         ref_power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
@@ -319,14 +319,14 @@ class CartesianImpedance(StagedController):
             authority=1.0 if push is None else push.authority,
         )
 
-    def _compliance(self, frame_share: float, dt: float) -> Compliance:
+    def _axis_gains(self, frame_share: float, dt: float) -> AxisGains:
         """Return stiffness and damping in force."""
         gains = self._ramp.gains
         stiffness = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
         damping = [gains.damping] * 3 + [gains.damping_rotation] * 3
         stiffness_shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXIS_NAMES]
         damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXIS_NAMES]
-        return Compliance(
+        return AxisGains(
             frame_share * np.array(stiffness) * stiffness_shares,
             frame_share * np.array(damping) * damping_shares,
             self._axes_ramp.follow(gains.tool_axes, dt),
@@ -343,7 +343,7 @@ class CartesianImpedance(StagedController):
         moving posture and stiffness adds.
         """
         gains = self._ramp.gains
-        target = usable(reference.joints, (self.model.n,))
+        target = if_finite(reference.joints, (self.model.n,))
         if target is not None:
             self._posture.go_to(np.asarray(target, dtype=float))
         self._posture.advance(gains.posture_speed, gains.posture_speed / 0.05, dt)
@@ -361,8 +361,8 @@ class CartesianImpedance(StagedController):
         self._last_posture, self._last_stiffness = self._posture.positions, stiffness
         if self._holds_position_only:
             return offset, stiffness, posture_work
-        if self._null_sample is not None:
-            q, force, damping_power = self._null_sample
+        if self._posture_sample is not None:
+            q, force, damping_power = self._posture_sample
             level -= float(force @ self.model.difference(q, d.q)) - max(damping_power, 0.0) * dt
         self._null_level = min(level, gains.null_energy + stored_energy)
         reserve = _RESERVE_SHARE * max(gains.null_energy, _MIN_RESERVE)

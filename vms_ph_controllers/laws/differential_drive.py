@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Array, Friction, ModelError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, gain, usable
+from ..controller import Command, ControlEnergy, Reference, RobotState, gain, if_finite
 from ..references.drive_reference import DriveBounds, DriveReference
 from ..references.pose_reference import JointReference
 from ..safety.limits import LimitGains
@@ -128,10 +128,10 @@ class DifferentialDrive(WheeledController):
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
         gains = self.gains
-        pose = usable(reference.pose, (4, 4))
+        pose = if_finite(reference.pose, (4, 4))
         if pose is not None:
             self._base_ref.go_to(*_place_and_heading(pose))
-        joints = usable(reference.joints, (self.model.n,))
+        joints = if_finite(reference.joints, (self.model.n,))
         if joints is not None:
             self._joint_ref.go_to(joints)
         bounds = DriveBounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)

@@ -11,7 +11,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, Reference, RobotState, gain, usable
+from ..controller import Command, Reference, RobotState, gain, if_finite
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from .cartesian_impedance import CartesianImpedance
@@ -93,7 +93,7 @@ class MobileManipulation(CartesianImpedance):
         self._tool_start = self._tool_ref.pose[:3, 3].copy()
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        pose = usable(reference.pose, (4, 4))
+        pose = if_finite(reference.pose, (4, 4))
         if pose is not None:
             self._base_goal = pose.copy()
         return super()._update(state, reference, dt)

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation
 
-from ..controller import Command, Controller, LawWrapper, Reference, RobotState, is_usable_step
+from ..controller import Command, Controller, LawWrapper, Reference, RobotState
 from ..observers import Payload
 
 # Largest standard deviation of the mass of a payload that is compensated, as a share of the mass.
@@ -81,7 +81,7 @@ class PayloadCompensation(LawWrapper):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command of the law with the weight of the payload."""
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
+        if not state.is_usable(self.model, dt):
             return self.law.update(state, reference, dt)
         self._follow(dt)
         return self._with_payload_weight(state.q, lambda: self.law.update(state, reference, dt))

@@ -81,7 +81,7 @@ _FADING_SINGULAR_VALUE, _FADING_MOBILITY = 0.1, 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Compliance:
+class AxisGains:
     """Stiffness and damping of an end effector along axes of its own or of the inertial frame.
 
     Attributes:
@@ -98,7 +98,7 @@ class Compliance:
     force: float
     moment: float
 
-    def equals(self, other: "Compliance") -> bool:
+    def equals(self, other: "AxisGains") -> bool:
         """Return whether the springs are those of another."""
         springs, other_springs = (
             (c.reference_share, c.force, c.moment, c.stiffness.tolist()) for c in (self, other)
@@ -116,7 +116,7 @@ class ToolImpedance:
         error: (4,4) its pose in that reference.
         is_relative: whether its pose is that in the frame of the base.
         push: what replaces the impedance along one direction; None where nothing does.
-        compliance: in force.
+        axis_gains: in force.
     """
 
     potential: PosePotential
@@ -124,14 +124,14 @@ class ToolImpedance:
     error: Array
     is_relative: bool
     push: Push | None
-    compliance: Compliance
+    axis_gains: AxisGains
 
-    def springs(self, compliance: Compliance) -> "tuple[float, Array, Array, float]":
+    def springs(self, axis_gains: AxisGains) -> "tuple[float, Array, Array, float]":
         """Return energy (J), gradient (6,), stiffness (6,6) and power of turning axes (W).
 
         Gradient and stiffness are in the axes of the end effector, linear first.
         """
-        c, rotation, error = compliance, self.error[:3, :3], self.error
+        c, rotation, error = axis_gains, self.error[:3, :3], self.error
         k_position = self._matrix(c.stiffness[:3], c.reference_share)
         k_rotation = self._matrix(c.stiffness[3:], c.reference_share)
         springs = self.potential.spring_energies(error, k_position, k_rotation)
@@ -153,7 +153,7 @@ class ToolImpedance:
 
     def damping_matrix(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
-        c, rotation = self.compliance, self.error[:3, :3]
+        c, rotation = self.axis_gains, self.error[:3, :3]
         damping = np.zeros((6, 6))
         for rows in (slice(0, 3), slice(3, 6)):
             matrix = self._matrix(c.damping[rows], c.reference_share)
@@ -209,7 +209,7 @@ def pose_effort(
     if tool.is_relative:
         j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
     reference_twist = tool.reference.twist_at(tool.error)
-    potential, spring, stiffness, turning_power = tool.springs(tool.compliance)
+    potential, spring, stiffness, turning_power = tool.springs(tool.axis_gains)
     damping = tool.damping_matrix()
     if push is not None:
         spring, stiffness = push.projection @ spring, push.projection @ stiffness @ push.projection

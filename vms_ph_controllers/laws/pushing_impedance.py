@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Reference, RobotState, gain, limit, usable
+from ..controller import Reference, RobotState, gain, if_finite, limit
 from ..observers import ImpulseBalance, MomentumObserver, WrenchMap
 from ..safety.energy_tank import EnergyTank
 from .cartesian_impedance import CartesianImpedance
@@ -127,7 +127,7 @@ class PushingImpedance(CartesianImpedance):
         gains = cast("PushingImpedance.Gains", self._ramp.gains)
         placement = d.placement(self.model.end_effector)
         self._settle_energy(d, placement, gains, dt)
-        wrench = usable(reference.wrench, (6,))
+        wrench = if_finite(reference.wrench, (6,))
         if wrench is not None:
             self._desired_force = np.array(wrench[:3])
         strength = float(np.linalg.norm(self._desired_force))

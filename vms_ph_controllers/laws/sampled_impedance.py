@@ -23,13 +23,14 @@ a root leaves the unit circle (2 without delay and age).
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
 from ..controller import ControlEnergy
-from ..safety.limits import joined
+from ..safety.limits import join
 
 # Share of the damping power, and least power (W), from which a reduction is reported.
 _REPORTED_SHARE, _LEAST_POWER = 0.5, 1e-3
@@ -82,30 +83,15 @@ class SampledImpedance:
     reason: str
 
     @classmethod
-    def at(
-        cls,
-        d: Evaluation,
-        damping: Array,
-        stiffness: Array,
-        gradient: Array,
-        velocity: Array,
-        h: float,
-        drift: Array | None = None,
-    ) -> "SampledImpedance":
+    def at(cls, d: Evaluation, *terms: Any) -> "SampledImpedance":
         """Return what a law holds at a state, computed in C++ where the model's terms are.
 
         Args:
             d: the state.
-            damping: as the other arguments, see :meth:`of`.
-            stiffness: K (nv,nv).
-            gradient: (nv,).
-            velocity: (nv,).
-            h: the horizon, s.
-            drift: (nv,); None for none.
+            terms: the arguments of :meth:`of` behind the mass matrix, by their position.
         """
-        cpp_algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
-        arguments = (d.M, damping, stiffness, gradient, velocity, h, drift)
-        return cls.of(*arguments) if cpp_algebra is None else cls(*cpp_algebra.hold(*arguments))
+        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
+        return cls.of(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))
 
     @classmethod
     def of(
@@ -116,7 +102,7 @@ class SampledImpedance:
         gradient: Array,
         velocity: Array,
         h: float,
-        drift: Array | None = None,
+        feedforward: Array | None = None,
     ) -> "SampledImpedance":
         """Return what a law holds for a sample.
 
@@ -127,11 +113,11 @@ class SampledImpedance:
             gradient: (nv,) of the potential.
             velocity: (nv,) of the robot, or its error.
             h: the horizon, s.
-            drift: (nv,) damping force at the velocity of the reference; None for none.
+            feedforward: (nv,) damping force at the velocity of the reference; None for none.
         """
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
-        spring, is_reduced, drift_force = gradient, False, 0.0 if drift is None else drift
+        spring, is_reduced, force = gradient, False, 0.0 if feedforward is None else feedforward
         stable_ratio = 0.5 / (h * h)
         if not _is_positive_definite(stable_ratio * mass - stiffness):
             cholesky_factor = np.linalg.cholesky(mass)
@@ -143,11 +129,11 @@ class SampledImpedance:
             stiffness = (modes * np.clip(values, 0.0, stable_ratio)) @ modes.T
             is_reduced = bool(share.min() < 1.0)
         D_total = damping + h * stiffness
-        damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * drift_force)
-        desired_power = float(velocity @ (damping @ velocity - drift_force))
-        obtained_power = float(velocity @ (damping @ damped_velocity - drift_force))
+        damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * force)
+        desired_power = float(velocity @ (damping @ velocity - force))
+        obtained_power = float(velocity @ (damping @ damped_velocity - force))
         reduced = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
-        reason = joined(DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
+        reason = join(DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
         return cls(spring, damped_velocity, h * (stiffness @ damped_velocity), reason)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status, is_usable_step
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
-from ..safety.limits import LimitedEfforts, joined
+from ..safety.limits import LimitedEfforts, join
 from ..safety.output_stage import OutputStage
 from .gain_ramp import GainRamp
 from .twinned_controller import TwinnedController
@@ -22,8 +22,8 @@ from .twinned_controller import TwinnedController
 class StagedController(TwinnedController):
     """A law behind an :class:`OutputStage`, with springs at the joint limits.
 
-    The output stage has the safe output, the limits and the energy tank. A law says what it holds
-    from a configuration on, and what force it wants.
+    The output stage has the safe output, the limits and the energy tank. A derived law
+    sets what it holds after a restart, and computes the effort before this stage.
     """
 
     gains: Any
@@ -87,7 +87,7 @@ class StagedController(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the safe output for a state or a time step that is not usable, else the law's."""
-        if state.is_usable(self.model) and is_usable_step(dt):
+        if state.is_usable(self.model, dt):
             d = Evaluation(self.model, state.q, state.v)
             self._ramp.follow(self.gains, dt)
             return self._control(d, reference, dt, state.age)
@@ -117,6 +117,6 @@ class StagedController(TwinnedController):
             effort[b:],
             energy,
             Status.SATURATED if output.reason else Status.OK,
-            joined(output.reason, *reasons),
+            join(output.reason, *reasons),
             **fields,
         )

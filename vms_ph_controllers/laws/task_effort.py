@@ -183,5 +183,5 @@ class EnergyRouting:
         if terms.alignment < _MIN_ALIGNMENT:
             self._form = self._form.anchored_at(d.q)
             terms = self._form.terms(d)
-        torque = -fade_share * (terms.J_bar.T @ terms.coupling.G_eta)
+        torque = -fade_share * (terms.J_bar.T @ terms.G @ terms.stacked_velocity)
         return torque if np.isfinite(torque.sum()) else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSModel
 
-from ..controller import Command, Reference, RobotState, Status, gain, is_usable_step, limit, switch
+from ..controller import Command, Reference, RobotState, Status, gain, limit, switch
 from ..potentials.shaped_potential import (
     JointLimitPotential,
     ShapedPotential,
@@ -19,7 +19,7 @@ from ..potentials.shaped_potential import (
 )
 from ..references.reference_governor import PotentialMinimum, ReferenceGovernor
 from ..safety.energy_tank import EnergyTank, TankBudget
-from ..safety.limits import LimitGains, TorqueLimits, joined
+from ..safety.limits import LimitGains, TorqueLimits, join
 from ..safety.sample_grant import strongest_brake
 from .gain_ramp import GainRamp, SwitchRamp
 from .pose_effort import SIGMA_MIN
@@ -162,7 +162,7 @@ class TaskSpaceIDAPBC(TwinnedController):
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model = self.model
-        if not (state.is_usable(model) and is_usable_step(dt)):
+        if not state.is_usable(model, dt):
             self._missed_updates()
             return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
         d = Evaluation(model, state.q, state.v)
@@ -205,7 +205,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             tank_level=0.0 if tank is None else tank.level,
             unaccounted_energy=0.0 if tank is None else tank.unaccounted_energy,
         )
-        status, reason = self._status(joined(grant.reason, limited_torque.reason), effort)
+        status, reason = self._status(join(grant.reason, limited_torque.reason), effort)
         goal = self._governor.minimum.x if self._governor.target is None else self._governor.target
         return Command(
             np.zeros(0),

@@ -14,7 +14,6 @@ from ..controller import Command, ControlEnergy, Controller, Reference, RobotSta
 from ..guard.motion_limits import EnergyGuardSettings
 from ..guard.servo_guard import PositionGuard
 from ..guard.teleoperation import TeleoperationPacket, TeleoperationSide
-from ..safety.plausibility import LONGEST_STEP
 
 _PERIOD = 5e-3  # of packets and of commands of the servos, s
 _TANK_CAPACITY = 50.0  # J, unless the budget is larger
@@ -140,7 +139,7 @@ class Teleoperation(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return torques of the servos; packets pass every 5 ms."""
-        if not (state.is_usable(self.model) and 0.0 <= dt <= LONGEST_STEP):
+        if not state.is_usable(self.model, dt):
             return self.safe_output(self._last_q)
         d = Evaluation(self.model, state.q, state.v)
         positions, self._last_q = self.model.joint_positions(d.q), d.q

@@ -11,7 +11,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, VMSModel
 
-from ..controller import Reference, RobotState, gain, usable
+from ..controller import Reference, RobotState, gain, if_finite
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference
@@ -68,14 +68,15 @@ class VehicleController(StagedController):
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references; values of a wrong shape or not finite are ignored."""
         gains = self._ramp.gains
-        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (self.model.n,))
+        pose = if_finite(reference.pose, (4, 4))
+        joints = if_finite(reference.joints, (self.model.n,))
         if pose is not None:
             goal = pose.copy()
             goal[:3, :3] = self._level_attitude(pose[:3, :3])
             self._base_ref.go_to(goal)
         if joints is not None:
             self._joint_ref.go_to(joints)
-        twist = usable(reference.twist, (6,))
+        twist = if_finite(reference.twist, (6,))
         if twist is not None:
             twist = self._level_twist(twist)
         self._base_ref.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)

@@ -20,9 +20,8 @@ from ..controller import (
     Reference,
     RobotState,
     Status,
-    is_usable_step,
 )
-from ..safety.limits import TorqueLimits, joined
+from ..safety.limits import TorqueLimits, join
 from .twinned_controller import TwinnedController, core_model
 
 
@@ -86,7 +85,7 @@ class WheeledController(TwinnedController):
             limited.effort,
             replace(energy, clipped_power=float((limited.effort - torque) @ (S_j @ velocity))),
             Status.SATURATED if limited.reason else Status.OK,
-            joined(limited.reason, reason),
+            join(limited.reason, reason),
             task_error=task_error,
         )
 
@@ -95,7 +94,7 @@ class WheeledController(TwinnedController):
         """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
+        if not state.is_usable(self.model, dt):
             return self._holding_command(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:

@@ -85,8 +85,8 @@ class ContactDetector:
         self._model, self.false_alarms = balance.model, false_alarms
         self._work_balance = WorkBalance(balance)
         self._lengths = tuple(2**i for i in range(windows))  # of windows, in samples
-        self._cached_limits: tuple[float, float, float] | None = None
-        self._limits_dt = 0.0
+        self._cached_bounds: tuple[float, float, float] | None = None
+        self._bounds_dt = 0.0
         self.restart()
 
     def restart(self) -> None:
@@ -105,9 +105,9 @@ class ContactDetector:
         if impulse.is_first:
             self._clear_windows()
         self._samples.append((impulse, self._work_balance.add(impulse)))
-        momentum_limit, energy_limit, joint_limit = self._thresholds(impulse.dt)
-        momentum_ratio, momentum_window, joint = self._test_momentum(momentum_limit, joint_limit)
-        energy_ratio, work, deviation = self._test_energy(energy_limit, momentum_limit)
+        momentum_bound, energy_bound, joint_bound = self._thresholds(impulse.dt)
+        momentum_ratio, momentum_window, joint = self._test_momentum(momentum_bound, joint_bound)
+        energy_ratio, work, deviation = self._test_energy(energy_bound, momentum_bound)
         largest_ratio = max(momentum_ratio, energy_ratio)
         began = not self._has_contact and largest_ratio > 1.0
         self._quiet_samples = 0 if largest_ratio > _QUIET_SHARE else self._quiet_samples + 1
@@ -129,17 +129,17 @@ class ContactDetector:
         They are for samples half as long, and serve until samples are half or twice as long: what
         jitters needs no new quantiles.
         """
-        if self._cached_limits is None or not 0.5 * self._limits_dt < dt < 2.0 * self._limits_dt:
-            nv, test_count, self._limits_dt = self._model.nv, 2 * len(self._lengths), dt
+        if self._cached_bounds is None or not 0.5 * self._bounds_dt < dt < 2.0 * self._bounds_dt:
+            nv, test_count, self._bounds_dt = self._model.nv, 2 * len(self._lengths), dt
             probability = min(0.5, self.false_alarms * 0.5 * dt / _SECONDS_PER_HOUR / test_count)
             momentum_threshold = chi_square_quantile(probability, nv)
             energy_threshold = chi_square_quantile(probability, 1)
             joint_threshold = chi_square_quantile(probability / nv, 1)
-            self._cached_limits = momentum_threshold, energy_threshold, joint_threshold
-        return self._cached_limits
+            self._cached_bounds = momentum_threshold, energy_threshold, joint_threshold
+        return self._cached_bounds
 
-    def _test_momentum(self, limit: float, joint_limit: float) -> tuple[float, float, int]:
-        """Return the largest statistic over its limit, the length of its window, and its joint."""
+    def _test_momentum(self, bound: float, joint_bound: float) -> tuple[float, float, int]:
+        """Return the largest statistic over its bound, the length of its window, and its joint."""
         b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
         largest_ratio, momentum_window, joint = 0.0, 0.0, -1
         window_time, total, systematic_sum = 0.0, np.zeros(nv), np.zeros(nv)
@@ -152,15 +152,15 @@ class ContactDetector:
             if length not in self._lengths:
                 continue
             covariance = noise_covariance + sample.start_noise + np.diag(systematic_sum**2)
-            ratio = float(total @ np.linalg.solve(covariance, total)) / limit
+            ratio = float(total @ np.linalg.solve(covariance, total)) / bound
             if ratio > largest_ratio:
                 largest_ratio, momentum_window = ratio, window_time
-                joints = np.flatnonzero(total[b:] ** 2 > joint_limit * np.diag(covariance)[b:])
+                joints = np.flatnonzero(total[b:] ** 2 > joint_bound * np.diag(covariance)[b:])
                 joint = int(joints[-1]) if joints.size else -1
         return largest_ratio, momentum_window, joint
 
-    def _test_energy(self, limit: float, momentum_limit: float) -> tuple[float, float, float]:
-        """Return the largest statistic over its limit, the work and its standard deviation."""
+    def _test_energy(self, bound: float, momentum_bound: float) -> tuple[float, float, float]:
+        """Return the largest statistic over its bound, the work and its standard deviation."""
         largest_ratio, work, deviation = 0.0, 0.0, inf
         total = variance = systematic_error = 0.0
         last = self._samples[-1][1]
@@ -174,8 +174,8 @@ class ContactDetector:
                 continue
             work = total
             deviation = sqrt(last.end_noise + sample.start_noise + variance + systematic_error**2)
-            quadratic_bound = 0.5 * momentum_limit * (last.quadratic_noise + sample.quadratic_noise)
+            quadratic_bound = 0.5 * momentum_bound * (last.quadratic_noise + sample.quadratic_noise)
             significant_work = max(0.0, abs(total) - quadratic_bound)
             if deviation > 0.0:
-                largest_ratio = max(largest_ratio, (significant_work / deviation) ** 2 / limit)
+                largest_ratio = max(largest_ratio, (significant_work / deviation) ** 2 / bound)
         return largest_ratio, work, deviation

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, Friction, OptionError, Ports, VMSModel
 
-from ..controller import RobotState, is_usable_step
+from ..controller import RobotState
 from .noise import NoiseModel
 
 Coordinates = Literal["standard", "decoupled"]
@@ -120,7 +120,7 @@ class ImpulseBalance:
         """
         model = self.model
         effort = np.asarray(effort, dtype=np.float64)
-        is_usable = state.is_usable(model) and is_usable_step(dt) and dt > 0.0
+        is_usable = state.is_usable(model, dt) and dt > 0.0
         if not is_usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
             self.restart()
             return None

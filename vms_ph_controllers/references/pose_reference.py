@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Reference, usable
+from ..controller import Reference, if_finite
 
 
 class JointReference:
@@ -90,13 +90,13 @@ class PoseReference:
         Fields of a wrong shape or not finite are ignored; the other arguments are those of
         :meth:`advance`.
         """
-        target, position = usable(reference.pose, (4, 4)), usable(reference.position, (3,))
+        target, position = if_finite(reference.pose, (4, 4)), if_finite(reference.position, (3,))
         if reference.pose is None and position is not None:
             target = self.pose.copy()
             target[:3, 3] = position
         if target is not None:
             self.go_to(target)
-        twist, velocity = None, usable(reference.velocity, (3,))
+        twist, velocity = None, if_finite(reference.velocity, (3,))
         if velocity is not None:
             twist = np.concatenate([velocity @ self.pose[:3, :3], np.zeros(3)])
         self.advance(twist, speed, angular_speed, bandwidth, dt)
@@ -114,7 +114,7 @@ class PoseReference:
 
         Args:
             twist: (6,) to move with, in the axes of the reference; None to approach the target. A
-                target that was set with it moves on with it.
+                target that was set together with a twist moves with that twist.
             speed: largest linear speed, m/s.
             angular_speed: largest angular speed, rad/s.
             bandwidth: of the approach to the target and of changes of the speed, 1/s; a higher one

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, PositionTask, VMSModel
 
-from ..controller import Reference, usable
+from ..controller import Reference, if_finite
 from ..potentials.shaped_potential import JointLimitPotential
 
 # Displacements shorter than this, m or rad, count as zero.
@@ -159,6 +159,6 @@ class ReferenceGovernor:
         return step
 
     def _usable_target(self, value: Array | None) -> Array | None:
-        usable_value = usable(value, (3,))
+        usable_value = if_finite(value, (3,))
         self.is_rejected |= value is not None and usable_value is None
         return usable_value

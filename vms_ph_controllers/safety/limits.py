@@ -44,7 +44,7 @@ class LimitedEfforts:
     reason: str
 
 
-def joined(*reasons: str) -> str:
+def join(*reasons: str) -> str:
     """Return reasons in words as one; empty ones are left out."""
     return "; ".join(filter(None, reasons))
 

@@ -12,7 +12,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain, limit
 from .base_actuation import BaseActuation, PrioritisedActuation, check_allocation, share_within
 from .energy_tank import SampledTank
-from .limits import LimitedEfforts, LimitGains, TorqueLimits, joined
+from .limits import LimitedEfforts, LimitGains, TorqueLimits, join
 from .plausibility import braking_rate
 from .sample_grant import strongest_brake
 
@@ -156,7 +156,7 @@ class OutputStage:
         if limited.effort is not torque:
             force = np.concatenate([force[:b], limited.effort])
         if self._tank.tank is None:
-            return LimitedEfforts(force - load, joined(wrench_limited.reason, limited.reason))
+            return LimitedEfforts(force - load, join(wrench_limited.reason, limited.reason))
         compensation = np.concatenate([self.safe_output.wrench_base, self.safe_output.torque])
         # The motion of the robot is predicted without the load and what holds it.
         unloaded_compensation = compensation - load
@@ -171,7 +171,7 @@ class OutputStage:
             self._limits.replace(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
-        reason = joined(grant.reason, wrench_limited.reason, limited.reason)
+        reason = join(grant.reason, wrench_limited.reason, limited.reason)
         return LimitedEfforts(force - load, reason)
 
     def _store_state(self, d: Evaluation) -> None:

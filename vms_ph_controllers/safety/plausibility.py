@@ -7,25 +7,25 @@ The stage corresponds to the checks in robots' own controllers: libfranka's refl
 velocities and discontinuities, the joint limits of ros2_control.
 """
 
-from dataclasses import dataclass, fields, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
 from math import hypot
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, OptionError, VMSModel
 from vms_ph_dynamics.arrays import is_finite
+from vms_ph_dynamics.native import native_module
+from vms_ph_dynamics.robot.algorithms import native_robot
 
-from ..controller import Reference, gain, has_rotation, usable
+from ..controller import LONGEST_SAMPLE, Reference, gain, has_rotation, if_finite
 
 # Norms of rotations may deviate by this much: odometry in single precision deviates by 1e-7.
 _NORM_TOLERANCE = 1e-3
 
 # Distance of a base from the origin at which its position loses its digits, m.
 _MAX_DISTANCE = 1e6
-
-# Longest plausible time step, s.
-LONGEST_STEP = 1.0
 
 # Why the law must not act yet although the state is plausible.
 RECOVERING = "the state was implausible a moment ago"
@@ -102,7 +102,7 @@ class Judgement(NamedTuple):
         reason: why the law must not act, in words; empty when it may.
         q: (nq,) configuration of the safe output: the last one that is believed.
         v: (nv,) velocity of the safe output, within the speed bounds.
-        restarts: whether the law must be reset: the robot is elsewhere than where it was left.
+        needs_restart: whether the law must be reset: the robot is elsewhere than where it was left.
         is_located: whether ``q`` is measured now, though the rest of the state may be implausible:
             it continues from the last one, and joints that seem too fast have moved.
     """
@@ -110,7 +110,7 @@ class Judgement(NamedTuple):
     reason: str
     q: Array
     v: Array
-    restarts: bool = False
+    needs_restart: bool = False
     is_located: bool = True
 
 
@@ -121,7 +121,7 @@ class StatePlausibility:
     continue from the last plausible one. Where the states are consistent among themselves for
     ``restart_time`` but the robot is elsewhere, as after a simulator was reset, the law restarts at
     the present pose. A robot outside its position bounds is held until it is back, or until a
-    reset, which accepts the position that it has.
+    reset, which accepts the position that it has. Where the C++ core is, its twin judges.
     """
 
     def __init__(self, model: VMSModel, bounds: PlausibilityBounds | None = None) -> None:
@@ -131,10 +131,17 @@ class StatePlausibility:
         self._max_speed = self.bounds.speeds(model)
         self._b, self._no_motion = model.b, np.zeros(model.nv)
         self._rotations = [rotation.entries for rotation in model.tree.rotations]
+        module: Any = native_module() if model.is_native else None
+        self._twin: Any = None
+        with suppress(AttributeError, ValueError):  # no core, or none for this robot
+            robot = native_robot(module, model.tree, model.end_effector)
+            self._twin = module.StatePlausibility(robot, asdict(self.bounds))
         self.restart(model.neutral_configuration())
 
     def restart(self, q: Array, v: Array | None = None) -> None:
         """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
+        if self._twin is not None:
+            self._twin.restart(q, self._no_motion if v is None else v)
         lower, upper = self.bounds.positions(self._model)
         positions = self._model.joint_positions(q)
         # An infinite bound becomes the largest number, which an infinite position is beyond.
@@ -155,7 +162,13 @@ class StatePlausibility:
             v: (nv,) as measured.
             dt: time since the last call, s.
         """
-        is_valid_dt = 0.0 <= dt <= LONGEST_STEP
+        if self._twin is not None:
+            try:
+                judged = self._twin.judge(q, v, dt)
+            except TypeError:  # they are no numbers
+                judged = self._twin.judge(np.zeros(0), np.zeros(0), dt)
+            return Judgement("", q, v) if judged is None else Judgement(*judged)
+        is_valid_dt = 0.0 <= dt <= LONGEST_SAMPLE
         elapsed = dt if is_valid_dt else 0.0
         fits_robot = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
         problem = self._value_fault(q, v) if fits_robot else "its size is not that of this robot"
@@ -222,7 +235,7 @@ class StatePlausibility:
             return Judgement(RECOVERING, q, self._v)
         if is_elsewhere and self._consistent_time >= self.bounds.restart_time:
             self.restart(q, v)
-            return Judgement("", q, v, restarts=True)
+            return Judgement("", q, v, needs_restart=True)
         return Judgement(problem, self._q, self._v)
 
     def _consistent_velocity(self, v: Array, rate: Array | None, dt: float) -> Array:
@@ -267,9 +280,6 @@ class StatePlausibility:
 
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
         """Return which joint is frozen after a step (nv,), or an empty string."""
-        if 0.0 not in step.tolist():
-            self._frozen_path = self._frozen_motion = self._no_motion
-            return ""
         has_stayed = step == 0.0
         self._frozen_path = has_stayed * (self._frozen_path + dt * np.abs(v))
         fading = 1.0 - min(1.0, dt / _FROZEN_TIME)
@@ -317,7 +327,7 @@ class ReferencePlausibility:
         self._upper = np.minimum(self._upper, 1e4)
         self._shapes = {**_SHAPES, "joints": (model.n,)}
 
-    def checked(self, reference: Reference, q: Array) -> tuple[Reference, str]:
+    def plausible_part(self, reference: Reference, q: Array) -> tuple[Reference, str]:
         """Return the plausible part of a reference, and why the rest is refused, in words.
 
         Args:
@@ -328,8 +338,8 @@ class ReferencePlausibility:
         for name, shape in self._shapes.items():
             if (value := getattr(reference, name)) is None:
                 continue
-            checked = usable(value, shape)
-            problem = "is not finite" if checked is None else self._problem(name, checked, q)
+            array = if_finite(value, shape)
+            problem = "is not finite" if array is None else self._problem(name, array, q)
             if problem:
                 problems[name] = problem
         if not problems:

@@ -87,8 +87,8 @@ class Rotor:
     @property
     def idle_rate(self) -> float:
         """Rate at its least thrust, at which it starts, rad/s; zero if no rate is known."""
-        idle = max(self.lower, 0.0)
-        return float(np.sqrt(idle / self.thrust_constant)) if self.thrust_constant else 0.0
+        idle_thrust = max(self.lower, 0.0)
+        return float(np.sqrt(idle_thrust / self.thrust_constant)) if self.thrust_constant else 0.0
 
 
 @dataclass(frozen=True)
@@ -199,35 +199,35 @@ class TurningColumns:
 
     Args:
         columns: of all inputs.
-        turned_by: (m,) index of the input whose angle turns a column, or -1.
+        angle_input: (m,) index of the input whose angle turns a column, or -1.
         components: those of the columns that are kept, such as of a wrench on a planar base.
 
     Attributes:
-        turned_by: (m,) as given.
+        angle_input: (m,) as given.
         fixed, cosine, sine: (b,m).
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
-        turned_by: Sequence[int],
+        angle_input: Sequence[int],
         components: slice | NDArray[np.integer] = slice(None),
     ) -> None:
         def stack(vectors: list[Array | None]) -> Array:
             zero = np.zeros(len(columns[0].fixed))
             return frozen(np.stack([zero if v is None else v for v in vectors], axis=1)[components])
 
-        self.turned_by = frozen(np.array(turned_by, np.intp))
+        self.angle_input = frozen(np.array(angle_input, np.intp))
         self.fixed = stack([column.fixed for column in columns])
         self.cosine = stack([column.cosine for column in columns])
         self.sine = stack([column.sine for column in columns])
-        self._has_turning = bool((self.turned_by >= 0).any())
+        self._has_turning = bool((self.angle_input >= 0).any())
 
     def matrix(self, angles: Array) -> Array:
         """Return all columns, (b,m), at the angles (m,) of inputs, rad."""
         if not self._has_turning:
             return self.fixed
-        column_angles = np.where(self.turned_by >= 0, angles[self.turned_by], 0.0)
+        column_angles = np.where(self.angle_input >= 0, angles[self.angle_input], 0.0)
         return self.fixed + np.cos(column_angles) * self.cosine + np.sin(column_angles) * self.sine
 
 
@@ -274,11 +274,11 @@ def rotor_column(rotor: Rotor, i: int) -> Column:
         raise ModelError(
             f"the limits of rotor {i} must be lower <= upper; given: {rotor.lower}, {rotor.upper}"
         )
-    untilted = axis_wrench(position, axis, rotor.drag_ratio)
+    untilted_wrench = axis_wrench(position, axis, rotor.drag_ratio)
     if rotor.tilt is None:
-        return Column(untilted)
-    turned = axis_wrench(position, quarter_turn_axis(rotor, rotor.tilt), rotor.drag_ratio)
-    return Column(np.zeros(6), untilted, turned)
+        return Column(untilted_wrench)
+    turned_wrench = axis_wrench(position, quarter_turn_axis(rotor, rotor.tilt), rotor.drag_ratio)
+    return Column(np.zeros(6), untilted_wrench, turned_wrench)
 
 
 def axis_wrench(position: Array, axis: Array, drag_ratio: float) -> Array:

@@ -305,7 +305,7 @@ class Actuators:
         self.wrench_rows = np.arange(6) if base == "floating" else PLANAR_COMPONENTS
         names: list[str] = []
         owner_indices: list[int] = []
-        turned_by: list[int] = []
+        angle_input: list[int] = []
         columns: list[Column] = []
         counts = Counter[str]()
         for i, actuator in enumerate(self.members):
@@ -316,12 +316,12 @@ class Actuators:
             names += [f"{name}/wheel", f"{name}/steering"] if type_name == "caster" else [name]
             added_columns = input_columns(actuator, i)
             # What turns does so by the last input of its actuator.
-            turned_by += [-1 if c.cosine is None else len(names) - 1 for c in added_columns]
+            angle_input += [-1 if c.cosine is None else len(names) - 1 for c in added_columns]
             owner_indices += [i] * len(added_columns)
             columns += added_columns
         self.names, self.owner_indices = tuple(names), frozen(np.array(owner_indices))
-        self.columns = TurningColumns(columns, turned_by, self.wrench_rows)
-        self._collect_arrays(turned_by)
+        self.columns = TurningColumns(columns, angle_input, self.wrench_rows)
+        self._collect_arrays(angle_input)
         matrix = self.matrix(np.zeros(len(names)), self.start_angles)
         row_weights = default_weights(matrix) if weights is None else weights
         self.weights = frozen(parameter(row_weights, len(self.wrench_rows), "weights").copy())
@@ -376,7 +376,7 @@ class Actuators:
                 return int(owner)
         raise ModelError(f"there is no actuator '{name}'; there are {', '.join(self.names)}")
 
-    def _collect_arrays(self, turned_by: Sequence[int]) -> None:
+    def _collect_arrays(self, angle_input: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
         actuators = [self.members[i] for i in self.owner_indices]
         steers = np.array([name.endswith("/steering") for name in self.names])
@@ -404,7 +404,7 @@ class Actuators:
         self.wheels = np.flatnonzero([isinstance(a, Wheel | Caster) for a in actuators])
         self.steered_wheels = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steers)
         self.tilting_rotors = np.flatnonzero([tilt is not None for tilt in tilts])
-        self.spin_columns = TurningColumns([spin_column(a) for a in actuators], turned_by)
+        self.spin_columns = TurningColumns([spin_column(a) for a in actuators], angle_input)
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 frozen(value)

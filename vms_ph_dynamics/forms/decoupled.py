@@ -11,7 +11,7 @@ from ..groups import base_group
 from .form import Form, velocity_of_momentum
 from .ports import Ports
 from .rates import native_gradient, native_rate, native_velocity
-from .standard import coadjoint_matrix, dirac_matrix
+from .standard import canonical_input, canonical_structure, coadjoint_matrix, dirac_matrix
 from .state import BaseShapeEnergy, PHRate, PHState
 
 
@@ -107,13 +107,8 @@ class DecoupledEvaluation:
     def J_hat(self) -> Array:
         """Interconnection, skew, (b+2n,b+2n) [A (68)]."""
         d, b, n = self.d, self.d.model.b, self.d.model.n
-        coupled = self.coadjoint_matrix @ d.A
-        matrix = np.zeros((b + 2 * n, b + 2 * n))
-        matrix[:b, :b] = self.coadjoint_matrix
-        matrix[:b, b + n :] = -coupled
-        matrix[b : b + n, b + n :] = np.eye(n)
-        matrix[b + n :, :b] = coupled.T
-        matrix[b + n :, b : b + n] = -np.eye(n)
+        matrix, coupled = canonical_structure(self.coadjoint_matrix, n), self.coadjoint_matrix @ d.A
+        matrix[:b, b + n :], matrix[b + n :, :b] = -coupled, coupled.T
         matrix[b + n :, b + n :] = -self.B
         return frozen(matrix)
 
@@ -121,10 +116,8 @@ class DecoupledEvaluation:
     def G_hat(self) -> Array:
         """Input map, (b+2n,b+n) [A (69)]."""
         d, b, n = self.d, self.d.model.b, self.d.model.n
-        matrix = np.zeros((b + 2 * n, b + n))
-        matrix[:b, :b] = np.eye(b)
+        matrix = canonical_input(b, n)
         matrix[b + n :, :b] = -d.A.T
-        matrix[b + n :, b:] = np.eye(n)
         return frozen(matrix)
 
     @cached_property

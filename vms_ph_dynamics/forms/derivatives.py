@@ -6,8 +6,9 @@
 The derivation is in docs/derivations.md. All vectors are in the axes of the base, about its origin.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ from ..arrays import Array, ArrayRecord, frozen
 from ..errors import ModelError
 from ..evaluation import Evaluation
 from ..evaluation_batch import checked_rows, threads_of
-from ..groups import base_group
+from ..groups import adjoints, base_group
+from ..model import VMSModel
 from ..robot.kinematic_tree import PARAMETERS
 from .decoupled import DecoupledForm
 from .form import Form
@@ -25,6 +27,7 @@ from .ports import Ports
 from .rates import core_arguments, frame_wrenches, ports_of_state
 from .standard import StandardForm, coadjoint_matrix
 from .state import PHState
+from .task_space import TaskSpaceForm
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,13 +77,14 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
     """Return the derivatives of the Hamiltonian at a state.
 
     Args:
-        form: StandardForm, CanonicalForm or DecoupledForm.
+        form: StandardForm, CanonicalForm, DecoupledForm or TaskSpaceForm.
         x: the state.
         gravity: whether the potential is part of the energy.
 
     Raises:
         StateError: the state has the wrong shape or is not finite.
-        ModelError: the robot is in a fluid, or the form has no closed derivatives.
+        ModelError: the robot is in a fluid, or the form has no closed derivatives; a task depends
+            on inertia.
 
     Examples:
         >>> from vms_ph_dynamics import StandardForm
@@ -90,13 +94,12 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
         >>> energy_derivatives(form, form.state(panda.home, np.zeros(panda.nv))).by_q.shape
         (7,)
     """
-    _check_coverage(form)
-    core = form.model.plain_core
+    core = _core(form)
     if core is not None:
         arrays = core.dynamics.energy_derivatives(form._decoupled, x.q, x.z, gravity)
         if arrays is not None:
             return EnergyDerivatives(*arrays)
-    return _Sensitivity(form, form.checked_state(x), Ports(gravity=gravity)).energy()
+    return _sensitivity(form, form.checked_state(x), Ports(gravity=gravity)).energy()
 
 
 def rate_derivatives(
@@ -125,15 +128,13 @@ def rate_derivatives(
         >>> rate_derivatives(form, x, Ports()).zdot_by_q.shape
         (7, 7)
     """
-    _check_coverage(form)
-    core = form.model.plain_core
-    arguments = core_arguments(form.model, ports)
+    core, arguments = _core(form), core_arguments(form.model, ports)
     if core is not None and arguments is not None:
         arrays = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
         if arrays is not None:
             return RateDerivatives(*arrays)
     ports = Ports.checked(form.model, ports)
-    return _Sensitivity(form, form.checked_state(x), ports, parameters).rate()
+    return _sensitivity(form, form.checked_state(x), ports, parameters).rate()
 
 
 def rate_derivatives_batch(
@@ -160,17 +161,16 @@ def rate_derivatives_batch(
         StateError: an array has a wrong shape, or a row is not a state.
         ModelError, OptionError: as above; the number of threads is not positive.
     """
-    _check_coverage(form)
-    model, threads = form.model, threads_of(threads)
+    core, model, threads = _core(form), form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
     efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
-    core, arguments = model.plain_core, core_arguments(model, efforts)
+    arguments = core_arguments(model, efforts)
     if core is not None and arguments is not None:
         batch = core.batch(threads)
         core_arrays = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
         return RateDerivatives(*core_arrays)
     state_derivatives = [
-        _Sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
+        _sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
         for i in range(len(q))
     ]
     width = PARAMETERS * (model.pinocchio.njoints - 1) if parameters else 0
@@ -182,22 +182,28 @@ def rate_derivatives_batch(
     return RateDerivatives(**arrays)
 
 
-def _check_coverage(form: Form) -> None:
-    if not isinstance(form, StandardForm | DecoupledForm):
+def _core(form: Form) -> Any:
+    """The C++ core that computes the derivatives of a form, or None where Python does.
+
+    Raises:
+        ModelError: there are none.
+    """
+    if not isinstance(form, StandardForm | DecoupledForm | TaskSpaceForm) or form.model.fluid:
+        situation = "in a fluid" if form.model.fluid else f"of a {type(form).__name__}"
         raise ModelError(
-            f"a {type(form).__name__} has no closed derivatives; take StandardForm or "
-            "DecoupledForm, or form.casadi().rate_derivatives"
+            "closed derivatives are those of StandardForm, DecoupledForm and TaskSpaceForm outside "
+            f"of fluids; given: a robot {situation}; use form.casadi().rate_derivatives"
         )
-    if form.model.fluid is not None:
-        raise ModelError(
-            "the derivatives do not cover robots in a fluid; use form.casadi().rate_derivatives"
-        )
+    return None if isinstance(form, TaskSpaceForm) else form.model.plain_core
 
 
-def adjoints(twists: Array) -> Array:
-    """Return ``ad`` of twists (k,6), as (k,6,6)."""
-    v, w = np.cross(twists[:, None, :3], -np.eye(3)), np.cross(twists[:, None, 3:], -np.eye(3))
-    return np.block([[w, v], [np.zeros_like(v), w]])
+def _sensitivity(
+    form: Form, x: PHState, ports: Ports, parameters: bool = True
+) -> "_Sensitivity | _TransformedSensitivity":
+    if isinstance(form, TaskSpaceForm):
+        return _TaskSensitivity(form, x, ports, parameters)
+    is_decoupled = isinstance(form, DecoupledForm) and form.model.b > 0
+    return (_DecoupledSensitivity if is_decoupled else _Sensitivity)(form, x, ports, parameters)
 
 
 class _Motion(NamedTuple):
@@ -288,38 +294,96 @@ def _times(matrices: Array, vectors: Array) -> Array:
     return np.einsum("iab,ib->ia", matrices, vectors)
 
 
-class _Sensitivity:
-    """Total derivatives; the columns are those of q (nv), z (nv) and the parameters (10 bodies)."""
+class _MassSensitivity:
+    """Derivatives of momenta; the columns are those of q (nv), z (nv) and parameters (10 bodies).
 
-    def __init__(self, form: Form, x: PHState, ports: Ports, parameters: bool = True) -> None:
-        model = self.model = form.model
+    Args:
+        model: the robot.
+        d: the terms at the state.
+        ports: the efforts.
+        parameters: whether there are columns of the parameters.
+    """
+
+    def __init__(self, model: VMSModel, d: Evaluation, ports: Ports, parameters: bool) -> None:
+        self.model, self.d, self.ports, self.bodies = model, d, ports, _Bodies(d)
         self.b, self.nv = model.b, model.nv
-        self._joint_mask = np.repeat([0.0, 1.0], [model.b, model.n])
-        self.decoupled = isinstance(form, DecoupledForm) and model.b > 0
-        d = self.d = Evaluation(model, x.q, form.velocity_arrays(x.q, x.z))
-        self.ports, self.bodies = ports, _Bodies(d)
         self.column_count = 2 * self.nv
         if parameters:
             self.column_count += PARAMETERS * len(self.bodies.inertias)
-        self.motion = self.bodies.motion(d.v_full)
-        self.locked_motion = self.bodies.motion(self._base_velocity(d.v_hat))
-        # Of the momenta M v and M (v_hat, 0) at fixed velocities.
-        self.momentum_derivatives = self._momentum_derivatives(self.motion, self.nv)
-        self.locked_derivatives = self._momentum_derivatives(self.locked_motion, self.b)
-        conjugate = -self.momentum_derivatives
-        if self.decoupled:
-            # pi = pi_hat + M_bm^T v_hat.
-            conjugate[self.b :] += self._shape_rows(self.locked_derivatives)
-        self.conjugate_derivatives = self.momentum_derivatives + conjugate
-        self.velocity_derivatives = np.linalg.solve(d.M, conjugate)
+
+    def motion_of(self, v: Array) -> _Motion:
+        """Return the motion of a velocity (nv,)."""
+        return self.bodies.motion(self.model.tree.full_velocity(v))
+
+    def momentum_columns(self, motion: _Motion) -> Array:
+        """Return the derivatives of ``M w`` at fixed w, the velocity of a motion."""
+        bodies = self.bodies
+        reactions = _times(bodies.composite, bodies.screws)
+        by_q = bodies.products((reactions, motion.ad_screw), (bodies.screws, motion.slope))
+        return self._derivative_columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
+
+    def momentum_columns_rate(self, motion: _Motion, w: Array, w_rate: Array) -> Array:
+        """Return the rate of :meth:`momentum_columns` along the motion of the robot."""
+        b, d, bodies, full_velocity = self.b, self.d, self.bodies, self.model.tree.full_velocity
+        joint_mask = np.repeat([0.0, 1.0], [b, self.model.n])
+        joint_ad = adjoints(bodies.twists(full_velocity(d.v * joint_mask)))
+        rates = _times(joint_ad[bodies.body_index], bodies.screws)
+        accelerations = bodies.twists(full_velocity(w_rate))
+        accelerations += (bodies.is_moved * full_velocity(w)[:, None]).T @ rates
+        inertia_drift = joint_ad.transpose(0, 2, 1) @ bodies.inertias
+        inertia_rate = -(inertia_drift + inertia_drift.transpose(0, 2, 1))
+        composite, composite_rate = bodies.composite, bodies.subtree_sums(inertia_rate)
+        ad_screw_rate = _times(adjoints(accelerations)[bodies.body_index], bodies.screws)
+        ad_screw_rate += _times(adjoints(motion.twists)[bodies.body_index], rates)
+        ad_screw_rate[:b] = 0.0
+        body_rates = _times(inertia_rate, motion.twists) + _times(bodies.inertias, accelerations)
+        slope_rate = _times(composite_rate, motion.ad_screw) + _times(composite, ad_screw_rate)
+        slope_rate -= _times(adjoints(rates).transpose(0, 2, 1), motion.momenta)
+        slope_rate -= _times(bodies.ad.transpose(0, 2, 1), bodies.subtree_sums(body_rates))
+        reactions = _times(composite, bodies.screws)
+        momentum_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
+        by_q = bodies.products((momentum_rates, motion.ad_screw), (rates, motion.slope))
+        by_q += bodies.products((reactions, ad_screw_rate), (bodies.screws, slope_rate))
+        momenta = bodies.regressor(motion.twists)
+        rate = bodies.regressor(accelerations - _times(joint_ad, motion.twists))
+        rate -= joint_ad.transpose(0, 2, 1) @ momenta
+        return self._derivative_columns(by_q, [(rates, momenta), (bodies.screws, rate)])
+
+    def _derivative_columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
+        """Columns of derivatives by q and by the parameters, zero by momenta."""
+        tree, columns = self.model.tree, np.zeros((self.nv, self.column_count))
+        columns[:, : self.nv] = tree.projected(by_q)
+        if self.column_count > 2 * self.nv:
+            rows = sum(self.bodies.by_parameters(*pair) for pair in regressors)
+            p = tree.projection
+            columns[:, 2 * self.nv :] = rows if p is None else p.T @ rows
+        return columns
+
+    def _rates(self, velocity: Array, zdot: Array, by_force: Array) -> RateDerivatives:
+        by_q, by_z, by_parameters = self._split(zdot)
+        by_force = frozen(by_force.copy())
+        return RateDerivatives(*self._split(velocity), by_q, by_z, by_force, by_parameters)
+
+    def _split(self, columns: Array) -> tuple[Array, Array, Array]:
+        """Columns by q, z and the parameters, read-only."""
+        by_q, by_z, rest = np.split(columns, [self.nv, 2 * self.nv], axis=-1)
+        return frozen(by_q.copy()), frozen(by_z.copy()), frozen(rest.copy())
+
+
+class _Sensitivity(_MassSensitivity):
+    """Total derivatives of the standard form."""
+
+    def __init__(self, form: Form, x: PHState, ports: Ports, parameters: bool = True) -> None:
+        d = Evaluation(form.model, x.q, form.velocity_arrays(x.q, x.z))
+        super().__init__(form.model, d, ports, parameters)
+        self.motion = self.motion_of(d.v)
+        # Of the momentum M v at a fixed velocity.
+        self.momentum_derivatives = self.momentum_columns(self.motion)
 
     def energy(self) -> EnergyDerivatives:
         nv, d = self.nv, self.d
-        # K = c^T M^-1 c / 2 of the conjugate momentum c; the columns of z are those of momenta.
-        gradient = d.v @ (self.conjugate_derivatives - 0.5 * self.momentum_derivatives)
+        gradient = -0.5 * d.v @ self.momentum_derivatives
         gradient[nv : 2 * nv] = d.v
-        if self.decoupled:
-            gradient[nv : nv + self.b] = d.v_hat
         if self.ports.gravity:
             gradient[:nv] += d.g
             base_position = self.model.tree.base_displacement(d.q)
@@ -327,37 +391,19 @@ class _Sensitivity:
                 index = 2 * nv + PARAMETERS * k
                 gradient[index] -= self.model.tree.gravity @ (placement.translation + base_position)
                 gradient[index + 1 : index + 4] -= self.model.tree.gravity @ placement.rotation
-        return EnergyDerivatives(*(frozen(x.copy()) for x in np.split(gradient, [nv, 2 * nv])))
+        return EnergyDerivatives(*self._split(gradient))
 
     def rate(self) -> RateDerivatives:
         b, nv, d = self.b, self.nv, self.d
+        momentum = np.eye(nv, self.column_count, nv) - self.momentum_derivatives
+        velocity = np.linalg.solve(d.M, momentum)
         # The slope of the kinetic energy changes with the velocity as M v does with the joints.
         by_v = self.momentum_derivatives[:, :nv].T.copy()
         by_v[:b] = 0.0
         by_v[:b, :b] = coadjoint_matrix(self.model, d.p)
         if self.ports.friction is not None:
             by_v[b:, b:] -= np.diag(self.ports.friction.slope(d.v[b:]))
-        by_all, by_force = self._force_derivatives() + by_v @ self.velocity_derivatives, np.eye(nv)
-        if self.decoupled:
-            by_force[b:, :b] = -d.A.T
-            mass_rate = d.C + d.C.T
-            locked = self.locked_derivatives
-            by_all[b:] += d.A_rate.T @ locked[:b] - d.A.T @ by_all[:b]
-            by_all[b:] -= self._shape_rows(locked)[:, b:nv] @ self.velocity_derivatives[b:]
-            by_all[b:] -= self._shape_rows(self._locked_rate(mass_rate[:b, :b]))
-        velocity_columns = np.split(self.velocity_derivatives, [nv, 2 * nv], axis=1)
-        zdot_columns = np.split(by_all, [nv, 2 * nv], axis=1)
-        derivatives = (*velocity_columns, *zdot_columns[:2], by_force, zdot_columns[2])
-        return RateDerivatives(*(frozen(x.copy()) for x in derivatives))
-
-    def _momentum_derivatives(self, motion: _Motion, momentum_count: int) -> Array:
-        """The derivatives of ``M w`` at fixed w, less those of some momenta by themselves."""
-        bodies = self.bodies
-        reactions = _times(bodies.composite, bodies.screws)
-        by_q = bodies.products((reactions, motion.ad_screw), (bodies.screws, motion.slope))
-        columns = self._derivative_columns(by_q, [(bodies.screws, bodies.regressor(motion.twists))])
-        columns[:momentum_count, self.nv : self.nv + momentum_count] = -np.eye(momentum_count)
-        return columns
+        return self._rates(velocity, self._force_derivatives() + by_v @ velocity, np.eye(nv))
 
     def _force_derivatives(self) -> Array:
         """The derivatives of ``C^T v`` and of all forces at fixed v."""
@@ -389,48 +435,90 @@ class _Sensitivity:
             total += bodies.products((0.0 * wrench_rate, wrench_rate), (bodies.screws, wrench_rate))
         return total
 
-    def _locked_rate(self, locked_inertia_rate: Array) -> Array:
-        """The rate of the derivatives of ``M (v_hat, 0)`` along the motion."""
-        b, d, bodies, locked = self.b, self.d, self.bodies, self.locked_motion
-        base_force = (d.C.T @ d.v + self.ports.force(d))[:b]
-        v_hat_rate = d.M_b_inverse @ (base_force - locked_inertia_rate @ d.v_hat)
-        accelerations = bodies.twists(self._base_velocity(v_hat_rate))
-        joint_ad = adjoints(bodies.twists(self.model.tree.full_velocity(d.v * self._joint_mask)))
-        inertia_drift = joint_ad.transpose(0, 2, 1) @ bodies.inertias
-        composite = bodies.composite
-        composite_rate = -bodies.subtree_sums(inertia_drift + inertia_drift.transpose(0, 2, 1))
-        rates = _times(joint_ad[bodies.body_index], bodies.screws)
-        ad_screw_rate = _times(adjoints(accelerations)[bodies.body_index], bodies.screws)
-        ad_screw_rate += _times(adjoints(locked.twists)[bodies.body_index], rates)
-        ad_screw_rate[:b] = 0.0
-        momenta_rate = _times(composite_rate, locked.twists[bodies.body_index])
-        momenta_rate += _times(composite, accelerations[bodies.body_index])
-        slope_rate = _times(composite_rate, locked.ad_screw) + _times(composite, ad_screw_rate)
-        slope_rate -= _times(adjoints(rates).transpose(0, 2, 1), locked.momenta)
-        slope_rate -= _times(bodies.ad.transpose(0, 2, 1), momenta_rate)
-        reactions = _times(composite, bodies.screws)
-        momentum_rates = _times(composite_rate, bodies.screws) + _times(composite, rates)
-        by_q = bodies.products((momentum_rates, locked.ad_screw), (rates, locked.slope))
-        by_q += bodies.products((reactions, ad_screw_rate), (bodies.screws, slope_rate))
-        momenta = bodies.regressor(locked.twists)
-        rate = bodies.regressor(accelerations - _times(joint_ad, locked.twists))
-        rate -= joint_ad.transpose(0, 2, 1) @ momenta
-        return self._derivative_columns(by_q, [(rates, momenta), (bodies.screws, rate)])
+
+class _TransformedSensitivity(_MassSensitivity, ABC):
+    """Total derivatives in momenta ``z = T^T P``, from those of the standard form with P.
+
+    Attributes:
+        map: T^T, (nv,nv).
+        drift: the derivatives of z at fixed P, (nv,columns).
+        momentum: the derivatives of P, at fixed z and by z, (nv,columns).
+    """
+
+    map: Array
+
+    def _begin(self, drift: Array, inverse: Array) -> None:
+        self.standard, self.state = StandardForm(self.model), PHState(self.d.q, self.d.momentum)
+        self.drift, self.momentum = drift, -inverse @ drift
+        self.momentum[:, self.nv : 2 * self.nv] += inverse
+
+    @abstractmethod
+    def _force_columns(self, force: Array) -> Array:
+        """The derivatives of ``Tdot^T P + T^T f`` at a fixed velocity and a fixed f (nv,)."""
+
+    def energy(self) -> EnergyDerivatives:
+        by = energy_derivatives(self.standard, self.state, self.ports.gravity)
+        return EnergyDerivatives(*self._split(self._total(by.by_q, by.by_z, by.by_parameters)))
+
+    def rate(self) -> RateDerivatives:
+        nv, ports = self.nv, self.ports
+        by = rate_derivatives(self.standard, self.state, ports, self.column_count > 2 * nv)
+        velocity = self._total(by.velocity_by_q, by.velocity_by_z, by.velocity_by_parameters)
+        force = self._total(by.zdot_by_q, by.zdot_by_z, by.zdot_by_parameters)
+        zdot = self._force_columns(self.standard.rate(self.state, ports).zdot) + self.map @ force
+        return self._rates(velocity, zdot + self.drift[:, :nv] @ velocity, self.map)
+
+    def _total(self, by_q: Array, by_momenta: Array, by_parameters: Array) -> Array:
+        """Derivatives at fixed z, from those at fixed P."""
+        columns = by_momenta @ self.momentum
+        columns[..., : self.nv] += by_q
+        columns[..., 2 * self.nv :] += by_parameters
+        return columns
+
+
+class _DecoupledSensitivity(_TransformedSensitivity):
+    """Total derivatives of the decoupled form: ``pi_hat = pi - M_bm^T v_hat``."""
+
+    def __init__(self, form: Form, x: PHState, ports: Ports, parameters: bool = True) -> None:
+        d = Evaluation(form.model, x.q, form.velocity_arrays(x.q, x.z))
+        super().__init__(form.model, d, ports, parameters)
+        b = self.b
+        self.locked_velocity = np.concatenate([d.v_hat, np.zeros(self.model.n)])
+        self.locked_motion = self.motion_of(self.locked_velocity)
+        self.locked_derivatives = self.momentum_columns(self.locked_motion)
+        self.map, drift = np.eye(self.nv), np.zeros((self.nv, self.column_count))
+        self.map[b:, :b], drift[b:] = -d.A.T, -self._shape_rows(self.locked_derivatives)
+        self._begin(drift, 2.0 * np.eye(self.nv) - self.map)
+
+    def _force_columns(self, force: Array) -> Array:
+        b, d, v_hat_rate = self.b, self.d, np.zeros(self.nv)
+        v_hat_rate[:b] = d.M_b_inverse @ (force[:b] - (d.C + d.C.T)[:b, :b] @ d.v_hat)
+        rate = self.momentum_columns_rate(self.locked_motion, self.locked_velocity, v_hat_rate)
+        columns = np.zeros((self.nv, self.column_count))
+        columns[b:] = d.A_rate.T @ self.locked_derivatives[:b] - self._shape_rows(rate)
+        columns[b:, self.nv : self.nv + b] -= d.A_rate.T
+        return columns
 
     def _shape_rows(self, rows: Array) -> Array:
         """From derivatives of ``M (w, 0)`` at fixed w, those of ``M_bm^T M_b^-1 p`` at fixed p."""
         return rows[self.b :] - self.d.A.T @ rows[: self.b]
 
-    def _base_velocity(self, twist: Array) -> Array:
-        velocity = np.concatenate([twist, np.zeros(self.model.n)])
-        return self.model.tree.full_velocity(velocity)
 
-    def _derivative_columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
-        """Columns of derivatives by q and by the parameters, zero by momenta."""
-        tree, columns = self.model.tree, np.zeros((self.nv, self.column_count))
-        columns[:, : self.nv] = tree.projected(by_q)
-        if self.column_count > 2 * self.nv:
-            rows = sum(self.bodies.by_parameters(*pair) for pair in regressors)
-            p = tree.projection
-            columns[:, 2 * self.nv :] = rows if p is None else p.T @ rows
-        return columns
+class _TaskSensitivity(_TransformedSensitivity):
+    """Total derivatives of the task-space form: ``T = J_bar^-1``."""
+
+    def __init__(
+        self, form: TaskSpaceForm, x: PHState, ports: Ports, parameters: bool = True
+    ) -> None:
+        if form.task.depends_on_inertia:
+            raise ModelError(f"{form.task!r} depends on inertial parameters; use form.casadi()")
+        t = form.evaluate_state(x.q, x.z)
+        super().__init__(form.model, t.d, ports, parameters)
+        by_n = self.momentum_columns(self.motion_of(t.coupling.n))
+        rest = np.zeros((self.column_count - self.nv, *t.J.shape))
+        gradient = np.concatenate([t.coupling.gradient, rest])
+        self.map = t.J_bar_inverse.T
+        self._begin(t.coupling.split_rates(gradient, by_n.T).T, t.J_bar.T)
+
+    def _force_columns(self, force: Array) -> Array:
+        raise ModelError("only the energy of a TaskSpaceForm is covered; use form.casadi()")

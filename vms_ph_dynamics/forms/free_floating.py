@@ -49,7 +49,7 @@ class FreeFloating:
         self.base_centre = frozen(np.array(model.tree.pinocchio.inertias[1].lever))
 
     def __repr__(self) -> str:
-        """Return what it is of, in one line."""
+        """Return a summary in one line."""
         return summary(self, repr(self.model))
 
     def evaluate(self, q: Array, v: Array) -> "FreeFloatingEvaluation":
@@ -91,9 +91,7 @@ class FreeFloatingEvaluation:
     @cached_property
     def from_inertial(self) -> Array:
         """The inverse of :attr:`to_inertial`, (nv,nv)."""
-        r, w = self._rotation, np.eye(self.d.model.nv)
-        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r.T, skew(self._base_centre) @ r.T, r.T
-        return frozen(w)
+        return frozen(np.linalg.inv(self.to_inertial))
 
     @cached_property
     def velocity(self) -> Array:
@@ -182,8 +180,8 @@ class FreeFloatingEvaluation:
         # W^-1 Wdot, for a base centre that is fixed in the base.
         frame_rate[:3, :3] = frame_rate[3:6, 3:6] = w
         frame_rate[:3, 3:6] = skew(self._base_centre) @ w - w @ skew(self._base_centre)
-        inner = d.C + d.C.T - frame_rate.T @ d.M - d.M @ frame_rate
-        return frozen(self.from_inertial.T @ inner @ self.from_inertial)
+        mass_rate = d.C + d.C.T - frame_rate.T @ d.M - d.M @ frame_rate
+        return frozen(self.from_inertial.T @ mass_rate @ self.from_inertial)
 
     @cached_property
     def c_0(self) -> Array:

@@ -63,20 +63,11 @@ class StandardForm(Form):
 
     def interconnection(self, x: PHState) -> Array:
         """Return ``diag(ad~_p, [[0, I], [-I, 0]])``, (b+2n,b+2n) [A (48)]."""
-        b, n = self.model.b, self.model.n
-        matrix = np.zeros((b + 2 * n, b + 2 * n))
-        matrix[:b, :b] = coadjoint_matrix(self.model, x.z[:b])
-        matrix[b : b + n, b + n :] = np.eye(n)
-        matrix[b + n :, b : b + n] = -np.eye(n)
-        return matrix
+        return canonical_structure(coadjoint_matrix(self.model, x.z[: self.model.b]), self.model.n)
 
     def input_map(self, x: PHState) -> Array:
         """Return G, (b+2n,b+n): forces act on the momenta [A (48)]."""
-        b, n = self.model.b, self.model.n
-        matrix = np.zeros((b + 2 * n, b + n))
-        matrix[:b, :b] = np.eye(b)
-        matrix[b + n :, b:] = np.eye(n)
-        return matrix
+        return canonical_input(self.model.b, self.model.n)
 
     def dirac(self, x: PHState) -> Array:
         """Return the Dirac structure with all ports, [A fig. 5, after (33), (43)].
@@ -121,6 +112,20 @@ class CanonicalForm(StandardForm):
                 "base: use StandardForm or DecoupledForm"
             )
         super().__init__(model)
+
+
+def canonical_structure(poisson: Array, n: int) -> Array:
+    """Return ``diag(poisson, [[0, I], [-I, 0]])``, (b+2n,b+2n)."""
+    b = len(poisson)
+    matrix = np.zeros((b + 2 * n, b + 2 * n))
+    matrix[:b, :b], matrix[b : b + n, b + n :] = poisson, np.eye(n)
+    matrix[b + n :, b : b + n] = -np.eye(n)
+    return matrix
+
+
+def canonical_input(b: int, n: int) -> Array:
+    """Return the map from generalised forces to the momenta of base and joints, (b+2n,b+n)."""
+    return np.insert(np.eye(b + n), [b] * n, 0.0, axis=0)
 
 
 def coadjoint_matrix(model: RobotModel, p: Array) -> Array:

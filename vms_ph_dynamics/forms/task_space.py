@@ -122,27 +122,27 @@ class TaskSpaceForm(Form):
 
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return ``v = M^-1 J_bar^T z``, (nv,)."""
-        return self._evaluate_state(q, z).d.v
+        return self.evaluate_state(q, z).d.v
 
     def hamiltonian(self, x: PHState) -> TaskEnergy:
         """Return the energy, its kinetic part split by the task [D, after (26)]."""
-        t = self._evaluate_state(x.q, x.z)
+        t = self.evaluate_state(x.q, x.z)
         return TaskEnergy(t.kinetic_task, t.kinetic_null, t.d.potential_energy)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dK/dq at fixed z, eta, nu)``, (2nv,)."""
-        t, b = self._evaluate_state(x.q, x.z), self.model.b
-        slope = -t.coupling.E_transpose_eta
+        t, b = self.evaluate_state(x.q, x.z), self.model.b
+        slope = -t.coupling.E.T @ t.stacked_velocity
         slope[b:] -= (t.d.C.T @ t.d.v)[b:]
         return np.concatenate([slope, t.stacked_velocity])
 
     def interconnection(self, x: PHState) -> Array:
         """Return ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""
-        return self._evaluate_state(x.q, x.z).J_z
+        return self.evaluate_state(x.q, x.z).J_z
 
     def input_map(self, x: PHState) -> Array:
         """Return ``[0; J_bar^-T]`` from generalised forces, (2nv,nv): ``sigma`` and ``tau_0``."""
-        inverse = self._evaluate_state(x.q, x.z).J_bar_inverse
+        inverse = self.evaluate_state(x.q, x.z).J_bar_inverse
         return np.vstack([np.zeros_like(inverse), inverse.T])
 
     def dirac(self, x: PHState) -> Array:
@@ -163,7 +163,7 @@ class TaskSpaceForm(Form):
         Raises:
             StateError: the task Jacobian has lost rank at q, so that the momenta have no rate.
         """
-        t = self._evaluate_state(q, z)
+        t = self.evaluate_state(q, z)
         v, momentum_rate = self._standard.rate_arrays(q, t.d.momentum, ports)
         return PHRate(v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate)
 
@@ -172,7 +172,7 @@ class TaskSpaceForm(Form):
 
         Their sum is the rate of the energy.
         """
-        t = self._evaluate_state(x.q, x.z)
+        t = self.evaluate_state(x.q, x.z)
         force = Ports.checked(self.model, ports).force(t.d)
         return t.power(force + t.d.g if ports.gravity else force)
 
@@ -180,9 +180,13 @@ class TaskSpaceForm(Form):
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""
         return np.concatenate([rate.qdot, rate.zdot])
 
-    def _evaluate_state(self, q: Array, z: Array) -> TaskEvaluation:
+    def evaluate_state(self, q: Array, z: Array) -> TaskEvaluation:
+        """Return the task-space quantities at a configuration (nq,) and momenta (nv,)."""
         at_rest = self.evaluate(q, np.zeros(self.model.nv))
-        return self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
+        moving = self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
+        # What J_bar needed is of the configuration alone.
+        vars(moving).update(vars(at_rest) | {"d": moving.d})
+        return moving
 
     def _regular_configuration(self) -> Array:
         q_middle = _middle_configuration(self.model)

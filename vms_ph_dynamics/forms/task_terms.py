@@ -77,23 +77,6 @@ class NullSpaceRate:
         skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._eigenvalue_sums
         return vectors @ skew @ vectors.T @ self._null_space + row_part
 
-    def transpose(self, nu: Array, momentum: Array) -> Array:
-        """Return B (m,nv) with ``<B, Jdot> = nu^T Zdot p`` for every ``Jdot``.
-
-        The transpose of :meth:`rate`, which replaces its evaluation along every direction.
-
-        Args:
-            nu: (nv-m,).
-            momentum: p (nv,).
-        """
-        vectors = self._eigenvectors
-        a, b = nu @ vectors, (self._null_space @ momentum) @ vectors
-        product = a[:, None] * b
-        quotient = (product - product.T) / self._eigenvalue_sums
-        rotation = (self._reference @ self._inverse).T @ (vectors @ quotient @ vectors.T)
-        row_part = (momentum @ self._inverse)[:, None] * (nu @ self._null_space)
-        return -row_part - rotation @ self._null_space
-
 
 # A singular direction has no derivative if its singular value is below this fraction of the
 # threshold.

@@ -5,6 +5,9 @@
 
 from .group import Group
 from .planar import SE2, base_group, plane_rotation
-from .spatial import SE3, SO3, cross, pose, skew
+from .spatial import SE3, SO3, adjoints, cross, pose, skew
 
-__all__ = ["SE2", "SE3", "SO3", "Group", "base_group", "cross", "plane_rotation", "pose", "skew"]
+__all__ = [
+    "SE2", "SE3", "SO3", "Group", "adjoints", "base_group", "cross", "plane_rotation", "pose",
+    "skew",
+]  # fmt: skip

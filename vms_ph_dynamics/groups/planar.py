@@ -63,11 +63,11 @@ class SE2(Group):
         return np.append(t - 0.5 * w * (_QUARTER_TURN @ t), w)
 
     def dcayley_inverse(self, x: Array) -> Array:
-        """Return ``I + ad/2 + w (x e_3^T + ...)/4``, the planar part of that of SE(3)."""
+        """Return ``I + ad/2 + w [0, 0, x]/4`` with x as third column, the plane of SE(3)'s."""
         v, w = x[:2], x[2]
-        squared = np.zeros((3, 3))
-        squared[:2, 2], squared[2, 2] = w * v, w * w
-        return np.eye(3) + 0.5 * self.ad(x) + 0.25 * squared
+        rotation_term = np.zeros((3, 3))
+        rotation_term[:2, 2], rotation_term[2, 2] = w * v, w * w
+        return np.eye(3) + 0.5 * self.ad(x) + 0.25 * rotation_term
 
     def Ad(self, g: Array) -> Array:
         """Return ``[[R, -J p], [0, 1]]`` with J the rotation by pi/2."""

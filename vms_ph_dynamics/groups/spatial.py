@@ -264,6 +264,14 @@ def _triangular(diagonal: Array, corner: Array) -> Array:
     return matrix
 
 
+_AD = np.stack([SE3().ad(twist).ravel() for twist in np.eye(6)])
+
+
+def adjoints(twists: Array) -> Array:
+    """Return ``ad`` of twists (...,6), as (...,6,6)."""
+    return (twists @ _AD).reshape(*twists.shape, 6)
+
+
 def _dual_matrix(f: Dual, x: Array) -> Array:
     matrix = f.value * np.eye(6)
     matrix[:3, 3:] = f.slope * 2.0 * float(x[:3] @ x[3:]) * np.eye(3)

@@ -60,10 +60,14 @@ _SMOOTHING_SHARE = 5e-4  # share of an estimate that the differentiation of samp
 # deviation: the smallest one is taken whose product of the joints' held-out errors is within this
 # factor of the least, and whose corrections are no larger than believed.
 _ERROR_FACTOR = 1.05
-_PRIOR_SHARES = (0.0, 0.12, 0.3, 1.0)
+_PRIOR_SHARES = (0.12, 0.3, 1.0)
+# Before that the masses of links are believed to be in error by a share (standard deviation), and
+# all parameters by a small share of their usual deviation.
+_MASS_ERROR, _LEAST_SHARE = 0.025, 0.01
 _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no correction is sought
-# Mean square of corrections relative to their deviations; many moments hardly differ.
-_LARGEST_CORRECTION = 0.3
+# Mean square of corrections relative to their deviations: of all parameters, as many moments hardly
+# differ, and of masses.
+_LARGEST_CORRECTIONS = (0.3, 4.0)
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -88,8 +92,9 @@ class Settings:
         load_friction: whether friction may grow with the load of the gears; None: if gains are
             identified or known from a prior, as efforts are then those of the motors.
         energy: whether the energy of windows is asked for the same parameters, as a check.
-        inertia: whether the inertia of the description may be corrected where it is not asked for,
-            by as little as predicts held-out time nearly best.
+        inertia: whether masses of the description are believed to 2.5 % only, and its inertia may
+            be corrected where it is not asked for, by as little as predicts held-out time nearly
+            best. If not, the description is taken as exact.
     """
 
     load_friction: bool | None = None
@@ -167,13 +172,13 @@ def identify(
     # The smallest correction of the description that predicts held-out time nearly best.
     rivals = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
     may_correct, trials = is_moving and settings.inertia and not rivals, list[_Trial]()
-    shares = _PRIOR_SHARES if may_correct else _PRIOR_SHARES[:1]
+    shares = (0.0, *_PRIOR_SHARES) if may_correct else (0.0,)
     for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
         tried = unknowns
         if "inertia" in kinds:
             factor = {"inertia": share}
             tried = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
-        elif share:
+        elif may_correct:
             tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
         is_new = not trials or len(tried) > len(trials[-1].unknowns)
         trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
@@ -194,12 +199,14 @@ def identify(
     if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
     unknowns, rows, (mean, covariance), error, scale, values = best
-    if any(u.kind == "timing" and lag < 0.0 for u, lag in zip(unknowns, values, strict=True)):
-        # Efforts that lead the motion must predict it clearly better than prompt ones.
-        prompt_rows = rows.without(unknowns, ("timing",))
-        prompt_error, prompt_scale, _ = regression.error(prompt_rows, mean, covariance)
-        if np.sum(prompt_error**2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-            rows, error, scale = prompt_rows, prompt_error, prompt_scale
+    for kind in ("lag", "timing"):
+        # Lags of single joints, and efforts that lead, must predict the motion clearly better.
+        lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
+        if lags and (kind == "lag" or lags[0] < 0.0):
+            prompt_rows = rows.without(unknowns, (kind,))
+            prompt = regression.error(prompt_rows, mean, covariance)
+            if np.sum(prompt[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
+                rows, (error, scale, values) = prompt_rows, prompt
     others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without(unknowns, others_than_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
@@ -236,7 +243,7 @@ def identify(
     windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
-        moments = _prior(extended, prior)
+        moments = _prior([replace(u, shared=0.0) for u in extended], prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         others = parameters_of(regressor, unknowns, kinds, fit, fit.mean)
         energy = {p.name: p for p in others}
@@ -245,10 +252,11 @@ def identify(
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
         parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
-    is_kept = np.array([u.kind not in reasons for u in unknowns])
-    names = tuple(u.name for u in unknowns if u.kind not in reasons)
-    covariance = solution.covariance[np.ix_(is_kept, is_kept)]
-    posterior = Posterior(names, solution.mean[is_kept], covariance)
+    # Errors of described masses are believed anew of every recording.
+    dropped = {*reasons, "lag", *(u.kind for u in unknowns if u.shared)}
+    indices = [k for k, u in enumerate(unknowns) if u.kind not in dropped]
+    names, covariance = tuple(unknowns[k].name for k in indices), solution.covariance
+    posterior = Posterior(names, solution.mean[indices], covariance[np.ix_(indices, indices)])
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
     parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
     joints = list(enumerate(model.joint_names, -model.n))
@@ -357,13 +365,15 @@ class _Trial(NamedTuple):
     @property
     def is_expected(self) -> bool:
         """Whether the corrections of the inertia are no larger than they are believed to be."""
-        deviation = np.sqrt(np.diag(self.prior_moments[1]))
+        mean, covariance = self.prior_moments
+        root = np.linalg.cholesky(covariance + 1e-9 * np.diag(np.diag(covariance)))
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
-        design = self.rows.columns / scales[:, None] * deviation
-        unknown = np.diag(np.linalg.inv(np.eye(deviation.size) + design.T @ design))
+        design = self.rows.columns / scales[:, None] @ root
+        told_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
-        sizes = ((self.solution - self.prior_moments[0]) / deviation)[is_inertia]
-        return float(sizes @ sizes) <= _LARGEST_CORRECTION * float((1.0 - unknown) @ is_inertia)
+        sizes = np.linalg.solve(root, self.solution - mean)
+        largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
+        return float(sizes**2 @ is_inertia) <= largest * float(told_shares @ is_inertia)
 
 
 def _error_share(error: Array, other: Array) -> float:
@@ -382,7 +392,6 @@ class _Regression:
         left_out: npt.NDArray[np.bool_],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
-        self.joints = model.joint_names
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
         base = np.ones(model.b if self._with_base else 0, bool)
         self.is_believed = np.ones(base.size + model.n, bool)
@@ -509,7 +518,9 @@ def _unknowns(
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
     if not all(m.samples.zero_order_hold for m in motions):
-        unknowns.append(timing_unknown())
+        common = timing_unknown()
+        lag = replace(common, kind="lag", deviation=_JOINT_LAG)
+        unknowns += [common, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
     return unknowns
 
 
@@ -523,7 +534,7 @@ def _with_low_speed_friction(
     """Return the estimate with dry friction of any shape at low speed, and its unknowns.
 
     The excess of a joint is believed to have about the size of its dry friction, and reaches no
-    further up in speed than held-out time asks for. The effort of each joint may lag by itself.
+    further up in speed than held-out time asks for.
 
     Args:
         regression: its rows.
@@ -538,14 +549,7 @@ def _with_low_speed_friction(
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    lags = [
-        replace(u, name=f"{u.name}.{joint}", kind="lag", deviation=_JOINT_LAG)
-        for u in unknowns
-        if u.name == EFFORT_LAG
-        for joint in regression.joints
-    ]
-    unknowns, widths = [*unknowns, *lags], np.arange(len(STRIBECK))
-    all_unknowns = [*unknowns, *excess]
+    all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
     rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
     def trial(last: Any) -> tuple[Any, ...]:
@@ -564,7 +568,12 @@ def _with_low_speed_friction(
 def _correction_unknowns(
     model: VMSModel, regressor: EnergyRegressor, unknowns: Sequence[Unknown], share: float
 ) -> list[Unknown]:
-    """Return errors of described inertias and armatures as unknowns, of a share of their size."""
+    """Return errors of described inertias and armatures as unknowns, of a share of their size.
+
+    Without a share they are those of the masses.
+    """
+    if not share:
+        return inertia_unknowns(regressor, _LEAST_SHARE, _MASS_ERROR)
     armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
     others = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
@@ -589,7 +598,9 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
         return mean, covariance
     positions = {name: k for k, name in enumerate(prior.names)}
     # Lags are those of a recording, not of the robot.
-    indices = [k for k, u in enumerate(unknowns) if u.name in positions and u.kind != "timing"]
+    indices = [
+        k for k, u in enumerate(unknowns) if u.name in positions and u.kind not in ("timing", "lag")
+    ]
     prior_indices = [positions[unknowns[k].name] for k in indices]
     mean[indices] = prior.mean[prior_indices]
     covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]

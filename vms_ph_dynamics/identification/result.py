@@ -56,6 +56,7 @@ class Unknown:
         mean: what is believed beforehand.
         deviation: standard deviation of that prior.
         floor: smallest value that physics allows.
+        shared: standard deviation of an error that it shares with the others of its body.
     """
 
     name: str
@@ -64,11 +65,16 @@ class Unknown:
     mean: float
     deviation: float
     floor: float = -np.inf
+    shared: float = 0.0
 
 
 def prior_of(unknowns: Sequence[Unknown]) -> tuple[Array, Array]:
     """Return the mean (p,) and the covariance (p,p) of what is known beforehand."""
-    return np.array([u.mean for u in unknowns]), np.diag([u.deviation**2 for u in unknowns])
+    bodies = np.array([u.name.rpartition(".")[0] for u in unknowns])
+    shared = np.array([u.shared for u in unknowns])
+    covariance = np.diag([u.deviation**2 for u in unknowns])
+    covariance += (bodies[:, None] == bodies) * np.outer(shared, shared)
+    return np.array([u.mean for u in unknowns]), covariance
 
 
 def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
@@ -141,12 +147,15 @@ def timing_unknown() -> Unknown:
     return Unknown(EFFORT_LAG, "timing", "s", 0.0, 0.005)
 
 
-def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unknown]:
+def inertia_unknowns(
+    regressor: EnergyRegressor, share: float = 1.0, mass_error: float = 0.0
+) -> list[Unknown]:
     """Return the deviations of the ten parameters of every body from the description.
 
     Args:
         regressor: has the bodies.
         share: of the usual deviation of a description.
+        mass_error: share by which the mass of a body may be in error, with its moments.
     """
     unknowns = []
     for k, body in enumerate(regressor.bodies):
@@ -155,10 +164,11 @@ def inertia_unknowns(regressor: EnergyRegressor, share: float = 1.0) -> list[Unk
         centre = np.abs(nominal[1:4]) / max(nominal[0], 1e-3)
         first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * centre
         second_moment = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
-        deviations = [mass, *first, *6 * [second_moment]]
+        deviations = (share * np.array([mass, *first, *6 * [second_moment]])).tolist()
+        columns = PARAMETER_NAMES, _BODY_UNITS, deviations, (mass_error * nominal).tolist()
         unknowns += [
-            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, share * float(deviation))
-            for name, unit, deviation in zip(PARAMETER_NAMES, _BODY_UNITS, deviations, strict=True)
+            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, size, shared=error)
+            for name, unit, size, error in zip(*columns, strict=True)
         ]
     return unknowns
 

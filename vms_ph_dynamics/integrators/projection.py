@@ -24,8 +24,8 @@ _ROUNDING = 8 * np.finfo(float).eps
 
 # A shape at rest cannot take up energy. The difference is then kept in the solver state for a later
 # step, up to this fraction of the energies, those that crossed the ports in the step among them:
-# where a base comes to rest and its shape stands still, what remains of its energy is no measure of
-# the truncation of the steps that took the rest of it away.
+# where a base has come to rest, the truncation errors of its last steps are large beside the energy
+# that is left.
 _MAX_DEFERRED_SHARE = 1e-7
 _MAX_ITERATIONS = 8
 
@@ -94,18 +94,18 @@ def project(
         dropped_energy = energy_gap if abs(energy_gap) <= _rest_threshold(robot, dt) else 0.0
     else:
         # Across the ports; a held robot also gains and loses energy against the falling frame.
-        exchanged = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
-        return _correct_along_gradient(robot, q, v, target, dt, exchanged + _fall_energy(robot, dt))
+        turnover = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
+        return _correct_along_gradient(robot, q, v, target, dt, turnover + _fall_energy(robot, dt))
     v = speed_scale * v
     if k:
         v[: robot.model.b] += target_v_hat - speed_scale * current_v_hat
     return ProjectedMotion(q, v, dropped_energy)
 
 
-def _tolerance(robot: CentroidalRobot, target: CentroidalState, terms: float, dt: float) -> float:
-    """Return the rounding error of an energy whose terms add up to ``terms``, J."""
+def _tolerance(robot: CentroidalRobot, target: CentroidalState, gross: float, dt: float) -> float:
+    """Return the rounding error of an energy whose terms add up to ``gross``, J."""
     velocity = target.fall.velocity_at(target.t)
-    scale = terms + abs(target.energy.value) + robot.mass * float(velocity @ velocity)
+    scale = gross + abs(target.energy.value) + robot.mass * float(velocity @ velocity)
     return _ROUNDING * scale + _rest_threshold(robot, dt)
 
 
@@ -124,7 +124,7 @@ def _fall_energy(robot: CentroidalRobot, dt: float) -> float:
 
 
 def _correct_along_gradient(
-    robot: CentroidalRobot, q: Array, v: Array, target: CentroidalState, dt: float, exchanged: float
+    robot: CentroidalRobot, q: Array, v: Array, target: CentroidalState, dt: float, turnover: float
 ) -> ProjectedMotion:
     """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
     b, k, energy = robot.model.b, robot.centre_dim, target.energy.value
@@ -161,7 +161,7 @@ def _correct_along_gradient(
             break
         step += energy_gap / energy_slope
     centre_velocity = target.fall.velocity_at(target.t)
-    energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + exchanged
+    energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + turnover
     if abs(energy_gap) > _MAX_DEFERRED_SHARE * energy_scale + _rest_threshold(robot, dt):
         raise StepFailure(
             f"the energy is off by {energy_gap:.3g} J after the step, too much for the "

@@ -128,7 +128,7 @@ class RepairGrading:
         original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
         mass, moment = inertia.mass, inertia.inertia[0, 0]
         remedy = (
-            f"a thousandth of the inertia of the body that carries it, {mass:.3g} kg and "
+            f"a thousandth of the mass of the body that carries it, {mass:.3g} kg and "
             f"{moment:.3g} kg m^2, makes it move and changes the mass matrix of the other joints "
             f"by {_percent(change)}"
         )
@@ -159,11 +159,11 @@ def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, flo
     return float(mass), a, b, c
 
 
-# A joint without inertia gets this share of the inertia of the body that carries it.
+# A joint without inertia gets this share of the mass of the body that carries it.
 _ADDED_RATIO = 1e-3
 _MIN_RATIO = 1e-6  # of the heaviest mass: a body below it is too light to take a share of
 _OUTSIZED_RATIO = 100.0  # radius of gyration over the reach of the robot that is no body's
-_MIN_RADIUS = 0.01  # m, radius of gyration that a point mass counts with there
+_RADII = (0.01, 0.1)  # m, least and largest radius of gyration of what a joint gets
 
 
 class Repair(NamedTuple):
@@ -212,12 +212,12 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
         if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
-    repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
+    repaired, added = _with_additions(_with_nearest(model, links, nearest), projection)
     if joints_without_inertia(repaired, projection):
         for link, defect, reduced in _outsized_moments(model, links, nearest):
             nearest[id(link)] = reduced
             defective = [*(d for d in defective if d[0] is not link), (link, defect)]
-        repaired, added = _with_additions(_with_nearest(model, links, nearest), links, projection)
+        repaired, added = _with_additions(_with_nearest(model, links, nearest), projection)
     if not defective and not added:
         return Repair(model, ())
     grading = RepairGrading(repaired, projection, set(added))
@@ -264,9 +264,7 @@ def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
     return float(max(sum(lengths), *(np.linalg.norm(link.centre) for link in links), 0.1))
 
 
-def _with_additions(
-    model: Any, links: Sequence[LinkInertia], projection: Array | None
-) -> tuple[Any, dict[int, Any]]:
+def _with_additions(model: Any, projection: Array | None) -> tuple[Any, dict[int, Any]]:
     """Return a model whose joints all move an inertia, and the inertias that had to be added.
 
     Each is a part of the inertia of the body that carries the joint.
@@ -278,9 +276,8 @@ def _with_additions(
         joint = inertialess_joints[0]
         body = _carrying_inertia(model, joint)
         # The inertia of a link that does not move is not repaired: no body may have it.
-        radius_squared = float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass
-        radius = min(max(radius_squared, _MIN_RADIUS**2) ** 0.5, _reach(model, links))
-        mass = _ADDED_RATIO * body.mass
+        radius_squared = max(0.0, float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass)
+        radius, mass = np.clip(radius_squared**0.5, *_RADII), _ADDED_RATIO * body.mass
         added_inertias[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
         trial.inertias[joint] += added_inertias[joint]

@@ -230,7 +230,7 @@ class FormEngine(Engine):
             return None
         if self._loop is None:
             self._loop = self.stepper.closed_loop()
-        law = getattr(control, "in_cpp", None)
+        law = getattr(control, "cpp_law", None)
         native_law = None if law is None else law()
         if native_law is None:
             run = partial(self._loop.run_function, control)

@@ -11,12 +11,9 @@ import pinocchio as pin
 
 from ..arrays import Array, frozen, vector
 from ..evaluation import Evaluation
-from ..groups import skew
+from ..groups import adjoints
 from ..model import VMSModel
 from .task import Task
-
-# _CROSS[a,b,c] w_c is the matrix of w x.
-_CROSS = np.stack([skew(axis) for axis in np.eye(3)], axis=2)
 
 
 class FrameTask(Task):
@@ -67,16 +64,10 @@ class FrameTask(Task):
         scrambled.)
         """
         # For all joints of Pinocchio's model, since columns of joints that mimic others differ.
-        jacobian = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1)
-        axis_cross = (_CROSS @ jacobian[3:]).transpose(2, 0, 1)
-        blocks = []
-        if self.rows.start == 0:
-            # rotated[a,j,k] = (w_k x l_j)_a, for all pairs at once.
-            rotated = (axis_cross @ jacobian[:3]).transpose(1, 2, 0)
-            blocks.append(np.where(self._is_moved_by, rotated, rotated.transpose(0, 2, 1)))
-        if self.rows.stop == 6:
-            blocks.append((axis_cross @ jacobian[3:]).transpose(1, 2, 0) * self._is_moved_by)
-        gradient = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        columns = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1).T
+        relative = self._is_moved_by[:, None, :] * columns.T
+        relative[:, :3] -= columns[:, :3].T
+        gradient = (-adjoints(columns) @ relative)[:, self.rows].swapaxes(0, 1)
         p = d.tree.projection
         return gradient if p is None else np.einsum("ajk,jp,kq->apq", gradient, p, p)
 
@@ -219,6 +210,7 @@ class CentreOfMassTask(Task):
     """
 
     dimension = 3
+    depends_on_inertia = True
 
     def value(self, d: Evaluation) -> Array:
         """Return the position of the centre of mass in the inertial frame, (3,), m."""

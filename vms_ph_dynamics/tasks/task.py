@@ -21,12 +21,14 @@ class Task(ABC):
 
     Attributes:
         dimension: m, the size of ``eta``.
+        depends_on_inertia: whether J depends on inertial parameters.
 
     Args:
         model: the robot.
     """
 
     dimension: int
+    depends_on_inertia = False
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
@@ -76,6 +78,7 @@ class StackedTask(Task):
         self.parts = checked_parts(parts)
         super().__init__(parts[0].model)
         self.dimension = sum(part.dimension for part in parts)
+        self.depends_on_inertia = any(part.depends_on_inertia for part in parts)
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""

@@ -94,12 +94,12 @@ class States:
             u[entry.tangent] = entry.space.difference(first, second)
         return u
 
-    def step_rate(self, theta: Array, rate: Array) -> Array:
-        """Return the rate of a step theta at whose end the states have the given rates."""
+    def step_rate(self, step: Array, rate: Array) -> Array:
+        """Return the rate of a step at whose end the states have the given rates, (stored,)."""
         rates = rate.copy()
         for entry in self.groups:
             indices = entry.tangent
-            rates[indices] = entry.space.step_rate(theta[indices], rate[indices])
+            rates[indices] = entry.space.step_rate(step[indices], rate[indices])
         return rates
 
     def normalise(self, x: Array) -> None:
@@ -148,8 +148,8 @@ class Storages:
         for box, component in layout.components.items():
             if not isinstance(component, Storage):
                 continue
-            first = next(iter(component.interface))
-            start = layout.efforts[layout.junctions[f"{box}.{first}"]].start
+            first_port = next(iter(component.interface))
+            start = layout.efforts[layout.junctions[f"{box}.{first_port}"]].start
             indices = slice(start, start + component.width)
             if indices.start < n:
                 hessian = component.hessian(*states.views[box])
@@ -334,8 +334,8 @@ class Processes:
                 np.add.at(skew, (index[:, None], index[None, :]), component.skew())
         self.skew = skew
         indices = [index for *_, index, _ in (*self._brackets, *self._irreversible_processes)]
-        varying = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
-        self.varying_efforts = varying[varying >= layout.stored_size]
+        varying_indices = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
+        self.varying_efforts = varying_indices[varying_indices >= layout.stored_size]
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
         self._skew_rows, self._skew_columns = np.nonzero(skew)
         self._skew_values = skew[self._skew_rows, self._skew_columns]

@@ -35,8 +35,8 @@ _MAX_IMPACTS = 8
 _MAX_CORRECTIONS, _FORCE_TOLERANCE = 12, 1e-13
 _REST_SPEED = 1e-9
 
-# Parts of a step that are shorter, s, have forces by velocities alone: the rounding of gaps over
-# the square of their duration would be a large acceleration, what gaps change in them is not.
+# In parts of a step that are shorter, s, the forces follow from velocities alone: the rounding of a
+# gap, divided by the square of the duration, would act as a large acceleration.
 _SHORTEST_STEP = 1e-7
 
 # Contacts that close within one step, after which the step is no longer cut.
@@ -45,7 +45,7 @@ _MAX_CUTS = 64
 # Of the largest work in a step: what rounding may leave of a work that should be zero.
 _ROUNDING = 1e-12
 
-Smooth = Callable[[Array, float, float], Step]
+Scheme = Callable[[Array, float, float], Step]
 """The step of a scheme from a state, at a time, over a duration."""
 
 
@@ -68,13 +68,13 @@ class BoundedForces:
                 self.processes.append(BoundedProcess(box, component, index[:-1], entry))
         self._zero_forces = {p.box: np.zeros(p.component.width) for p in self.processes}
 
-    def step(self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
-        """Return a step of ``dt`` s; ``smooth`` is that of all other forces."""
+    def step(self, scheme: Scheme, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
+        """Return a step of ``dt`` s; ``scheme`` is that of all other forces."""
         combined_step: Step | None = None
         remaining, impacts = dt, 0
         while remaining > 0.0:
             step, duration, is_impact = self._step_to_contact(
-                smooth, x, inputs, t, remaining, impacts
+                scheme, x, inputs, t, remaining, impacts
             )
             impacts += is_impact
             combined_step = step if combined_step is None else combined_step.followed_by(step)
@@ -83,14 +83,14 @@ class BoundedForces:
         return combined_step
 
     def _step_to_contact(
-        self, smooth: Smooth, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
+        self, scheme: Scheme, x: Array, inputs: Inputs | None, t: float, dt: float, impacts: int
     ) -> tuple[Step, float, bool]:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
         closed_boxes = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
         open_contacts = [p for p in self.processes if p.box not in closed_boxes]
         active = self._active_rows(x, closed_boxes)
         force, step = self._solve_forces(
-            active, self._predict_forces(active, x, inputs, t, dt), smooth, x, t, dt
+            active, self._predict_forces(active, x, inputs, t, dt), scheme, x, t, dt
         )
         can_bounce = impacts < _MAX_IMPACTS
         if impacts >= _MAX_CUTS or self._smallest_gap(open_contacts, step.x) >= -_CONTACT_GAP:
@@ -98,17 +98,17 @@ class BoundedForces:
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
             fraction = 0.5 * (low + high)
-            step = self._move_with_forces(active, force, smooth, x, t, fraction * dt)
+            step = self._move_with_forces(active, force, scheme, x, t, fraction * dt)
             gap = self._smallest_gap(open_contacts, step.x)
             low, high = (low, fraction) if gap < -_CONTACT_GAP else (fraction, high)
             if abs(gap) <= _CONTACT_GAP:
                 break
         duration = fraction * dt
-        force, step = self._solve_forces(active, force, smooth, x, t, duration)
+        force, step = self._solve_forces(active, force, scheme, x, t, duration)
         return self._apply_impulses(active, force, step, duration, can_bounce), duration, True
 
     def _solve_forces(
-        self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+        self, active: ActiveRows, force: Array, scheme: Scheme, x: Array, t: float, dt: float
     ) -> tuple[Array, Step]:
         """Return the forces of a step, (k,), and the step with them.
 
@@ -117,7 +117,7 @@ class BoundedForces:
         at_rest = self._rows_at_rest(active)
         gaps = self._gaps(active, x)
         for _ in range(_MAX_CORRECTIONS if dt > _SHORTEST_STEP else 0):
-            step = self._move_with_forces(active, force, smooth, x, t, dt)
+            step = self._move_with_forces(active, force, scheme, x, t, dt)
             velocity = np.where(at_rest, (2.0 / dt) * self._path_lengths(active, step), 0.0)
             if not at_rest.all():
                 sliding = np.where(at_rest, 0.0, self._velocity(active, step.x))
@@ -133,16 +133,16 @@ class BoundedForces:
                 break
             force = next_force
         else:
-            step = self._move_with_forces(active, force, smooth, x, t, dt)
+            step = self._move_with_forces(active, force, scheme, x, t, dt)
         gains_energy = self._has_energy_gain(active, force, step)
         if gains_energy.any():
             # Friction that a motion turns back within a step would give energy.
             force = np.where(gains_energy, 0.0, force)
-            step = self._move_with_forces(active, force, smooth, x, t, dt)
+            step = self._move_with_forces(active, force, scheme, x, t, dt)
         return force, step
 
     def _move_with_forces(
-        self, active: ActiveRows, force: Array, smooth: Smooth, x: Array, t: float, dt: float
+        self, active: ActiveRows, force: Array, scheme: Scheme, x: Array, t: float, dt: float
     ) -> Step:
         """Return the smooth step with forces held."""
         forces_by_box = {
@@ -150,7 +150,7 @@ class BoundedForces:
             for box, (process, indices) in self._rows_by_box(active).items()
         }
         with self._equations.processes.imposing({**self._zero_forces, **forces_by_box}):
-            return smooth(x, t, dt)
+            return scheme(x, t, dt)
 
     @staticmethod
     def _rows_by_box(active: ActiveRows) -> dict[str, tuple[BoundedProcess, Index]]:
@@ -190,11 +190,11 @@ class BoundedForces:
         """Return the velocities along the rows at another state, (k,)."""
         equations = self._equations
         e = equations.storages.efforts(x)
-        a = equations.constraints.variable_rows(equations.states.views)
+        A = equations.constraints.variable_rows(equations.states.views)
         velocities = np.zeros(len(active.processes))
         for box, (process, indices) in self._rows_by_box(active).items():
             rows = process.component.directions(equations.states.views[box])
-            columns = equations.constraints.velocity_rows(process.velocity_indices, a)
+            columns = equations.constraints.velocity_rows(process.velocity_indices, A)
             velocities[indices] = rows @ (columns @ e)
         return velocities
 
@@ -220,20 +220,20 @@ class BoundedForces:
         return impulses(active, velocity, dt, zeros, zeros) / dt
 
     def _apply_impulses(
-        self, before: ActiveRows, force: Array, step: Step, dt: float, can_bounce: bool
+        self, step_rows: ActiveRows, force: Array, step: Step, dt: float, can_bounce: bool
     ) -> Step:
         """Return a step with the impulses at its end, and the heat of all forces.
 
-        Those of what acted in the step correct its forces; where contacts have closed, an impact
-        follows, whose impulses are its own.
+        Impulses of rows that acted in the step correct its forces; where contacts have closed, an
+        impact with its own impulses follows.
         """
         heats = dict.fromkeys((p.box for p in self.processes), 0.0)
-        step_works = force * self._path_lengths(before, step)
-        for p, work in zip(before.processes, step_works, strict=True):
+        step_works = force * self._path_lengths(step_rows, step)
+        for p, work in zip(step_rows.processes, step_works, strict=True):
             heats[p.box] += max(float(work), 0.0)
         dissipated_energy = float(step_works.sum())
         closed_boxes = {p.box for p in self.processes if self._gap(p, step.x) <= _CONTACT_GAP}
-        active_boxes = closed_boxes & {p.box for p in before.processes}
+        active_boxes = closed_boxes & {p.box for p in step_rows.processes}
         x, increment = step.x.copy(), step.increment.copy()
         impact_stages = [(active_boxes, dt)] if active_boxes else []
         impact_stages += [(closed_boxes, 0.0)] if closed_boxes - active_boxes else []
@@ -241,7 +241,7 @@ class BoundedForces:
             active = self._active_rows(x, boxes)
             if duration:
                 impulse, rebound = (
-                    _match_impulses(before, force * dt, active),
+                    _match_impulses(step_rows, force * dt, active),
                     0.0 * active.velocity,
                 )
             else:
@@ -277,7 +277,7 @@ class BoundedForces:
     def _active_rows(self, x: Array, closed_boxes: set[str]) -> ActiveRows:
         equations = self._equations
         e = equations.storages.efforts(x)
-        a = equations.constraints.variable_rows(equations.states.views)
+        A = equations.constraints.variable_rows(equations.states.views)
         n = equations.layout.quadratic_size
         processes: list[BoundedProcess] = []
         bounds_list: list[Bounds] = []
@@ -292,7 +292,7 @@ class BoundedForces:
             bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue
-            columns = equations.constraints.velocity_rows(p.velocity_indices, a)
+            columns = equations.constraints.velocity_rows(p.velocity_indices, A)
             normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
             bounds_list.append(bounds)
             for row in bounds.rows:
@@ -300,11 +300,11 @@ class BoundedForces:
                 rows.append(row @ columns)
         jacobian = np.reshape(rows, (len(rows), e.size))
         empty = [np.zeros(0)]
-        momentum_response, kappa = equations.impulse_response(jacobian, a)
+        momentum_response, reactions = equations.impulse_response(jacobian, A)
         velocity = jacobian @ e
-        if kappa.size:
+        if reactions.size:
             # Of the velocities that impulses act on, also where a scheme leaves the constraints.
-            velocity = velocity - kappa.T @ (equations.constraints.matrix(a)[:, :n] @ e[:n])
+            velocity = velocity - reactions.T @ (equations.constraints.matrix(A)[:, :n] @ e[:n])
         return ActiveRows(
             processes,
             np.concatenate([*empty, *(b.lower for b in bounds_list)]),

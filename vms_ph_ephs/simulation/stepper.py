@@ -140,13 +140,13 @@ class EphsStepper(Stepper):
             return self._smooth_step(solver_state, inputs, t, dt)
         after = solver_state
 
-        def smooth(x: Array, time: float, duration: float) -> Step:
+        def scheme(x: Array, time: float, duration: float) -> Step:
             nonlocal after
             before = solver_state._replace(x=x)
             after, step = self._smooth_step(before, inputs, time, duration)
             return step._replace(x=after.x)
 
-        step = self._bounded_forces.step(smooth, solver_state.x, inputs, t, dt)
+        step = self._bounded_forces.step(scheme, solver_state.x, inputs, t, dt)
         supplied = solver_state.supplied + step.supply.energy
         return SolverState(step.x, step.increment / dt, after.sigma, supplied), step
 

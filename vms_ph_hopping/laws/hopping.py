@@ -18,7 +18,6 @@ from vms_ph_controllers.controller import (
     RobotState,
     Status,
     gain,
-    is_usable_step,
 )
 from vms_ph_controllers.laws.gain_ramp import GainRamp
 from vms_ph_controllers.laws.sampled_impedance import horizon
@@ -133,7 +132,7 @@ class HoppingController(Controller):
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and joint torques; see :meth:`Controller.update`."""
-        if not (state.is_usable(self.model) and is_usable_step(dt)):
+        if not state.is_usable(self.model, dt):
             return self.safe_output(state.q)
         leg = self.leg.at(state.q, state.v)
         is_stance = bool(leg.foot[1] < 0.0)

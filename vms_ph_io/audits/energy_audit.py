@@ -34,6 +34,7 @@ from ..recordings.conditioning import Conditioning
 from ..recordings.motion import MotionOptions, RecordedMotion
 from ..recordings.recording import Recording, RecordingError
 from ..robots.robot_settings import RobotSettings
+from ..settings.remedies import remedies
 from .plots import Curves, draw, text_and_plot
 
 MAX_INSTANTS = 20_000
@@ -68,12 +69,7 @@ class Audit(WithHints):
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
 
-    HINTS: ClassVar[Mapping[str, str]] = {
-        "answers(audit) of vms_ph_io.audits": "answer answers summary verdict conclusion largest",
-        "lines(audit) of vms_ph_io.audits": "lines text report",
-        "ledger.unaccounted": "unaccounted residual error",
-        "ledger.supplied_by_joint and .residual_by_joint": "joints by_joint supplied",
-    }
+    HINTS: ClassVar[Mapping[str, str]] = remedies("Audit")
 
     def __repr__(self) -> str:
         """Return at most ten lines: the motion, the largest entries of the balance, what is left.

@@ -15,26 +15,12 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.legend import GREEN, GREY, VERMILION, label_of, rgb, styles
 
+from ..installation import share_directory
 from ..settings.bounded_text import writing
 from .document import NO_PROBLEM, document
 from .energy_audit import Audit, balance
 
 _MAX_INSTANTS = 1500
-
-_STYLE = """
-html { overflow-y: scroll; }
-body { font-family: sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em; color: #222; }
-.answers { font-size: 1.15em; line-height: 1.45; padding-left: 1em; }
-.answers { border-left: 6px solid; }
-.answers p:first-child { font-weight: bold; }
-.answers p { margin: 0.5em 0; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-h1 { font-size: 1.4em; overflow-wrap: anywhere; }
-li { overflow-wrap: anywhere; }
-table { border-collapse: collapse; margin: 1em 0; }
-td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ddd; }
-td:first-child, th:first-child { text-align: left; }
-"""
 
 
 def write_report(audit: Audit, folder: Path) -> list[Path]:
@@ -131,12 +117,13 @@ def write_page(audit: Audit, file: Path) -> None:
         "<h2>Signals</h2>",
         _html_list(content["conditioning"]["statements"]),
     ]
+    style = (share_directory() / "config/page/report.css").read_text(encoding="utf-8")
     json_text = json.dumps(content).replace("<", "\\u003c")
     file.write_text(
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>Energy audit of {escape(audit.recording.path.name)}</title>"
-        f"<style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>\n"
+        f"<style>{style}</style><script>{get_plotlyjs()}</script></head><body>\n"
         + "\n".join(sections)
         + f"\n<script type='application/json' id='audit'>{json_text}</script></body></html>\n",
         encoding="utf-8",

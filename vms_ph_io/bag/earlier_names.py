@@ -15,41 +15,14 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc
 
+from ..installation import share_directory
+from ..settings.yaml_files import read_mapping
 from .messages import BagMessage, SchemaDecoder
 from .types import MessageTypes
 
-TOPICS = {
-    "vms_ph/external_wrench": "vms_ph/wrench_end_effector",
-    "vms_ph/base_wrench": "vms_ph/wrench_base",
-    "vms_ph/port_work": "vms_ph/port_energy",
-    "simulator/wrench": "simulator/wrench_end_effector",
-    "simulator/base_wrench": "simulator/wrench_base",
-    "simulator/joint_effort": "simulator/torque",
-}
-"""Earlier to present topic names, without namespace."""
-
-TYPES = {"vms_ph/msg/PortWork": "vms_ph/msg/PortEnergy"}
-
-FIELDS = {
-    "vms_ph/msg/Power": {
-        "joint_torque": "torque",
-        "end_effector": "wrench_end_effector",
-        "base": "wrench_base",
-        "joint_torque_work": "torque_energy",
-        "end_effector_work": "wrench_end_effector_energy",
-        "base_work": "wrench_base_energy",
-        "dissipated_work": "dissipated_energy",
-        "drift": "unaccounted_energy",
-        "exact_work": "exact_energies",
-    },
-    "vms_ph/msg/PortWork": {
-        "joint_torque": "torque",
-        "end_effector": "wrench_end_effector",
-        "base": "wrench_base",
-    },
-    "vms_ph/msg/ControllerState": {"generated": "unaccounted_energy"},
-}
-"""Earlier to present field names, by recorded type."""
+_NAMES = read_mapping(share_directory() / "config/earlier_names.yaml")
+TOPICS, TYPES, FIELDS = _NAMES["topics"], _NAMES["types"], _NAMES["fields"]
+"""Earlier to present names: of topics without namespace, of types, of fields by recorded type."""
 
 
 @lru_cache(4096)

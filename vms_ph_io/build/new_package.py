@@ -17,23 +17,6 @@ from ..installation import share_directory
 from ..robots.robot_settings import RobotSettings
 from ..settings.bounded_text import writing
 
-# Where each template goes; ${name} is the name of the package.
-_FILES = {
-    "package/__init__.py.in": "${name}/__init__.py",
-    "package/law.py.in": "${name}/law.py",
-    "test/test_law.py.in": "test/test_law.py",
-    "cpp/law.hpp.in": "cpp/law.hpp",
-    "cpp/main.cpp.in": "cpp/main.cpp",
-    "cpp/CMakeLists.txt.in": "cpp/CMakeLists.txt",
-    "test/test_twin.py.in": "test/test_twin.py",
-    "launch/launch.xml.in": "launch/${name}.launch.xml",
-    "config/config.yaml.in": "config/${name}.yaml",
-    "package.xml.in": "package.xml",
-    "setup.py.in": "setup.py",
-    "setup.cfg.in": "setup.cfg",
-    "README.md.in": "README.md",
-}
-
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = ("launch", "urdf", "config", "rviz", "test", "resource")
 
@@ -109,12 +92,13 @@ class NewPackage:
     def _write(self, folder: Path, description: str, values: dict[str, str]) -> None:
         templates = share_directory() / "config/new_package"
         escaped = {key: escape(value) for key, value in values.items()}
-        for source, target in _FILES.items():
-            text = (templates / source).read_text(encoding="utf-8")
-            substitutions = escaped if ".xml" in source else values
-            file = folder / Template(target).substitute(name=self.name)
+        for source in templates.rglob("*.in"):  # where it goes; NAME is that of the package
+            target = str(source.relative_to(templates)).removesuffix(".in")
+            file = folder / target.replace("NAME", self.name)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(Template(text).substitute(substitutions), encoding="utf-8")
+            text = Template(source.read_text(encoding="utf-8"))
+            substitutions = escaped if ".xml" in target else values
+            file.write_text(text.substitute(substitutions), encoding="utf-8")
         for subfolder in ("urdf", "rviz", "resource"):
             (folder / subfolder).mkdir()
         (folder / "urdf" / f"{self.name}.urdf").write_text(description, encoding="utf-8")

@@ -18,6 +18,8 @@ from ..installation import command_name
 # this much and twice the distances between all joints is that of an inertia in kg mm^2 or so.
 _HEAVY_ROOT_SHARE, _LARGE_RADIUS = 0.3, 2.0
 
+_LARGE_CONDITION = 1e4  # of the mass matrix of an arm; with the rotors of its motors about 100
+
 
 def base_origin(model: VMSModel, chosen_base: str) -> str:
     """Return in words why a robot has its base; empty where a user has chosen it."""
@@ -46,6 +48,14 @@ def recommendations(model: VMSModel) -> Iterator[str]:
             yield (
                 f"what '{name}' moves has {body.mass:.3g} kg and {moment:.3g} kg m^2, a radius of "
                 f"gyration of {radius:.3g} m: is its inertia in kg m^2?"
+            )
+    if model.base == "fixed" and model.n and not pin_model.armature.any():
+        condition = np.linalg.cond(model.evaluate(model.home, np.zeros(model.nv)).M)
+        if condition > _LARGE_CONDITION:
+            yield (
+                f"no joint has the inertia of its rotor, and the mass matrix the condition "
+                f"{condition:.1g}: wrists give way too easily; add armature=... (kg m^2, times the "
+                "gear ratio squared) to <dynamics>, or find it by vms-ph audit --identify armature"
             )
     joints = model.joints
     for values, quantity, consequence in (

@@ -16,19 +16,13 @@ from vms_ph_dynamics.errors import did_you_mean, hint_for
 
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory
+from ..settings.remedies import remedies
 from ..settings.yaml_files import Reader, fields_of, read_mapping
 from ..wings import WINGS, hook
 
 if TYPE_CHECKING:
     from vms_ph_dynamics import Allocation, VMSModel
     from vms_ph_dynamics.actuation import Actuators
-
-
-_HINTS = {
-    "load(name).with_tools([frame, ...])": "tools",
-    "load(name).without_gravity()": "gravity",
-    "get(name).model(get(name).description(), locked_joints=...)": "locked_joints",
-}
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ class Robot:
         from ..descriptions.urdf import read_urdf, require_sound
 
         for name in arguments:
-            if remedy := hint_for(name, _HINTS):
+            if remedy := hint_for(name, remedies("robot")):
                 raise OptionError(f"'{name}' is no argument of a bundled robot; use {remedy}")
         merged = {**self.arguments, **{name: str(value) for name, value in arguments.items()}}
         resolved_arguments = {

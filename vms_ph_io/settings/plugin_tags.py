@@ -72,7 +72,7 @@ def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add what turns the column of an input, and its parts."""
     columns = actuators.columns
-    actuator = int(columns.turned_by[i])
+    actuator = int(columns.angle_input[i])
     if actuator < 0:
         return
     parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))

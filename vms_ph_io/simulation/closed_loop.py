@@ -35,6 +35,7 @@ from vms_ph_dynamics.simulation.efforts import add
 
 from .. import drivers, robots
 from ..descriptions.urdf import load_urdf
+from ..settings.remedies import remedies
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
@@ -126,28 +127,7 @@ class Push:
         return np.inf if self.duration is None else self.start + self.duration
 
 
-_HINTS = {
-    "seconds": "duration time t T tf t_end horizon steps n_steps",
-    "rate=1/dt, in Hz": "dt timestep step h frequency",
-    "disturbances=[Push(...)]": (
-        "pushes push disturbance force forces external external_force external_forces wrench "
-        "external_wrench wrenches"
-    ),
-    "law": "controller control policy",
-    "law=Law(model, Law.Gains(...))": "gains",
-    "guard=EnergyGuard(budget=...)": "budget",
-    "robot": "model form urdf",
-    "robot=model.without_gravity()": "gravity",
-    "reference": "target goal desired x_des q_des setpoint",
-    "q": "q0 x0 initial_state initial_configuration start",
-    "v": "v0 qdot dq",
-    "effects": "friction payload actuators joint_stops current wind",
-    "uncertainty=Uncertainty(...)": "noise delay",
-    "scheme": "integrator method solver",
-}
-
-
-@check_arguments(_HINTS)
+@check_arguments(remedies("simulate"))
 def simulate(
     robot: str | Path | VMSModel | Form | NonholonomicForm,
     law: Law | None = None,
@@ -234,6 +214,12 @@ def simulate(
             arm_driver = drivers.get(driver)
             law_model = arm_driver.model(law_model)
             law = arm_driver.law(law, form.model)
+        elif form.model.gravity.any() and _is_without_weight(law):
+            raise OptionError(
+                "this law was made for a robot without weight, such as driver.model(robot), and "
+                "this one would fall; give driver='franka_fr3' or another that carries the weight, "
+                "or make the law for the robot itself"
+            )
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
     elif guard is not None:
         raise OptionError("a guard needs a law; give law=, or leave out guard")
@@ -380,6 +366,12 @@ def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocatio
         "a robot is the name of a bundled one, the path of a description, a VMSModel or a form; "
         f"given: {type(robot).__name__}. robots.names() lists the bundled ones"
     )
+
+
+def _is_without_weight(law: Any) -> bool:
+    """Return whether a law has a model of its own, without gravity."""
+    model = getattr(law, "model", None)
+    return isinstance(model, VMSModel) and not model.gravity.any()
 
 
 def _as_iterable(items: Any) -> Iterable[Any]:

@@ -28,6 +28,7 @@ from vms_ph_dynamics.simulation import Sample
 
 from ..audits.plots import draw_panels, text_and_plot
 from ..bag import BagError, BagWriter, MessageTypes
+from ..settings.remedies import remedies
 
 # Beyond a limit by more than this is noted, in the unit of the limit: stops give way a little.
 _LIMIT_TOLERANCE = 1e-3
@@ -102,19 +103,7 @@ class Trajectory(WithHints):
     control: Mapping[str, Array] = field(default_factory=dict)
     missed_payload: str = ""
 
-    HINTS: ClassVar[Mapping[str, str]] = {
-        "audit, which prints as text": "energy_balance balance report residual",
-        "model.base_pose(run.q[k])": "base_pose base_poses pose",
-        "run.model.evaluate(run.q[k], run.v[k])": "evaluate evaluation state states d",
-        "placement(frame), to compare with the reference": "task_error error position_error",
-        "placement(frame)": "ee ee_pose end_effector frame frames placements poses",
-        "t": "time times ts",
-        "control, by the names of ControlEnergy": "law_energy tank_level reference_power",
-        "v": "qdot dq velocity velocities",
-        "torque": "tau torques joint_torques u",
-        "save(folder), which writes a bag, or np.savez(file, t=run.t, q=run.q)": "to_csv export",
-        "vms_ph_io.recordings.read_recording(folder)": "load read",
-    }
+    HINTS: ClassVar[Mapping[str, str]] = remedies("Trajectory")
 
     @classmethod
     def of(

@@ -67,7 +67,10 @@ def check(
     typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
-    typer.echo(f"  home          {home or 'every joint at zero'}{home and ', the others at zero'}")
+    home = f"{home}, the others at zero" if home else "every joint at zero"
+    is_stated = bundled is not None or "<home" in xml
+    home_note = "" if is_stated else " (guessed: zero, or the middle of limits that exclude it)"
+    typer.echo(f"  home          {home}{home_note}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
     definiteness = f"positive definite, condition {highest / max(lowest, 1e-300):.3g}"
     typer.echo(f"  mass matrix   {definiteness if lowest > 1e-12 * highest else 'singular here'}")

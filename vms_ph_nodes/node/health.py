@@ -123,7 +123,7 @@ SPEED_KEY = "real time factor"
 """Value of a simulator's status: the ratio of simulated to real time that it is to keep."""
 
 NO_INPUT_START = "no "
-"""Begin of the message of a node whose input has stopped."""
+"""Beginning of the message of a node whose input has stopped."""
 
 # Largest number of other nodes whose heartbeats are supervised, and longest name of one: ROS 2
 # allows 255 characters to a name with its namespace.
@@ -207,7 +207,7 @@ class Health:
     def _note_callback(self) -> None:
         """Note that the callbacks of the node run; the only one that does not run in the thread.
 
-        The thread begins with the first call: a node whose making fails has none to end.
+        The thread starts at the first call: a node whose construction fails has none to stop.
         """
         is_first, self._callback_time = self._callback_time is None, self._clock.now().nanoseconds
         if is_first:
@@ -290,12 +290,12 @@ class Health:
 
     def _check_namesake(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""
-        other = status.hardware_id
-        if other in ("", self._own_process) or status.message == _SHUTDOWN_TEXT:
+        other_process = status.hardware_id
+        if other_process in ("", self._own_process) or status.message == _SHUTDOWN_TEXT:
             return
-        if other != self._namesake and now - self._namesake_time > NS_PER_SEC:
-            self._node.get_logger().warning(_NAMESAKE_TEXT.format(self._name, other))
-        self._namesake, self._namesake_time = other, now
+        if other_process != self._namesake and now - self._namesake_time > NS_PER_SEC:
+            self._node.get_logger().warning(_NAMESAKE_TEXT.format(self._name, other_process))
+        self._namesake, self._namesake_time = other_process, now
 
     def _status(
         self, name: str, level: bytes, message: str, values: Mapping[str, object] | None = None

@@ -96,8 +96,7 @@ class RobotFlow(MeanPowers):
             split: of the kinetic energy.
             has_base: whether the port of the base is one.
         """
-        names = [name for name in PORTS if has_base or name != "wrench_base"]
-        ports = {name: getattr(power, f"{name}_energy") for name in names}
+        ports = {n: getattr(power, f"{n}_energy") for n in PORTS if has_base or n != "wrench_base"}
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
@@ -304,15 +303,16 @@ def _port_energies(power: Power) -> list[float]:
 
 def verdict(power: Power) -> tuple[str, str]:
     """Return as HTML whether energy is conserved, and the energy balance of a message."""
-    energies = _port_energies(power)
+    energies, unaccounted = _port_energies(power), power.unaccounted_energy
     moved_energy = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
-    unaccounted = power.unaccounted_energy
-    html = balance(power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy)
+    html = energy_balance_html(
+        power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy
+    )
     source = "" if power.exact_energies else ", from samples"
-    return conservation(unaccounted, moved_energy), f"since the start: {html}{source}"
+    return conservation_badge(unaccounted, moved_energy), f"since the start: {html}{source}"
 
 
-def balance(
+def energy_balance_html(
     stored: float, supplied: float, dissipated: float, unaccounted: float, moved_energy: float
 ) -> str:
     """Return an energy balance as HTML; all energies in J, ``moved_energy`` is what was moved."""
@@ -327,7 +327,7 @@ def balance(
     )
 
 
-def conservation(unaccounted: float, moved_energy: float) -> str:
+def conservation_badge(unaccounted: float, moved_energy: float) -> str:
     """Return as HTML whether energy is conserved.
 
     Args:

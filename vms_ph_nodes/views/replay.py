@@ -20,7 +20,7 @@ from vms_ph_dynamics.energy.legend import PURPLE, label_of, rgb
 from vms_ph_io import robots
 from vms_ph_io.audits import Audit
 
-from .overview import balance, conservation
+from .overview import conservation_badge, energy_balance_html
 from .robot_scene import RobotScene
 from .sankey import Flow, Sankey, Stream
 from .strip_chart import PLOT_OPTIONS, plot_axes, plot_series, round_bounds
@@ -30,7 +30,7 @@ _GHOST_COLOUR = rgb(PURPLE)
 _NO_CHOICE = "none"
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 _MAX_INSTANTS = 400  # of a plot
-_MIN_HEIGHT = 4e-3  # what is smaller does not fill a plot
+_MIN_RANGE = 4e-3  # least height of a vertical axis, in its unit
 _PICTURES_HZ = 5.0
 
 _CURSOR = viser.uplot.Series(label="now", stroke="#888888", width=2, dash=(2, 4))
@@ -72,8 +72,10 @@ class RecordedRun:
             audit.port_name(port): series["supplied_by_port"][:, k]
             for k, port in enumerate(ledger.ports)
         }
-        self._stores = {name: series[name] for name in ("potential", "kinetic")}
-        self._dissipated = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(axis=1)
+        self._sinks = {name: series[name] for name in ("potential", "kinetic")}
+        self._sinks["dissipated"] = series["dissipated_by_joint"].sum(axis=1) + series["drag"].sum(
+            axis=1
+        )
 
     @property
     def duration(self) -> float:
@@ -97,8 +99,7 @@ class RecordedRun:
             return Stream(name, float(last - first) / _MEAN_WINDOW, float(last))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
-        sinks = [stream(name, energies) for name, energies in self._stores.items()]
-        sinks.append(stream("dissipated", self._dissipated))
+        sinks = [stream(name, energies) for name, energies in self._sinks.items()]
         sources.append(stream("unaccounted", self.audit.ledger.series["unaccounted"]))
         return Flow(tuple(sources), tuple(sinks), _MEAN_WINDOW, "since 0 s")
 
@@ -144,7 +145,7 @@ def _findings(audit: Audit) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: finding.time))
 
 
-Load = Callable[[Path], RecordedRun]
+LoadRun = Callable[[Path], RecordedRun]
 """Reads and audits a recording."""
 
 
@@ -155,7 +156,7 @@ class Replay:
         self,
         server: viser.ViserServer,
         runs: Iterable[Path],
-        load: Load,
+        load: LoadRun,
         compare: bool = False,
         speed: str = "1",
     ) -> None:
@@ -298,8 +299,7 @@ class Replay:
             self._set_time(0.0)
             findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
             self._finding_choice.options = (*dict.fromkeys([_NO_CHOICE, *findings]),)
-            name = robots.known_as(model.name)
-            self._server.gui.set_panel_label(f"vms_ph: {name}, recorded")
+            self._server.gui.set_panel_label(f"vms_ph: {robots.known_as(model.name)}, recorded")
             self._plot_choice.options = (*run.curves(2)[1],)
             self._describe_runs()
             self._plot()
@@ -337,15 +337,14 @@ class Replay:
 
     def _describe_runs(self) -> None:
         """Say how the energy balance of the run ends."""
-        lines, badge = [], ""
-        tint = f"rgb{_GHOST_COLOUR}"
+        lines, badge, tint = [], "", f"rgb{_GHOST_COLOUR}"
         for run, run_name, colour in ((self._run, "run", ""), (self._ghost_run, "ghost", tint)):
             if run is None:
                 continue
             ledger = run.audit.ledger
             exchanged = ledger.exchanged
-            badge = badge or conservation(ledger.unaccounted, exchanged)
-            balance_html = balance(
+            badge = badge or conservation_badge(ledger.unaccounted, exchanged)
+            balance_html = energy_balance_html(
                 ledger.stored, ledger.supplied, ledger.dissipated, ledger.unaccounted, exchanged
             )
             lines.append(
@@ -370,8 +369,8 @@ class Replay:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
                 ghosts = {name: resampled[name] for name in names if name in resampled}
                 if names:
-                    own_curves = {name: curves[name] for name in names}
-                    self._curve_plots.append(self._add_plot(t, own_curves, ghosts, label))
+                    run_curves = {name: curves[name] for name in names}
+                    self._curve_plots.append(self._add_plot(t, run_curves, ghosts, label))
 
     def _chosen_curves(self, run: RecordedRun) -> tuple[Any, dict[str, Any], str]:
         """Return times, curves and the label of their axis, of what is chosen to be plotted."""
@@ -407,7 +406,7 @@ class Replay:
 def _axis_bounds(columns: Sequence[Any]) -> tuple[float, float]:
     """Return the bounds of the vertical axis of curves."""
     low, high = (float(f([f(column) for column in columns])) for f in (np.min, np.max))
-    return round_bounds(low, high, _MIN_HEIGHT)
+    return round_bounds(low, high, _MIN_RANGE)
 
 
 def _run_name(path: Path) -> str:

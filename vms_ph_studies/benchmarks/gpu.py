@@ -36,13 +36,13 @@ class Batches:
         StandardForm(model).jax()  # says how to install JAX
         import jax
 
-        qs = [model.random_configuration(rng) for _ in range(64)]  # repeated in a batch
-        states = [replace(problem, q=q, v=rng.uniform(-1, 1, model.nv)) for q in qs]
+        configurations = [model.random_configuration(rng) for _ in range(64)]  # repeated in a batch
+        states = [replace(problem, q=q, v=rng.uniform(-1, 1, model.nv)) for q in configurations]
         self._skipped, self._costs, self._errors = {"mujoco_warp, grid-rbd: not JAX": None}, {}, []
         for precision in ("float32", "float64"):
             jax.config.update("jax_enable_x64", precision == "float64")
             jax.clear_caches()  # they contain numbers of the other precision
-            makers, terms[precision] = _own_functions(states)
+            makers, terms[precision] = _vms_ph_functions(states)
             for library in (_frax, _mjx):
                 try:
                     makers |= library(states)
@@ -119,7 +119,7 @@ def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     return make
 
 
-def _own_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
+def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
     """Return the functions to measure, and terms of all states in JAX's present precision."""
     import jax
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vms_ph_controllers import Command, Controller, DifferentialDrive, Reference, RobotState, gain
-from vms_ph_controllers.controller import is_usable_step, usable
+from vms_ph_controllers.controller import if_finite
 from vms_ph_controllers.laws.attitude_and_shape import centre_and_inertia
 from vms_ph_controllers.laws.underactuated_flight import ThrustDirection, single_axis
 from vms_ph_controllers.potentials.pose_potential import BASE_COMPONENTS
@@ -214,10 +214,10 @@ class DecentralisedPD(Controller):
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return base wrench and torques for a state; see :meth:`Controller.update`."""
         model, gains, b = self.model, self.gains, self.model.b
-        if not (state.is_usable(model) and is_usable_step(dt)):
+        if not state.is_usable(model, dt):
             return self.safe_output(model.neutral_configuration())
-        pose, joints = usable(reference.pose, (4, 4)), usable(reference.joints, (model.n,))
-        position = usable(reference.position, (3,))
+        pose, joints = if_finite(reference.pose, (4, 4)), if_finite(reference.joints, (model.n,))
+        position = if_finite(reference.position, (3,))
         if pose is not None:
             self._base_target.go_to(pose)
         if joints is not None:

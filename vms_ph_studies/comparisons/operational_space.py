@@ -115,14 +115,14 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         limit_stiffness=0.0,
     )
     weight = weight_of_task_stiffness(task, terms.d, stiffness[0] * np.eye(3), stiffness[1])
-    shaped = ShapedPotential(model, q_star, weight)
+    potential = ShapedPotential(model, q_star, weight)
     baseline_law = OperationalSpaceLaw(model, q_star, stiffness, damping)
     contenders = (
         _Contender("Moore-Penrose", baseline_law.update, baseline_law, baseline_law.spring_torque),
-        _Contender("IDA-PBC", law_at(model, q_star, gains), shaped, shaped.gradient),
+        _Contender("IDA-PBC", law_at(model, q_star, gains), potential, potential.gradient),
     )
     push = Push(np.array([float(settings["force"]), 0.0, 0.0]), 0.15)
-    null_velocity = _null_velocity(terms, float(settings["flick"]))
+    null_velocity = _null_velocity(terms, float(settings["null_energy"]))
     stages = Stages(progress, 4)
 
     def simulate_push(name: str, push: Push, velocity: Array | None) -> list[PushRecord]:
@@ -143,7 +143,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     push_records = simulate_push("push", push, None)
     null_records = simulate_push("null-space motion", Push(np.zeros(3), 0.0), null_velocity)
     path_works = [_closed_path_work(c, q_star, terms) for c in contenders]
-    audited = "unaccounted energy of the"
+    prefix = "unaccounted energy of the"
     elbow_name = "displacement by a null-space motion of the elbow, largest"
     rise_name = "rise of the stored energy in a step of the null-space motion, largest"
     checks = [
@@ -154,9 +154,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             push_records,
             lambda r: float(np.max(r.kinetic_null)),
         ),
-        _baseline_check(f"{audited} push, largest", "J", push_records, _unaccounted),
+        _baseline_check(f"{prefix} push, largest", "J", push_records, _unaccounted),
         _baseline_check(elbow_name, "m", null_records, lambda r: float(np.max(r.distance))),
-        _baseline_check(f"{audited} null-space motion, largest", "J", null_records, _unaccounted),
+        _baseline_check(f"{prefix} null-space motion, largest", "J", null_records, _unaccounted),
         _baseline_check(rise_name, "J", null_records, _largest_rise),
         _baseline_check("work of the springs around a closed path", "J", path_works, abs),
     ]
@@ -226,7 +226,7 @@ def _plot(
     names = [contender.name for contender in contenders]
     quantities: dict[str, Callable[[PushRecord], Array]] = {
         "||dx|| (mm)": lambda r: r.distance,
-        "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
+        "prefix energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
     }
     for label, quantity in quantities.items():
         for title, records in (("pushed", push_records), ("null-space motion", null_records)):
@@ -248,8 +248,8 @@ STUDY = Study(
         "damping_task": Parameter(20.0, "of both laws, N s/m"),
         "damping_null": Parameter(2.0, "of both laws, N m s/rad"),
         "force": Parameter(10.0, "of the push along x, for 0.15 s, N"),
-        "flick": Parameter(0.2, "energy of the elbow's motion in the null space, J"),
-        "seconds": Parameter(2.0, "simulated after each, s", above=0.0),
+        "null_energy": Parameter(0.2, "energy of the elbow's motion in the null space, J"),
+        "seconds": Parameter(2.0, "simulated after push or flick, s", above=0.0),
     },
     compute=_compute,
 )

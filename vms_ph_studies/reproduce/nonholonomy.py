@@ -14,7 +14,7 @@ from vms_ph_io.progress import Progress, Stages
 
 from ..check import Check, bounded, compared, verdict_of
 from ..figures import Panel, draw
-from ..reorientation import EllipticLoop, base_motion, displaced, turn_by_curvature
+from ..reorientation import EllipticLoop, base_motion, displace, turn_by_curvature
 from ..study import Outcome, Parameter, Settings, Study
 
 _SE3, _SO3 = SE3(), SO3()
@@ -27,7 +27,7 @@ def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
 
     def acceleration(t: float, twist: Array) -> Array:
         offset, qdot, qddot = loop(t)
-        e = robot.evaluate(displaced(model, home, offset), np.concatenate([twist, qdot]))
+        e = robot.evaluate(displace(model, home, offset), np.concatenate([twist, qdot]))
         # The velocities of [E] are inertial; here the base is followed in its own axes.
         x_ddot = np.linalg.solve(e.H_0, -e.H_0m @ qddot - e.bias[:6])
         transport = np.cross(twist[3:], twist[:3])
@@ -43,7 +43,7 @@ def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
         twist = twist + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         sample = loop(t + dt)
         velocity = np.concatenate([twist, sample.rate])
-        d = model.evaluate(displaced(model, home, sample.offset), velocity)
+        d = model.evaluate(displace(model, home, sample.offset), velocity)
         max_momentum = max(max_momentum, float(np.abs(d.p).max()))
         momentum_scale = max(momentum_scale, float(np.abs(d.M_bm @ sample.rate).max()))
     return max_momentum / momentum_scale

@@ -65,8 +65,8 @@ def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
         return target.evaluate(point.parameters, point.seed)
 
     try:
-        returned = compute() if limit is None else run_within(limit, compute)
-        results = plain_results(returned, point.parameters)
+        output = compute() if limit is None else run_within(limit, compute)
+        results = plain_results(output, point.parameters)
     except (Exception, TimeLimitError) as error:  # a failed point is a result of the study
         text = _utf8_text(f"{type(error).__name__}: {error}")
         trace = _utf8_text(traceback.format_exc()[-_MAX_TRACE_LENGTH:])
@@ -74,17 +74,17 @@ def _evaluate(target: Target, point: Point, limit: float | None) -> Record:
     return Record(point.id, results, seconds=perf_counter() - start)
 
 
-def plain_results(returned: object, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def plain_results(output: object, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a target returned as plain values by name.
 
     Raises:
         OptionError: it is no mapping of plain values, or a name is that of a parameter.
     """
-    if is_dataclass(returned) and not isinstance(returned, type):
-        returned = asdict(returned)
-    if not isinstance(returned, Mapping):
-        returned = {"result": returned}
-    results = {str(name): _as_plain(str(name), value) for name, value in returned.items()}
+    if is_dataclass(output) and not isinstance(output, type):
+        output = asdict(output)
+    if not isinstance(output, Mapping):
+        output = {"result": output}
+    results = {str(name): _as_plain(str(name), value) for name, value in output.items()}
     for name in results:
         if name in parameters or name in RESERVED_NAMES:
             raise OptionError(f"the result '{name}' has the name of another column; rename it")

@@ -48,7 +48,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class Samples:
     """A parameter that is drawn for every run; a list of ``size`` numbers if ``size`` is given."""
 
     distribution: Distribution
@@ -61,7 +61,7 @@ class Sampled:
         return [self.distribution.value(uniform(seed, name, run, k)) for k in range(self.size)]
 
 
-Parameter = FixedParameter | Grid | Sampled
+Parameter = FixedParameter | Grid | Samples
 
 
 def read_parameter(name: str, entry: Any) -> Parameter:
@@ -99,16 +99,16 @@ def _read_mapping(entry: Mapping[Any, Any]) -> Parameter:
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError(f"'size' must be a whole number above zero; given: {size!r}")
     try:
-        return Sampled(make_distribution(names[0], {str(k): v for k, v in arguments.items()}), size)
+        return Samples(make_distribution(names[0], {str(k): v for k, v in arguments.items()}), size)
     except OptionError as error:
         raise OptionError(f"{names[0]}: {error}") from None
 
 
 def _read_range(entry: dict[str, Any]) -> Grid:
-    unknown = set(entry) - {"from", "to", "count", "spacing"}
+    unknown_keys = set(entry) - {"from", "to", "count", "spacing"}
     numbers = [entry.get("from"), entry.get("to")]
     count, spacing = entry.get("count"), entry.get("spacing", "linear")
-    is_range = all(_is_number(number) for number in numbers) and not unknown
+    is_range = all(_is_number(number) for number in numbers) and not unknown_keys
     if not is_range or isinstance(count, bool) or not isinstance(count, int) or count < 2:
         raise OptionError(f"given: {entry}; a range is {_RANGE_SYNTAX}, with a count of at least 2")
     low, high = float(entry["from"]), float(entry["to"])
@@ -179,7 +179,7 @@ def make_points(
     fixed: dict[str, Value] = {
         n: p.value for n, p in parameters.items() if isinstance(p, FixedParameter)
     }
-    sampled = {name: p for name, p in parameters.items() if isinstance(p, Sampled)}
+    sampled = {name: p for name, p in parameters.items() if isinstance(p, Samples)}
     samples: list[tuple[int | None, dict[str, Value]]] = [
         (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
     ]

@@ -18,7 +18,7 @@ from vms_ph_dynamics import Array, __version__
 
 from ..html_page import table, write_page
 from .evaluation import Record
-from .parameters import Grid, Sampled
+from .parameters import Grid, Samples
 from .progress import SweepSummary, format_duration
 from .results import Results
 from .study_file import SweepStudy
@@ -151,7 +151,7 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
             axes.boxplot(grouped_numbers, tick_labels=labels)
             axes.tick_params(axis="x", labelrotation=20)
         else:
-            sampled = isinstance(study.parameters[panel[0]], Sampled)
+            sampled = isinstance(study.parameters[panel[0]], Samples)
             (_scatter if sampled else _bands)(axes, np.array(results.numbers(panel[0])), y)
             axes.grid(alpha=0.3)
         axes.set(xlabel=panel[0], ylabel=panel[1] if len(panel) == 2 else name)

@@ -16,7 +16,7 @@ from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io.settings.bounded_text import parse_yaml, read_text
 
 from .evaluation import RESERVED_NAMES
-from .parameters import Grid, Parameter, Point, Sampled, make_points, read_parameter
+from .parameters import Grid, Parameter, Point, Samples, make_points, read_parameter
 from .target import Target
 
 _KEYS = {
@@ -72,7 +72,7 @@ class SweepStudy:
         return [
             name
             for name, p in self.parameters.items()
-            if isinstance(p, Sampled) or (isinstance(p, Grid) and len(p.values) > 1)
+            if isinstance(p, Samples) or (isinstance(p, Grid) and len(p.values) > 1)
         ]
 
 
@@ -133,7 +133,7 @@ def _read(content: Any, text: str, file: Path) -> SweepStudy:
 
 
 def _read_runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
-    sampled = [name for name, p in parameters.items() if isinstance(p, Sampled)]
+    sampled = [name for name, p in parameters.items() if isinstance(p, Samples)]
     if entry is None and sampled:
         raise OptionError(
             f"the key 'runs' is missing: how many samples of {', '.join(sampled)} are drawn"

@@ -71,14 +71,14 @@ int run(int count, char** args) {
   std::vector<double> durations(static_cast<std::size_t>(updates));
   std::uint64_t late_at_start = 0;
   for (int k = -updates / 10; k < updates; ++k) {  // the first for caches
-    if (k == 0) late_at_start = law.late();
+    if (k == 0) late_at_start = law.late_updates();
     const auto& state = states[static_cast<std::size_t>(k & 255)];
     const auto start = Clock::now();
     law.update(state, references[(std::max(k, 0) / 1000) % 2], 1e-3);
     const std::chrono::duration<double, std::nano> duration = Clock::now() - start;
     if (k >= 0) durations[static_cast<std::size_t>(k)] = duration.count();
   }
-  if (law.failed() > 0) {
+  if (law.failed_updates() > 0) {
     std::fprintf(stderr, "%s\n", law.log().c_str());
     return 1;
   }
@@ -88,7 +88,7 @@ int run(int count, char** args) {
     const double rank = std::ceil(quantile * static_cast<double>(durations.size())) - 1.0;
     std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))]);
   }
-  std::printf("\t%llu\n", static_cast<unsigned long long>(law.late() - late_at_start));
+  std::printf("\t%llu\n", static_cast<unsigned long long>(law.late_updates() - late_at_start));
   return 0;
 }
 

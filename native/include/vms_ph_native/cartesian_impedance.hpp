@@ -86,7 +86,7 @@ class PoseImpedance : public StagedController {
   Pose tool_pose() noexcept;
   void compute_jacobian() noexcept;
   void hold_base_and_limits(double h, double dt) noexcept;
-  Compliance compliance(double attachment, double dt) noexcept;
+  AxisGains axis_gains(double attachment, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
   void compensate_friction(double h) noexcept;
 
@@ -99,7 +99,7 @@ class PoseImpedance : public StagedController {
 
   PoseEffort effort_;
   SwitchRamp position_ramp_, attachment_ramp_, attitude_ramp_, reference_ramp_;
-  std::optional<Compliance> last_compliance_;
+  std::optional<AxisGains> last_axis_gains_;
   JointReference posture_reference_;
   VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
       posture_stiffness_, friction_effort_, posture_step_;

@@ -222,7 +222,7 @@ class Dynamics {
   Eigen::Vector3d mount_gravity_, mount_position_;
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
-  Eigen::Vector3d position_ = Eigen::Vector3d::Zero(), root_gravity_;
+  Eigen::Vector3d base_position_ = Eigen::Vector3d::Zero(), root_gravity_;
   Eigen::VectorXd q_, v_, pi_, rate_, friction_slopes_, gradient_;
 };
 

@@ -233,7 +233,7 @@ class SampledTank {
 /// vms_ph_controllers.safety.energy_tank.
 class TankBudget {
  public:
-  explicit TankBudget(const Model& model) : potential_(model), trial_(model), tank_(model) {}
+  explicit TankBudget(const Model& model) : potential_(model), candidate_(model), tank_(model) {}
 
   const ShapedPotential& potential() const noexcept { return potential_; }  ///< V
   double authority() const noexcept { return authority_; }  ///< in [0, 1]; one without a tank
@@ -307,7 +307,7 @@ class TankBudget {
   double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double last_energy,
                        double share) noexcept;
 
-  ShapedPotential potential_, trial_;
+  ShapedPotential potential_, candidate_;
   double authority_ = 1.0;
   bool is_uncovered_ = false;
   SampledTank tank_;

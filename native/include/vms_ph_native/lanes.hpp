@@ -123,7 +123,7 @@ VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector
   return inertia;
 }
 
-/// Numbers that a machine computes with at once: those of as many bodies make a group.
+/// Numbers in a vector register; as many bodies form a group.
 constexpr std::size_t kLaneCount = 4;
 
 /// Largest angle, rad, of which the whole turns are subtracted without a loss of digits.
@@ -131,8 +131,7 @@ constexpr double kLargestAngle = 1e5;
 
 /// Sines and cosines of `count` angles, a multiple of kLaneCount, to two units in the last place.
 ///
-/// The C library computes one angle at a time, in a third of the time of a whole placement of an
-/// arm. An angle that is larger than kLargestAngle, or not finite, is left to it.
+/// The C library, slower, gets angles that are larger than kLargestAngle or not finite.
 inline void sines_and_cosines(const double* angles, std::size_t count, double* sines,
                               double* cosines) noexcept {
   // A quarter turn in three parts, of which multiples by less than 2^20 are exact but for the last.

@@ -19,8 +19,7 @@ namespace vms_ph {
 
 using MatrixV6 = Eigen::Matrix<double, Eigen::Dynamic, 6, 0, kMaxVelocities, 6>;  // (nv,6)
 
-/// The smallest singular value of a Jacobian, of as many as it has rows or columns, whatever is
-/// less; `gram` and `eigen` are workspaces.
+/// The smallest of the min(rows, columns) singular values of a Jacobian; with two workspaces.
 double smallest_singular_value(const Matrix6V& jacobian, MatrixV& gram,
                                SymmetricEigen& eigen) noexcept;
 
@@ -37,13 +36,13 @@ class PoseMotion {
   /// Compute the motion of a state, and the forces that cancel the coupling of its parts.
   void compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept;
 
-  Matrix6V J, J_rate;     ///< task Jacobian and its derivative along the motion, (6,nv)
-  Matrix6 inertia;        ///< (J M^-1 J^T)^-1
-  MatrixV null_inertia;   ///< Pi^T M Pi (nv,nv) of the projector Pi onto motions beside the frame's
-  Vector6 twist;          ///< of the frame
-  Vector6 task_coupling;  ///< the force that cancels the coupling, on the task
-  VectorV null_coupling;  ///< the same on all motions, (nv,)
-  double smallest_value = 0.0;  ///< singular value of J
+  Matrix6V J, J_rate;    ///< task Jacobian and its derivative along the motion, (6,nv)
+  Matrix6 inertia;       ///< (J M^-1 J^T)^-1
+  MatrixV null_inertia;  ///< Pi^T M Pi (nv,nv) of the projector Pi onto motions beside the frame's
+  Vector6 twist;         ///< of the frame
+  Vector6 task_decoupling;               ///< the force that cancels the coupling, on the task
+  VectorV null_decoupling;               ///< the same on all motions, (nv,)
+  double smallest_singular_value = 0.0;  ///< of J
 
  private:
   void invert_mobility() noexcept;
@@ -56,16 +55,16 @@ class PoseMotion {
 };
 
 /// Stiffness and damping of an end effector along axes of its own or of the inertial frame.
-struct Compliance {
-  Compliance() = default;
+struct AxisGains {
+  AxisGains() = default;
   /// The same along all axes: N/m, N m/rad, N s/m, N m s/rad.
-  Compliance(double k, double k_rotation, double d, double d_rotation) noexcept {
+  AxisGains(double k, double k_rotation, double d, double d_rotation) noexcept {
     stiffness << k, k, k, k_rotation, k_rotation, k_rotation;
     damping << d, d, d, d_rotation, d_rotation, d_rotation;
   }
 
   /// Whether the springs are those of another.
-  bool equals(const Compliance& other) const noexcept {
+  bool equals(const AxisGains& other) const noexcept {
     return reference_share == other.reference_share && force_limit == other.force_limit &&
            moment_limit == other.moment_limit && stiffness == other.stiffness;
   }
@@ -109,10 +108,10 @@ class PoseEffort {
   /// @param twist      of the reference, in its axes.
   /// @param h          the horizon in which the spring accounts for that twist, s.
   void set_error(const Pose& error, const Pose& reference, const Twist& twist,
-                 const Compliance& compliance, double h) noexcept;
+                 const AxisGains& axis_gains, double h) noexcept;
 
   /// The energy of springs at the error set last, J.
-  double energy(const Compliance& compliance) noexcept;
+  double energy(const AxisGains& axis_gains) noexcept;
 
   /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
   /// damping, N s/m; after set_error(), with its horizon.
@@ -150,10 +149,10 @@ class PoseEffort {
   struct Springs {
     double energy;
     Twist gradient;
-    double power;  // of axes that turn, W
+    double turning_power;  // of axes that turn, W
   };
 
-  Springs springs(const Compliance& compliance, Matrix6& stiffness) const noexcept;
+  Springs springs(const AxisGains& axis_gains, Matrix6& stiffness) const noexcept;
 
   PosePotential potential_;
   Pose error_ = Pose::Identity();
@@ -170,9 +169,9 @@ class PoseEffort {
 
 /// Split a mass matrix (m,m) between a task with the Jacobian J (6,m) and its null space: write
 /// M^-1 J^T, the momentum of the task per velocity, Lambda J, and the inertia M - J^T Lambda J.
-/// Directions that are being lost fade into it where the smallest singular value is near zero.
+/// Directions that are being lost fade into it where sigma_min is near zero.
 void split_inertia(const MatrixV& mass, const Matrix6V& J, MatrixV6& mass_inverse_jt,
                    Matrix6V& momentum_map, MatrixV& null_inertia,
-                   double smallest_value = HUGE_VAL) noexcept;
+                   double sigma_min = HUGE_VAL) noexcept;
 
 }  // namespace vms_ph

@@ -101,8 +101,8 @@ class PythonController final : public Controller {
   /// The last few exceptions raised in Python, with tracebacks, oldest first. Not real time.
   std::string log() const;
 
-  std::uint64_t late() const noexcept;    ///< updates whose answer did not come in time
-  std::uint64_t failed() const noexcept;  ///< where Python raised or a number was not finite
+  std::uint64_t late_updates() const noexcept;    ///< updates whose answer did not come in time
+  std::uint64_t failed_updates() const noexcept;  ///< Python raised, or a number was not finite
 
  private:
   class Host;

@@ -34,14 +34,14 @@ class SampledImpedance {
   /// @param gradient   (nv,) of the potential.
   /// @param velocity   (nv,) of the robot, or its error.
   /// @param h          the horizon, s.
-  /// @param drift      (nv,) damping force at the velocity of the reference; null for none.
+  /// @param feedforward      (nv,) damping force at the velocity of the reference; null for none.
   void compute(const MatrixV& mass, const MatrixV& damping, const MatrixV& stiffness,
                const VectorV& gradient, const VectorV& velocity, double h,
-               const VectorV* drift = nullptr) noexcept;
+               const VectorV* feedforward = nullptr) noexcept;
 
   /// A force (nv,) along the momentum that takes out the energy which holding the compensation of
   /// gravity, and a gyroscopic force (nv,) if there is one, pumps within the horizon.
-  const VectorV& brake(Evaluation& d, double h, const VectorV* gyroscopic = nullptr) noexcept;
+  const VectorV& brake(Evaluation& d, double h, const VectorV* gyroscopic_force = nullptr) noexcept;
 
   VectorV spring;            ///< (nv,) gradient of the potential, reduced where the stiffness is
   VectorV velocity;          ///< w (nv,), to be multiplied by the damping

@@ -36,7 +36,7 @@ class PayloadCompensation final : public Controller {
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override;
+  bool carry(double mass, const Eigen::Vector3d& first_moment, double deviation) noexcept override;
   const Eigen::VectorXd* payload_weight(const Eigen::VectorXd& q) noexcept override;
 
   /// Mass in force, kg.
@@ -78,8 +78,8 @@ class Supervisor final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   void missed_updates() noexcept override { law_->missed_updates(); }
-  bool carry(double mass, const Eigen::Vector3d& moment, double deviation) noexcept override {
-    return law_->carry(mass, moment, deviation);
+  bool carry(double mass, const Eigen::Vector3d& first_moment, double deviation) noexcept override {
+    return law_->carry(mass, first_moment, deviation);
   }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {

@@ -85,9 +85,9 @@ class TaskSpaceIDAPBC final : public Controller {
 
   // The weight of a task stiffness, with what it was computed for: the minimum, these gains and
   // the share of the other stiffness.
-  WeightMatrix current_weight_;
+  WeightMatrix weight_matrix_;
   std::uint64_t weight_minimum_id_ = 0;
-  double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_rest_ = 0.0;
+  double weight_stiffness_ = 0.0, weight_null_ = 0.0, weight_share_ = 0.0, weight_iso_ = 0.0;
   ShapedPotential desired_potential_;
 
   // Of one update.

@@ -247,10 +247,10 @@ class Tree {
   struct alignas(Lanes) Scratch {
     LaneRow rotation[9], translation[3];  ///< of the joint
     LaneRow acceleration[6], force[6];
-    LaneRow screw_rate[6];                 ///< of the screw in inertial axes
-    LaneRow locked_momentum[6], drift[6];  ///< momentum of the subtree in the locked motion; its
-                                           ///< rate at fixed twist
-    LaneRow x_twist[6], y_twist[6];        ///< at two other velocities
+    LaneRow screw_rate[6];                ///< of the screw in inertial axes
+    LaneRow locked_momentum[6], bias[6];  ///< momentum of the subtree in the locked motion; its
+                                          ///< rate at fixed twist
+    LaneRow x_twist[6], y_twist[6];       ///< at two other velocities
   };
 
   std::size_t groups() const noexcept { return link_constants_.size(); }

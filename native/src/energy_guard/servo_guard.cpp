@@ -30,25 +30,25 @@ double spring_energy(double stiffness, double limit, double stretch) noexcept {
 
 ServoGuard::ServoGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
     : servos_(std::move(servos)),
-      shares_{1.0 - uncertainty, 1.0 + uncertainty},
+      error_factors_{1.0 - uncertainty, 1.0 + uncertainty},
       delay_(delay),
       zeros_(servos_.size(), 0.0) {
   for (JointServo& servo : servos_) {
     servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kLargestEffort) : kLargestEffort;
   }
-  start_ = trial_ = positions_ = output_.command = zeros_;
+  start_command_ = trial_command_ = positions_ = output_.command = zeros_;
   commands_.assign(delay_ + 1, zeros_);
 }
 
 bool ServoGuard::engage(const JointValues& positions, const JointValues& command) noexcept {
   if (!is_usable(positions)) return false;
   tank_ = EnergyTank(settings.tank_capacity, settings.tank_initial);
-  counts_ = Certificate();
+  certificate_ = Certificate();
   first_loss_.clear();
   positions_ = positions;
   for (auto& each : commands_) each = is_usable(command) ? command : idle_command(positions);
   elapsed_ = committed_energy_ = 0.0;
-  lost_ = 0;
+  lost_samples_ = 0;
   restart();
   commit(energy_bound(commands_[0], 0.0), 1.0);
   return true;
@@ -57,16 +57,16 @@ bool ServoGuard::engage(const JointValues& positions, const JointValues& command
 const GuardedCommand& ServoGuard::update(const JointValues& positions, const JointValues& desired,
                                          double dt, const char* problem) noexcept {
   dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
-  ++counts_.samples;
-  counts_.duration += dt;
+  ++certificate_.samples;
+  certificate_.duration += dt;
   elapsed_ += dt;
   tank_.capacity = settings.tank_capacity;
   if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
   reason_.clear();
   find_fault(positions, problem);
   if (!reason_.empty()) {
-    ++counts_.lost;
-    ++lost_;
+    ++certificate_.lost;
+    ++lost_samples_;
     if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
     lose_sample();
     return record_sent(safe_command(), Status::holding);
@@ -74,30 +74,30 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
   settle_energy(positions);
   positions_ = positions;
   elapsed_ = 0.0;
-  lost_ = 0;
+  lost_samples_ = 0;
   const bool has_command = is_usable(desired);
   const double share = grant(has_command ? desired : safe_command(), dt);
-  record_granted(trial_, dt);
+  record_granted(trial_command_, dt);
   if (!has_command) {
-    ++counts_.reflexes;
+    ++certificate_.reflexes;
     reason_.set("the command is not finite or not of this robot");
   } else if (share < 1.0) {
-    ++(share > 0.0 ? counts_.scaled : counts_.braked);
+    ++(share > 0.0 ? certificate_.scaled : certificate_.braked);
     reason_.set("the energy tank covers %.0f%% of the change of the command", 100.0 * share);
   }
-  return record_sent(trial_, !has_command  ? Status::holding
-                             : share < 1.0 ? Status::saturated
-                                           : Status::ok);
+  return record_sent(trial_command_, !has_command  ? Status::holding
+                                     : share < 1.0 ? Status::saturated
+                                                   : Status::ok);
 }
 
-void ServoGuard::replace_last(const JointValues& acting, double dt) noexcept {
-  if (!is_usable(acting) || acting == commands_.back()) return;
-  record_granted(acting, dt);
-  commands_.back() = acting;
+void ServoGuard::replace_last(const JointValues& acting_command, double dt) noexcept {
+  if (!is_usable(acting_command) || acting_command == commands_.back()) return;
+  record_granted(acting_command, dt);
+  commands_.back() = acting_command;
 }
 
 Certificate ServoGuard::certificate() const noexcept {
-  Certificate result = counts_;
+  Certificate result = certificate_;
   result.copy_sums(tank_);
   result.first_loss = first_loss_.text();
   return result;
@@ -120,25 +120,25 @@ void ServoGuard::find_fault(const JointValues& measured, const char* problem) no
   }
 }
 
-/// Write the command that the tank covers to trial_, and pay for it; return its share.
+/// Write the command that the tank covers to trial_command_, and pay for it; return its share.
 double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
   const double level = tank_.level;
   const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
-  trial_ = desired;
-  double bound = energy_bound(trial_, dt);
+  trial_command_ = desired;
+  double bound = energy_bound(trial_command_, dt);
   if (bound <= limit) return commit(bound, 1.0);
   const JointValues& last = commands_.back();
-  start_ = last;
-  bound = energy_bound(start_, dt);
+  start_command_ = last;
+  bound = energy_bound(start_command_, dt);
   const bool can_hold_last = bound <= limit;
   if (!can_hold_last) {  // into a debt
-    withdraw_command(start_, dt);
-    bound = energy_bound(start_, dt);
+    withdraw_command(start_command_, dt);
+    bound = energy_bound(start_command_, dt);
   }
   const JointValues& end = can_hold_last ? desired : last;
   const auto set_trial = [&](double share) {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      trial_[k] = start_[k] + share * (end[k] - start_[k]);
+      trial_command_[k] = start_command_[k] + share * (end[k] - start_command_[k]);
     }
   };
   // The bound is convex in the share: the largest one within the limit is found by halving.
@@ -146,11 +146,11 @@ double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
   for (int i = 0; i < kShareHalvings; ++i) {
     const double share = 0.5 * (low + high);
     set_trial(share);
-    const double trial_bound = energy_bound(trial_, dt);
+    const double trial_bound = energy_bound(trial_command_, dt);
     (trial_bound <= limit ? low : high) = share;
     if (trial_bound <= limit) bound = trial_bound;
   }
-  low > 0.0 ? set_trial(low) : void(trial_ = start_);
+  low > 0.0 ? set_trial(low) : void(trial_command_ = start_command_);
   return commit(bound, can_hold_last ? low : 0.0);
 }
 
@@ -180,15 +180,15 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
           servo.joint + ": stiffness must be positive, with a delay the velocity limited");
     }
   }
-  added_.resize(servos_.size());
-  pending_.assign(delay, added_);
+  added_energy_.resize(servos_.size());
+  pending_energy_.assign(delay, added_energy_);
   engage(zeros_, zeros_);
 }
 
 void PositionGuard::restart() noexcept {
-  for (auto& each : pending_) std::fill(each.begin(), each.end(), Bounds{});
+  for (auto& each : pending_energy_) std::fill(each.begin(), each.end(), Bounds{});
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    added_[k] = energy_change(k, positions_[k], commands_[0][k], 0.0);
+    added_energy_[k] = energy_change(k, positions_[k], commands_[0][k], 0.0);
   }
   damped_energy_ = 0.0;
 }
@@ -211,7 +211,7 @@ PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, d
   command -= positions_[k];
   Bounds added;
   for (std::size_t i = 0; i < added.size(); ++i) {
-    const double stiffness = shares_[i] * servo.stiffness;
+    const double stiffness = error_factors_[i] * servo.stiffness;
     const auto rise = [&](double shift) {
       return spring_energy(stiffness, servo.effort, command + shift) -
              spring_energy(stiffness, servo.effort, last + shift);
@@ -219,18 +219,18 @@ PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, d
     added[i] = std::max(rise(-travel), rise(travel));
   }
   const double largest_stretch = std::max(std::abs(last), std::abs(command)) + travel;
-  if (largest_stretch <= servo.effort / (shares_[1] * servo.stiffness)) return added;
+  if (largest_stretch <= servo.effort / (error_factors_[1] * servo.stiffness)) return added;
   return {std::max(added[0], added[1]), std::max(added[0], added[1])};
 }
 
 /// Count what was given until positions (n,) were measured.
 void PositionGuard::settle_energy(const JointValues& measured) noexcept {
   double dissipated = 0.0;  // a force at its limit hides the damper
-  for (std::size_t k = 0; elapsed_ > 0.0 && lost_ == 0 && k < servos_.size(); ++k) {
-    const double damping = shares_[0] * servos_[k].damping;
+  for (std::size_t k = 0; elapsed_ > 0.0 && lost_samples_ == 0 && k < servos_.size(); ++k) {
+    const double damping = error_factors_[0] * servos_[k].damping;
     const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
                                     std::abs(commands_[0][k] - measured[k]));
-    const double margin = servos_[k].effort - shares_[1] * servos_[k].stiffness * stretch;
+    const double margin = servos_[k].effort - error_factors_[1] * servos_[k].stiffness * stretch;
     const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
     const double capped =
         std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kLeastDivisor));
@@ -239,7 +239,7 @@ void PositionGuard::settle_energy(const JointValues& measured) noexcept {
   damped_energy_ += elapsed_ * dissipated;
   positions_ = measured;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
-    pending_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
+    pending_energy_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
   }
   lose_sample();  // of which the positions are known
 }
@@ -249,8 +249,9 @@ void PositionGuard::settle_energy(const JointValues& measured) noexcept {
 double PositionGuard::energy_bound(const JointValues& command, double dt) const noexcept {
   double result = 0.0;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    Bounds sums = sum(added_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
-    for (const auto& each : pending_) sums = sum(sums, each[k]);
+    Bounds sums =
+        sum(added_energy_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
+    for (const auto& each : pending_energy_) sums = sum(sums, each[k]);
     result += std::max(sums[0], sums[1]);
   }
   return result - damped_energy_;
@@ -258,7 +259,7 @@ double PositionGuard::energy_bound(const JointValues& command, double dt) const 
 
 void PositionGuard::record_granted(const JointValues& command, double dt) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    Bounds& energy = delay_ > 0 ? pending_.back()[k] : added_[k];
+    Bounds& energy = delay_ > 0 ? pending_energy_.back()[k] : added_energy_[k];
     energy = sum(energy, energy_change(k, commands_.back()[k], command[k], delay() * dt));
   }
 }
@@ -267,9 +268,9 @@ void PositionGuard::record_granted(const JointValues& command, double dt) noexce
 void PositionGuard::lose_sample() noexcept {
   if (delay_ == 0) return;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    added_[k] = sum(added_[k], std::exchange(pending_[0][k], Bounds{}));
+    added_energy_[k] = sum(added_energy_[k], std::exchange(pending_energy_[0][k], Bounds{}));
   }
-  std::rotate(pending_.begin(), pending_.begin() + 1, pending_.end());
+  std::rotate(pending_energy_.begin(), pending_energy_.begin() + 1, pending_energy_.end());
 }
 
 VelocityGuard::VelocityGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay)
@@ -286,13 +287,13 @@ VelocityGuard::VelocityGuard(std::vector<JointServo> servos, double uncertainty,
 void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     const double command = commands_[0][k];
-    if (lost_ > 0) {  // the positions at the changes of the command are not known
+    if (lost_samples_ > 0) {  // the positions at the changes of the command are not known
       const double squares = lost_squares_[k] + command * command;
-      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_ + 1) * squares;
+      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_samples_ + 1) * squares;
       lost_squares_[k] = 0.0;
     } else if (elapsed_ > 0.0) {
       const double rate = (measured[k] - positions_[k]) / elapsed_;
-      const double band = servos_[k].effort / (shares_[1] * servos_[k].damping);
+      const double band = servos_[k].effort / (error_factors_[1] * servos_[k].damping);
       const double capped = std::clamp(rate, 0.5 * (command - band), 0.5 * (command + band));
       unit_energy_[k] += elapsed_ * (capped * (command - capped) - band * std::abs(rate - capped));
     }
@@ -305,8 +306,8 @@ double VelocityGuard::energy_bound(const JointValues& command, double dt) const 
     double squares = 0.0;
     for (std::size_t i = 1; i <= delay_; ++i) squares += commands_[i][k] * commands_[i][k];
     const double unit_bound = unit_energy_[k] + 0.25 * dt * (squares + command[k] * command[k]);
-    result += std::max(shares_[0] * servos_[k].damping * unit_bound,
-                       shares_[1] * servos_[k].damping * unit_bound);
+    result += std::max(error_factors_[0] * servos_[k].damping * unit_bound,
+                       error_factors_[1] * servos_[k].damping * unit_bound);
   }
   return result;
 }

@@ -24,7 +24,7 @@ double checked_bandwidth(double bandwidth) {
 
 }  // namespace
 
-const NoiseModel& NoiseModel::checked() const {
+const NoiseModel& NoiseModel::check() const {
 #define VMS_PH_FIELD(name, initial)                                                       \
   if (!(std::isfinite(name) && name >= 0.0)) {                                            \
     throw ModelError(#name " of a noise model must be finite and not negative; given: " + \
@@ -35,7 +35,7 @@ const NoiseModel& NoiseModel::checked() const {
   return *this;
 }
 
-VectorV NoiseModel::stacked(const Model& model, double linear, double angular, double joints) {
+VectorV NoiseModel::stack(const Model& model, double linear, double angular, double joints) {
   VectorV result = VectorV::Constant(model.nv(), joints);
   result.head(model.b()).setConstant(angular);
   result.head(model.base_linear_size()).setConstant(linear);
@@ -44,25 +44,25 @@ VectorV NoiseModel::stacked(const Model& model, double linear, double angular, d
 
 ImpulseBalance::EndTerms::EndTerms(const Model& model)
     : d(model), covariance(MatrixV::Zero(model.nv(), model.nv())) {
-  momentum = drift = friction = VectorV::Zero(model.nv());
+  momentum = rate = friction = VectorV::Zero(model.nv());
 }
 
 ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
                                bool friction)
     : model_(model),
-      noise_(noise.checked()),
+      noise_(noise.check()),
       decoupled_(decoupled && model.b() > 0),
       velocity_variance_(noise.velocities(model).cwiseAbs2()),
       effort_variance_(noise.efforts(model).cwiseAbs2()),
       end_terms_{EndTerms(model), EndTerms(model)},
       connection_(MatrixBN::Zero(model.b(), model.n())) {
-  drift_change_ = curvature_ = systematic_error_ = force_ = VectorV::Zero(model.nv());
+  rate_change_ = second_diff_ = systematic_error_ = force_ = VectorV::Zero(model.nv());
   inertia_ = scaled_inertia_ = MatrixV::Zero(model.nv(), model.nv());
   if (friction) {
     viscous_ = model.damping();
     coulomb_ = model.dry_friction();
   }
-  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = drift_change_;
+  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = rate_change_;
   impulse_.effort_noise = inertia_;
 }
 
@@ -89,11 +89,11 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   has_last_ = true;
   if (!has_last) return nullptr;
   ExternalImpulse& result = impulse_;
-  result.is_first = !has_drift_change_;
-  curvature_ = current.drift - last.drift - drift_change_;
-  if (result.is_first) curvature_.setZero();
-  drift_change_ = current.drift - last.drift;
-  has_drift_change_ = true;
+  result.is_first = !has_rate_change_;
+  second_diff_ = current.rate - last.rate - rate_change_;
+  if (result.is_first) second_diff_.setZero();
+  rate_change_ = current.rate - last.rate;
+  has_rate_change_ = true;
   result.d = &current.d;
   result.dt = dt;
   result.start_covariance = &last.covariance;
@@ -132,25 +132,25 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   } else {
     result.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
-  force_ += 0.5 * (last.drift + current.drift);
+  force_ += 0.5 * (last.rate + current.rate);
   result.value = current.momentum - last.momentum - dt * force_;
-  result.systematic = dt * (systematic_error_ + curvature_.cwiseAbs() / 12.0);
+  result.systematic = dt * (systematic_error_ + second_diff_.cwiseAbs() / 12.0);
   return &result;
 }
 
-/// Find momentum, drift and covariance at the state of an end.
+/// Find momentum, its rate and covariance at the state of an end.
 void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
   const int b = model_.b(), n = model_.n();
   Evaluation& d = end.d;
   const MatrixV& coriolis = d.C();
-  multiply(transposed(coriolis), d.v(), end.drift);
-  end.drift -= d.g();
+  multiply(transposed(coriolis), d.v(), end.rate);
+  end.rate -= d.g();
   if (viscous_.size() > 0) {
     for (int i = 0; i < n; ++i) {
       const double rate = d.v()[b + i];
       end.friction[b + i] = -(viscous_[i] * rate + coulomb_[i] * std::tanh(rate / kSlip));
     }
-    end.drift += end.friction;
+    end.rate += end.friction;
   }
   inertia_ = d.M();
   end.momentum = d.momentum();
@@ -161,9 +161,9 @@ void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
     add_product(connection, d.v().tail(n), locked_velocity);
     multiply(MatrixView(coriolis).left_columns(b), locked_velocity, force_);
     add_product(MatrixView(coriolis).top_rows(b).transposed(), locked_velocity, force_);
-    const VectorB base_drift_difference = force_.head(b) - end.drift.head(b);
-    add_product(transposed(connection), base_drift_difference, end.drift.tail(n));
-    end.drift.tail(n) -= force_.tail(n);
+    const VectorB base_rate_difference = force_.head(b) - end.rate.head(b);
+    add_product(transposed(connection), base_rate_difference, end.rate.tail(n));
+    end.rate.tail(n) -= force_.tail(n);
     add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
     const MatrixView M_base_rows = MatrixView(d.M()).top_rows(b);
     add_product(transposed(connection), M_base_rows, inertia_.bottomRows(n), -1.0);

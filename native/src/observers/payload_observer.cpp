@@ -168,7 +168,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
   covariance_ = noise_covariance_ = gain_transpose_ = MatrixV::Zero(nv_, nv_);
   workspace_ = payload_mass_matrix_ = covariance_;
   prior_information_.head(nv_) =
-      NoiseModel::stacked(model_, prior_wind, 0.2 * prior_wind, torque_error_);
+      NoiseModel::stack(model_, prior_wind, 0.2 * prior_wind, torque_error_);
   const double moment = prior_mass * prior_reach;
   prior_information_[nv_] = prior_mass;
   prior_information_.segment(nv_ + 1, 3).setConstant(moment);

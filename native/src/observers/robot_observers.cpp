@@ -52,7 +52,7 @@ double chi_square_tail(double value, int dimension) noexcept {
   return factor * h;
 }
 
-int checked(double false_alarms, int windows) {
+int check_windows(double false_alarms, int windows) {
   if (!(false_alarms > 0.0 && false_alarms <= 1e6)) {
     throw ModelError("false_alarms must be in (0, 1e6] in an hour; given: " +
                      std::to_string(false_alarms));
@@ -85,9 +85,9 @@ ContactDetector::Sums::Sums(Eigen::Index nv)
 ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
     : model_(balance.model()),
       false_alarms_(false_alarms),
-      window_count_(checked(false_alarms, windows)),
+      window_count_(check_windows(false_alarms, windows)),
       position_variances_(
-          NoiseModel::stacked(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
+          NoiseModel::stack(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
       velocity_variances_(balance.noise().velocities(model_).cwiseAbs2()),
       effort_variances_(balance.noise().efforts(model_).cwiseAbs2()),
       sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),

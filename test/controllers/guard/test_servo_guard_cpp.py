@@ -78,6 +78,10 @@ class CompiledGuard:
         sent = np.array(rest[: self._n], float)
         return GuardedCommand(sent, Status(int(status)), " ".join(rest[self._n :]), float(level))
 
+    def replace_last(self, command: Any, dt: float) -> None:
+        """Count a command in place of the last one, as where limits behind the guard changed it."""
+        self._call("l", dt, command)
+
     def change_budget(self, energy: float) -> None:
         self._call("b", energy)
 
@@ -186,6 +190,38 @@ def test_a_command_that_the_tank_covers_passes_bit_for_bit(
     guard = compiled(sliders(3), 100.0, budget=10.0)
     wanted = np.array([0.1, -0.2, 1.0 / 3.0])
     assert_array_equal(guard.update(np.zeros(3), wanted, 0.01).command, wanted)
+
+
+@pytest.mark.parametrize("velocity", [False, True])
+@pytest.mark.parametrize("delay", range(3))
+def test_a_command_that_is_limited_behind_the_guard_counts_as_what_acts(
+    compiled: Callable[..., CompiledGuard], delay: int, velocity: bool
+) -> None:
+    model, dt = sliders(2), 0.01
+    native = compiled(model, 50.0, 20.0, budget=2.0, delay=delay, velocity=velocity)
+    # The twin is asked for no more than what acts, the other for what the guard has sent.
+    kind, constants = (VelocityGuard, (20.0,)) if velocity else (PositionGuard, (50.0, 20.0))
+    twin, other = (kind(model, *constants, budget=2.0, delay=delay) for _ in range(2))
+    q, acting = np.zeros(2), np.zeros(2)
+    for guard in (native, twin, other):
+        guard.engage(q, acting)
+    for k in range(60):
+        wanted = np.array([1.0, -0.6]) * np.sin(0.2 * k)
+        sent = native.update(q, wanted, dt).command
+        acting = 0.5 * sent if velocity else acting + 0.5 * (sent - acting)
+        native.replace_last(acting, dt)
+        assert_array_equal(twin.update(q, acting, dt).command, acting, err_msg=f"sample {k}")
+        other.update(q, sent, dt)
+        # Servos of velocities give most at half the speed; nothing returns beyond the capacity.
+        q = q + dt * (0.5 * acting if velocity else 2.0 * (acting - q))
+    for _ in range(1 + delay):  # until nothing is under way, whose bounds add up
+        levels = [guard.update(q, acting, dt).level for guard in (native, twin, other)]
+    assert levels[0] == pytest.approx(levels[1], abs=1e-12)
+    assert abs(levels[2] - levels[1]) > 1e-3
+    assert native.certificate.given == pytest.approx(twin.certificate.given, abs=1e-12)
+    # The largest includes what was granted and then limited.
+    assert native.certificate.largest_given >= twin.certificate.largest_given - 1e-12
+    assert native.certificate.lost == twin.certificate.lost == 0
 
 
 def test_no_adversary_takes_more_than_the_budget(compiled: Callable[..., CompiledGuard]) -> None:

@@ -314,7 +314,7 @@ def test_the_posture_gives_no_more_than_its_tank_and_the_damping_hold(
         swing = start.copy()
         swing[:3, 3] += [0.1 * np.sin(0.02 * k), 0.1 * np.sin(0.03 * k), 0.0]
         told = one.law.update(RobotState(one.q, one.v), Reference(pose=swing), dt)
-        q, pull, damped = one.law._null_sample
+        q, pull, damped = one.law._posture_sample
         a = np.array(pin.aba(one.pinocchio, one.data, one.q, one.v, told.torque))
         one.v = one.v + dt * a
         one.q = one.model.integrate(one.q, dt * one.v)

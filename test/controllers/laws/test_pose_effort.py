@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from vms_ph_controllers.laws.pose_effort import Compliance, ToolImpedance, _task_inertia
+from vms_ph_controllers.laws.pose_effort import AxisGains, ToolImpedance, _task_inertia
 from vms_ph_controllers.laws.sampled_impedance import SampledImpedance
 from vms_ph_controllers.laws.underactuated_flight import ThrustDirection
 from vms_ph_controllers.potentials.pose_potential import PosePotential
@@ -32,9 +32,9 @@ def test_the_moment_of_a_spring_is_bounded_by_its_stiffest_axis() -> None:
     potential.follow(error)
 
     def spring(moment: float) -> tuple[float, np.ndarray]:
-        compliance = Compliance(stiffness, np.zeros(6), 1.0, 0.0, moment)
-        tool = ToolImpedance(potential, reference, error, False, None, compliance)
-        return tool.springs(compliance)[:2]
+        axis_gains = AxisGains(stiffness, np.zeros(6), 1.0, 0.0, moment)
+        tool = ToolImpedance(potential, reference, error, False, None, axis_gains)
+        return tool.springs(axis_gains)[:2]
 
     energy, free = spring(0.0)
     bound = np.sqrt(2.0 * 40.0 * energy)  # about which it bends
@@ -81,9 +81,9 @@ def test_a_held_spring_is_no_stiffer_than_half_a_sample_allows() -> None:
 
 def test_the_drift_of_a_reference_moves_what_damping_sees() -> None:
     mass, damping, h = np.diag([2.0, 3.0]), np.diag([5.0, 8.0]), 0.05
-    velocity, drift = np.array([0.3, -0.2]), np.array([1.5, 0.7])
+    velocity, feedforward = np.array([0.3, -0.2]), np.array([1.5, 0.7])
     none = np.zeros((2, 2))
-    held = SampledImpedance.of(mass, damping, none, np.zeros(2), velocity, h, drift)
-    # Implicit Euler: M (u - v) = h (drift - D u).
-    expected = (np.diag(mass) * velocity + h * drift) / (np.diag(mass) + h * np.diag(damping))
+    held = SampledImpedance.of(mass, damping, none, np.zeros(2), velocity, h, feedforward)
+    # Implicit Euler: M (u - v) = h (feedforward - D u).
+    expected = (np.diag(mass) * velocity + h * feedforward) / (np.diag(mass) + h * np.diag(damping))
     np.testing.assert_allclose(held.velocity, expected)

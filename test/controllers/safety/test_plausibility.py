@@ -115,7 +115,7 @@ def test_after_a_jump_a_place_is_believed_where_measured_positions_scatter_about
     times, restarts = np.arange(0.0, bounds.restart_time + 3 * DT, DT), []
     for k in range(len(times)):
         jumped = model.home + 0.5 + (-1) ** k * noise
-        restarts.append(states.judge(jumped, rest, DT).restarts)
+        restarts.append(states.judge(jumped, rest, DT).needs_restart)
     assert not any(restarts[: int(bounds.restart_time / DT) - 1])
     assert sum(restarts) == 1
 
@@ -144,7 +144,7 @@ def test_a_reference_may_be_near_origin_base_or_tool_and_a_joint_between_its_lim
     for place in (np.zeros(3), q[:3], tool):
         for away, refused in ((0.09, False), (0.11, True)):
             reference = Reference(position=place + away * np.array([0.6, 0.0, 0.8]))
-            assert bool(references.checked(reference, q)[1]) is refused
+            assert bool(references.plausible_part(reference, q)[1]) is refused
     lower, upper = bounds.positions(model)
     for joints, refused in ((lower, False), (upper, False), (upper + 1e-6, True)):
-        assert bool(references.checked(Reference(joints=joints), q)[1]) is refused
+        assert bool(references.plausible_part(Reference(joints=joints), q)[1]) is refused

@@ -94,9 +94,7 @@ def test_the_rates_of_the_lifted_form_are_exact_too(
         along = derivative(lambda s, q=q, v=v, a=acceleration: form.state(q + s * v, v + s * a).z)
         zdot = form.rate(x, Ports(torque)).zdot
         np.testing.assert_allclose(zdot, along, atol=1e-8 * max(1.0, np.abs(zdot).max()))
-        np.testing.assert_allclose(
-            t.coupling.E.T @ t.stacked_velocity, t.coupling.E_transpose_eta, atol=1e-8
-        )
+        np.testing.assert_allclose(t.coupling.E_v, t.coupling.E @ t.d.v, atol=1e-8)
         balance = form.power_balance(x, Ports(torque))
         assert abs(balance.residual) < 1e-9 * max(1.0, abs(balance.stored))
 

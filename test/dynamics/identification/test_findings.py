@@ -105,7 +105,7 @@ def test_a_hand_that_was_not_mounted_is_found(samples: MotionSamples) -> None:
     model = VMSModel.from_urdf(heavier, end_effector="panda_link8")
     (one,) = _found(model, samples)
     assert one.kind == "payload"
-    assert one.evidence["high"] < -0.9
+    assert one.evidence["high"] < -0.85  # the rest of the hand's mass is believed to 2.5 % only
     start = f"this recording fits better with less mass: {one.evidence['value']:.4g} kg"
     assert one.text.startswith(start)
     assert one.evidence["unaccounted"] < one.evidence["unaccounted_before"]

@@ -206,6 +206,18 @@ def test_a_joint_of_its_own_that_moves_no_inertia_gets_a_small_one(mimic: str) -
         VMSModel.from_urdf(xml, inertia="as_given")
 
 
+def test_a_massless_propeller_of_a_heavy_vehicle_gets_no_more_than_propellers_have() -> None:
+    # The vehicle of uuv_simulator's rexrov; its thrusters turn links without inertia.
+    hull = link("hull", 1862.87, (525.39, 794.2, 691.23)).replace("0.1 0.02 0.03", "0 0 0")
+    xml = (
+        f'<robot name="r">{hull}<link name="rotor"/>{joint("hull", "rotor", "continuous")}</robot>'
+    )
+    with pytest.warns(InertiaWarning, match="'to_rotor' moves no inertia.* 1.86 kg and 0.0186 kg"):
+        model = VMSModel.from_urdf(xml, "floating")
+    (repair,) = model.repairs
+    assert repair.repaired[1:] == pytest.approx([1.86287 * 0.1**2] * 3)
+
+
 def test_a_chain_of_joints_without_inertia_is_grave() -> None:
     xml = arm(damaged='<link name="two"/>', third=LAST, antenna='<link name="antenna"/>')
     with pytest.raises(ModelError, match=r"'to_two' moves no inertia.*'to_three' moves no inertia"):

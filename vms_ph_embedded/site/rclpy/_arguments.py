@@ -83,8 +83,8 @@ def remap_node(kind: str, node_name: str, arguments: Sequence[Arguments]) -> str
 def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[str, Any]:
     """The parameter values that command lines and files give to a node."""
     node_parameters: dict[str, Any] = {}
-    for given in arguments:
-        for pattern, parameters in given.parameters.items():
+    for source in arguments:
+        for pattern, parameters in source.parameters.items():
             if _matches_node(pattern, full_node_name):
                 node_parameters.update(parameters)
     return node_parameters
@@ -93,8 +93,8 @@ def parameters_of(full_node_name: str, arguments: Sequence[Arguments]) -> dict[s
 def _matches_node(pattern: str, full_node_name: str) -> bool:
     """Whether a node is meant: /* is one name, /** any number of names."""
     absolute = pattern if pattern.startswith("/") else f"/{pattern}"
-    once = re.sub(r"(/\*\*)+", "/**", absolute)  # one after another, they would match in many ways
-    regex = re.escape(once).replace(r"/\*", r"(/\w+)").replace(r"(/\w+)\*", r"(/\w+)*")
+    collapsed = re.sub(r"(/\*\*)+", "/**", absolute)  # repeats would match in many ways
+    regex = re.escape(collapsed).replace(r"/\*", r"(/\w+)").replace(r"(/\w+)\*", r"(/\w+)*")
     return re.fullmatch(regex, full_node_name, re.ASCII) is not None
 
 
@@ -231,23 +231,23 @@ def _flatten(tree: Any, prefix: str, path: str) -> dict[str, Any]:
     return values
 
 
-def _checked_value(value: Any, place: str) -> Any:
+def _checked_value(value: Any, label: str) -> Any:
     scalar_types = (bool, int, float, str)
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, int) and not -(2**63) <= item < 2**63:
             raise RCLError(
-                f"Failed to parse ROS arguments: {place!r}: an integer has at most 64 bits; "
+                f"Failed to parse ROS arguments: {label!r}: an integer has at most 64 bits; "
                 "write it with a decimal point if it is a float"
             )
     if isinstance(value, list):
         types = {type(item) for item in value}
         if len(types) > 1 or not types <= set(scalar_types):
             raise RCLError(
-                f"Failed to parse ROS arguments: {place!r}: the elements of a list should be of "
+                f"Failed to parse ROS arguments: {label!r}: the elements of a list should be of "
                 "one type, bool, int, float or str"
             )
     elif not isinstance(value, scalar_types):
-        raise RCLError(f"Failed to parse ROS arguments: {place!r}: {value!r} is no parameter value")
+        raise RCLError(f"Failed to parse ROS arguments: {label!r}: {value!r} is no parameter value")
     return value
 
 

@@ -82,7 +82,7 @@ class ParameterService:
     def _try_to_set(self, messages: list[Any]) -> Any:
         try:
             parameters = [Parameter.from_parameter_msg(message) for message in messages]
-        except ValueError as error:  # a type that there is none of
+        except ValueError as error:  # an unknown type
             return SetParametersResult(successful=False, reason=str(error))
         try:
             return self._node.set_parameters_atomically(parameters)

@@ -87,6 +87,7 @@ def _check_structure(xml: str) -> Findings:
     warnings = (*left_out, *completions(root), *_mesh_warnings(root))
     if errors := description_errors(root):
         return Findings(errors, warnings)
+    warnings = (*warnings, *_limit_warnings(root))
     return Findings((*_mass_errors(root), *_joint_errors(root)), warnings)
 
 
@@ -113,7 +114,7 @@ def _mass_errors(root: ET.Element) -> Iterator[str]:
 
 
 def _joint_errors(root: ET.Element) -> Iterator[str]:
-    """Yield an error for friction, limits and axes that no joint can have."""
+    """Yield an error for friction and axes that no joint can have."""
     for joint in root.findall("joint"):
         name, kind = joint.get("name"), joint.get("type")
         if kind == "fixed":
@@ -123,18 +124,22 @@ def _joint_errors(root: ET.Element) -> Iterator[str]:
                 value = dynamics.get(term, "0")
                 if not float(value) >= 0.0:
                     yield f"the {term} of joint '{name}' must not be negative; given: {value}"
-        limit, axis = joint.find("limit"), joint.find("axis")
-        if kind in ("revolute", "prismatic") and limit is not None:
-            lower, upper = (float(limit.get(bound, "0")) for bound in ("lower", "upper"))
-            if not lower <= upper:
-                yield (
-                    f"the lower limit of joint '{name}' must be at most the upper one; given: "
-                    f"{lower}, {upper}"
-                )
+        axis = joint.find("axis")
         if kind != "floating" and axis is not None:
             direction = [float(x) for x in axis.get("xyz", "1 0 0").split()]
             if not 0.0 < np.linalg.norm(direction) < np.inf:
                 yield f"the axis of joint '{name}' must be nonzero; given: {direction}"
+
+
+def _limit_warnings(root: ET.Element) -> Iterator[str]:
+    """Yield a warning for limits in the wrong order, which stand for none, as in Bullet."""
+    for joint in root.findall("joint"):
+        limit = joint.find("limit")
+        if joint.get("type") in ("revolute", "prismatic") and limit is not None:
+            lower, upper = (float(limit.get(bound, "0")) for bound in ("lower", "upper"))
+            if lower > upper:
+                text = f"lower limit of joint '{joint.get('name')}', {lower:g}, is above the upper"
+                yield f"the {text}, {upper:g}: the joint has no ends"
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:

@@ -37,20 +37,20 @@ class ServoGuard {
  public:
   virtual ~ServoGuard() = default;
 
-  EnergyGuardSettings settings;  ///< those of the tank act
+  EnergyGuardSettings settings;  ///< only those of the tank have an effect
 
   /// Begin at positions (n,) with a tank at its initial level; false where they are not finite.
   /// `command` (n,) is what the servos follow now; one that moves nothing where it is not finite.
   bool engage(const JointValues& positions, const JointValues& command) noexcept;
 
-  /// The command to send in place of a wanted one (n,); valid until the next call.
+  /// The command to send in place of a desired one (n,); valid until the next call.
   ///
   /// @param problem  why the positions (n,) are not to be believed; empty if they are.
   const GuardedCommand& update(const JointValues& positions, const JointValues& desired, double dt,
                                const char* problem = "") noexcept;
 
   /// Count what acts (n,) in place of the last command, where limits behind the guard changed it.
-  void replace_last(const JointValues& acting, double dt) noexcept;
+  void replace_last(const JointValues& acting_command, double dt) noexcept;
 
   /// Grant more or less energy, J, as far as the tank has room or energy.
   void refill(double energy) noexcept { tank_.refill(energy); }
@@ -79,13 +79,13 @@ class ServoGuard {
   virtual void lose_sample() noexcept = 0;
 
   std::vector<JointServo> servos_;
-  const Bounds shares_;  // of the stated constants
+  const Bounds error_factors_;  // least and largest, of the stated constants
   const std::size_t delay_;
   const JointValues zeros_;
   JointValues positions_;
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
   double elapsed_ = 0.0;
-  std::size_t lost_ = 0;  // samples since the last measurement
+  std::size_t lost_samples_ = 0;  // samples since the last measurement
 
  private:
   void find_fault(const JointValues& measured, const char* problem) noexcept;
@@ -94,8 +94,8 @@ class ServoGuard {
   const GuardedCommand& record_sent(const JointValues& command, Status status) noexcept;
 
   EnergyTank tank_{0.0, 0.0};
-  Certificate counts_;
-  JointValues start_, trial_;
+  Certificate certificate_;
+  JointValues start_command_, trial_command_;
   double committed_energy_ = 0.0;
   GuardedCommand output_;
   Reason reason_, first_loss_;
@@ -105,7 +105,7 @@ class PositionGuard final : public ServoGuard {
  public:
   /// @param uncertainty  bound of the relative errors of stiffness and damping, 0 to below 1.
   /// @param delay        samples from a measurement until the command that follows from it acts.
-  /// @throws std::invalid_argument  a servo that is none, or a delay without velocity limits.
+  /// @throws std::invalid_argument  constants of no servo, or a delay without velocity limits.
   PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
 
  private:
@@ -123,8 +123,8 @@ class PositionGuard final : public ServoGuard {
   void record_granted(const JointValues& command, double dt) noexcept override;
   void lose_sample() noexcept override;
 
-  std::vector<Bounds> added_;                 // energy by changes that took place, J
-  std::vector<std::vector<Bounds>> pending_;  // by those under way
+  std::vector<Bounds> added_energy_;                 // energy by changes that took place, J
+  std::vector<std::vector<Bounds>> pending_energy_;  // by those under way
   double damped_energy_ = 0.0;
 };
 

@@ -28,16 +28,16 @@ struct NoiseModel {
 #undef VMS_PH_FIELD
 
   /// This noise. @throws ModelError  a number is negative or not finite.
-  const NoiseModel& checked() const;
+  const NoiseModel& check() const;
 
   /// Standard deviations (nv,) of velocities and of efforts.
   VectorV velocities(const Model& model) const {
-    return stacked(model, base_linear, base_angular, velocity);
+    return stack(model, base_linear, base_angular, velocity);
   }
-  VectorV efforts(const Model& model) const { return stacked(model, force, moment, torque); }
+  VectorV efforts(const Model& model) const { return stack(model, force, moment, torque); }
 
   /// Standard deviations (nv,) with the same number for all components of a kind.
-  static VectorV stacked(const Model& model, double linear, double angular, double joints);
+  static VectorV stack(const Model& model, double linear, double angular, double joints);
 };
 
 /// The impulse of the external forces over one sample, with its uncertainty; see
@@ -65,7 +65,7 @@ class ImpulseBalance {
                  bool friction = false);
 
   /// Begin at the next state.
-  void restart() noexcept { has_last_ = has_drift_change_ = false; }
+  void restart() noexcept { has_last_ = has_rate_change_ = false; }
 
   /// The external impulse since the last state; nullptr at the first one, and for a state (nq,) and
   /// (nv,), an effort (nv,) or a time step, s, that is not usable.
@@ -83,7 +83,7 @@ class ImpulseBalance {
   struct EndTerms {
     explicit EndTerms(const Model& model);
     Evaluation d;
-    VectorV momentum, drift, friction;
+    VectorV momentum, rate, friction;
     MatrixV covariance;
   };
 
@@ -96,8 +96,8 @@ class ImpulseBalance {
   const VectorV velocity_variance_, effort_variance_;
   EndTerms end_terms_[2];
   int latest_index_ = 0;
-  bool has_last_ = false, has_drift_change_ = false;
-  VectorV drift_change_, curvature_, systematic_error_, force_;
+  bool has_last_ = false, has_rate_change_ = false;
+  VectorV rate_change_, second_diff_, systematic_error_, force_;
   MatrixV inertia_, scaled_inertia_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;
