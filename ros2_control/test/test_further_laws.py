@@ -72,6 +72,8 @@ class Robot:
     def actuator_energies(self) -> dict[str, float]:
         """Energies of the hardware of one cycle, J."""
         topic = "/joint_state_broadcaster/dynamic_joint_states"
+        if not self.session.node.count_publishers(topic):
+            pytest.skip("the joint_state_broadcaster of this distribution publishes no energies")
         message = self.session.one(DynamicJointState, topic)
         values = message.interface_values[message.joint_names.index("port_energy")]
         return dict(zip(values.interface_names, values.values, strict=True))
