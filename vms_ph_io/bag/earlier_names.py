@@ -20,7 +20,7 @@ from ..settings.yaml_files import read_mapping
 from .messages import BagMessage, SchemaDecoder
 from .types import MessageTypes
 
-_NAMES = read_mapping(share_directory() / "config/earlier_names.yaml")
+_NAMES = read_mapping(share_directory() / "config/names/earlier_names.yaml")
 TOPICS, TYPES, FIELDS = _NAMES["topics"], _NAMES["types"], _NAMES["fields"]
 """Earlier to present names: of topics without namespace, of types, of fields by recorded type."""
 
