@@ -131,12 +131,27 @@ class StatePlausibility:
         self._max_speed = self.bounds.speeds(model)
         self._b, self._no_motion = model.b, np.zeros(model.nv)
         self._rotations = [rotation.entries for rotation in model.tree.rotations]
-        module: Any = native_module() if model.is_native else None
-        self._twin: Any = None
-        with suppress(AttributeError, ValueError):  # no core, or none for this robot
-            robot = native_robot(module, model.tree, model.end_effector)
-            self._twin = module.StatePlausibility(robot, asdict(self.bounds))
+        self._twin = self._make_twin()
         self.restart(model.neutral_configuration())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy the check without its twin."""
+        return {**vars(self), "_twin": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Continue from the last plausible state, with a twin where there is one."""
+        vars(self).update(state)
+        self._twin = self._make_twin()
+        if self._twin is not None:
+            self.restart(self._q, self._v)
+
+    def _make_twin(self) -> Any:
+        """Return the check in C++; None without a core, or without one for this robot."""
+        module: Any = native_module() if self._model.is_native else None
+        with suppress(AttributeError, ValueError):
+            robot = native_robot(module, self._model.tree, self._model.end_effector)
+            return module.StatePlausibility(robot, asdict(self.bounds))
+        return None
 
     def restart(self, q: Array, v: Array | None = None) -> None:
         """Accept a configuration (nq,) as that of the robot, even beyond the position bounds."""
@@ -167,7 +182,10 @@ class StatePlausibility:
                 judged = self._twin.judge(q, v, dt)
             except TypeError:  # they are no numbers
                 judged = self._twin.judge(np.zeros(0), np.zeros(0), dt)
-            return Judgement("", q, v) if judged is None else Judgement(*judged)
+            if judged is not None:
+                return Judgement(*judged)
+            self._accept(np.array(q), v)  # where a copy continues
+            return Judgement("", q, v)
         is_valid_dt = 0.0 <= dt <= LONGEST_SAMPLE
         elapsed = dt if is_valid_dt else 0.0
         fits_robot = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape

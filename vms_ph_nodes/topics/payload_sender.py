@@ -29,7 +29,7 @@ _LARGEST_SPEED, _LARGEST_AGE = 0.02, 0.5
 
 # Largest standard deviations: of the mass as a share of it, of a mass that is none, kg, and of the
 # centre of mass, m.
-_MASS_SHARE, _NO_MASS, _CENTRE_DEVIATION = 0.2, 0.05, 0.05
+_MASS_SHARE, _NO_MASS, _CENTRE_DEVIATION = 0.1, 0.05, 0.05
 
 # A confirmation holds for what was reported at most this time before, s; the driver may take so
 # long to answer, s.

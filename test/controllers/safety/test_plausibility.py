@@ -3,12 +3,15 @@
 
 """Which states are believed after others were not, and the bounds that follow from a robot."""
 
+import pickle
 from collections.abc import Callable
+from copy import deepcopy
 
 import numpy as np
 import pytest
 
-from vms_ph_controllers import Reference
+from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference
+from vms_ph_controllers.guard.port_guard import PortGuard
 from vms_ph_controllers.safety.plausibility import (
     PlausibilityBounds,
     ReferencePlausibility,
@@ -148,3 +151,25 @@ def test_a_reference_may_be_near_origin_base_or_tool_and_a_joint_between_its_lim
     lower, upper = bounds.positions(model)
     for joints, refused in ((lower, False), (upper, False), (upper + 1e-6, True)):
         assert bool(references.plausible_part(Reference(joints=joints), q)[1]) is refused
+
+
+@pytest.mark.parametrize("in_python", [True, False])
+def test_copies_of_a_check_continue_from_the_last_state(in_python: bool) -> None:
+    model = robots.load("panda")
+    model = model.with_native(False) if in_python else model
+    states, rest = StatePlausibility(model), np.zeros(model.nv)
+    states.restart(model.home)
+    moved = model.home + 0.02
+    for _ in range(3):
+        assert not states.judge(moved, rest, DT).reason
+    for copied in (deepcopy(states), pickle.loads(pickle.dumps(states))):
+        assert not copied.judge(moved + 0.02, rest, DT).reason
+        assert "jumped" in copied.judge(moved + 1.0, rest, DT).reason
+    assert not states.judge(moved, rest, DT).reason  # the original is untouched
+
+
+def test_guards_are_copied() -> None:
+    model = robots.load("panda")
+    for host in (EnergyGuard(CartesianImpedance(model), budget=1.0), PortGuard(model)):
+        deepcopy(host)
+        pickle.loads(pickle.dumps(host))
