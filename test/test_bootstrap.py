@@ -162,6 +162,17 @@ def test_a_killed_installation_is_completed_by_the_next_start(
     assert _run(script) == (0, "it runs\n")
 
 
+def test_an_empty_pip_of_a_killed_installation_is_made_anew(tmp_path: Path) -> None:
+    script = _checkout(tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    (packages,) = tmp_path.glob(f".venv/{_PACKAGES}")
+    (packages / "pip").mkdir()
+    for name in ("__init__", "__main__"):
+        (packages / f"pip/{name}.py").touch()
+    code, output = _run(script)
+    assert (code, output.splitlines()[-1]) == (0, "it runs"), output
+
+
 @pytest.mark.parametrize(
     ("free", "said"), [(10**6, "disk is full: free some space"), (10**10, "no pip: remove it")]
 )

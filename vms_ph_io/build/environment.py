@@ -20,8 +20,9 @@ from pathlib import Path
 def has_pip(python: Path) -> bool:
     """Return whether an interpreter runs and has pip, the last part that an environment gets."""
     try:
+        # Files of a pip whose installation was killed may be empty: they run, and do nothing.
         command = [str(python), "-m", "pip", "--version"]
-        return subprocess.run(command, capture_output=True).returncode == 0
+        return subprocess.run(command, capture_output=True).stdout.startswith(b"pip")
     except OSError:
         return False
 
