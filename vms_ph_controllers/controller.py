@@ -119,8 +119,8 @@ def if_finite(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     if value is None or np.shape(value) != shape:
         return None
     # Numbers whose sum is not finite may be.
-    finite = is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all()
-    return value if finite else None
+    has_finite = is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all()
+    return value if has_finite else None
 
 
 def has_rotation(pose: Array) -> bool:
@@ -347,12 +347,12 @@ class Controller(WithHints, ABC):
 
     def __repr__(self) -> str:
         """Return robot and gains that are not at their defaults, in one line."""
-        changed = [
+        changed_gains = [
             f"{item.name}={getattr(self.gains, item.name):g}"
             for item in fields(self.gains)
             if getattr(self.gains, item.name) != item.default
         ]
-        return summary(self, f"'{self.model.name}'", *changed)
+        return summary(self, f"'{self.model.name}'", *changed_gains)
 
     def _checked_gains(self, gains: Any) -> Any:
         """Return the gains given to a constructor, or the defaults if they are None.
@@ -502,7 +502,7 @@ class FunctionLaw(Controller):
             torques (nv,), or a record with ``torque`` and ``wrench_base``.
 
     Attributes:
-        name: of the function.
+        name: name of the function, for messages.
 
     Raises:
         OptionError: the function does not take these arguments.

@@ -43,7 +43,7 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
     Args:
         value: anything that numpy converts to a vector.
         size: the number of entries it must have.
-        name: of the vector, for the error.
+        name: name of the vector, for the error.
 
     Raises:
         StateError: the value has a wrong shape, is not numeric, or has an entry that is not finite.
@@ -118,9 +118,9 @@ T = TypeVar("T")
 
 def copy_with(instance: T, **attributes: Any) -> T:
     """Return a shallow copy of an object with other parts."""
-    other = copy(instance)
-    vars(other).update(attributes)
-    return other
+    duplicate = copy(instance)
+    vars(duplicate).update(attributes)
+    return duplicate
 
 
 class cached_property(Generic[T]):

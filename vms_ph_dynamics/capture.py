@@ -49,13 +49,13 @@ class Body:
             message = f"a body needs centre (3,) and inertia (3,3); given: {centre.shape} and "
             message += f"{inertia.shape}"
             raise ModelError(message)
-        is_body = (
+        is_physical = (
             np.isfinite([self.mass, *centre, *inertia.ravel()]).all()
             and self.mass > 0.0
             and np.allclose(inertia, inertia.T)
             and defect_of(self.mass, inertia) is None
         )
-        if not is_body:
+        if not is_physical:
             moments = np.linalg.eigvalsh(0.5 * (inertia + inertia.T))
             raise ModelError(
                 "a body has a positive mass and a symmetric inertia with principal moments that "
@@ -85,7 +85,7 @@ class Capture:
     lost_energy: float
 
 
-def carrying(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
+def with_body(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel:
     """Return a robot with a body rigidly attached to a frame, the end effector when None.
 
     Raises:
@@ -124,20 +124,20 @@ def capture(
         model: the robot without the body.
         q: (nq,) its configuration.
         v: (nv,) its velocity.
-        body: in the axes of the frame.
+        body: captured body in the axes of the frame.
         twist: (6,) of the body at the origin of the frame and in its axes, relative to the inertial
             frame, linear first, m/s and rad/s.
         frame: name of the frame; the end effector when None.
 
     Raises:
-        ModelError: as :func:`carrying`.
+        ModelError: as :func:`with_body`.
         StateError: an argument has the wrong shape or is not finite.
     """
     body_twist = np.asarray(twist, float)
     if body_twist.shape != (6,) or not np.isfinite(body_twist).all():
         raise StateError(f"twist must be 6 finite numbers; given: {twist!r}")
     d = model.evaluate(q, v)
-    loaded_model, inertia = carrying(model, body, frame), body.spatial_inertia()
+    loaded_model, inertia = with_body(model, body, frame), body.spatial_inertia()
     jacobian = d.jacobian(model.frame_id(model.end_effector if frame is None else frame))
     mass_matrix = Evaluation(loaded_model, d.q, d.v).M
     v_after = np.linalg.solve(mass_matrix, d.M @ d.v + jacobian.T @ (inertia @ body_twist))

@@ -40,8 +40,8 @@ def missing_name(
     Args:
         module: name of the module.
         name: the name.
-        names: what it has.
-        hints: see :func:`hint_for`.
+        names: names that it has.
+        hints: names of other packages for its own, see :func:`hint_for`.
     """
     if hint := hint_for(name, hints):
         return ImportError(f"{module} has no '{name}'; use {hint}")
@@ -59,7 +59,7 @@ def missing_attribute(owner: object, name: str, hints: Mapping[str, str]) -> Att
     Args:
         owner: the object.
         name: of the attribute.
-        hints: see :func:`hint_for`.
+        hints: names of other packages for its own, see :func:`hint_for`.
     """
     if hasattr(type(owner), name):
         try:
@@ -79,7 +79,7 @@ class WithHints:
     """An object whose missing attributes are answered by what is meant.
 
     Attributes:
-        HINTS: see :func:`hint_for`.
+        HINTS: names of other packages for its own, see :func:`hint_for`.
     """
 
     HINTS: ClassVar[Mapping[str, str]] = {}
@@ -119,7 +119,7 @@ def check_arguments(hints: Mapping[str, str]) -> Callable[[Target], Target]:
     """Return a decorator by which a function or class says what is meant by a wrong argument.
 
     Args:
-        hints: see :func:`hint_for`.
+        hints: names of other packages for its own, see :func:`hint_for`.
     """
 
     def decorate(target: Target) -> Target:

@@ -18,7 +18,7 @@ from .robot.kinematic_tree import Kinematics
 from .robot_model import RobotModel
 
 
-def _restored(cls: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
+def _evaluation(cls: type["Evaluation"], model: RobotModel, q: Array, v: Array) -> "Evaluation":
     return cls(model, frozen(q), frozen(v))
 
 
@@ -75,7 +75,7 @@ class Evaluation(Kinematics, WithHints):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy robot and state; a copy computes its terms anew."""
-        return _restored, (type(self), self.model, self.q, self.v)
+        return _evaluation, (type(self), self.model, self.q, self.v)
 
     def __repr__(self) -> str:
         """Return robot and state, in a few lines."""
@@ -342,8 +342,8 @@ def pose_in_space(b: int, q: Array) -> tuple[Array, Array]:
     """
     if b == 6:
         return q[:3], q[3:7]
-    half = 0.5 * np.arctan2(q[3], q[2])
-    return np.array([q[0], q[1], 0.0]), np.array([0.0, 0.0, np.sin(half), np.cos(half)])
+    half_yaw = 0.5 * np.arctan2(q[3], q[2])
+    return np.array([q[0], q[1], 0.0]), np.array([0.0, 0.0, np.sin(half_yaw), np.cos(half_yaw)])
 
 
 __all__ = ["Momenta", "SpatialVector", "in_space", "momenta", "pose_in_space"]

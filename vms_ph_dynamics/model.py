@@ -109,19 +109,19 @@ class VMSModel(RobotModel):
             InertiaWarning: inertias were repaired; the message says by how much that changes the
                 mass matrix.
         """
-        built = build(xml, base, gravity, locked_joints)
+        built_robot = build(xml, base, gravity, locked_joints)
         model = cls(
-            built.pinocchio,
+            built_robot.pinocchio,
             end_effector_of(xml) if end_effector is None else end_effector,
-            mimics=built.mimics,
-            links=built.links,
+            mimics=built_robot.mimics,
+            links=built_robot.links,
             inertia=inertia,
         )
         model.urdf = xml if gravity is None and not locked_joints else ""
         _warn_of_repairs(model.repairs)
-        if built.home or built.home_base:
-            joints = {name: x for name, x in built.home.items() if name in model.joint_names}
-            pose = built.home_base if model.base == "floating" else None
+        if built_robot.home or built_robot.home_base:
+            joints = {name: x for name, x in built_robot.home.items() if name in model.joint_names}
+            pose = built_robot.home_base if model.base == "floating" else None
             model = model.with_home(model.configuration(joints, pose or None))
         return model.with_tools(tools)
 
@@ -167,8 +167,8 @@ class VMSModel(RobotModel):
             StateError: the state has a wrong shape, is not finite, or has a base rotation that is
                 not normalised.
         """
-        if self.tree.projection is None and self.tree.in_cpp is not None:
-            state = self.tree.in_cpp.state(q, v)
+        if self.tree.projection is None and self.tree.cpp_core is not None:
+            state = self.tree.cpp_core.state(q, v)
             if state is not None:
                 return Evaluation(self, *state)
         checked_state = self.checked_configuration(q), vector(v, self.nv, "v")

@@ -44,7 +44,7 @@ def native_part(
         native: True requires it, False excludes it, None uses it where it exists.
         obstacle: why the core does not cover the case, or None.
         make: returns the part; raises ValueError where the core does not cover the robot.
-        fallback: what is used without it, for the error.
+        fallback: name of what is used without it, for the error.
 
     Raises:
         ModelError: ``native=True``, but there is no such part.

@@ -37,13 +37,13 @@ class RobotModel(WithHints):
         nq_base: size of the base's part of a configuration: 0, 4 or 7.
         joints: names, limits and friction of the n joints, in the order of the joint rates.
         total_mass: mass of all moving bodies, kg.
-        repairs: what was repaired of the inertias of the description; empty for most robots.
+        repairs: repairs of inertias of the description, in words; empty for most robots.
         end_effector: name of the frame the end-effector wrench acts at.
         end_effector_id: its index among the frames of Pinocchio's model.
         tools: names of the frames of further wrench ports, such as a second hand or feet.
         tool_ids: their indices.
         gravity: (3,) in the inertial frame, m/s^2.
-        base_gravity: the same in the axes of the base's position coordinates. These are the
+        base_gravity: gravity in the axes of the base's position coordinates. These are the
             inertial axes unless a URDF mounts its floating or planar joint with a rotation, see
             :attr:`.KinematicTree.mount`.
         home: (nq,) configuration in which it starts: that of a bundled robot or of the keyframe of
@@ -113,7 +113,7 @@ class RobotModel(WithHints):
     @property
     def is_native(self) -> bool:
         """Whether the terms of the rigid bodies are computed in C++."""
-        return self.tree.in_cpp is not None
+        return self.tree.cpp_core is not None
 
     def checked_configuration(self, q: npt.ArrayLike) -> Array:
         """Return ``q`` as an array after checking its shape, entries and normalisation.
@@ -317,7 +317,7 @@ class RobotModel(WithHints):
     def plain_core(self) -> Any:
         """The algorithms in C++; None with mimic joints or in a fluid, which they leave out."""
         # Without a call of is_plain, which takes a thirtieth of the time of a rate.
-        return self.tree.in_cpp if self.tree.projection is None and self.fluid is None else None
+        return self.tree.cpp_core if self.tree.projection is None and self.fluid is None else None
 
     @property
     def link_names(self) -> tuple[str, ...]:

@@ -55,9 +55,9 @@ class Driver:
         delay: samples from a measurement to the effort computed from it.
         torque: (n,) limits, N m; empty where those of the description hold.
         torque_rate: largest rate of a torque, N m/s; 0 where none is published.
-        measured_effort: what the state ``effort`` is: torque, current or none.
+        measured_effort: kind of the state ``effort``: torque, current or none.
         switch: how torques are switched on.
-        note: what else one must know.
+        note: further sentence on the driver.
         read: day on which the sources were last read.
         sources: each a fact, and where it was read.
         payload: the service that sets the payload; None where there is none.

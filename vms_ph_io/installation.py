@@ -27,12 +27,12 @@ def share_directory() -> Path:
     for prefix in prefixes:
         if (prefix / "share/ament_index/resource_index/packages" / PACKAGE).exists():
             return prefix / "share" / PACKAGE
-    installed = Path(sys.prefix) / "share" / PACKAGE
+    installed_folder = Path(sys.prefix) / "share" / PACKAGE
     checkout = Path(__file__).resolve().parent.parent
-    for candidate in (installed, checkout):
+    for candidate in (installed_folder, checkout):
         if (candidate / "package.xml").is_file():
             return candidate
-    searched = ", ".join(str(p) for p in (*prefixes, installed, checkout))
+    searched = ", ".join(str(p) for p in (*prefixes, installed_folder, checkout))
     text = f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
     text += "install the package again with pip, or source the colcon workspace it was built in"
     raise VmsPhError(text)

@@ -27,7 +27,7 @@ class GuardedRobot:
     Args:
         robot: with ``action_features``, ``get_observation`` and ``send_action``.
         guard: of position or velocity commands, for a model of the robot.
-        model: that model, for the names of its joints.
+        model: model of the guard, for the names of its joints.
         names: joint of the model for each key of an action, such as
             ``{"elbow_flex.pos": "elbow_flex"}``; None where the key without ``.pos`` is the name.
         unit: rad (or m) per unit of the actions, such as ``math.radians(1)``, for all or by key.

@@ -35,7 +35,7 @@ class Wing:
 
     Attributes:
         name: of the wing; its package has ``vms_ph_`` before it.
-        gives: what it adds to the core, in words.
+        gives: sentence on what it adds to the core.
         extra: the pip extra with all packages that it requires; empty if it requires none.
         commands: its commands of ``vms-ph``, in its module ``commands``, with one line of help.
         programs: its executables, modules of its folder ``nodes``.
@@ -82,7 +82,7 @@ def hook(wing: str, module: str = "", *, user: str = "this") -> ModuleType:
     Args:
         wing: a name in :data:`WINGS`.
         module: name of the module below the package of the wing; empty for the package.
-        user: what needs it, as the message says it.
+        user: name of what needs the wing, in messages.
 
     Raises:
         WingError: the wing is not installed, or the module cannot be imported.

@@ -100,8 +100,8 @@ class BagPlayer(ReportingNode):
     def _messages_from(self, start_time: int) -> Iterator[BagMessage]:
         """Yield the messages from a bag time on, and latched messages from before it."""
         translator = PresentNames()
-        for recorded in BagReader(self._bag).messages(self._played_topics):
-            message = translator.translated(recorded)
+        for raw_message in BagReader(self._bag).messages(self._played_topics):
+            message = translator.translated(raw_message)
             durability = self._senders[message.topic].qos_profile.durability
             if message.log_time >= start_time or durability == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message

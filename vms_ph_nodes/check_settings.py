@@ -32,8 +32,8 @@ def choices(arguments: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """
     from vms_ph_controllers.hosting.loading import bundled_controllers
 
-    def with_arguments(bundled: Iterable[str], *keys: str) -> tuple[str, ...]:
-        return (*dict.fromkeys((*names_in(arguments, *keys), *bundled)),)
+    def with_arguments(bundled_names: Iterable[str], *keys: str) -> tuple[str, ...]:
+        return (*dict.fromkeys((*names_in(arguments, *keys), *bundled_names)),)
 
     return {
         "demo": robot_tasks.demos(),

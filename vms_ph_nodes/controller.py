@@ -24,7 +24,7 @@ from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.capture import Body, carrying
+from vms_ph_dynamics.capture import Body, with_body
 from vms_ph_dynamics.simulation import Sample
 
 from .messages.conversions import NS_PER_SEC, to_stamp
@@ -133,7 +133,7 @@ class ControllerNode(ManagedNode):
         if self._compensates_payload or body is self._carried_body:
             return
         try:
-            law = self._make_law(self._model if body is None else carrying(self._model, body))
+            law = self._make_law(self._model if body is None else with_body(self._model, body))
             law.gains = self.controller.gains
             self._supervisor = self._make_supervisor(law)
         except Exception as error:  # a law of a user may raise anything
@@ -226,9 +226,9 @@ class ControllerNode(ManagedNode):
         self._states = MeasuredStates(self, model, self._max_age, self._on_state, self._refuse)
         self.begin()
 
-    def _refuse(self, why: object) -> None:
-        self._last_refusal = f"; ignored: {why}"
-        self._input_diagnostics.report(why)
+    def _refuse(self, reason: object) -> None:
+        self._last_refusal = f"; ignored: {reason}"
+        self._input_diagnostics.report(reason)
 
     def _on_inertia(self, message: InertiaStamped) -> None:
         """Take what the robot carries; messages that repeat it change nothing."""

@@ -55,8 +55,8 @@ def describe(
         VmsPhError: no such robot, file or joint.
     """
     path = Path(robot)
-    bundled = not path.suffix
-    xml = robots.get(robot).description() if bundled else with_file_addresses(read_urdf(robot))
+    is_bundled = not path.suffix
+    xml = robots.get(robot).description() if is_bundled else with_file_addresses(read_urdf(robot))
     root = ET.fromstring(xml)
     for name in locked:
         if (joint := root.find(f"joint[@name='{name}']")) is None:

@@ -97,12 +97,12 @@ class EnergyGuardNode(GuardNode):
             effort[:b] = wrench
         return effort
 
-    def _hold(self, why: str, dt: float) -> GuardedEffort:
-        return self._guard.hold(why, dt)
+    def _hold(self, cause: str, dt: float) -> GuardedEffort:
+        return self._guard.hold(cause, dt)
 
-    def _publish_command(self, guarded: GuardedEffort, stamp: Time) -> None:
+    def _publish_command(self, guarded_effort: GuardedEffort, stamp: Time) -> None:
         b = self._model.b
-        self._effort_topics.publish(guarded.effort[b:], guarded.effort[:b], stamp)
+        self._effort_topics.publish(guarded_effort.effort[b:], guarded_effort.effort[:b], stamp)
 
 
 def main() -> None:

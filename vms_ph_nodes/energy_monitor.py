@@ -99,12 +99,12 @@ class LiveIdentifier:
         estimator = self._estimator
         while not self._stop.wait(self._period):
             try:
-                identified = estimator.update()
+                live_result = estimator.update()
             except Exception as error:  # the thread ends, which the diagnostics then say
                 self._failure = f"the estimator failed: {error}"
                 return
-            if identified is not None and self._first_stamp is not None:
-                self.result = self._first_stamp + round(identified.t * NS_PER_SEC), identified
+            if live_result is not None and self._first_stamp is not None:
+                self.result = self._first_stamp + round(live_result.t * NS_PER_SEC), live_result
 
 
 class EnergyMonitor(MotionNode):

@@ -21,7 +21,7 @@ from vms_ph_controllers.observers import (
     WrenchMap,
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
-from vms_ph_dynamics.capture import Body, carrying
+from vms_ph_dynamics.capture import Body, with_body
 
 from .messages.conversions import NS_PER_SEC, from_stamp, to_wrench_base
 from .messages.observations import to_contact, to_payload
@@ -90,7 +90,7 @@ class ForceObserver(MotionNode):
         """Observe the robot with the payload that its driver has taken, or without one."""
         load, model = self._payload_sender.load, self._model
         body = Body(load.mass, load.lever, load.inertia)
-        self._set_up_observers(carrying(model, body) if load.mass else model)
+        self._set_up_observers(with_body(model, body) if load.mass else model)
 
     def on_motion(self, motion: RobotMotion) -> None:
         """Take a motion of the robot."""

@@ -44,7 +44,7 @@ _TERMS = {
     "momentum": "momentum",
     "jacobian": "J_end_effector",
 }
-_BATCHED = (*_TERMS.values(), "kinetic_energy", "potential_energy")
+_BATCH_TERMS = (*_TERMS.values(), "kinetic_energy", "potential_energy")
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class ModelAnswers:
         """Set the terms of the equations of motion at many states."""
         q_and_v = self._map_states(request.states, self._q_and_v)
         configurations, velocities = zip(*q_and_v, strict=True)
-        d = self._model.evaluate_batch(configurations, velocities, terms=_BATCHED)
+        d = self._model.evaluate_batch(configurations, velocities, terms=_BATCH_TERMS)
         response.nv = self._model.nv
         self._set_terms(response, d)
         response.kinetic_energy = d.kinetic_energy.tolist()
@@ -125,13 +125,13 @@ class ModelAnswers:
         """Return what ``convert`` gives for each state; an error names the index of its state."""
         if not 1 <= len(states) <= LARGEST_BATCH:
             raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
-        converted = []
+        results = []
         for i, state in enumerate(states):
             try:
-                converted.append(convert(state))
+                results.append(convert(state))
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from None
-        return converted
+        return results
 
     def _evaluate(self, state: Any) -> Evaluation:
         return self._model.evaluate(*self._q_and_v(state))

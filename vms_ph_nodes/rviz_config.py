@@ -33,7 +33,7 @@ _HALF_ANGLE_SINE = sin(radians(22.5)) / 1.09
 _VIEW_PIXELS = 500.0
 
 # Height of a tall bar with its label, and half the width of the label, for a reach of 1 m.
-_BAR_HEIGHT, _LABEL = 0.7, 0.13
+_BAR_HEIGHT, _LABEL_M = 0.7, 0.13
 
 # Half the width of the handle of the reference, likewise.
 _HANDLE = 0.22
@@ -43,13 +43,13 @@ _TOPIC_KEYS = ("Topic", "Description Topic")
 _MARKERS_KEY = "Interactive Markers Namespace"
 
 
-def shown_box(model: VMSModel, q: Array) -> Array:
+def bounding_box(model: VMSModel, q: Array) -> Array:
     """Return the smallest and largest coordinates (2,3), m, of links, handle and energy bars."""
     d = model.evaluate(q, np.zeros(model.nv))
     points = [d.placement(name)[:3, 3] for name in model.link_names]
     root_position, size, up_rotation = points[0], reach(model), up_axes(model.gravity)
     for offset in bar_offsets(model, size):
-        for x, y, z in product((-_LABEL, _LABEL), (-_LABEL, _LABEL), (0.0, _BAR_HEIGHT)):
+        for x, y, z in product((-_LABEL_M, _LABEL_M), (-_LABEL_M, _LABEL_M), (0.0, _BAR_HEIGHT)):
             points.append(root_position + offset + size * up_rotation @ np.array([x, y, z]))
     handle = root_position if model.b else d.placement(model.end_effector)[:3, 3]
     points += [*(handle + _HANDLE * size * np.eye(3)), *(handle - _HANDLE * size * np.eye(3))]
@@ -61,7 +61,7 @@ def fit(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
 
     The direction from which the camera looks stays as it is.
     """
-    box = shown_box(model, q)
+    box = bounding_box(model, q)
     diagonal = float(np.linalg.norm(box[1] - box[0]))
     manager = content["Visualization Manager"]
     view = manager["Views"]["Current"]

@@ -56,16 +56,16 @@ class ServoGuardNode(GuardNode):
 
     def _update_guard(self, state: JoinedState, dt: float) -> GuardedCommand:
         command = self._latest_command.value
-        desired = np.full(self._model.n, np.nan) if command is None else command
-        return self._guard.update(state.q[-self._model.n :], desired, dt)
+        desired_command = np.full(self._model.n, np.nan) if command is None else command
+        return self._guard.update(state.q[-self._model.n :], desired_command, dt)
 
-    def _hold(self, why: str, dt: float) -> GuardedCommand:
-        unknown = np.full(self._model.n, np.nan)
-        return self._guard.update(unknown, unknown, dt)
+    def _hold(self, cause: str, dt: float) -> GuardedCommand:
+        no_positions = np.full(self._model.n, np.nan)
+        return self._guard.update(no_positions, no_positions, dt)
 
-    def _publish_command(self, guarded: GuardedCommand, stamp: Time) -> None:
+    def _publish_command(self, guarded_command: GuardedCommand, stamp: Time) -> None:
         message = JointState(header=Header(stamp=stamp), name=list(self._model.joint_names))
-        setattr(message, self._interface, guarded.command.tolist())
+        setattr(message, self._interface, guarded_command.command.tolist())
         self._command_publisher.publish(message)
 
 

@@ -80,9 +80,9 @@ class TaskRunner(ReportingNode):
         prefix: str = declare(self, "frame_prefix")
         arguments = RobotParameters(self, default=task.robot).arguments
         settings, model = node_settings(task)
-        launched = settings.updated(arguments)
-        if launched != settings:
-            settings, model = launched, launched.model(launched.description())
+        launch_settings = settings.updated(arguments)
+        if launch_settings != settings:
+            settings, model = launch_settings, launch_settings.model(launch_settings.description())
         law_name = arguments.get("controller") or task.controller
         wheels = settings.wheel_form(model)
         law = make_controller(law_name, model, settings.allocation(), task.base_actuated, wheels)
@@ -166,7 +166,7 @@ class TaskRunner(ReportingNode):
         self._stage, self._start_reset_count = "running", None
         self._start_stamp: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._published_until = self._last_report_time = -1.0
-        self._given_count = self._end_time = 0
+        self._target_count = self._end_time = 0
         task = self._task
         self._reference = TaskReference(task, self._model, self._start_q, self._takes_base_and_tool)
         self._score.reset(self._reference, self._start_q)
@@ -182,10 +182,10 @@ class TaskRunner(ReportingNode):
         lead = 0.5 * max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
         self._reference_publishers.publish(self._reference.due(self._published_until, until, lead))
         self._published_until = until
-        self._given_count += len(due_targets)
+        self._target_count += len(due_targets)
         if due_targets and len(self._task.targets) <= 10:  # more draw a figure
             self.get_logger().info(
-                f"at {time:.3f} s: target {self._given_count} of {len(self._task.targets)}"
+                f"at {time:.3f} s: target {self._target_count} of {len(self._task.targets)}"
             )
 
     def _on_motion(self, motion: RobotMotion) -> None:
@@ -226,40 +226,40 @@ class TaskRunner(ReportingNode):
         goals = self._score.goals()
         message = self._progress_message(motion.stamp, time, goals)
         self._progress_publisher.publish(message)
-        missed = [
+        missed_goals = [
             name
-            for name, judged in zip(message.goals, message.judged, strict=True)
-            if not goals[name]["met"] and (judged or message.ended)
+            for name, is_judged in zip(message.goals, message.judged, strict=True)
+            if not goals[name]["met"] and (is_judged or message.ended)
         ]
         progress_text = (
             f"{time:.1f} of {self._duration:g} s" if not message.ended else f"ended at {time:.1f} s"
         )
-        progress_text += f"; not met: {', '.join(missed)}" if missed else ""
+        progress_text += f"; not met: {', '.join(missed_goals)}" if missed_goals else ""
         values = {name: goal["obtained"] for name, goal in goals.items()}
-        self._health.report(WARN if missed else OK, progress_text, values)
+        self._health.report(WARN if missed_goals else OK, progress_text, values)
         if message.ended:
             self._report_verdict(time, goals, message.met)
 
     def _progress_message(self, stamp: Time, time: float, goals: Goals) -> TaskProgress:
         """Return the message of a time of the task, s; until the end, goals may wait for theirs."""
-        ended = time >= self._duration
-        obtained = [goal["obtained"] for goal in goals.values()]
-        judged = [value is not None for value in obtained]
-        met = [bool(goal["met"]) for goal in goals.values()]
+        has_ended = time >= self._duration
+        obtained_values = [goal["obtained"] for goal in goals.values()]
+        is_judged = [value is not None for value in obtained_values]
+        is_met = [bool(goal["met"]) for goal in goals.values()]
         return TaskProgress(
             header=Header(stamp=stamp),
             task=self._task.name,
             time=time,
             end=self._duration,
-            given=self._given_count,
+            given=self._target_count,
             targets=len(self._task.targets),
-            ended=ended,
-            met=all(m or not (j or ended) for m, j in zip(met, judged, strict=True)),
+            ended=has_ended,
+            met=all(m or not (j or has_ended) for m, j in zip(is_met, is_judged, strict=True)),
             goals=list(goals),
             what=[goal["what"] for goal in goals.values()],
             wanted=[float(goal["wanted"]) for goal in goals.values()],
-            obtained=[math.nan if value is None else float(value) for value in obtained],
-            judged=judged,
+            obtained=[math.nan if value is None else float(value) for value in obtained_values],
+            judged=is_judged,
         )
 
     def _report_verdict(self, time: float, goals: Goals, met: bool) -> None:
@@ -315,7 +315,7 @@ class TaskScore:
         """Begin anew.
 
         Args:
-            reference: what the law is given.
+            reference: reference that the law is given.
             start_q: (nq,) configuration that the task begins in.
         """
         task, model = self._task, self._model
@@ -392,14 +392,14 @@ class PayloadScore:
         """Begin; ``judge`` has seen nothing yet."""
         self._judge = judge
         self._last_message: PayloadState | None = None
-        self._initial: Array | None = None
+        self._initial_momentum: Array | None = None
 
     def update(self, message: PayloadState | None) -> None:
         """Take a message with finite numbers."""
         if message is None or nonfinite_path(message):
             return
         if self._last_message is None:
-            self._initial = momentum_of(message)
+            self._initial_momentum = momentum_of(message)
         self._last_message = message
         if message.state == PayloadState.CARRIED:
             self._judge.update(from_xyz(message.pose.position))
@@ -409,7 +409,7 @@ class PayloadScore:
         message = self._last_message
         if message is None:
             return self._judge.goals(None, self._judge.handle, False, (None, None))
-        momenta = self._initial, momentum_of(message)
+        momenta = self._initial_momentum, momentum_of(message)
         capture_distance = message.distance if message.tried else None
         is_set_down = message.state == PayloadState.SET_DOWN
         position = from_xyz(message.pose.position)

@@ -182,8 +182,8 @@ class WebViewer(ReportingNode):
             self._controls = Controls(panel, self._robot, self._target_pose, self._recording, home)
             self._spring = PointerSpring(self._server, model, scene, self._commands, self._view)
             self._overview.show_hint()
-        for missing in scene.missing:
-            self.get_logger().warning(f"cannot be drawn: {missing}")
+        for mesh_name in scene.missing_meshes:
+            self.get_logger().warning(f"cannot be drawn: {mesh_name}")
 
     def _target_pose(self) -> tuple[Array, Array]:
         """Return where the base or the end effector is: what the law has a reference for."""

@@ -26,7 +26,7 @@ from vms_ph.msg import Payload
 from vms_ph_controllers import CartesianImpedance, Reference, RobotState
 from vms_ph_controllers.laws.payload_compensation import PayloadCompensation
 from vms_ph_dynamics import VMSModel, VmsPhError
-from vms_ph_dynamics.capture import Body, carrying
+from vms_ph_dynamics.capture import Body, with_body
 from vms_ph_io import load_urdf, robots
 from vms_ph_nodes.force_observer import ForceObserver
 from vms_ph_nodes.messages.conversions import to_stamp
@@ -178,7 +178,7 @@ def start() -> Iterator[Callable[..., Session]]:
 
 
 def loaded(model: VMSModel, mass: float = MASS) -> VMSModel:
-    return carrying(model, Body(mass, CENTRE, 2e-3 * mass * np.eye(3)))
+    return with_body(model, Body(mass, CENTRE, 2e-3 * mass * np.eye(3)))
 
 
 def test_the_driver_is_told_the_payload_once_and_the_observer_counts_it_no_more(

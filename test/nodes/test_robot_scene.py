@@ -40,5 +40,5 @@ def test_damaged_meshes_and_impossible_paths_are_reported_as_missing(tmp_path: P
         scene = RobotScene(server, VMSModel.from_urdf(xml, "floating"), xml)
     finally:
         server.stop()
-    told = [entry.split(": ")[0] for entry in scene.missing]
+    told = [entry.split(": ")[0] for entry in scene.missing_meshes]
     assert set(paths[1:]) <= set(told)

@@ -17,7 +17,7 @@ import yaml
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import robots, share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
-from vms_ph_nodes.rviz_config import fit, set_names, shown_box
+from vms_ph_nodes.rviz_config import bounding_box, fit, set_names
 
 RVIZ = share_directory() / "rviz"
 
@@ -36,7 +36,7 @@ def home(name: str, model: VMSModel) -> Array:
 def test_the_whole_robot_and_its_bars_are_in_the_view(name: str) -> None:
     model = robots.load(name)
     q = home(name, model)
-    shown = np.array(list(product(*shown_box(model, q).T)))
+    shown = np.array(list(product(*bounding_box(model, q).T)))
     view = fit(configuration("moving"), model, q)["Visualization Manager"]["Views"]["Current"]
     # The camera of RViz: around its focal point, with a vertical angle of 45 degrees.
     yaw, pitch = view["Yaw"], view["Pitch"]
@@ -60,7 +60,7 @@ def test_a_hopper_fills_its_orthographic_view() -> None:
     model = robots.load("revolute_hopper")
     q = home("revolute_hopper", model)
     view = fit(configuration("hopper"), model, q)["Visualization Manager"]["Views"]["Current"]
-    extent = np.ptp(shown_box(model, q), axis=0)
+    extent = np.ptp(bounding_box(model, q), axis=0)
     assert 300.0 < view["Scale"] * np.linalg.norm(extent) < 700.0
 
 

@@ -78,7 +78,7 @@ class Certificate(PortCertificate, WithHints):
         ports: names of the guarded ports: ``wrench_base`` of a moving base, and the joints.
         duration: time observed, s.
         samples: number of updates.
-        lost: updates without a configuration that could be believed.
+        lost: number of updates without a plausible configuration.
         scaled, braked, reflexes: updates in which an effort was scaled or limited, in which the
             robot was braked, and in which a reflex acted.
         budget: energy granted: initial level and what was refilled less what was drained.
@@ -87,17 +87,17 @@ class Certificate(PortCertificate, WithHints):
         margin: smallest value of budget less energy given at a sample; negative for an excess.
         largest_unseen: largest work of efforts over the ``delay + 1`` samples that pass between a
             decision and the measurement of its outcome; with ``lent`` the bound of an excess.
-        lent: largest energy lent to repay a debt.
+        lent: largest energy that the tank lent the guard to repay a debt.
         unsettled: energy that may have been given beyond the budget without being booked: in
             samples that were lost, or because the energies at the ports do not balance.
         supplied: kinetic energy that is not from the guarded ports, at most at a sample.
         level: energy in the tank at the end.
         weight_work: work of what compensates gravity, which is no energy of the controller.
-        delay: from measurement to effort, samples.
+        delay: time from measurement to effort, samples.
         effort_carries_weight: whether the efforts compensate gravity.
         first_loss: why the first of the lost updates was, in words, with the joint.
         law_failures: updates in which the law raised, and gravity compensation took its place.
-        first_failure: what it raised first, in words.
+        first_failure: first error that the law raised, in words.
     """
 
     HINTS: ClassVar[Mapping[str, str]] = {
@@ -150,10 +150,10 @@ class Certificate(PortCertificate, WithHints):
         Args:
             model: the robot.
             tank: the tank, with the sums of what went in and out.
-            counts: of samples.
-            delay: from measurement to effort, samples.
+            counts: counts of the guard's samples by what became of them.
+            delay: time from measurement to effort, samples.
             carries_weight: whether the efforts compensate gravity.
-            largest_work: of efforts since the last state, where others were lost since, J.
+            largest_work: largest work of efforts since the last state, where states were lost, J.
         """
         counts = copy(counts)
         counts.record_lost_work(largest_work, tank)

@@ -44,7 +44,7 @@ class DebtCeiling:
     again, at most a loan, so that it can be repaid.
 
     Attributes:
-        margin: what may be risked, J.
+        margin: energy that may be risked, J.
         largest_loan: largest loan so far, J.
         motion_energy: largest energy that the motion has after the last state as long as no more is
             given, J: its kinetic energy and what contacts may hold.
@@ -158,7 +158,7 @@ class EffortQueue:
 
         Args:
             d: the state.
-            potential_energy: of its gravity, J.
+            potential_energy: potential energy of gravity in it, J.
             motion_energy: largest energy of the motion after it, see :class:`.DebtCeiling`, J.
         """
         self._last_state, self._potential, self.is_measured = d, potential_energy, True
@@ -214,7 +214,7 @@ class EffortQueue:
 
         Args:
             d: the present state.
-            potential_energy: of its gravity, J.
+            potential_energy: potential energy of gravity in it, J.
             dt: time since the last update, s.
         """
         if self._last_state is None:

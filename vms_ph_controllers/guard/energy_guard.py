@@ -69,9 +69,9 @@ class EnergyGuard(LawWrapper):
     ) -> None:
         self._settings = settings_with_budget(settings, budget)
         option_names = list(inspect.signature(PortGuard).parameters)[2:]
-        if unknown := [name for name in options if name not in option_names]:
+        if unknown_names := [name for name in options if name not in option_names]:
             raise OptionError(
-                f"EnergyGuard has no option '{unknown[0]}'; it takes law, budget (J), model, "
+                f"EnergyGuard has no option '{unknown_names[0]}'; it takes law, budget (J), model, "
                 f"settings, {', '.join(option_names)}"
             )
         self._options = options

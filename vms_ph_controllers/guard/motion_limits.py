@@ -92,7 +92,7 @@ class EffortShare:
     """A share of an effort, the rest of which is a brake.
 
     Attributes:
-        share: in [0, 1].
+        share: share of the active effort that may act, in [0, 1].
         reason: which limit it meets, in words; empty for a share of one.
     """
 

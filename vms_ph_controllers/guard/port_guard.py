@@ -79,7 +79,7 @@ class PortGuard:
             effort_carries_weight: whether the efforts compensate gravity; False for hardware that
                 adds the compensation itself.
             base_actuated: whether a moving base has actuators.
-            bounds: of plausible states; the defaults when None.
+            bounds: bounds of plausible states; the defaults when None.
             period: nominal duration of a sample, s; shorter ones are predicted with it.
             allocation: the actuators of a moving base, whose limits no wrench that is sent exceeds;
                 None for a base that can apply any wrench. One that has failed has limits of zero.
@@ -176,22 +176,22 @@ class PortGuard:
         reason, fade_reason, wrench_reason = "", "", ""
         if fault:
             reason = f"reflex: {fault}; holding and damping"
-            desired = self._safe_effort(d.q, d.v, period)
+            desired_effort = self._safe_effort(d.q, d.v, period)
         elif not self._is_effort(effort):
             reason = "reflex: the effort is not finite or not that of this robot"
-            desired = self._safe_effort(d.q, d.v, period)
+            desired_effort = self._safe_effort(d.q, d.v, period)
         else:
             commanded_effort = np.asarray(effort, float)
             faded_effort = self._faded_effort(commanded_effort, dt)
             fade_reason = "" if faded_effort is commanded_effort else "fading in"
-            desired = self._budget.delivered_effort(faded_effort)
-            wrench_reason = "" if desired is faded_effort else _WRENCH_LIMITED
+            desired_effort = self._budget.delivered_effort(faded_effort)
+            wrench_reason = "" if desired_effort is faded_effort else _WRENCH_LIMITED
         is_reflex = bool(reason)
-        force, limit_reason = self._limited_effort(d, desired, compensation, period, dt)
+        force, limit_reason = self._limited_effort(d, desired_effort, compensation, period, dt)
         grant = self._budget.grant(d, force, self._queue, self._free_level(), self._ceiling, period)
         if grant.reason:
             force = grant.force
-            self._limits.replace(force[self._b :])
+            self._limits.replace_torque(force[self._b :])
         reasons = (reason, wrench_reason, limit_reason, fade_reason, grant.reason)
         reason = "; ".join(filter(None, reasons))
         self._count_sample(is_reflex, bool(reason), grant.is_brake)
@@ -301,11 +301,11 @@ class PortGuard:
             if (np.abs(torque) > torque_bound).any():
                 torque = np.clip(torque, -torque_bound, torque_bound)
                 reason = f"torque at {s.torque:.0%} of its limit"
-        limited = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
+        torques = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
         force = desired_effort
-        if reason or limited.reason:
-            force = np.concatenate([desired_effort[:b], limited.effort])
-        reason = "; ".join(filter(None, (reason, limited.reason)))
+        if reason or torques.reason:
+            force = np.concatenate([desired_effort[:b], torques.effort])
+        reason = "; ".join(filter(None, (reason, torques.reason)))
         if not has_motion_limits(s):
             return force, reason
         brake = self._budget.strongest_brake(d, period)
@@ -313,7 +313,7 @@ class PortGuard:
         effort_share = largest_share(d, v, force, brake, compensation, s, period)
         if effort_share.share < 1.0:
             force = brake + effort_share.share * (force - brake)
-            self._limits.replace(force[b:])
+            self._limits.replace_torque(force[b:])
             reason = f"{reason}; {effort_share.reason}" if reason else effort_share.reason
         return force, reason
 
@@ -337,7 +337,7 @@ class PortGuard:
         force = compensation + active_effort
         queue.send(force - self._budget.uncompensated(d), active_effort)
         queue.advance_without_state()
-        self._limits.replace(force[self._b :])
+        self._limits.replace_torque(force[self._b :])
         self._initial_effort, self._fading_offset = force, None
         self._counts.lost += 1
         self._counts.first_loss = self._counts.first_loss or cause

@@ -73,10 +73,10 @@ class BaseWrench:
             return wrench
         if allocation is None:
             return self._zero if np.any(wrench) else wrench
-        nearest = allocation.nearest(wrench, self._weights)
-        if np.abs(nearest.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
+        nearest_inputs = allocation.nearest(wrench, self._weights)
+        if np.abs(nearest_inputs.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
             return wrench
-        return allocation.matrix @ nearest.inputs
+        return allocation.matrix @ nearest_inputs.inputs
 
     def nearest_brake(self, desired_wrench: Array, M_b: Array) -> Array:
         """Return the wrench (b,) that is nearest to a brake in the norm of the inverse of M_b.
@@ -136,9 +136,9 @@ class SampleBudget:
     measured; while the tank has a debt it counts, so that the debt is not repaid twice.
     """
 
-    def __init__(self, model: VMSModel, wrench: BaseWrench, delay: int) -> None:
+    def __init__(self, model: VMSModel, base_wrench: BaseWrench, delay: int) -> None:
         self._sample_count = delay + 1  # from a state to the end of an effort that it led to
-        self._model, self._b, self._wrench = model, model.b, wrench
+        self._model, self._b, self._wrench = model, model.b, base_wrench
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
 
@@ -224,12 +224,12 @@ class SampleBudget:
         if not grant.is_covered:
             force = self._grant.brake(grant, compensation, self.strongest_brake(state, dt))
         reason = grant.reason
-        active, queued = force - compensation, queue.active_efforts[1:]
-        share = ceiling.permitted_share(active, queued, level, state.M, dt)
+        active_effort, queued = force - compensation, queue.active_efforts[1:]
+        share = ceiling.permitted_share(active_effort, queued, level, state.M, dt)
         if share < 1.0:
             self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
-            holding, braking = map(self._prediction.predict, (compensation, force))
-            share = max(share, holding.neutral_share(braking))
+            holding, braking_prediction = map(self._prediction.predict, (compensation, force))
+            share = max(share, holding.neutral_share(braking_prediction))
             force = compensation + share * (force - compensation)
             reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
         return GrantedEffort(force, force - compensation, reason, not grant.is_covered)

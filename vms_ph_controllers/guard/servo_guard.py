@@ -60,8 +60,8 @@ class ServoCertificate(Certificate):
             "energy at other ports: contacts, people, other actuators, and the weight, which the "
             "servos carry",
         )
-        lost = f"{self.lost} samples without believable positions, in which the servos held"
-        return (*sentences, lost) if self.lost else sentences
+        lost_samples = f"{self.lost} samples without believable positions, in which the servos held"
+        return (*sentences, lost_samples) if self.lost else sentences
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed; the energy given is the bound of the guard."""
@@ -134,12 +134,12 @@ class ServoGuard(ABC):
         s, self._is_engaged = self.settings, True
         self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), SampleCounts()
         self._positions = np.array(positions, float)
-        initial = self._idle_command() if command is None else np.array(command, float)
+        initial_command = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
-        self._commands: deque[Array] = deque([initial] * (self.delay + 1))
+        self._commands: deque[Array] = deque([initial_command] * (self.delay + 1))
         self._elapsed, self._committed_energy = 0.0, 0.0
-        self._restart(initial)
-        self._commit(self._energy_bound(initial, initial, 0.0))
+        self._restart(initial_command)
+        self._commit(self._energy_bound(initial_command, initial_command, 0.0))
 
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
@@ -152,9 +152,9 @@ class ServoGuard(ABC):
             command: (n,) wanted positions (rad, m) or velocities (rad/s, m/s).
             dt: time since the last update, s.
         """
-        measured = np.asarray(positions, float)
-        if not self._is_engaged and self._is_valid(measured):
-            self.engage(measured)
+        measured_positions = np.asarray(positions, float)
+        if not self._is_engaged and self._is_valid(measured_positions):
+            self.engage(measured_positions)
         tank, s, counts = self.tank, self.settings, self._counts
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
@@ -163,22 +163,22 @@ class ServoGuard(ABC):
         tank.capacity = s.tank_capacity
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
-        last, fault = self._commands[-1], self._fault(measured)
+        last, fault = self._commands[-1], self._fault(measured_positions)
         safe_command = self._safe_command(last)
         if fault:
             counts.lost += 1
             counts.first_loss = counts.first_loss or fault
-            self._record_sent(last, safe_command, dt)
-            sent = safe_command if self._is_engaged else np.full(self._n, np.nan)
-            return GuardedCommand(sent, Status.HOLDING, fault, tank.level)
-        completed = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._settle_energy(completed, measured, self._elapsed)
-        self._positions, self._elapsed = measured.copy(), 0.0
+            self._record_command(last, safe_command, dt)
+            sent_command = safe_command if self._is_engaged else np.full(self._n, np.nan)
+            return GuardedCommand(sent_command, Status.HOLDING, fault, tank.level)
+        ended_commands = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
+        self._settle_energy(ended_commands, measured_positions, self._elapsed)
+        self._positions, self._elapsed = measured_positions.copy(), 0.0
         desired = np.asarray(command, float)
         is_valid = self._is_valid(desired)
         covered_command, share, bound = self._grant(last, desired if is_valid else safe_command, dt)
         self._commit(bound)
-        self._record_sent(last, covered_command, dt)
+        self._record_command(last, covered_command, dt)
         if not is_valid:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
@@ -212,16 +212,16 @@ class ServoGuard(ABC):
             start = self._withdrawn_command(last, dt)
             step, bound = last - start, self._energy_bound(last, start, dt)
         # The bound is convex in the share: the largest one within the limit is found by halving.
-        covered_command, low, high = start, 0.0, 1.0
+        covered_command, low_share, high_share = start, 0.0, 1.0
         for _ in range(_HALVINGS):
-            share = 0.5 * (low + high)
+            share = 0.5 * (low_share + high_share)
             trial_command = start + share * step
             trial_bound = self._energy_bound(last, trial_command, dt)
             if trial_bound <= bound_limit:
-                covered_command, low, bound = trial_command, share, trial_bound
+                covered_command, low_share, bound = trial_command, share, trial_bound
             else:
-                high = share
-        return covered_command, low if can_hold_last else 0.0, bound
+                high_share = share
+        return covered_command, low_share if can_hold_last else 0.0, bound
 
     def _commit(self, bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
@@ -231,13 +231,13 @@ class ServoGuard(ABC):
     def _is_valid(self, array: Array) -> bool:
         return array.shape == (self._n,) and bool(np.isfinite(array).all())
 
-    def _fault(self, measured: Array) -> str:
+    def _fault(self, measured_positions: Array) -> str:
         """Say why measured positions are not believed; empty if they are."""
-        if not self._is_valid(measured):
+        if not self._is_valid(measured_positions):
             return "no positions of this robot were measured"
         time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
         largest_jump = _VELOCITY_FACTOR * self._max_speed * time + _STEP_TOLERANCE
-        jumps = np.abs(measured - self._positions)
+        jumps = np.abs(measured_positions - self._positions)
         if not (jumps > largest_jump).any():
             return ""
         k = int(np.argmax(jumps > largest_jump))
@@ -245,40 +245,40 @@ class ServoGuard(ABC):
         return f"{name} jumped by {jumps[k]:.4g}, farther than its velocity limit allows"
 
     @abstractmethod
-    def _restart(self, initial: Array) -> None:
+    def _restart(self, initial_command: Array) -> None:
         """Begin with the command (n,) that acts."""
 
     def _idle_command(self) -> Array:
         """Return the command (n,) that moves nothing at the present positions: of rates, zero."""
         return np.zeros(self._n)
 
-    def _safe_command(self, last: Array) -> Array:
+    def _safe_command(self, last_command: Array) -> Array:
         """Return the command (n,) that gives nothing more after the last one."""
         return self._idle_command()
 
-    def _withdrawn_command(self, last: Array, dt: float) -> Array:
+    def _withdrawn_command(self, last_command: Array, dt: float) -> Array:
         """Return the command (n,) towards which the last one is taken back within a sample."""
         return self._idle_command()
 
     @abstractmethod
-    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
+    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
         """Count what was given until now.
 
         Args:
-            completed: commands that acted since the last measurement, each for one sample; several
+            commands: commands that acted since the last measurement, each for one sample; several
                 where samples were lost.
-            measured: (n,) positions at their end.
+            positions: (n,) positions at their end.
             dt: time since the last measurement, s.
         """
 
     @abstractmethod
-    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
+    def _energy_bound(self, last_command: Array, command: Array, dt: float) -> float:
         """Return the most energy given since the engagement if a command follows the last one, J.
 
         Energy that servos then hold, and can give without another command, is part of it.
         """
 
-    def _record_sent(self, last: Array, command: Array, dt: float) -> None:
+    def _record_command(self, last_command: Array, command: Array, dt: float) -> None:
         """Let a command follow the last one."""
         self._commands.append(command)
 
@@ -300,14 +300,14 @@ def _gain_bounds(
     """
     if not 0.0 <= uncertainty < 1.0:
         raise OptionError(f"uncertainty must be from 0 to below 1; given: {uncertainty!r}")
-    nominal = np.asarray(gains, float)
-    is_accepted = np.isfinite(nominal) & (nominal >= minimum)
-    if nominal.shape not in ((), (1,), (n,)) or not is_accepted.all():
+    nominal_gains = np.asarray(gains, float)
+    is_accepted = np.isfinite(nominal_gains) & (nominal_gains >= minimum)
+    if nominal_gains.shape not in ((), (1,), (n,)) or not is_accepted.all():
         raise OptionError(
             f"{name} must be one number or {n}, {'positive' if minimum else 'not negative'}; "
             f"given: {gains!r}"
         )
-    return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal * np.ones(n))
+    return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal_gains * np.ones(n))
 
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
@@ -361,57 +361,57 @@ class PositionGuard(ServoGuard):
             raise OptionError("with a delay every joint needs a velocity limit in the description")
         self._await_engagement()
 
-    def _restart(self, initial: Array) -> None:
+    def _restart(self, initial_command: Array) -> None:
         # What changes of commands add at most to the energy given and stored, for the least and the
         # largest stiffness, (2, n) J: those that took place, and those under way.
-        self._added_energy = self._energy_change(self._positions, initial, 0.0)
+        self._added_energy = self._energy_change(self._positions, initial_command, 0.0)
         self._pending_energy: deque[Array] = deque([np.zeros((2, self._n))] * self.delay)
         self._damped_energy = 0.0  # by the dampers, J
 
     def _idle_command(self) -> Array:
         return self._positions.copy()
 
-    def _safe_command(self, last: Array) -> Array:
-        return last
+    def _safe_command(self, last_command: Array) -> Array:
+        return last_command
 
-    def _withdrawn_command(self, last: Array, dt: float) -> Array:
+    def _withdrawn_command(self, last_command: Array, dt: float) -> Array:
         step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
-        return last + np.clip(self._positions - last, -step, step)
+        return last_command + np.clip(self._positions - last_command, -step, step)
 
-    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
-        if dt > 0.0 and len(completed) == 1:  # a force at its limit hides the damper
-            stretch = np.abs(completed[0] - np.array([self._positions, measured])).max(0)
+    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
+        if dt > 0.0 and len(commands) == 1:  # a force at its limit hides the damper
+            stretch = np.abs(commands[0] - np.array([self._positions, positions])).max(0)
             force_margin = np.maximum(self._max_force - self._stiffness[1] * stretch, 0.0)
-            rate = np.abs(measured - self._positions) / dt
+            rate = np.abs(positions - self._positions) / dt
             capped = np.minimum(rate, force_margin / np.maximum(2.0 * self._damping, _TINY))
             self._damped_energy += dt * float(sum(self._damping * capped * (2.0 * rate - capped)))
-        self._positions = measured
+        self._positions = positions
         if self.delay:
-            for _ in completed[1:]:  # in lost samples, at positions that are not known
+            for _ in commands[1:]:  # in lost samples, at positions that are not known
                 self._added_energy = self._added_energy + self._pending_energy.popleft()
             self._pending_energy.popleft()
-            self._added_energy += self._energy_change(completed[-1], self._commands[0], 0.0)
+            self._added_energy += self._energy_change(commands[-1], self._commands[0], 0.0)
 
-    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
-        added = self._added_energy + self._energy_change(last, command, self.delay * dt)
+    def _energy_bound(self, last_command: Array, command: Array, dt: float) -> float:
+        added = self._added_energy + self._energy_change(last_command, command, self.delay * dt)
         return float(sum(self._pending_energy, added).max(0).sum()) - self._damped_energy
 
-    def _record_sent(self, last: Array, command: Array, dt: float) -> None:
-        super()._record_sent(last, command, dt)
-        energy_change = self._energy_change(last, command, self.delay * dt)
+    def _record_command(self, last_command: Array, command: Array, dt: float) -> None:
+        super()._record_command(last_command, command, dt)
+        energy_change = self._energy_change(last_command, command, self.delay * dt)
         if self.delay:
             self._pending_energy.append(energy_change)
         else:
             self._added_energy = self._added_energy + energy_change
 
-    def _energy_change(self, last: Array, command: Array, time: float) -> Array:
+    def _energy_change(self, last_command: Array, command: Array, time: float) -> Array:
         """Return what a change of the command adds at most to the springs, (2, n) J.
 
         Until the change acts, joints may travel for ``time`` s. In the linear range the two rows
         are for the least and the largest stiffness; beyond it they are equal.
         """
         travel = self._max_speed * time if time > 0.0 else np.zeros(self._n)
-        last_stretch, stretch = last - self._positions, command - self._positions
+        last_stretch, stretch = last_command - self._positions, command - self._positions
         energy_increase = np.maximum(
             self._spring_energy(stretch - travel) - self._spring_energy(last_stretch - travel),
             self._spring_energy(stretch + travel) - self._spring_energy(last_stretch + travel),
@@ -455,18 +455,18 @@ class VelocityGuard(ServoGuard):
         self._error_range = self._max_force / self._damping[1]
         self._await_engagement()
 
-    def _restart(self, initial: Array) -> None:
+    def _restart(self, initial_command: Array) -> None:
         self._unit_energy = np.zeros(self._n)  # energy given by a damping of one, J
 
-    def _settle_energy(self, completed: Sequence[Array], measured: Array, dt: float) -> None:
-        if len(completed) > 1:  # samples were lost: the positions at these changes are not known
-            self._unit_energy += 0.25 * dt / len(completed) * np.square(completed).sum(0)
+    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
+        if len(commands) > 1:  # samples were lost: the positions at these changes are not known
+            self._unit_energy += 0.25 * dt / len(commands) * np.square(commands).sum(0)
         elif dt > 0.0:
-            command, rate, band = completed[0], (measured - self._positions) / dt, self._error_range
+            command, rate, band = commands[0], (positions - self._positions) / dt, self._error_range
             capped = np.clip(rate, 0.5 * (command - band), 0.5 * (command + band))
             self._unit_energy += dt * (capped * (command - capped) - band * np.abs(rate - capped))
 
-    def _energy_bound(self, last: Array, command: Array, dt: float) -> float:
+    def _energy_bound(self, last_command: Array, command: Array, dt: float) -> float:
         commands = np.array([*self._commands, command])
         unit_bound = self._unit_energy + 0.25 * dt * np.square(commands).sum(0)
         return float((self._damping * unit_bound).max(0).sum())

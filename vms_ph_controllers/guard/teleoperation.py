@@ -21,7 +21,7 @@ class TeleoperationPacket:
     Attributes:
         number: of the packet, from 1 on.
         positions: (n,) of the joints of the sender, rad or m.
-        energy: that it hands over, J.
+        energy: energy that the packet hands over, J.
     """
 
     number: int
@@ -44,7 +44,7 @@ class TeleoperationSide:
 
     Args:
         guard: of the servos of this side.
-        share: of the energy above ``reserve`` that a packet hands over, 0 to 1.
+        share: share of the energy above ``reserve`` that a packet hands over, 0 to 1.
         reserve: energy that stays, J.
         mapping: function from the positions of the other side (m,) to commands of this side (n,),
             for other kinematics; None where both are the same.
@@ -93,12 +93,12 @@ class TeleoperationSide:
             positions: (n,) of the joints as measured, rad or m.
             dt: time since the last update, s.
         """
-        measured = np.array(positions, float)
-        command = measured if self._command is None else self._command
-        sent = self.guard.update(measured, command, dt)
-        if np.isfinite(measured).all():
-            self._positions = measured
-        return sent
+        measured_positions = np.array(positions, float)
+        command = measured_positions if self._command is None else self._command
+        guarded_command = self.guard.update(measured_positions, command, dt)
+        if np.isfinite(measured_positions).all():
+            self._positions = measured_positions
+        return guarded_command
 
     def send(self) -> TeleoperationPacket:
         """Return a packet for the other side; the energy in it leaves the tank."""

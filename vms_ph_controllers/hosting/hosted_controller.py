@@ -188,9 +188,9 @@ class HostedController:
         return RobotState(inputs[layout["q"]], inputs[layout["v"]], age), reference, dt
 
     def _write_safe_output(self, q: Array) -> None:
-        safe = self.controller.safe_output(q)
-        self._write_effort("safe_wrench_base", safe.wrench_base)
-        self._write_effort("safe_torque", safe.torque)
+        safe_command = self.controller.safe_output(q)
+        self._write_effort("safe_wrench_base", safe_command.wrench_base)
+        self._write_effort("safe_torque", safe_command.torque)
 
     def _write_effort(self, name: str, effort: Array) -> None:
         output = self.outputs[self.layout["outputs"][name]]

@@ -31,7 +31,7 @@ class LoopControl:
     Attributes:
         controller: the law, behind its guard where there is one.
         sensor: what measures the motion for the law; None for the motion itself.
-        command: of the last update.
+        command: command of the law at the last update.
         limited: number of samples whose status was not OK, by its name and reason, in their order;
             reasons that differ by numbers alone are one.
     """
@@ -153,7 +153,7 @@ class Sensor:
             noise: its scale; 1 is a deviation of 1 mm and 1 mrad for the pose of the base, 5 mm/s
                 and 5 mrad/s for its twist, 0.1 mrad or mm for joints and 2 mrad/s or mm/s for their
                 rates.
-            delay: of a measurement, s; rounded to steps.
+            delay: age of a measurement when the law gets it, s; rounded to steps.
             seed: of the noise.
         """
         self._model, self._rng = model, np.random.default_rng([seed, 2])

@@ -101,7 +101,7 @@ class Supervisor:
             return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
         self._age = max(0.0, min(state.age, LONGEST_SAMPLE))
         judgement = self._state_check.judge(state.q, state.v, dt)
-        self._pending_reference = _merged(self._pending_reference, reference)
+        self._pending_reference = _merged_reference(self._pending_reference, reference)
         if judgement.reason:
             return self._hold(judgement, dt, f"implausible state: {judgement.reason}")
         if not self.holds_weight(state, dt):
@@ -110,14 +110,14 @@ class Supervisor:
         if state.age > dt and not hasattr(self.law.gains, "delay"):
             reason = f"the state is {state.age:.3g} s old, and the law has no gain 'delay'"
             return self._hold(judgement, dt, reason)
-        pending, self._pending_reference = self._pending_reference, _NO_REFERENCE
-        requested, problem = self._reference_check.plausible_part(
-            _NO_REFERENCE if judgement.needs_restart else pending, state.q
+        pending_reference, self._pending_reference = self._pending_reference, _NO_REFERENCE
+        requested_reference, problem = self._reference_check.plausible_part(
+            _NO_REFERENCE if judgement.needs_restart else pending_reference, state.q
         )
         try:
             if judgement.needs_restart:
                 self.law.resume(state)
-            command = self.law.update(state, requested, dt)
+            command = self.law.update(state, requested_reference, dt)
             is_usable = _is_usable(command, self._model)
         except Exception as error:  # a law of a user may raise anything
             return self._hold(judgement, dt, f"the law raised {type(error).__name__}: {error}")
@@ -153,18 +153,18 @@ class Supervisor:
             is_usable = _is_usable(compensation, self._model)
         except Exception:  # as above
             is_usable = False
-        safe = self._safe_output.at(
+        safe_command = self._safe_output.at(
             judgement.q, judgement.v, hold_time, compensation if is_usable else None, self._age
         )
-        return replace(safe, reason=f"{reason}; holding against gravity and damping")
+        return replace(safe_command, reason=f"{reason}; holding against gravity and damping")
 
 
-def _merged(pending: Reference, reference: Reference) -> Reference:
+def _merged_reference(pending_reference: Reference, reference: Reference) -> Reference:
     """Return a reference with the pending targets where it has none."""
-    if pending is _NO_REFERENCE:
+    if pending_reference is _NO_REFERENCE:
         return reference
     missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(reference, n) is None)
-    return replace(reference, **{name: getattr(pending, name) for name in missing})
+    return replace(reference, **{name: getattr(pending_reference, name) for name in missing})
 
 
 def _is_usable(command: Command, model: VMSModel) -> bool:
@@ -178,7 +178,7 @@ class ConstantReference:
 
     Attributes:
         law: a :class:`Supervisor` or a :class:`.Controller`.
-        reference: what it is given at every update.
+        reference: reference that the law is given at every update.
     """
 
     def __init__(self, law: Supervisor | Controller, reference: Reference) -> None:

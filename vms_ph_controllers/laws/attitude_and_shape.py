@@ -31,7 +31,7 @@ class BaseDemand:
         energy: of the centre of mass: ``kinetic_base``, ``shaped_potential`` of its place and
             ``damping_base``; ``clipped_power`` of the force that the base does not have, and
             ``reference_power`` by the arm moving the centre in the base, and by the reference.
-        reason: what is not as it should be, in words.
+        reason: why the status is not OK, in words.
     """
 
     force: Array
@@ -127,13 +127,13 @@ class AttitudeAndShape(VehicleController):
         moment = np.cross(d.v_hat[3:], angular_momentum) - spring_force[3:6] - damping_moment
         shape_force = d.A[3:].T @ spring_force[3:6] - spring_force[b:] - damping_shape
 
-        desired = np.empty(self.model.nv)
-        desired[:3] = demand.force
-        desired[3:6] = moment + np.cross(demand.centre, desired[:3])
-        desired[b:] = d.g[b:] + shape_force + d.A.T @ (desired[:b] - d.g[:b]) + brake(d, h)[b:]
-        if not np.isfinite(desired.sum()):
+        effort = np.empty(self.model.nv)
+        effort[:3] = demand.force
+        effort[3:6] = moment + np.cross(demand.centre, effort[:3])
+        effort[b:] = d.g[b:] + shape_force + d.A.T @ (effort[:b] - d.g[:b]) + brake(d, h)[b:]
+        if not np.isfinite(effort.sum()):
             return self._output.reject_effort(d)
-        output = self._output.apply(d, desired, gains, dt)
+        output = self._output.apply(d, effort, gains, dt)
 
         e_hat = J_locked @ velocity_error
         kinetic_base = 0.5 * float(e_hat @ demand.inertia @ e_hat) + demand.energy.kinetic_base
@@ -141,7 +141,7 @@ class AttitudeAndShape(VehicleController):
         springs_energy = attitude_spring.energy + joint_springs.energy
         potential = demand.energy.shaped_potential + springs_energy
         displacement_power = float((k_shape * joint_error) @ self._integral.joint_rates)
-        clipped_power = float((output.effort - desired) @ velocity_error)
+        clipped_power = float((output.effort - effort) @ velocity_error)
         energy = ControlEnergy(
             closed_loop_energy=kinetic_base + kinetic_shape + potential,
             shaped_potential=potential,

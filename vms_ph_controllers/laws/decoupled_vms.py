@@ -40,9 +40,9 @@ def decoupled_effort(
     Args:
         d: the state.
         springs: the potential.
-        motion: of the reference; None where it rests.
-        base_damping_rate: of the damping of the locked motion, 1/s.
-        shape_damping_rate: of the damping of the shape, 1/s.
+        motion: motion of the reference; None where it rests.
+        base_damping_rate: rate at which the locked motion is damped, 1/s.
+        shape_damping_rate: rate at which the motion of the joints is damped, 1/s.
         h: the horizon, s.
     """
     b = d.model.b

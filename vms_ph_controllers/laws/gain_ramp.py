@@ -31,14 +31,14 @@ class GainRamp(Generic[G]):
             self.gains, self._has_started = target, True
             return target
         range_share = _ramp_share(dt)
-        updated = {}
+        new_gains = {}
         for item in fields(target):
             value = getattr(target, item.name)
             if not item.metadata["at_once"]:
                 step = range_share * (item.metadata["high"] - item.metadata["low"])
                 value = _approach(getattr(self.gains, item.name), value, step)
-            updated[item.name] = value
-        self.gains = replace(target, **updated)
+            new_gains[item.name] = value
+        self.gains = replace(target, **new_gains)
         return self.gains
 
 

@@ -63,7 +63,7 @@ class PayloadCompensation(LawWrapper):
         Returns why it is refused, or an empty text: a robot holds at most its own mass, and the
         centre of mass is within its reach.
         """
-        target = np.zeros(4)
+        target_payload = np.zeros(4)
         if payload is not None:
             mass, moment = payload.mass, float(np.linalg.norm(payload.moment))
             is_known = mass > 0.0 and payload.mass_deviation < _LARGEST_DEVIATION * mass
@@ -75,8 +75,8 @@ class PayloadCompensation(LawWrapper):
                     f"{mass:.4g} kg with a first moment of {moment:.4g} kg m is not compensated"
                 )
             if is_known:
-                target = np.concatenate([[mass], payload.moment])
-        self._target_payload = target
+                target_payload = np.concatenate([[mass], payload.moment])
+        self._target_payload = target_payload
         return ""
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:

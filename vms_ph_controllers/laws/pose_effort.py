@@ -111,12 +111,12 @@ class ToolImpedance:
     """What spring and damper of the end effector see.
 
     Attributes:
-        potential: of its pose; it follows the error.
-        reference: of its pose.
+        potential: spring potential of the error of its pose.
+        reference: moving reference of its pose.
         error: (4,4) its pose in that reference.
         is_relative: whether its pose is that in the frame of the base.
-        push: what replaces the impedance along one direction; None where nothing does.
-        axis_gains: in force.
+        push: controlled push that replaces the impedance along one direction; None for none.
+        axis_gains: gains by axis that are in force.
     """
 
     potential: PosePotential
@@ -179,7 +179,7 @@ class NullSpaceImpedance:
     Attributes:
         springs: (nv,) of the base and at the limits of the joints.
         damping_null: rate of the damping of the null space, 1/s.
-        attitude_damping_rate: of the base, 1/s.
+        attitude_damping_rate: rate at which the rotation of the base is damped, 1/s.
         posture_error: (n,) of the joints from their posture, rad or m.
         stiffness: (n,) about the posture, N m/rad or N/m.
         position_only: whether the null space is that of the position alone, damped by

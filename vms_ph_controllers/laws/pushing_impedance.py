@@ -164,8 +164,8 @@ class PushingImpedance(CartesianImpedance):
             self._tank = EnergyTank(gains.push_energy, gains.push_energy)
         self._tank.capacity = gains.push_energy
         if self._last_push is not None:
-            last_position, force, normal = self._last_push
-            self._tank.withdraw(force * float(normal @ (placement[:3, 3] - last_position)))
+            last_position, force, direction = self._last_push
+            self._tank.withdraw(force * float(direction @ (placement[:3, 3] - last_position)))
             self._tank.deposit(gains.push_routing * max(0.0, self._routable_power) * max(dt, 0.0))
         twist = d.J_end_effector @ d.v
         other_velocity = twist[:3] - twist[:3] @ placement[:3, :3].T @ self._direction * (
@@ -174,18 +174,18 @@ class PushingImpedance(CartesianImpedance):
         # The smallest shares bound what the damping of any direction takes.
         g = gains
         damping_share = min(g.damping_share_x, g.damping_share_y, g.damping_share_z)
-        share_rotation = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
+        rotation_share = min(g.damping_share_rx, g.damping_share_ry, g.damping_share_rz)
         self._routable_power = damping_share * g.damping * float(other_velocity @ other_velocity)
-        self._routable_power += share_rotation * g.damping_rotation * float(twist[3:] @ twist[3:])
+        self._routable_power += rotation_share * g.damping_rotation * float(twist[3:] @ twist[3:])
 
     def _slide_reference(self, d: Evaluation, placement: Array) -> None:
         """Let the reference pose follow along the direction of the push."""
-        normal, position = self._direction, placement[:3, 3]
+        direction, position = self._direction, placement[:3, 3]
         if self._is_relative and self.model.b:
             base = self.model.base_pose(d.q)
-            normal = normal @ base[:3, :3]
+            direction = direction @ base[:3, :3]
             position = (position - base[:3, 3]) @ base[:3, :3]
-        self._tool_ref.slide(normal * float(normal @ (position - self._tool_ref.pose[:3, 3])))
+        self._tool_ref.slide(direction * float(direction @ (position - self._tool_ref.pose[:3, 3])))
 
     def _force_correction(self, d: Evaluation, placement: Array, gains: Gains, dt: float) -> float:
         """Return the correction of the force by the observed one, N."""

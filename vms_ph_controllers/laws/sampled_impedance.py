@@ -60,8 +60,8 @@ def horizon(dt: float, delay: float, age: float = 0.0) -> float:
 
     Args:
         dt: time for which an effort is held, s.
-        delay: from the law to the robot, samples.
-        age: of the state that the law is given, s.
+        delay: time from the law to the robot, samples.
+        age: age of the state that the law is given, s.
     """
     return (1.0 + 2.0 * delay) * max(0.0, min(dt, 1.0)) + 2.0 * age
 
@@ -90,7 +90,7 @@ class SampledImpedance:
             d: the state.
             terms: the arguments of :meth:`of` behind the mass matrix, by their position.
         """
-        algebra = None if d.tree.in_cpp is None else d.tree.in_cpp.sampled_algebra
+        algebra = None if d.tree.cpp_core is None else d.tree.cpp_core.sampled_algebra
         return cls.of(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))
 
     @classmethod
@@ -122,11 +122,11 @@ class SampledImpedance:
         if not _is_positive_definite(stable_ratio * mass - stiffness):
             cholesky_factor = np.linalg.cholesky(mass)
             scaled_stiffness = np.linalg.solve(cholesky_factor, stiffness)
-            values, vectors = np.linalg.eigh(np.linalg.solve(cholesky_factor, scaled_stiffness.T))
-            modes = cholesky_factor @ vectors
-            share = stable_ratio / np.maximum(values, stable_ratio)
+            eigvals, eigvecs = np.linalg.eigh(np.linalg.solve(cholesky_factor, scaled_stiffness.T))
+            modes = cholesky_factor @ eigvecs
+            share = stable_ratio / np.maximum(eigvals, stable_ratio)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
-            stiffness = (modes * np.clip(values, 0.0, stable_ratio)) @ modes.T
+            stiffness = (modes * np.clip(eigvals, 0.0, stable_ratio)) @ modes.T
             is_reduced = bool(share.min() < 1.0)
         D_total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * force)
@@ -144,7 +144,7 @@ class LawEffort:
     Attributes:
         continuous: (nv,) the effort in which the energy balance is stated.
         sampled: (nv,) with the reduced spring and the brake.
-        energy: of motion and springs, and the powers of damping, reference and routing.
+        energy: energies of motion and springs, and the powers of damping, reference and routing.
         reason: what was reduced, in words; empty when nothing was.
         smallest_singular_value: smallest singular value of the Jacobian of what moves the task.
     """

@@ -23,11 +23,11 @@ class SplitMotion:
         eta: ``J v``, (m,).
         null_map: N (k,nv), ``nu = N v``.
         nu: null-space velocity (k,).
-        null_velocity: the same as a velocity of the robot, (nv,).
+        null_velocity: null-space part of the velocity of the robot, (nv,).
         kinetic_null: kinetic energy of the null space, J.
         sigma_min: smallest singular value of J.
         is_regular: whether it is above the threshold.
-        pseudo_inverse: of J (nv,m), singular values bounded below by the threshold.
+        pseudo_inverse: pseudo-inverse of J, (nv,m), singular values bounded below by the threshold.
     """
 
     J: Array
@@ -52,7 +52,7 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
     the regular map in joint coordinates.
     """
     m = len(jacobian)
-    algebra = None if d.tree.in_cpp is None or m != 3 else d.tree.in_cpp.sampled_algebra
+    algebra = None if d.tree.cpp_core is None or m != 3 else d.tree.cpp_core.sampled_algebra
     if algebra is not None:
         return SplitMotion(jacobian, *algebra.split(d.M, d.v, d.momentum, jacobian, singular_below))
     left, sigma, right = np.linalg.svd(jacobian)
@@ -60,11 +60,11 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
     eta = jacobian @ d.v
     if sigma_min >= singular_below:
         z = right[m:]
-        weighted = z @ d.M
-        null_map = np.linalg.solve(weighted @ z.T, weighted)
+        weighted_basis = z @ d.M
+        null_map = np.linalg.solve(weighted_basis @ z.T, weighted_basis)
         nu = null_map @ d.v
         n = z.T @ nu
-        kinetic = 0.5 * float(nu @ (weighted @ d.v))
+        kinetic = 0.5 * float(nu @ (weighted_basis @ d.v))
     else:
         null_shares = np.ones(len(right))
         null_shares[:m] = np.maximum(0.0, 1.0 - (sigma / singular_below) ** 2)
@@ -109,10 +109,10 @@ def task_effort(
 
     Args:
         d: the state.
-        task: what is split from the null space.
+        task: task whose motion is split from that of its null space.
         spring: the potential in force; its stiffness is (nv,nv).
         routing_effort: (nv,) an effort that routes energy; None for none.
-        damping: of task and null space, N s/m and N m s/rad.
+        damping: damping of task and of null space, N s/m and N m s/rad.
         h: the horizon, s.
         singular_below: smallest singular value at which the Jacobian counts as regular.
     """

@@ -192,7 +192,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         )
         torque = grant.force
         if grant.reason:
-            self._torque_limits.replace(torque)
+            self._torque_limits.replace_torque(torque)
         budget.end_sample(d, torque, spring.energy - d.potential_energy)
 
         tank = budget.tank
@@ -226,12 +226,12 @@ class TaskSpaceIDAPBC(TwinnedController):
         candidate = governor.propose(reference, dt, gains.reference_speed, gains.limit_margin)
         next_minimum = candidate
 
-        def potential(share: float) -> ShapedPotential:
+        def potential_at(share: float) -> ShapedPotential:
             nonlocal next_minimum
             next_minimum = candidate if share == 1.0 else governor.interpolate(candidate, share)
             return self._potential(next_minimum)
 
-        added_energy = self._tank_budget.change(d.q, potential)
+        added_energy = self._tank_budget.change(d.q, potential_at)
         governor.minimum = next_minimum
         return added_energy
 
@@ -278,8 +278,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         if limit_reason:
             return Status.SATURATED, limit_reason
         if effort.smallest_singular_value < SIGMA_MIN:
-            smallest = effort.smallest_singular_value
-            return Status.DEGRADED, f"near a singularity: smallest singular value {smallest:.3g}"
+            sigma_min = effort.smallest_singular_value
+            return Status.DEGRADED, f"near a singularity: smallest singular value {sigma_min:.3g}"
         if self._governor.is_rejected:
             return Status.HOLDING, "the reference is not finite; the last one is kept"
         if self._tank_budget.is_short:

@@ -25,7 +25,7 @@ class _Arm:
 
     Attributes:
         joints: (m,) their indices among those of the robot.
-        side: of the coupling.
+        side: its side of the coupling: guard, tank and packets.
         packets: on the way to it, with the time of their arrival, s.
         start: (m,) its positions at the reset, rad or m.
         offset: (m,) these less those of the other arm, rad or m.
@@ -96,18 +96,18 @@ class Teleoperation(Controller):
         self.gains = self._checked_gains(gains)
         q = model.neutral_configuration()
         J = model.evaluate(q, np.zeros(model.nv)).J_end_effector
-        leads = np.abs(J[:, model.b :]).max(0) > 0.0
-        if model.b or 2 * leads.sum() != model.n:
+        leader = np.abs(J[:, model.b :]).max(0) > 0.0
+        if model.b or 2 * leader.sum() != model.n:
             raise ModelError(
                 f"Teleoperation is for two arms with equally many joints on a fixed base; of the "
-                f"{model.n} joints of '{model.name}', {leads.sum()} move the end effector "
+                f"{model.n} joints of '{model.name}', {leader.sum()} move the end effector "
                 f"'{model.end_effector}'; lock the others"
             )
         self._max_torque = model.joints.effort
         stiffness = 2.0 * self._max_torque if stiffness is None else stiffness
         self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
-        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leads, ~leads))
+        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leader, ~leader))
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
@@ -126,9 +126,9 @@ class Teleoperation(Controller):
         """Begin with both arms where they are, full tanks and no packet on the way."""
         self._last_q = self.model.checked_configuration(state.q)
         positions, budget = self.model.joint_positions(self._last_q), self.gains.budget
-        for arm, other in self._directions():
+        for arm, other_arm in self._directions():
             arm.start = arm.command = positions[arm.joints]
-            arm.packets, arm.offset = [], arm.start - positions[other.joints]
+            arm.packets, arm.offset = [], arm.start - positions[other_arm.joints]
             arm.side.reserve = _RESERVE_SHARE * budget
             arm.side.guard.settings = EnergyGuardSettings(
                 tank_capacity=max(_TANK_CAPACITY, budget), tank_initial=budget
@@ -150,8 +150,8 @@ class Teleoperation(Controller):
         for arm, _ in self._directions():
             servo_positions[arm.joints] = arm.command
         stretch, leader = servo_positions - positions, self._leader
-        servo = self._stiffness * stretch - self._damping * d.v
-        torque = np.clip(servo, -self._max_torque, self._max_torque) + d.g
+        servo_torque = self._stiffness * stretch - self._damping * d.v
+        torque = np.clip(servo_torque, -self._max_torque, self._max_torque) + d.g
         centring = self.gains.centring * self._stiffness[leader.joints]
         displacement = positions[leader.joints] - leader.start
         torque[leader.joints] -= centring * displacement
@@ -174,17 +174,17 @@ class Teleoperation(Controller):
         """Deliver the packets that arrive, command the servos, and send a packet each way."""
         gains, elapsed = self.gains, self._time - self._last_exchange
         self._last_exchange, reasons = self._time, []
-        for name, (arm, other) in zip(("leader", "follower"), self._directions(), strict=True):
+        for name, (arm, other_arm) in zip(("leader", "follower"), self._directions(), strict=True):
             for arrival, packet in arm.packets:
                 if arrival <= self._time:
                     arm.side.receive(packet)
-            arm.packets = [each for each in arm.packets if each[0] > self._time]
-            sent = arm.side.update(positions[arm.joints], elapsed)
-            arm.command = sent.command
-            if sent.reason:
-                reasons.append(f"{name}: {sent.reason}")
+            arm.packets = [pair for pair in arm.packets if pair[0] > self._time]
+            guarded_command = arm.side.update(positions[arm.joints], elapsed)
+            arm.command = guarded_command.command
+            if guarded_command.reason:
+                reasons.append(f"{name}: {guarded_command.reason}")
             packet = arm.side.send()
             delay = gains.delay * (1.0 + gains.jitter * self._rng.uniform(-1.0, 1.0))
             if self._rng.random() >= gains.loss:
-                other.packets.append((self._time + delay, packet))
+                other_arm.packets.append((self._time + delay, packet))
         self._reason = "; ".join(reasons)

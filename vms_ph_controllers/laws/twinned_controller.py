@@ -231,8 +231,8 @@ def core_model(module: Any, model: VMSModel) -> Any:
     if fluid is None:
         return robot
     bodies = [
-        (link, added_mass.ravel(), *others)
-        for link, added_mass, *others in map(astuple, fluid.bodies)
+        (link, added_mass.ravel(), *other_fields)
+        for link, added_mass, *other_fields in map(astuple, fluid.bodies)
     ]
     return robot.in_fluid(bodies, fluid.density)
 
@@ -246,5 +246,5 @@ def core_allocation(module: Any, allocation: Allocation | None) -> Any:
 
 def command_of_cpp(command: Any) -> Command:
     """Return a command of C++ as a record in Python."""
-    wrench, torque, energies, status, *tail = command.parts
-    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *tail)
+    wrench, torque, energies, status, *numbers = command.parts
+    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *numbers)

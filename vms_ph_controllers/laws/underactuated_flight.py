@@ -56,7 +56,7 @@ class ThrustDirection:
         forward = forward / np.linalg.norm(forward)
         return np.column_stack([forward, np.cross(direction, forward), direction]) @ self._frame.T
 
-    def clipped(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
+    def in_cone(self, force: Array, up: Array, weight: float, tilt: float) -> Array:
         """Return a force, or one per mass, brought into a cone around the vertical.
 
         Args:
@@ -201,7 +201,7 @@ class UnderactuatedFlight(AttitudeAndShape):
 
         def desired_accel(position: Array, velocity: Array) -> Array:
             accel = hover_accel + feedforward - stiffness * position - damping_rate * velocity
-            return self._direction.clipped(accel, self._up, self._gravity, gains.largest_tilt)
+            return self._direction.in_cone(accel, self._up, self._gravity, gains.largest_tilt)
 
         desired_force = mass * desired_accel(position_error, v_e)
         attitude = self._direction.attitude(desired_force, R_ref)

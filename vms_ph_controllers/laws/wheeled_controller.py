@@ -46,8 +46,8 @@ class WheeledController(TwinnedController):
         self._torque_limits = TorqueLimits(form.model)
 
     def _missing_options(self) -> tuple[str, ...]:
-        has_plain_wheels = len(_wheels(self.form)) == len(self.form.constraints)
-        return self.options if has_plain_wheels else (*self.options, "wheels or axles of this kind")
+        has_only_wheels = len(_wheels(self.form)) == len(self.form.constraints)
+        return self.options if has_only_wheels else (*self.options, "wheels or axles of this kind")
 
     def _make_twin(self, module: Any) -> Any:
         model = core_model(module, self.model)
@@ -71,21 +71,21 @@ class WheeledController(TwinnedController):
             energy: without the power changed by the limits.
             velocity: (m,) independent, with which this power is counted.
             task_error: distance between task and reference, m.
-            reason: what else was changed, in words.
+            reason: further reason why efforts were changed, in words.
         """
         if not np.isfinite(force.sum()):
             return None
         b, gains, S_j = self.model.b, self.gains, t.basis[self.model.b :]
         torque = np.linalg.lstsq(S_j.T, force, rcond=None)[0]
-        limited = self._torque_limits.apply(
+        torques = self._torque_limits.apply(
             torque, t.d.g[b:], t.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
         )
         return Command(
             np.zeros(b),
-            limited.effort,
-            replace(energy, clipped_power=float((limited.effort - torque) @ (S_j @ velocity))),
-            Status.SATURATED if limited.reason else Status.OK,
-            join(limited.reason, reason),
+            torques.effort,
+            replace(energy, clipped_power=float((torques.effort - torque) @ (S_j @ velocity))),
+            Status.SATURATED if torques.reason else Status.OK,
+            join(torques.reason, reason),
             task_error=task_error,
         )
 

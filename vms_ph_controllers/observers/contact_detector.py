@@ -31,7 +31,7 @@ class ContactReport:
         contact: whether there is contact.
         began: whether it was detected in this sample.
         by_momentum: largest statistic of the external impulse over its threshold.
-        by_energy: the same of the external work.
+        by_energy: largest statistic of the external work over its threshold.
         duration: length of the window with the largest statistic of momentum, s.
         work: work of the external forces over the longest window, J; negative where the robot lost
             energy.
@@ -140,42 +140,42 @@ class ContactDetector:
 
     def _test_momentum(self, bound: float, joint_bound: float) -> tuple[float, float, int]:
         """Return the largest statistic over its bound, the length of its window, and its joint."""
-        b, nv, last = self._model.b, self._model.nv, self._samples[-1][0]
+        b, nv, last_impulse = self._model.b, self._model.nv, self._samples[-1][0]
         largest_ratio, momentum_window, joint = 0.0, 0.0, -1
-        window_time, total, systematic_sum = 0.0, np.zeros(nv), np.zeros(nv)
-        noise_covariance = last.end_noise + _SMALLEST_VARIANCE * np.eye(nv)
+        window_time, impulse, slow_errors = 0.0, np.zeros(nv), np.zeros(nv)
+        noise_covariance = last_impulse.end_cov + _SMALLEST_VARIANCE * np.eye(nv)
         for length, (sample, _) in enumerate(reversed(self._samples), 1):
             window_time += sample.dt
-            total = total + sample.value
-            systematic_sum = systematic_sum + sample.systematic
-            noise_covariance = noise_covariance + sample.effort_noise
+            impulse = impulse + sample.value
+            slow_errors = slow_errors + sample.slow_error
+            noise_covariance = noise_covariance + sample.effort_cov
             if length not in self._lengths:
                 continue
-            covariance = noise_covariance + sample.start_noise + np.diag(systematic_sum**2)
-            ratio = float(total @ np.linalg.solve(covariance, total)) / bound
+            covariance = noise_covariance + sample.start_cov + np.diag(slow_errors**2)
+            ratio = float(impulse @ np.linalg.solve(covariance, impulse)) / bound
             if ratio > largest_ratio:
                 largest_ratio, momentum_window = ratio, window_time
-                joints = np.flatnonzero(total[b:] ** 2 > joint_bound * np.diag(covariance)[b:])
+                joints = np.flatnonzero(impulse[b:] ** 2 > joint_bound * np.diag(covariance)[b:])
                 joint = int(joints[-1]) if joints.size else -1
         return largest_ratio, momentum_window, joint
 
     def _test_energy(self, bound: float, momentum_bound: float) -> tuple[float, float, float]:
         """Return the largest statistic over its bound, the work and its standard deviation."""
         largest_ratio, work, deviation = 0.0, 0.0, inf
-        total = variance = systematic_error = 0.0
+        total_work = variance = slow_error = 0.0
         last = self._samples[-1][1]
         for length, (_, sample) in enumerate(reversed(self._samples), 1):
             if last is None or sample is None:
                 break
-            total += sample.value
-            variance += sample.effort_noise
-            systematic_error += sample.systematic
+            total_work += sample.value
+            variance += sample.effort_variance
+            slow_error += sample.slow_error
             if length not in self._lengths:
                 continue
-            work = total
-            deviation = sqrt(last.end_noise + sample.start_noise + variance + systematic_error**2)
+            work = total_work
+            deviation = sqrt(last.end_variance + sample.start_variance + variance + slow_error**2)
             quadratic_bound = 0.5 * momentum_bound * (last.quadratic_noise + sample.quadratic_noise)
-            significant_work = max(0.0, abs(total) - quadratic_bound)
+            significant_work = max(0.0, abs(total_work) - quadratic_bound)
             if deviation > 0.0:
                 largest_ratio = max(largest_ratio, (significant_work / deviation) ** 2 / bound)
         return largest_ratio, work, deviation

@@ -64,25 +64,25 @@ class MomentumObserver(WithHints):
     def restart(self) -> None:
         """Begin with a force of zero."""
         nv = self._model.nv
-        self._force, self._systematic = np.zeros(nv), np.zeros(nv)
-        self._noise, self._effort_noise = np.zeros((nv, nv)), np.zeros((nv, nv))
-        self._latest, self._last_gain = np.zeros((nv, nv)), 0.0
+        self._force, self._slow_error = np.zeros(nv), np.zeros(nv)
+        self._cov, self._effort_cov = np.zeros((nv, nv)), np.zeros((nv, nv))
+        self._end_cov, self._last_gain = np.zeros((nv, nv)), 0.0
 
     def add(self, impulse: ExternalImpulse) -> ExternalForce:
         """Return the observed force at the end of a sample."""
         share = 1.0 - np.exp(-self.bandwidth * impulse.dt)
         decay, gain = 1.0 - share, share / impulse.dt
         if impulse.is_first:
-            self._noise = self._noise + self._latest
+            self._cov = self._cov + self._end_cov
             self._last_gain = 0.0
         start_gain = decay * self._last_gain - gain
         self._force = decay * self._force + gain * impulse.value
-        self._noise = decay * decay * self._noise + start_gain * start_gain * impulse.start_noise
+        self._cov = decay * decay * self._cov + start_gain * start_gain * impulse.start_cov
         self._last_gain = gain
-        self._effort_noise = decay * decay * self._effort_noise + gain * gain * impulse.effort_noise
-        self._systematic = decay * self._systematic + gain * impulse.systematic
-        self._latest = gain * gain * impulse.end_noise
-        covariance = self._noise + self._effort_noise + self._latest + np.diag(self._systematic**2)
+        self._effort_cov = decay * decay * self._effort_cov + gain * gain * impulse.effort_cov
+        self._slow_error = decay * self._slow_error + gain * impulse.slow_error
+        self._end_cov = gain * gain * impulse.end_cov
+        covariance = self._cov + self._effort_cov + self._end_cov + np.diag(self._slow_error**2)
         return ExternalForce(impulse.d, self._force, covariance)
 
 
@@ -135,10 +135,10 @@ class WrenchMap:
             balance: whose coordinates the forces have.
             force: standard deviation of the force at the end effector before anything is measured,
                 N.
-            moment: the same of its moment, N m; small for contacts at a point.
-            wind_force: the same of an external force at a moving base, such as of wind; zero where
+            moment: standard deviation of its moment, N m; small for contacts at a point.
+            wind_force: deviation of an external force at a moving base, such as of wind; zero where
                 there is none, or where only the end effector touches anything.
-            wind_moment: the same of its moment.
+            wind_moment: deviation of the moment of such a force.
         """
         self._balance, model = balance, balance.model
         b = self._base_size = model.b if wind_force > 0.0 or wind_moment > 0.0 else 0

@@ -24,10 +24,10 @@ class ExternalImpulse:
         d: the state at the end of the sample.
         dt: its duration, s.
         value: (nv,) in N s and N m s, in the coordinates of the balance.
-        start_noise, end_noise: (nv,nv) covariances of the momenta at both ends by noise. The one at
+        start_cov, end_cov: (nv,nv) covariances of the momenta at both ends by noise. The one at
             the start is that at the end of the sample before, with the opposite sign.
-        effort_noise: (nv,nv) covariance of the impulse by noise of the efforts.
-        systematic: (nv,) standard deviations of slow errors, which add up over samples.
+        effort_cov: (nv,nv) covariance of the impulse by noise of the efforts.
+        slow_error: (nv,) standard deviations of slow errors, which add up over samples.
         effort: (nv,) mean efforts over the sample, base wrench first.
         friction: (nv,) mean friction over the sample.
         is_first: whether it is the first sample after a beginning: there is none right before it.
@@ -36,10 +36,10 @@ class ExternalImpulse:
     d: Evaluation
     dt: float
     value: Array
-    start_noise: Array
-    end_noise: Array
-    effort_noise: Array
-    systematic: Array
+    start_cov: Array
+    end_cov: Array
+    effort_cov: Array
+    slow_error: Array
     effort: Array
     friction: Array
     is_first: bool
@@ -83,9 +83,9 @@ class ImpulseBalance:
 
         Args:
             model: the robot.
-            noise: of the measurements; None for the defaults.
-            coordinates: of the balance.
-            friction: in the joints; None for none.
+            noise: noise model of the measurements; None for the defaults.
+            coordinates: coordinates of the momenta, standard or decoupled.
+            friction: friction in the joints; None for none.
 
         Raises:
             OptionError: there are no such coordinates.
@@ -124,29 +124,29 @@ class ImpulseBalance:
         if not is_usable or effort.shape != (model.nv,) or not np.isfinite(effort.sum()):
             self.restart()
             return None
-        last, end = self._last_end, self._sample_end(Evaluation(model, state.q, state.v))
+        start, end = self._last_end, self._sample_end(Evaluation(model, state.q, state.v))
         self._last_end = end
-        if last is None:
+        if start is None:
             return None
-        transform = 0.5 * (last.transform + end.transform)
-        change, mean_rate = end.rate - last.rate, 0.5 * (last.rate + end.rate)
-        effort_noise = (transform * self._effort_variance) @ transform.T
+        transform = 0.5 * (start.transform + end.transform)
+        change, mean_rate = end.rate - start.rate, 0.5 * (start.rate + end.rate)
+        effort_cov = (transform * self._effort_variance) @ transform.T
         is_first, last_change = self._last_rate_change is None, self._last_rate_change
         second_diff = np.zeros(model.nv) if last_change is None else np.abs(change - last_change)
         self._last_rate_change = change
-        friction = 0.5 * (last.friction + end.friction)
+        friction = 0.5 * (start.friction + end.friction)
         effort_error = self._effort_error + self.noise.friction_error * np.abs(friction)
         if self.noise.model_error:
-            mean_force = 0.5 * (last.d.C.T @ last.d.v - last.d.g + end.d.C.T @ end.d.v - end.d.g)
-            inertial = (end.d.momentum - last.d.momentum) / dt
-            effort_error = effort_error + self.noise.model_error * np.abs(inertial - mean_force)
+            mean_force = 0.5 * (start.d.C.T @ start.d.v - start.d.g + end.d.C.T @ end.d.v - end.d.g)
+            net_rate = (end.d.momentum - start.d.momentum) / dt
+            effort_error = effort_error + self.noise.model_error * np.abs(net_rate - mean_force)
         return ExternalImpulse(
             end.d,
             dt,
-            end.momentum - last.momentum - dt * (mean_rate + transform @ effort),
-            last.covariance,
+            end.momentum - start.momentum - dt * (mean_rate + transform @ effort),
+            start.covariance,
             end.covariance,
-            dt * dt * effort_noise,
+            dt * dt * effort_cov,
             dt * (np.abs(transform) @ effort_error + second_diff / 12.0),
             effort,
             friction,
@@ -191,18 +191,18 @@ class ExternalWork:
 
     Attributes:
         value: positive where the robot gained energy.
-        start_noise, end_noise: variances of the energies at both ends by noise.
-        effort_noise: variance of the work by noise of the efforts.
-        systematic: standard deviation of slow errors, which add up over samples.
+        start_variance, end_variance: variances of the energies at both ends by noise.
+        effort_variance: variance of the work by noise of the efforts.
+        slow_error: standard deviation of slow errors, which add up over samples.
         quadratic_noise: largest eigenvalue of the covariance of the second-order term of the
             kinetic energy, ``1/2 e^T M e`` with the noise e of the velocity; all noise at rest.
     """
 
     value: float
-    start_noise: float
-    end_noise: float
-    effort_noise: float
-    systematic: float
+    start_variance: float
+    end_variance: float
+    effort_variance: float
+    slow_error: float
     quadratic_noise: float
 
 
@@ -241,7 +241,7 @@ class WorkBalance:
             self._energy_variance(last, known_effort),
             self._energy_variance(impulse, known_effort),
             float(self._effort_variance @ displacement**2),
-            float(np.abs(displacement) @ impulse.systematic) / impulse.dt,
+            float(np.abs(displacement) @ impulse.slow_error) / impulse.dt,
             float((np.diag(end.M) * self._velocity_variance).sum()),
         )
 

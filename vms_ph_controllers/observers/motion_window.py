@@ -30,12 +30,12 @@ class TimeFrame:
     """The samples of at least 4.5 ms, added up.
 
     Attributes:
-        time: of its end, s.
+        time: time of the end of the frame, s.
         dt: its duration, s.
         q: (nq,) and v: (nv,) measured at its end.
         impulse: (nv,) external impulse, in the standard coordinates.
-        effort_noise: (nv,) variances of the impulse by noise of the efforts.
-        systematic: (nv,) standard deviations of slow errors.
+        effort_var: (nv,) variances of the impulse by noise of the efforts.
+        slow_error: (nv,) standard deviations of slow errors.
     """
 
     time: float
@@ -43,8 +43,8 @@ class TimeFrame:
     q: Array
     v: Array
     impulse: Array
-    effort_noise: Array
-    systematic: Array
+    effort_var: Array
+    slow_error: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class MotionWindow:
         frame.time, frame.q, frame.v = self._time, d.q, d.v
         frame.dt += impulse.dt
         frame.impulse = frame.impulse + impulse.value
-        frame.effort_noise = frame.effort_noise + np.diagonal(impulse.effort_noise)
-        frame.systematic = frame.systematic + impulse.systematic
+        frame.effort_var = frame.effort_var + np.diagonal(impulse.effort_cov)
+        frame.slow_error = frame.slow_error + impulse.slow_error
         self._open_frame = frame
         if frame.dt < _SHORTEST_FRAME:
             return None
@@ -106,24 +106,24 @@ class MotionWindow:
         self._frames.append(frame)
         if len(self._frames) <= 2 * self._half_width:
             return None
-        smoothed = self._smoothed_frame()
+        smoothed_frame = self._smoothed_frame()
         self._frames.popleft()
-        return smoothed
+        return smoothed_frame
 
     def _smoothed_frame(self) -> SmoothedFrame:
         """Return the middle frame with the value of the quadratic at its end."""
         half_width, frames = self._half_width, self._frames
-        middle = frames[half_width]
+        middle_frame = frames[half_width]
         other_frames = [frames[k] for k in range(2 * half_width + 1) if k != half_width]
         half_span = 0.5 * (frames[-1].time - frames[0].time)
-        times = np.array([(frame.time - middle.time) / half_span for frame in other_frames])
+        times = np.array([(frame.time - middle_frame.time) / half_span for frame in other_frames])
         weights = np.linalg.pinv(np.vander(times, 3, increasing=True))[0]  # of the quadratic at 0
         velocity = weights @ np.array([frame.v for frame in other_frames])
         variance_share = float(weights @ weights)
         threshold = np.maximum(_REST_DEVIATIONS * np.sqrt(variance_share) * self._deviations, 1e-12)
         signal_ratio = (velocity / threshold) ** 2
         velocity = velocity * (signal_ratio * signal_ratio / (1.0 + signal_ratio * signal_ratio))
-        smoothing_error = middle.v - velocity
+        smoothing_error = middle_frame.v - velocity
         noise = _SIGNIFICANCE * np.sqrt(1.0 + variance_share) * self._deviations
         fit_error = np.sign(smoothing_error) * np.maximum(np.abs(smoothing_error) - noise, 0.0)
-        return SmoothedFrame(middle, velocity, fit_error, 2 * half_width + 1, variance_share)
+        return SmoothedFrame(middle_frame, velocity, fit_error, 2 * half_width + 1, variance_share)

@@ -141,9 +141,9 @@ class PayloadObserver:
         """Return the payload observed half a window before the end of a sample."""
         if impulse.is_first:
             self._restart_frames()
-        smoothed = self._window.add(impulse)
+        smoothed_frame = self._window.add(impulse)
         try:
-            return self._payload(False if smoothed is None else self._observe(smoothed))
+            return self._payload(False if smoothed_frame is None else self._observe(smoothed_frame))
         except np.linalg.LinAlgError:
             self.restart()  # after states that no robot can have nothing is known
             return self._payload(False)
@@ -166,10 +166,10 @@ class PayloadObserver:
         self._has_sum = False
         self._solve()
 
-    def _observe(self, smoothed: SmoothedFrame) -> bool:
+    def _observe(self, smoothed_frame: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
-        nv, frame = self._model.nv, smoothed.frame
-        last, end = self._last_end, self._frame_end(smoothed)
+        nv, frame = self._model.nv, smoothed_frame.frame
+        last, end = self._last_end, self._frame_end(smoothed_frame)
         self._last_end = end
         if last is None:
             return False
@@ -177,15 +177,15 @@ class PayloadObserver:
             self._has_sum = True
             self._impulse_sum, self._filtered_sum = np.zeros(nv), np.zeros(nv)
             self._H = np.zeros((nv, nv + PARAMETERS))
-            self._sum_covariance = last.noise.copy()
+            self._sum_covariance = last.cov.copy()
         dt = frame.dt
         self._impulse_sum = self._impulse_sum + frame.impulse
         self._H[:, :nv] += dt * np.eye(nv)
         self._H[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
-        bias = np.maximum(frame.systematic - dt * self._torque_error, 0.0)
+        bias = np.maximum(frame.slow_error - dt * self._torque_error, 0.0)
         P = self._sum_covariance
-        P[np.arange(nv), np.arange(nv)] += frame.effort_noise + bias**2 * (2.0 * _PERSISTENCE / dt)
-        S = P + end.noise + smoothed.error_frames * np.outer(end.fit_error, end.fit_error)
+        P[np.arange(nv), np.arange(nv)] += frame.effort_var + bias**2 * (2.0 * _PERSISTENCE / dt)
+        S = P + end.cov + smoothed_frame.error_frames * np.outer(end.fit_error, end.fit_error)
         innovation = self._impulse_sum - self._filtered_sum
         misfit = innovation - self._H @ self._theta
         predicted_spread = self._H @ self._theta_covariance @ self._H.T
@@ -204,18 +204,18 @@ class PayloadObserver:
         self._solve()
         return False
 
-    def _frame_end(self, smoothed: SmoothedFrame) -> "_FrameEnd":
+    def _frame_end(self, smoothed_frame: SmoothedFrame) -> "_FrameEnd":
         """Return what the model says of the end of a frame."""
-        d = Evaluation(self._model, smoothed.frame.q, smoothed.velocity)
+        d = Evaluation(self._model, smoothed_frame.frame.q, smoothed_frame.velocity)
         momentum, rate = payload_regressor(d)
         jacobian, parameters = d.J_end_effector, self._theta[self._model.nv :]
         unit_regressors = (pin.bodyRegressor(_AT_REST, pin.Motion(unit)) for unit in np.eye(6))
         M_load = jacobian.T @ np.array([Y @ parameters for Y in unit_regressors]) @ jacobian
         # The noise of the smoothed velocity is the same for many frames, which add up as if it
         # were not.
-        repetition = smoothed.error_frames * smoothed.variance_share
-        noise = (d.M * self._variance) @ d.M.T + repetition * (M_load * self._variance) @ M_load.T
-        return _FrameEnd(momentum, rate, noise, M_load @ smoothed.fit_error)
+        repetition = smoothed_frame.error_frames * smoothed_frame.variance_share
+        cov = (d.M * self._variance) @ d.M.T + repetition * (M_load * self._variance) @ M_load.T
+        return _FrameEnd(momentum, rate, cov, M_load @ smoothed_frame.fit_error)
 
     def _solve(self) -> None:
         """Find mean and covariance; the scale of the unknowns differs by many orders."""
@@ -240,11 +240,11 @@ class _FrameEnd:
 
     Attributes:
         momentum, rate: (nv,10) regressors of the payload's momentum and of its rate.
-        noise: (nv,nv) covariance of the momenta of robot and payload by noise of the velocity.
+        cov: (nv,nv) covariance of the momenta of robot and payload by noise of the velocity.
         fit_error: (nv,) momentum of the payload at the error of the smoothing.
     """
 
     momentum: Array
     rate: Array
-    noise: Array
+    cov: Array
     fit_error: Array

@@ -205,8 +205,8 @@ class BaseSpring:
         Args:
             pose: of the base in the inertial frame.
             frequency: rad/s.
-            share: of the spring of its place that is in force, in [0, 1].
-            attitude_share: of the spring of its attitude.
+            share: share of the spring of its place that is in force, in [0, 1].
+            attitude_share: share of the spring of its attitude that is in force.
         """
         if share == 0.0 and attitude_share == 0.0:
             zero = np.zeros(self._model.b)

@@ -63,7 +63,7 @@ class JointLimitPotential:
         Args:
             positions: (n,) now.
             predicted_positions: (n,) up to which springs that begin to act count as stiffness.
-            stiffness: of all or (n,), N m/rad or N/m.
+            stiffness: stiffness of all springs, or of each (n,), N m/rad or N/m.
             margin: distance from a limit at which its spring begins, rad or m.
         """
         depth = self.depth(positions, margin)
@@ -71,7 +71,7 @@ class JointLimitPotential:
         force = stiffness * depth
         return SpringForce(0.5 * float(force @ depth), force, np.where(is_active, stiffness, 0.0))
 
-    def clipped(self, positions: Array, previous: Array, margin: float) -> Array:
+    def clip_positions(self, positions: Array, previous: Array, margin: float) -> Array:
         """Return joint positions (n,) clipped to the margins.
 
         Joints that were beyond a margin at ``previous`` may stay there, but move no further.
@@ -122,13 +122,13 @@ def weight_of_task_stiffness(
 
     Args:
         task: m rows.
-        d: at the minimum.
+        d: evaluation at the minimum.
         task_stiffness: K_t (m,m), N/m.
         null_stiffness: K_nu is this multiple of the identity, N m/rad.
     """
     jacobian = task.jacobian(d)
     null_basis = np.linalg.svd(jacobian)[2][task.dimension :]
-    weighted = null_basis @ d.M
-    null_map = np.linalg.solve(weighted @ null_basis.T, weighted)
+    weighted_basis = null_basis @ d.M
+    null_map = np.linalg.solve(weighted_basis @ null_basis.T, weighted_basis)
     weight = jacobian.T @ task_stiffness @ jacobian + null_stiffness * (null_map.T @ null_map)
     return (weight + weight.T) / 2

@@ -108,9 +108,9 @@ class ReferenceGovernor:
         max_lead = max(_LARGEST_LEAD, 2.0 * max_step)
         self.is_out_of_reach = distance > max_lead
         lead *= min(1.0, max_lead / distance) if distance > 0.0 else 0.0
-        before = model.joint_positions(self.minimum.q)
-        after = self._next_positions(jacobian, lead, before, dt, margin)
-        return PotentialMinimum(model.integrate(self.minimum.q, after - before), position + lead)
+        positions = model.joint_positions(self.minimum.q)
+        after = self._next_positions(jacobian, lead, positions, dt, margin)
+        return PotentialMinimum(model.integrate(self.minimum.q, after - positions), position + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""
@@ -131,12 +131,12 @@ class ReferenceGovernor:
         for _ in range(len(positions)):
             free_jacobian = jacobian * is_free
             # The damping stops the minimum at a reference out of reach instead of throwing it.
-            damped = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
+            gram = free_jacobian @ free_jacobian.T + self._damping**2 * np.eye(len(jacobian))
             remaining_lead = lead - free_jacobian @ posture_step
-            task_step = free_jacobian.T @ np.linalg.solve(damped, remaining_lead)
+            task_step = free_jacobian.T @ np.linalg.solve(gram, remaining_lead)
             step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
-            next_positions = self._joint_limits.clipped(positions + step, positions, margin)
+            next_positions = self._joint_limits.clip_positions(positions + step, positions, margin)
             is_stopped = is_free & (np.abs(next_positions - positions - step) > _NEGLIGIBLE)
             if not is_stopped.any():
                 break

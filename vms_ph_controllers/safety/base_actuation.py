@@ -55,10 +55,10 @@ class BaseActuation:
         if allocation is not None:
             # An input without room between its limits, such as a failed one, takes no part.
             is_free = allocation.lower < allocation.upper
-            self._inverse = is_free[:, None] * np.linalg.pinv(allocation.matrix * is_free)
+            self._pseudo_inverse = is_free[:, None] * np.linalg.pinv(allocation.matrix * is_free)
             self._fixed_thrusts = np.where(is_free, 0.0, allocation.lower)
             self._fixed_wrench = allocation.matrix @ self._fixed_thrusts
-            self._projection = allocation.matrix @ self._inverse
+            self._projection = allocation.matrix @ self._pseudo_inverse
 
     def apply(self, desired_wrench: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
@@ -72,8 +72,8 @@ class BaseActuation:
         allocation = self._allocation
         if allocation is None:
             return LimitedEfforts(desired_wrench, "")
-        thrusts = self._fixed_thrusts + self._inverse @ (desired_wrench - self._fixed_wrench)
-        start = self._fixed_thrusts + self._inverse @ (compensation - self._fixed_wrench)
+        thrusts = self._fixed_thrusts + self._pseudo_inverse @ (desired_wrench - self._fixed_wrench)
+        start = self._fixed_thrusts + self._pseudo_inverse @ (compensation - self._fixed_wrench)
         # A start at a bound is not outside by rounding.
         slack = _ROUNDING * np.abs(start).max(initial=0.0)
         reason, share = "", share_within(start, thrusts - start, allocation.lower, allocation.upper)
@@ -127,9 +127,9 @@ class PrioritisedActuation:
             compensation: (b,) wrench that compensates gravity; not used.
         """
         allocation = self._allocation
-        nearest = allocation.nearest(desired, self._weights)
-        missing = self._projection @ (self._weights * nearest.missing_wrench)
+        nearest_inputs = allocation.nearest(desired, self._weights)
+        missing = self._projection @ (self._weights * nearest_inputs.missing_wrench)
         reason = ""
         if np.abs(missing).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"
-        return LimitedEfforts(allocation.matrix @ nearest.inputs, reason)
+        return LimitedEfforts(allocation.matrix @ nearest_inputs.inputs, reason)

@@ -39,7 +39,7 @@ class EnergyTank:
         level: energy that may still be given, J; negative for a debt.
         budget: energy granted so far: the initial level and what was refilled less what was
             drained, J.
-        spent: what was withdrawn less what was deposited, J.
+        spent: energy withdrawn less energy deposited, J.
         largest_spent: its largest value, J.
         margin: smallest value of budget less energy given, J; negative for an excess.
         discarded: energy deposited for which the tank had no room, J.
@@ -128,13 +128,13 @@ class SampledTank:
         return 0.0 if self.tank is None else self.tank.level
 
     def begin_sample(
-        self, d: Evaluation, stored: float, capacity: float, initial_level: float, dt: float
+        self, d: Evaluation, stored_energy: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered over the sample that ends now.
 
         Args:
             d: the present state.
-            stored: energy that the law has stored there, less that of gravity, J.
+            stored_energy: energy that the law has stored there, less that of gravity, J.
             capacity: of the tank, J; 0 for no tank.
             initial_level: level after a reset, J.
             dt: time since the last update, s.
@@ -145,7 +145,7 @@ class SampledTank:
         if self.tank is None:
             self.tank = EnergyTank(capacity, initial_level)
         self.tank.capacity = capacity
-        self.tank.deposit(self._sample_work.recovered_energy(d, stored, dt))
+        self.tank.deposit(self._sample_work.recovered_energy(d, stored_energy, dt))
 
     def grant(
         self,
@@ -194,7 +194,7 @@ class TankBudget(SampledTank):
 
     Attributes:
         potential: V.
-        authority: in [0, 1]; one without a tank.
+        authority: share of the potential that acts, in [0, 1]; one without a tank.
         is_short: whether the last change was not fully covered by the tank.
     """
 
@@ -218,12 +218,12 @@ class TankBudget(SampledTank):
         return self.authority * self.potential.energy(q)
 
     def begin_sample(
-        self, d: Evaluation, stored: float, capacity: float, initial_level: float, dt: float
+        self, d: Evaluation, stored_energy: float, capacity: float, initial_level: float, dt: float
     ) -> None:
         """Deposit the energy recovered; without a tank the whole potential is in force."""
         if capacity <= 0.0:
             self.authority, self.is_short = 1.0, False
-        super().begin_sample(d, stored, capacity, initial_level, dt)
+        super().begin_sample(d, stored_energy, capacity, initial_level, dt)
 
     def change(self, q: Array, potential_for: Callable[[float], ShapedPotential]) -> float:
         """Change the potential as far as the tank covers it; return the energy added at q, J.

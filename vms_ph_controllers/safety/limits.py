@@ -60,7 +60,7 @@ class TorqueLimits:
         """Discard the last torque; the next one may jump."""
         self._last_torque = None
 
-    def replace(self, torque: Array) -> None:
+    def replace_torque(self, torque: Array) -> None:
         """Note that other torques (n,) are sent instead of the last ones."""
         self._last_torque = torque
 

@@ -39,7 +39,7 @@ def base_limited_efforts(
     The shape force is the desired one, whatever wrench the base applies.
 
     Args:
-        actuation: of the base.
+        actuation: map from base wrenches to those that can be applied.
         d: the state.
         desired: (nv,) base wrench and torques.
         holding: (nv,) efforts that hold the robot, beyond which the base scales down.
@@ -146,45 +146,45 @@ class OutputStage:
         self._tank.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         self._store_state(d)
         load, weight = self.load, self._weight
-        wrench_limited = self._base_limited(d, desired + load)
-        b, force = self._model.b, wrench_limited.effort
+        base_limited = self._base_limited_efforts(d, desired + load)
+        b, force = self._model.b, base_limited.effort
         torque = force[b:]
-        limited = self._limits.apply(
+        limited_torque = self._limits.apply(
             torque, weight[b:], d.v[b:], gains.torque_rate, gains.power, dt
         )
-        if limited.effort is not torque:
-            force = np.concatenate([force[:b], limited.effort])
+        if limited_torque.effort is not torque:
+            force = np.concatenate([force[:b], limited_torque.effort])
         if self._tank.tank is None:
-            return LimitedEfforts(force - load, join(wrench_limited.reason, limited.reason))
+            return LimitedEfforts(force - load, join(base_limited.reason, limited_torque.reason))
         compensation = np.concatenate([self.safe_output.wrench_base, self.safe_output.torque])
         # The motion of the robot is predicted without the load and what holds it.
         unloaded_compensation = compensation - load
 
         def brake() -> Array:
-            strongest = self._base_limited(d, strongest_brake(d, dt) + load).effort
-            return self._limits.scale(compensation, strongest) - load
+            strongest_effort = self._base_limited_efforts(d, strongest_brake(d, dt) + load).effort
+            return self._limits.scale(compensation, strongest_effort) - load
 
         grant = self._tank.grant(d, force - load, unloaded_compensation, 0.0, dt, brake)
         if grant.reason:
             force = grant.force + load
-            self._limits.replace(force[b:])
+            self._limits.replace_torque(force[b:])
         # Gravity that the resting effort leaves is not counted.
         self._tank.end_sample(d, force - (compensation - d.g), -d.potential_energy)
-        reason = join(grant.reason, wrench_limited.reason, limited.reason)
+        reason = join(grant.reason, base_limited.reason, limited_torque.reason)
         return LimitedEfforts(force - load, reason)
 
     def _store_state(self, d: Evaluation) -> None:
         # A copy: a host may measure into the same array again.
         self._last_q, self._weight, self._last_safe_command = np.array(d.q), d.g + self.load, None
 
-    def _base_limited(self, d: Evaluation, desired: Array) -> LimitedEfforts:
+    def _base_limited_efforts(self, d: Evaluation, desired_effort: Array) -> LimitedEfforts:
         """Return the efforts (nv,) within the limits of the base for desired ones (nv,)."""
-        return base_limited_efforts(self._actuation, d, desired, d.g + self.load)
+        return base_limited_efforts(self._actuation, d, desired_effort, d.g + self.load)
 
     def _gravity_compensation(self, d: Evaluation) -> Command:
         """Return the efforts that compensate gravity as far as the base can."""
         b, torque_bound = self._model.b, self._model.joints.effort
-        force = self._base_limited(d, d.g + self.load).effort
+        force = self._base_limited_efforts(d, d.g + self.load).effort
         torque = np.minimum(np.maximum(force[b:], -torque_bound), torque_bound)
         return Command(force[:b], torque, status=Status.HOLDING, reason=STATE_UNUSABLE)
 
@@ -217,7 +217,7 @@ class SafeOutput:
             v: (nv,), finite.
             dt: time for which the output is held, s.
             compensation: efforts that hold the robot at rest; None for those of gravity.
-            age: of the state, s.
+            age: age of the state, s.
         """
         d, b = Evaluation(self._model, q, v), self._model.b
         effort_limits = self._model.joints.effort

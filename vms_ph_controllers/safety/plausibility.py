@@ -179,11 +179,11 @@ class StatePlausibility:
         """
         if self._twin is not None:
             try:
-                judged = self._twin.judge(q, v, dt)
+                judgement_of_cpp = self._twin.judge(q, v, dt)
             except TypeError:  # they are no numbers
-                judged = self._twin.judge(np.zeros(0), np.zeros(0), dt)
-            if judged is not None:
-                return Judgement(*judged)
+                judgement_of_cpp = self._twin.judge(np.zeros(0), np.zeros(0), dt)
+            if judgement_of_cpp is not None:
+                return Judgement(*judgement_of_cpp)
             self._accept(np.array(q), v)  # where a copy continues
             return Judgement("", q, v)
         is_valid_dt = 0.0 <= dt <= LONGEST_SAMPLE
@@ -193,15 +193,15 @@ class StatePlausibility:
         if not is_valid_dt:
             problem = problem or f"the time step of {dt:.3g} s is not between 0 and 1 s"
         has_position = not problem or (fits_robot and is_finite(q) and self._has_rotations(q))
-        continues = is_located = False
+        is_continuation = is_located = False
         if has_position:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
             gap = elapsed + min(self._lost_time, _LONGEST_GAP)
             max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
             is_near = (abs(step) <= max_step).tolist()
-            continues, self._lost_time = False not in is_near, 0.0
-            if not continues:
+            is_continuation, self._lost_time = False not in is_near, 0.0
+            if not is_continuation:
                 i = is_near.index(False)
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
@@ -217,14 +217,14 @@ class StatePlausibility:
         if not problem and not self._is_holding:
             self._accept(q, v)
             return Judgement("", q, v)
-        judgement = self._hold(q, v, elapsed, problem, has_position, continues)
+        judgement = self._hold(q, v, elapsed, problem, has_position, is_continuation)
         return judgement._replace(is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
         self._q, self._v, self._last_q = q, v, q
 
     def _hold(
-        self, q: Array, v: Array, dt: float, problem: str, has_position: bool, continues: bool
+        self, q: Array, v: Array, dt: float, problem: str, has_position: bool, is_continued: bool
     ) -> Judgement:
         self._is_holding = True
         self._plausible_count = 0 if problem else self._plausible_count + 1
@@ -236,14 +236,14 @@ class StatePlausibility:
             with np.errstate(over="ignore"):  # a position may be any number
                 rate = displacement / dt if dt > 0.0 else None
             self._last_q = q
-            if continues:  # the next step may be as large again
+            if is_continued:  # the next step may be as large again
                 self._frozen_path = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
         self._v = self._consistent_velocity(v, rate, dt)
-        if not continues:
+        if not is_continued:
             self._frozen_path = self._frozen_path + dt * np.abs(self._v)
         # Only a jump is forgiven with time; a value out of bounds is wrong for as long as it lasts.
-        is_elsewhere = has_position and is_near and not continues and not self._value_fault(q, v)
+        is_elsewhere = has_position and is_near and not is_continued and not self._value_fault(q, v)
         self._consistent_time = self._consistent_time + dt if is_elsewhere else 0.0
         if not problem:
             if self._plausible_count >= self.bounds.recovery_samples:
@@ -265,12 +265,12 @@ class StatePlausibility:
             # Nothing is measured: the motion that is left if the damping acts as computed.
             return self._v / (1.0 + dt * braking_rate(dt))
         if not is_finite or rate is None:
-            measured = v if rate is None else rate
-            consistent = np.where(np.abs(measured) <= self._max_speed, measured, 0.0)
+            velocity = v if rate is None else rate
+            consistent_velocity = np.where(np.abs(velocity) <= self._max_speed, velocity, 0.0)
         else:
-            smaller = np.where(np.abs(v) < np.abs(rate), v, rate)
-            consistent = np.where(np.sign(v) == np.sign(rate), smaller, 0.0)
-        return np.clip(consistent, -self._max_speed, self._max_speed)
+            smaller_velocity = np.where(np.abs(v) < np.abs(rate), v, rate)
+            consistent_velocity = np.where(np.sign(v) == np.sign(rate), smaller_velocity, 0.0)
+        return np.clip(consistent_velocity, -self._max_speed, self._max_speed)
 
     def _value_fault(self, q: Array, v: Array) -> str:
         """Return what is wrong with the numbers of a state, or an empty string."""
@@ -300,8 +300,8 @@ class StatePlausibility:
         """Return which joint is frozen after a step (nv,), or an empty string."""
         has_stayed = step == 0.0
         self._frozen_path = has_stayed * (self._frozen_path + dt * np.abs(v))
-        fading = 1.0 - min(1.0, dt / _FROZEN_TIME)
-        self._frozen_motion = has_stayed * (fading * self._frozen_motion + dt * v)
+        decay = 1.0 - min(1.0, dt / _FROZEN_TIME)
+        self._frozen_motion = has_stayed * (decay * self._frozen_motion + dt * v)
         is_stuck = (np.abs(self._frozen_motion[self._b :]) > self.bounds.frozen_distance).tolist()
         if True in is_stuck:
             return f"{self._names[is_stuck.index(True)]} moves, but its position is frozen"
@@ -369,10 +369,10 @@ class ReferencePlausibility:
     def _problem(self, name: str, value: Array, q: Array) -> str:
         bounds = self._bounds
         if name == "joints":
-            outside = (value < self._lower) | (value > self._upper)
-            if not outside.any():
+            is_outside = (value < self._lower) | (value > self._upper)
+            if not is_outside.any():
                 return ""
-            return f"is out of bounds at {self._model.joint_names[int(np.argmax(outside))]}"
+            return f"is out of bounds at {self._model.joint_names[int(np.argmax(is_outside))]}"
         if name == "pose" and not has_rotation(value):
             return "has no rotation"
         if name in ("pose", "position"):

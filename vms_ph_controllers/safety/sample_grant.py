@@ -54,12 +54,12 @@ class SampleWork:
         self._start: _SampleStart | None = None
         self._safe_effort: Array | None = None
 
-    def hold(self, d: Evaluation, force: Array, displacement: Array, stored: float) -> None:
-        """Hold efforts (nv,) from a state on, where ``stored`` joules are stored.
+    def hold(self, d: Evaluation, force: Array, displacement: Array, stored_energy: float) -> None:
+        """Hold efforts (nv,) from a state on, while ``stored_energy`` joules are stored.
 
         ``displacement`` (nv,) is what the efforts are predicted to cause in the sample.
         """
-        self._start = _SampleStart(np.array(d.q), np.array(d.v), force, displacement, stored)
+        self._start = _SampleStart(np.array(d.q), np.array(d.v), force, displacement, stored_energy)
         self._safe_effort = None
 
     def missed_updates(self, safe_effort: Array) -> None:
@@ -371,9 +371,9 @@ class SampleGrant:
             if not share < 1.0:
                 break
             force = compensation + share * (strongest_effort - compensation)
-            trial = predict(force)
-            if trial.deficit <= 0.0:
-                self._granted_prediction = trial
+            trial_prediction = predict(force)
+            if trial_prediction.deficit <= 0.0:
+                self._granted_prediction = trial_prediction
                 return force
             share *= 2.0
         return strongest_effort

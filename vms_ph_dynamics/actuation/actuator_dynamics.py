@@ -79,7 +79,7 @@ class ActuatorDynamics:
         rates: (m,) of shafts: rotors with a thrust constant and reaction wheels, rad/s.
         thrusts: (m,) of rotors without a thrust constant, N.
         tilts, steering_angles: (m,) of tilting rotors and of casters, rad.
-        step_efforts: what acts over the present step.
+        step_efforts: efforts that act over the present step.
         electric_energy: energy taken from the supply since the last reset, J.
         lost_energies: since then by ``fluid``, ``friction`` and ``winding``, (m,) each, J.
     """
@@ -184,8 +184,8 @@ class ActuatorDynamics:
         moment = (end_momentum - momentum) / dt
         active_inputs = inputs + friction
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
-        reaction = np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
-        applied = matrix @ active_inputs + reaction
+        reaction_wrench = np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
+        applied = matrix @ active_inputs + reaction_wrench
         self.step_efforts = StepEfforts(
             commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, missing
         )
@@ -195,9 +195,9 @@ class ActuatorDynamics:
         """Advance by the step that was allocated, and enter its energy.
 
         Args:
-            work: of the wrench on the base during the step, J.
+            work: work of the wrench on the base during the step, J.
             v_start: (b,) twist of the base at the start.
-            v_end: at the end.
+            v_end: velocity at the end of the step.
         """
         a, dt, efforts = self.actuators, self._dt, self.step_efforts
         mean_twist = 0.5 * (v_start + v_end)
@@ -238,10 +238,10 @@ class ActuatorDynamics:
         rotors = a.rotors[a.thrust_constant[a.rotors] > 0.0]
         torques[a.rotors] = 0.0
         speed = np.abs(shaft_rates[rotors])
-        drag = a.loss_ratio[rotors] * speed * shaft_rates[rotors]
-        climb = speed * (efforts.matrix.T @ v_base)[rotors]
-        spin_up = a.inertia[rotors] * (efforts.end_rates - self.rates)[rotors] / self._dt
-        torques[rotors] = a.thrust_constant[rotors] * (drag + climb) + spin_up
+        drag_square = a.loss_ratio[rotors] * speed * shaft_rates[rotors]
+        climb_square = speed * (efforts.matrix.T @ v_base)[rotors]
+        spin_up_torques = a.inertia[rotors] * (efforts.end_rates - self.rates)[rotors] / self._dt
+        torques[rotors] = a.thrust_constant[rotors] * (drag_square + climb_square) + spin_up_torques
         return torques
 
     def winding_losses(self, torque: Array) -> Array:
@@ -256,9 +256,9 @@ class ActuatorDynamics:
         """Return the energy lost since the last reset by ``"actuator/how"``, J."""
         energies: dict[str, float] = {}
         for mechanism, energies_by_input in self.lost_energies.items():
-            for name, value in zip(self.actuators.names, energies_by_input, strict=True):
-                if value:
-                    energies[f"{name}/{mechanism}"] = float(value)
+            for name, energy in zip(self.actuators.names, energies_by_input, strict=True):
+                if energy:
+                    energies[f"{name}/{mechanism}"] = float(energy)
         return energies
 
     def _relative_rates(self, matrix: Array, v_base: Array, rates: Array) -> Array:
@@ -280,10 +280,10 @@ class ActuatorDynamics:
         upper[w] = np.where(relative_rates[w] >= a.largest_rate[w], 0.0, upper[w])
         lower[w] = np.where(relative_rates[w] <= -a.largest_rate[w], 0.0, lower[w])
         # A reaction wheel ends no step beyond its largest spin.
-        drag = a.friction[r] * relative_rates[r]
+        friction = a.friction[r] * relative_rates[r]
         per_rate = a.inertia[r] / dt
-        upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + drag)
-        lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + drag)
+        upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + friction)
+        lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + friction)
         upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
         is_reported = self._is_failed & ~self._is_unreported
         lower[is_reported] = upper[is_reported] = 0.0
@@ -312,8 +312,8 @@ class ActuatorDynamics:
         angles that are reached, for which the thrusts are allocated once more.
         """
         a, i, dt = self.actuators, self.actuators.tilting_rotors, self._dt
-        m, middle = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
-        tilts_of_columns = middle, a.tilt_lower, a.tilt_upper
+        m, middle_tilts = len(a.names), 0.5 * (a.tilt_lower + a.tilt_upper)
+        tilts_of_columns = middle_tilts, a.tilt_lower, a.tilt_upper
         matrices = [a.matrix(tilts, self.steering_angles) for tilts in tilts_of_columns]
         columns = np.hstack([matrices[0], matrices[1][:, i], matrices[2][:, i]])
         least, largest = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
@@ -321,14 +321,14 @@ class ActuatorDynamics:
         inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, least, largest)
         lower_forces, upper_forces = inputs[m : m + i.size], inputs[m + i.size :]
         half_range = 0.5 * (a.tilt_upper[i] - a.tilt_lower[i])
-        lateral = (upper_forces - lower_forces) * np.sin(half_range)
-        axial = inputs[i] + (lower_forces + upper_forces) * np.cos(half_range)
-        targets = middle[i] + np.arctan2(lateral, axial)
-        targets = np.where(np.hypot(lateral, axial) > 1e-9, targets, self.tilts[i])
+        lateral_forces = (upper_forces - lower_forces) * np.sin(half_range)
+        axial_forces = inputs[i] + (lower_forces + upper_forces) * np.cos(half_range)
+        targets = middle_tilts[i] + np.arctan2(lateral_forces, axial_forces)
+        targets = np.where(np.hypot(lateral_forces, axial_forces) > 1e-9, targets, self.tilts[i])
         targets = np.clip(targets, a.tilt_lower[i], a.tilt_upper[i])
-        travel = dt * a.tilt_rate[i]
+        largest_turn = dt * a.tilt_rate[i]
         end_tilts = self.tilts.copy()
-        end_tilts[i] = np.clip(targets, self.tilts[i] - travel, self.tilts[i] + travel)
+        end_tilts[i] = np.clip(targets, self.tilts[i] - largest_turn, self.tilts[i] + largest_turn)
         matrix = a.matrix(0.5 * (self.tilts + end_tilts), self.steering_angles)
         allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
         return allocated.inputs, allocated.missing_wrench, end_tilts

@@ -20,7 +20,7 @@ class Motor:
     Attributes:
         torque_constant: torque per current at the shaft of the actuator, N m/A; 0 for a motor
             without losses of its own.
-        resistance: of its winding, ohm.
+        resistance: resistance of its winding, ohm.
     """
 
     torque_constant: float = 0.0
@@ -61,8 +61,8 @@ class Rotor:
             magnitude of ``drag_ratio``, as for a single propeller.
         time_constant: of the lag, s; 0 for none.
         dead_zone: magnitude of a commanded thrust below which there is none, N.
-        inertia: of what spins, about its axis, kg m^2.
-        tilt: of its axis; None for a fixed one.
+        inertia: moment of inertia of what spins, about its axis, kg m^2.
+        tilt: tilt joint of its axis; None for a fixed one.
         motor: that drives it.
     """
 
@@ -127,12 +127,12 @@ class Caster:
     Attributes:
         position: (2,) of the steering axis in the base frame, m.
         radius: of the wheel, m.
-        trail: by which the contact lies behind the steering axis, m.
-        angle: of steering at the start, rad.
-        largest_torque: of the wheel, N m.
+        trail: distance by which the contact lies behind the steering axis, m.
+        angle: steering angle at the start, rad.
+        largest_torque: largest torque of the wheel, N m.
         largest_steering_torque: N m.
         friction: viscous, of the wheel, N m s/rad.
-        motor: of each of the two.
+        motor: motor of the wheel, and an equal one of the steering.
     """
 
     position: Array
@@ -185,7 +185,7 @@ class Column:
     It is a wrench (6,), or the axis (3,) of a momentum.
 
     Attributes:
-        fixed: what does not turn.
+        fixed: part of the column that does not turn.
         cosine, sine: what turns; None for an input that is fixed to the base.
     """
 
@@ -198,9 +198,9 @@ class TurningColumns:
     """The columns of a map of which some turn; see :class:`Column`.
 
     Args:
-        columns: of all inputs.
+        columns: columns of all inputs: force and moment per input.
         angle_input: (m,) index of the input whose angle turns a column, or -1.
-        components: those of the columns that are kept, such as of a wrench on a planar base.
+        components: rows of the columns that are kept, such as of a wrench on a planar base.
 
     Attributes:
         angle_input: (m,) as given.

@@ -96,23 +96,23 @@ def _minimise(
             step_fraction = np.full(free.size, np.inf)
             is_moving = step != 0.0
             step_fraction[is_moving] = (bound[is_moving] - x[free][is_moving]) / step[is_moving]
-            first = int(np.argmin(step_fraction))
-            if step_fraction[first] < 1.0:
-                x[free] += step_fraction[first] * step
-                x[free[first]] = bound[first]
-                active_bounds[free[first]] = 1 if step[first] > 0.0 else -1
+            blocking_index = int(np.argmin(step_fraction))
+            if step_fraction[blocking_index] < 1.0:
+                x[free] += step_fraction[blocking_index] * step
+                x[free[blocking_index]] = bound[blocking_index]
+                active_bounds[free[blocking_index]] = 1 if step[blocking_index] > 0.0 else -1
                 continue
             x[free] += step
         multipliers = np.where(is_fixed, 0.0, active_bounds * (H @ x - g))
-        freed = int(np.argmax(multipliers))
+        released_index = int(np.argmax(multipliers))
         scale = largest_g + largest_H * float(np.abs(x).max(initial=0.0))
-        if multipliers[freed] <= _ROUNDING * scale:
+        if multipliers[released_index] <= _ROUNDING * scale:
             break
-        active_bounds[freed] = 0
+        active_bounds[released_index] = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Allocated:
+class AllocatedInputs:
     """Inputs of actuators within their limits.
 
     Attributes:
@@ -216,7 +216,7 @@ class Allocation:
         """
         return self.matrix.T @ vector(v_base, len(self.matrix), "v_base")
 
-    def within(self, wrench: Array, weights: Array | None = None) -> Allocated:
+    def within(self, wrench: Array, weights: Array | None = None) -> AllocatedInputs:
         """Return the inputs within their limits whose wrench is nearest to a given one.
 
         The weighted error ``|W (B u - w)|`` is least: components of small weight are given up
@@ -233,23 +233,23 @@ class Allocation:
         target = vector(wrench, len(self.matrix), "wrench_base")
         return self.nearest(target, default_weights(self.matrix) if weights is None else weights)
 
-    def nearest(self, wrench: Array, weights: Array) -> Allocated:
+    def nearest(self, wrench: Array, weights: Array) -> AllocatedInputs:
         """Return the inputs of :meth:`within` for a wrench (b,) that is not checked."""
         return nearest_inputs(self.matrix, wrench, self.lower, self.upper, weights)
 
 
 def nearest_inputs(
     matrix: Array, wrench: Array, lower: Array, upper: Array, weights: Array
-) -> Allocated:
+) -> AllocatedInputs:
     """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.within`."""
-    weighted = weights[:, None] * matrix
-    free = lower < upper
-    inputs: Array = np.where(free, 0.0, lower)
-    remainder = weights * (wrench - matrix @ inputs)
-    inputs[free] = np.linalg.pinv(weighted[:, free]) @ remainder
+    weighted_matrix = weights[:, None] * matrix
+    is_free = lower < upper
+    inputs: Array = np.where(is_free, 0.0, lower)
+    missing_wrench = weights * (wrench - matrix @ inputs)
+    inputs[is_free] = np.linalg.pinv(weighted_matrix[:, is_free]) @ missing_wrench
     if not ((inputs >= lower) & (inputs <= upper)).all():
-        inputs = bounded_least_squares(weighted, weights * wrench, lower, upper)
-    return Allocated(inputs, wrench - matrix @ inputs)
+        inputs = bounded_least_squares(weighted_matrix, weights * wrench, lower, upper)
+    return AllocatedInputs(inputs, wrench - matrix @ inputs)
 
 
 def default_weights(matrix: Array) -> Array:
@@ -288,7 +288,7 @@ class Actuators:
         owner_indices: (m,) index of the actuator of each input.
         lower, upper: (m,) limits of the inputs, N or N m.
         weights: (b,).
-        columns: of B, by tilts and steering angles.
+        columns: columns of B, by tilts and steering angles.
         spin_columns: axes (3,m) of the momenta of what spins, in the base frame, by tilts.
 
     Raises:
@@ -381,7 +381,7 @@ class Actuators:
     def _collect_arrays(self, angle_input: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
         actuators = [self.members[i] for i in self.owner_indices]
-        steers = np.array([name.endswith("/steering") for name in self.names])
+        steering = np.array([name.endswith("/steering") for name in self.names])
 
         def array_of(name: str, default: float = 0.0, sources: Sequence[Any] = actuators) -> Array:
             return np.array([getattr(instance, name, default) for instance in sources], np.float64)
@@ -391,20 +391,20 @@ class Actuators:
         self.time_constant = array_of("time_constant")
         self.loss_ratio, self.dead_zone = array_of("fluid_ratio"), array_of("dead_zone")
         self.inertia, self.largest_rate = array_of("inertia"), array_of("largest_rate", np.inf)
-        self.friction = np.where(steers, 0.0, array_of("friction"))
-        self.start_angles = np.where(steers, 0.0, array_of("angle"))
+        self.friction = np.where(steering, 0.0, array_of("friction"))
+        self.start_angles = np.where(steering, 0.0, array_of("angle"))
         self.torque_constant = array_of("torque_constant", sources=motors)
         self.resistance = array_of("resistance", sources=motors)
         self.tilt_lower, self.tilt_upper, self.tilt_rate = (
             array_of(name, sources=tilts) for name in ("lower", "upper", "rate")
         )
-        torque = np.where(steers, array_of("largest_steering_torque"), array_of("largest_torque"))
+        torque = np.where(steering, array_of("largest_steering_torque"), array_of("largest_torque"))
         self.lower, self.upper = array_of("lower") - torque, array_of("upper") + torque
         self.start_rates = array_of("rate") + array_of("idle_rate")
         self.rotors = np.flatnonzero([isinstance(a, Rotor) for a in actuators])
         self.reaction_wheels = np.flatnonzero([isinstance(a, ReactionWheel) for a in actuators])
         self.wheels = np.flatnonzero([isinstance(a, Wheel | Caster) for a in actuators])
-        self.steered_wheels = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steers)
+        self.steered_wheels = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steering)
         self.tilting_rotors = np.flatnonzero([tilt is not None for tilt in tilts])
         self.spin_columns = TurningColumns([spin_column(a) for a in actuators], angle_input)
         for value in vars(self).values():

@@ -67,21 +67,21 @@ class ImmersedBody:
 
     def _checked_added_mass(self) -> Array:
         label = f"the added mass of '{self.link}'"
-        mass = np.array(self.added_mass, dtype=np.float64)
-        if mass.shape != (6, 6):
-            raise ModelError(f"{label} must have shape (6, 6); given: shape {mass.shape}")
-        parameter(mass.ravel(), 36, label)
-        if not np.allclose(mass, mass.T, rtol=1e-9, atol=1e-12):
+        added_mass = np.array(self.added_mass, dtype=np.float64)
+        if added_mass.shape != (6, 6):
+            raise ModelError(f"{label} must have shape (6, 6); given: shape {added_mass.shape}")
+        parameter(added_mass.ravel(), 36, label)
+        if not np.allclose(added_mass, added_mass.T, rtol=1e-9, atol=1e-12):
             text = f"{label} must be symmetric; it differs from its transpose by "
-            text += f"{np.abs(mass - mass.T).max():.4g}: give the symmetric part"
+            text += f"{np.abs(added_mass - added_mass.T).max():.4g}: give the symmetric part"
             raise ModelError(text)
-        smallest = np.linalg.eigvalsh(mass)[0]
+        smallest = np.linalg.eigvalsh(added_mass)[0]
         # Published coefficients are rounded, so that the eigenvalue may be below zero by this much.
-        if smallest < -1e-9 * np.abs(mass).max():
+        if smallest < -1e-9 * np.abs(added_mass).max():
             raise ModelError(
                 f"{label} must be positive semi-definite; its smallest eigenvalue is {smallest:.4g}"
             )
-        return frozen((mass + mass.T) / 2)
+        return frozen((added_mass + added_mass.T) / 2)
 
 
 def check_density(density: float) -> None:
@@ -129,11 +129,11 @@ class Fluid:
 
     def added_mass(self, kinematics: Kinematics) -> Array:
         """Return the contribution of the fluid to the mass matrix, (nv,nv): ``sum J^T M_A J``."""
-        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
+        total_added_mass = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
-            total += jacobian.T @ body.added_mass @ jacobian
-        return total
+            total_added_mass += jacobian.T @ body.added_mass @ jacobian
+        return total_added_mass
 
     def coriolis(self, kinematics: Kinematics) -> Array:
         """Return the contribution of the fluid to the Coriolis matrix, (nv,nv).
@@ -142,13 +142,13 @@ class Fluid:
         by its Jacobian: ``C = J^T (M_A Jdot - ad~_p J)`` with the coadjoint matrix ``ad~_p``,
         ``ad~_p V = ad_V^T p``. As it is skew, ``C + C^T`` is the rate of the added mass.
         """
-        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
+        coriolis_matrix = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
             jacobian_rate = kinematics.jacobian_rate(kinematics.tree.frame_id(body.link))
             coadjoint = (_COADJOINT @ (body.added_mass @ (jacobian @ kinematics.v))).T
-            total += jacobian.T @ (body.added_mass @ jacobian_rate - coadjoint @ jacobian)
-        return total
+            coriolis_matrix += jacobian.T @ (body.added_mass @ jacobian_rate - coadjoint @ jacobian)
+        return coriolis_matrix
 
     def momentum(self, kinematics: Kinematics, centre: Array) -> Array:
         """Return the momentum of the added mass in inertial axes, linear first, (6,).
@@ -157,43 +157,43 @@ class Fluid:
             kinematics: the configuration and velocity.
             centre: (3,) reference point of the angular part, in inertial axes, m.
         """
-        total = pin.Force.Zero()
+        total_momentum = pin.Force.Zero()
         for body in self.bodies:
             pose = pin.SE3(kinematics.placement(body.link))
             pose.translation -= centre
             twist = kinematics.jacobian(body.link) @ kinematics.v
-            total += pose.act(pin.Force(body.added_mass @ twist))
-        return np.array(total.vector)
+            total_momentum += pose.act(pin.Force(body.added_mass @ twist))
+        return np.array(total_momentum.vector)
 
     def buoyancy(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of buoyancy, (nv,), N and N m."""
-        total = np.zeros(kinematics.tree.nv)
+        total_force = np.zeros(kinematics.tree.nv)
         for body in self.bodies:
             inertial_force = -self.density * body.volume * kinematics.tree.gravity
             force = kinematics.placement(body.link)[:3, :3].T @ inertial_force
             torque = skew(body.centre_of_buoyancy) @ force
-            total += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
-        return total
+            total_force += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
+        return total_force
 
     def buoyancy_potential(self, kinematics: Kinematics) -> float:
         """Return the potential of buoyancy, J, with heights measured from the base position."""
-        tree, total = kinematics.tree, 0.0
+        tree, potential = kinematics.tree, 0.0
         data = tree.data()
         pin.forwardKinematics(tree.pinocchio, data, kinematics.q_origin)
         for body in self.bodies:
             placement = pin.updateFramePlacement(tree.pinocchio, data, tree.frame_id(body.link))
             centre = placement.act(body.centre_of_buoyancy)
-            total += self.density * body.volume * float(tree.gravity @ centre)
-        return total
+            potential += self.density * body.volume * float(tree.gravity @ centre)
+        return potential
 
     def damping(self, kinematics: Kinematics) -> Array:
         """Return D with the drag ``-D v``, (nv,nv), symmetric and positive semidefinite."""
-        total = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
+        damping_matrix = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
             drag = body.linear_drag + body.quadratic_drag * np.abs(jacobian @ kinematics.v)
-            total += (jacobian.T * drag) @ jacobian
-        return total
+            damping_matrix += (jacobian.T * drag) @ jacobian
+        return damping_matrix
 
     def drag(self, kinematics: Kinematics) -> Array:
         """Return the generalised force of drag, (nv,): ``-sum J^T (D_1 + D_2 |V|) V``, N, N m."""

@@ -58,7 +58,7 @@ class EnergyAudit:
 
     Attributes:
         port_energy: supplied since the audit began, by port, J.
-        dissipated: by friction since then, J.
+        dissipated: energy dissipated by friction since then, J.
         stored: change of the total energy since then, J.
         unaccounted_power: rate of change of the unaccounted energy over the last sample, W.
         is_simulated: whether the port energies are those of the simulation.
@@ -144,8 +144,8 @@ class ExergyMap:
         destroyed: exergy by destroyer, J: ``"joint/how"``, ``"rotor_k/how"`` or the name alone.
         supplied: exergy by the ports of the robot that are outside of it, J.
         residual: change of what is stored, less what was supplied, plus what was destroyed, J.
-        temperatures: by name, K.
-        voltage: of the bus, V.
+        temperatures: temperatures by name of the part, K.
+        voltage: voltage of the bus, V.
         current: out of the battery, A.
         level: charge of the battery as a share of all.
 

@@ -32,9 +32,9 @@ def generalised_forces(model: VMSModel, q: Array, wrenches: Array, frame: int) -
         wrenches: (N,6) linear first, N and N m.
         frame: Pinocchio's index of the frame.
     """
-    forces, rest = np.empty((len(q), model.nv)), np.zeros(model.nv)
+    forces, zero_velocity = np.empty((len(q), model.nv)), np.zeros(model.nv)
     for k, wrench in enumerate(wrenches):
-        forces[k] = Evaluation(model, q[k], rest).jacobian(frame).T @ wrench
+        forces[k] = Evaluation(model, q[k], zero_velocity).jacobian(frame).T @ wrench
     return forces
 
 

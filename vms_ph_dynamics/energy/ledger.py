@@ -35,14 +35,14 @@ class RecordedEnergies:
     After a reset of the simulation the balance goes on from the next sample.
 
     Attributes:
-        energies: at the end, since the start, by port name, and :data:`DISSIPATED`; J.
+        energies: port energies at the end, since the start, by name, and :data:`DISSIPATED`; J.
         stored: change of the total energy over the same time, J.
     """
 
     energies: dict[str, float] = field(default_factory=dict)
     stored: float = 0.0
     _start: tuple[float, dict[str, float], float] | None = None  # energy, ports, resets
-    _at_reset: tuple[float, dict[str, float]] = (0.0, {})
+    _energies_at_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
     def unaccounted(self, recorded: Mapping[str, Array], total: Array) -> Array:
@@ -63,13 +63,13 @@ class RecordedEnergies:
             unaccounted[k] = self._residual
         return unaccounted
 
-    def _update(self, energies: dict[str, float], resets: float, total: float) -> float:
+    def _update(self, energies: dict[str, float], resets: float, total_energy: float) -> float:
         if self._start is None or self._start[2] != resets:
-            self._at_reset = (self.stored, dict(self.energies))
-            self._start = (total, energies, resets)
+            self._energies_at_reset = (self.stored, dict(self.energies))
+            self._start = (total_energy, energies, resets)
         start_energy, start_energies, _ = self._start
-        stored_before, earlier = self._at_reset
-        self.stored = stored_before + total - start_energy
+        stored_before, earlier = self._energies_at_reset
+        self.stored = stored_before + total_energy - start_energy
         self.energies = {p: earlier.get(p, 0.0) + energies[p] - start_energies[p] for p in energies}
         dissipated = self.energies[DISSIPATED]
         return self.stored - (sum(self.energies.values()) - dissipated) + dissipated
@@ -94,17 +94,17 @@ class ResidualWindows:
         """Add residual impulses (N, nv) over intervals (N,), s."""
         if not len(dt):
             return
-        elapsed = self._elapsed + np.cumsum(dt)
-        window_numbers = np.floor(np.concatenate([[self._elapsed], elapsed]) / WINDOW + 1e-6)
+        elapsed_times = self._elapsed + np.cumsum(dt)
+        window_numbers = np.floor(np.concatenate([[self._elapsed], elapsed_times]) / WINDOW + 1e-6)
         ends = np.flatnonzero(np.diff(window_numbers))
-        total = self._impulse + np.cumsum(impulses, axis=0)
-        borders = np.concatenate([[self._start], elapsed[ends]])
-        at_borders = np.vstack([np.zeros_like(self._impulse), total[ends]])
-        mean_efforts = np.diff(at_borders, axis=0) / np.diff(borders)[:, None]
+        total_impulse = self._impulse + np.cumsum(impulses, axis=0)
+        borders = np.concatenate([[self._start], elapsed_times[ends]])
+        border_impulses = np.vstack([np.zeros_like(self._impulse), total_impulse[ends]])
+        mean_efforts = np.diff(border_impulses, axis=0) / np.diff(borders)[:, None]
         self._square_sums = self._square_sums + (mean_efforts**2).sum(axis=0)
         self._window_count += len(ends)
-        self._impulse = total[-1] - at_borders[-1]
-        self._elapsed, self._start = float(elapsed[-1]), float(borders[-1])
+        self._impulse = total_impulse[-1] - border_impulses[-1]
+        self._elapsed, self._start = float(elapsed_times[-1]), float(borders[-1])
 
     @property
     def root_mean_square(self) -> Array:
@@ -124,7 +124,7 @@ class Ledger(ArrayRecord):
 
     Attributes:
         joints: names of the joints.
-        balanced: names of the momentum balances: the base where it moves, then the joints.
+        balanced: names of the balanced momenta: the base where it moves, then the joints.
         ports: names of the ports besides the joints.
         time: (K,) instants of the series, s.
         series: cumulative energies at these instants, each (K,) or (K, number of names); the
@@ -139,7 +139,7 @@ class Ledger(ArrayRecord):
         supplied_by_port: (ports,).
         stored: change of the total energy, without the gaps.
         unobserved: change of the total energy in the gaps.
-        unaccounted: at the end.
+        unaccounted: unaccounted energy at the end.
         band: (K,) half the width of the 95 % interval of the unaccounted energy, from the noise of
             the samples and the error of the quadrature, not from errors of the model.
         largest_unaccounted: largest size of the unaccounted energy, at ``largest_time``, s.
@@ -219,7 +219,7 @@ class LedgerWriter:
         model: the robot.
         ports: wrench ports of the samples: :data:`BASE`, or names of frames.
         friction: of the joints, whose work is the dissipated energy; None for none.
-        noise: of the samples.
+        noise: noise of the samples.
         stride: every so many samples an instant of the series is kept.
 
     Raises:
@@ -237,13 +237,13 @@ class LedgerWriter:
     _gap_count: int = 0
     _duration: float = 0.0
     _unobserved: float = 0.0
-    _last: tuple[float, float] | None = None  # energy, unaccounted
-    _largest: tuple[float, float] = (0.0, 0.0)
+    _last_energies: tuple[float, float] | None = None  # energy, unaccounted
+    _largest_unaccounted: tuple[float, float] = (0.0, 0.0)
     _first_variance: float = 0.0
     _record: RecordedEnergies = field(default_factory=RecordedEnergies)
 
     def __post_init__(self) -> None:
-        self._windows = ResidualWindows(self.model.nv)
+        self._residual_windows = ResidualWindows(self.model.nv)
         self.rows_in_series = np.empty(0, dtype=int)
         """Places of the samples of the last block whose instants are kept in the series."""
         tree = self.model.tree
@@ -278,7 +278,7 @@ class LedgerWriter:
         port_power, forces = self._port_forces(samples)
         friction_work, port_work = _trapezoid(friction_power, dt), _trapezoid(port_power, dt)
         drag_power, drag_force = self._drag_power_and_force(samples)
-        drag = _trapezoid(drag_power[:, None], dt)
+        drag_work = _trapezoid(drag_power[:, None], dt)
         forces = forces + drag_force
         forces[:, b:] += friction
         impulse = _trapezoid(momentum_drift(states) + forces, dt)
@@ -290,7 +290,7 @@ class LedgerWriter:
         residuals = residual_impulse * mean_velocity
         if b:
             residuals = np.hstack([residuals[:, :b].sum(1, keepdims=True), residuals[:, b:]])
-        net_work = joint_work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag.sum(1)
+        net_work = joint_work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag_work.sum(1)
         total_power = port_power.sum(1) - friction_power.sum(1) - drag_power
         if not samples.zero_order_hold:
             total_power = total_power + joint_power.sum(1)
@@ -301,31 +301,31 @@ class LedgerWriter:
         increments = {
             "supplied_by_joint": joint_work,
             "gross_by_joint": integral(np.abs),
-            "returned_by_joint": integral(lambda supplied: np.minimum(supplied, 0.0)),
+            "returned_by_joint": integral(lambda supplied_energy: np.minimum(supplied_energy, 0.0)),
             "dissipated_by_joint": friction_work,
             "supplied_by_port": port_work,
-            "drag": drag,
+            "drag": drag_work,
             "residual_by_joint": residuals,
             "variance": self._supply_variance(samples, dt)[:, None],
             "sampling": _doubling_errors(t, total_power, dt),
         }
-        if self._last is None:
-            self._sums = {name: np.zeros((1, step.shape[1])) for name, step in increments.items()}
-            origin = (float(energy[0]), 0.0)
+        if self._last_energies is None:
+            self._sums = {name: np.zeros((1, delta.shape[1])) for name, delta in increments.items()}
+            start_energies = (float(energy[0]), 0.0)
         elif continues:
-            origin = self._last
+            start_energies = self._last_energies
         else:
             self._gap_count += 1
-            self._unobserved += float(energy[0]) - self._last[0]
-            origin = (float(energy[0]), self._last[1])
-        sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(step, axis=0)])
-                 for name, step in increments.items()}  # fmt: skip
-        supplied = np.concatenate([[0.0], np.cumsum(net_work)])
-        from_samples = origin[1] + (energy - origin[0]) - supplied
+            self._unobserved += float(energy[0]) - self._last_energies[0]
+            start_energies = (float(energy[0]), self._last_energies[1])
+        sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(delta, axis=0)])
+                 for name, delta in increments.items()}  # fmt: skip
+        supplied_energy = np.concatenate([[0.0], np.cumsum(net_work)])
+        from_samples = start_energies[1] + (energy - start_energies[0]) - supplied_energy
         unaccounted = from_samples if records is None else self._record.unaccounted(records, energy)
         peak_index = int(np.argmax(np.abs(unaccounted)))
-        if abs(unaccounted[peak_index]) > self._largest[0]:
-            self._largest = (float(abs(unaccounted[peak_index])), float(t[peak_index]))
+        if abs(unaccounted[peak_index]) > self._largest_unaccounted[0]:
+            self._largest_unaccounted = (float(abs(unaccounted[peak_index])), float(t[peak_index]))
         state_variance = self._state_variance(states)
         if not self._sample_count:
             self._first_variance = float(state_variance[0])
@@ -338,10 +338,10 @@ class LedgerWriter:
         series |= {"from_samples": from_samples, "state_variance": state_variance, **sums}
         self._series.append({name: values[indices] for name, values in series.items()})
         self._sums = {name: rows[-1:] for name, rows in sums.items()}
-        self._last = (float(energy[-1]), float(from_samples[-1]))
+        self._last_energies = (float(energy[-1]), float(from_samples[-1]))
         self._duration += float(t[-1] - t[0])
         self._sample_count += len(t) - continues
-        self._windows.add(residual_impulse, dt[:, 0])
+        self._residual_windows.add(residual_impulse, dt[:, 0])
 
     def ledger(self) -> Ledger:
         """Return the ledger of all blocks.
@@ -349,21 +349,21 @@ class LedgerWriter:
         Raises:
             StateError: no block was added.
         """
-        if not self._series or self._last is None:
+        if not self._series or self._last_energies is None:
             raise StateError("the recording contains no sample of the robot's motion")
         series = {name: np.concatenate([block[name] for block in self._series])
                   for name in self._series[0]}  # fmt: skip
         time = series.pop("time")
-        variance, sampling = series.pop("variance")[:, 0], series.pop("sampling")
+        variance, errors = series.pop("variance")[:, 0], series.pop("sampling")
         state_variance = series.pop("state_variance")
         # Errors of smooth signals add up; those of jumps between samples do so at random.
-        bound = np.maximum.accumulate(np.abs(sampling[:, 0])) + _QUANTILE * np.sqrt(sampling[:, 1])
+        bound = np.maximum.accumulate(np.abs(errors[:, 0])) + _QUANTILE * np.sqrt(errors[:, 1])
         band = Z95 * np.sqrt(variance + state_variance + self._first_variance) + bound
-        effort = self._windows.root_mean_square
+        effort = self._residual_windows.root_mean_square
         b = self.model.b
         if b:
             effort = np.concatenate([[float(np.linalg.norm(effort[:b]))], effort[b:]])
-        recorded = self._record
+        record = self._record
         sums = {name: rows[0] for name, rows in self._sums.items()}
         energy = series["kinetic"] + series["potential"]
         energy_change = float(energy[-1] - energy[0]) - self._unobserved
@@ -377,15 +377,15 @@ class LedgerWriter:
             ports=self.ports,
             time=time,
             series=series,
-            stored=recorded.stored if recorded.energies else energy_change,
+            stored=record.stored if record.energies else energy_change,
             unobserved=self._unobserved,
             unaccounted=float(series["unaccounted"][-1]),
             band=band,
-            largest_unaccounted=self._largest[0],
-            largest_time=self._largest[1],
-            from_samples=self._last[1],
+            largest_unaccounted=self._largest_unaccounted[0],
+            largest_time=self._largest_unaccounted[1],
+            from_samples=self._last_energies[1],
             sampling_bound=float(bound[-1]),
-            recorded=recorded.energies,
+            recorded=record.energies,
             samples=self._sample_count,
             duration=self._duration,
             gaps=self._gap_count,
@@ -446,12 +446,12 @@ def _doubling_errors(t: Array, power: Array, dt: Array) -> Array:
     Each pair of intervals is compared with the trapezium over both; an odd last interval is left.
     """
     errors = np.zeros(len(t) - 1)
-    pairs = (len(t) - 1) // 2
-    if pairs:
-        fine_energy = _trapezoid(power[:, None], dt)[: 2 * pairs, 0].reshape(pairs, 2).sum(1)
-        end_powers = power[: 2 * pairs + 1 : 2]
-        coarse_energy = 0.5 * np.diff(t[: 2 * pairs + 1 : 2]) * (end_powers[1:] + end_powers[:-1])
-        errors[1 : 2 * pairs : 2] = coarse_energy - fine_energy
+    count = (len(t) - 1) // 2
+    if count:
+        fine_energy = _trapezoid(power[:, None], dt)[: 2 * count, 0].reshape(count, 2).sum(1)
+        end_powers = power[: 2 * count + 1 : 2]
+        coarse_energy = 0.5 * np.diff(t[: 2 * count + 1 : 2]) * (end_powers[1:] + end_powers[:-1])
+        errors[1 : 2 * count : 2] = coarse_energy - fine_energy
     return np.column_stack([errors, errors**2])
 
 
@@ -486,7 +486,7 @@ class PortSupply:
     ``largest_supply`` is a violation of its passivity where it is positive beyond the noise.
 
     Attributes:
-        name: of the port or joint.
+        name: name of the port or joint.
         largest_supply: largest supplied energy since the start, J; at least zero.
         time: when, s.
         rise: largest energy supplied over any time, J, from ``rise_begin`` to ``rise_end``, s.
@@ -525,8 +525,8 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     intervals = []
     for first, end in _runs(sign):
         total = float(energy[first:end].sum())
-        noise = float(band[end] - band[first])
-        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise):
+        noise_energy = float(band[end] - band[first])
+        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise_energy):
             continue
         energies = residual_energy[:, end] - residual_energy[:, first]
         causes = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
@@ -540,11 +540,11 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
     time, supplies = ledger.time, []
     for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
-            peak = int(np.argmax(energy))
+            peak_index = int(np.argmax(energy))
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))
-            begin, supplied = int(np.argmin(energy[: end + 1])), max(float(energy[peak]), 0.0)
+            begin, supplied = int(np.argmin(energy[: end + 1])), max(float(energy[peak_index]), 0.0)
             rise = float(energy[end] - energy[begin])
-            rise_times = float(time[peak]), rise, float(time[begin]), float(time[end])
+            rise_times = float(time[peak_index]), rise, float(time[begin]), float(time[end])
             supplies.append(PortSupply(name, supplied, *rise_times, supplied > threshold))
     return supplies
 

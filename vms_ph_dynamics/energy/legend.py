@@ -25,7 +25,7 @@ class Style(NamedTuple):
     """How a quantity is written and drawn.
 
     Attributes:
-        label: what it is called.
+        label: label in legends.
         colour: red, green and blue as "#rrggbb".
         dashes: lengths of strokes and gaps of a line, pixels; empty for a solid line.
     """

@@ -211,18 +211,18 @@ def _local_cubic(
     fits = powers @ weights, derivatives @ weights
     size = 1 << (count + 2 * width).bit_length()
     spectrum = np.fft.rfft(x - x[:1], size, axis=0)
-    smooth = []
+    columns = []
     for kernel, fit, offset in ((weights[0], fits[0], x[:1]), (weights[1], fits[1], 0.0)):
         convolved = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
         ends = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
                 fit[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
-        smooth.append(np.concatenate([ends[0], convolved[2 * width : count], ends[1]]) + offset)
+        columns.append(np.concatenate([ends[0], convolved[2 * width : count], ends[1]]) + offset)
     leverage = np.einsum("ij,jk,ik->i", powers, inverse, powers)
     slope_variance = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
     window_row = np.clip(np.arange(count), 0, width)
     window_row[count - width :] = np.arange(width + 1, 2 * width + 1)
     row = window_row[at]
-    return smooth[0][at], smooth[1][at] / scale, leverage[row], slope_variance[row]
+    return columns[0][at], columns[1][at] / scale, leverage[row], slope_variance[row]
 
 
 def _cubic_windows(
@@ -230,17 +230,17 @@ def _cubic_windows(
 ) -> tuple[Array, Array, Array, Array]:
     window = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
-    parts = []
+    fits_of_rows = []
     for rows in np.array_split(at, -(-at.size * window.size // _CUBIC_SAMPLES)):
         # At the ends the window keeps its samples inside the recording.
         index = np.clip(rows, width, len(t) - 1 - width)[:, None] + window
         powers = np.vander(((t[index] - t[rows, None]) / scale).ravel(), order + 1, increasing=True)
         powers = powers.reshape(*index.shape, order + 1)
-        across = powers.swapaxes(1, 2)
-        inverse = np.linalg.inv(across @ powers + 1e-12 * np.eye(order + 1))
-        fit = inverse @ (across @ (x[index] - x[rows, None]))
-        parts.append((x[rows] + fit[:, 0], fit[:, 1], inverse[:, 0, 0], inverse[:, 1, 1]))
-    value, slope, leverage, variance = map(np.concatenate, zip(*parts, strict=True))
+        powers_transposed = powers.swapaxes(1, 2)
+        inverse = np.linalg.inv(powers_transposed @ powers + 1e-12 * np.eye(order + 1))
+        fit = inverse @ (powers_transposed @ (x[index] - x[rows, None]))
+        fits_of_rows.append((x[rows] + fit[:, 0], fit[:, 1], inverse[:, 0, 0], inverse[:, 1, 1]))
+    value, slope, leverage, variance = map(np.concatenate, zip(*fits_of_rows, strict=True))
     return value, slope / scale, leverage, variance / scale**2
 
 
@@ -282,7 +282,7 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         v: (N,k) recorded velocities, NaN where there is none.
     """
     mean_velocity, intervals = 0.5 * (v[1:] + v[:-1]), np.diff(stamps)
-    repeats = ~np.any(steps != 0.0, axis=1)
+    is_same = ~np.any(steps != 0.0, axis=1)
     steps, mean_velocity = (
         np.where(np.isnan(mean_velocity), 0.0, x) for x in (steps, mean_velocity)
     )
@@ -296,8 +296,8 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         period = _period(step_durations[is_moving])
     if period > 0.0:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
-        counts = np.rint(np.where(is_moving, step_durations, intervals) / period)
-        candidates["motion"] = np.maximum(np.where(repeats & is_moving, 0.0, counts), 0.0) * period
+        periods = np.rint(np.where(is_moving, step_durations, intervals) / period)
+        candidates["motion"] = np.maximum(np.where(is_same & is_moving, 0.0, periods), 0.0) * period
     mismatch = {
         name: float(np.sqrt(np.mean(((steps - mean_velocity * dt[:, None]) ** 2)[is_moving])))
         if is_moving.any()
@@ -312,10 +312,10 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     offsets = stamps - t
     offsets = offsets - np.median(offsets)
     period = {"stamps": 0.0, "uniform": mean_interval, "motion": period}[source]
-    repeated = int(np.count_nonzero(repeats & is_moving))
+    repeats = int(np.count_nonzero(is_same & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
     return Clock(
-        t, source, period, float(offsets.std()), float(np.abs(offsets).max()), repeated, mismatch
+        t, source, period, float(offsets.std()), float(np.abs(offsets).max()), repeats, mismatch
     )
 
 
@@ -362,8 +362,8 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         is_excited = weights > 1e-6 * np.max(excitation, initial=0.0)
         if not is_excited.any():
             return 0.0
-        correction = -np.nansum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
-        step = _weighted_median(correction, weights[is_excited])
+        lag_corrections = -np.nansum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
+        step = _weighted_median(lag_corrections, weights[is_excited])
         lag += step
         if abs(lag) >= largest:
             return float("nan")

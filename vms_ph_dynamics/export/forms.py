@@ -109,8 +109,8 @@ class FormTerms(ABC):
 
     def hamiltonian(self, z: Expression, v: Expression) -> dict[str, Expression]:
         """Return the energy ``total`` and its parts, as in the form's ``Energy``, J."""
-        parts = self.kinetic(z, v) | {"potential": self.tree.potential}
-        return parts | {"total": sum(parts.values())}
+        energies = self.kinetic(z, v) | {"potential": self.tree.potential}
+        return energies | {"total": sum(energies.values())}
 
 
 class StandardTerms(FormTerms):
@@ -179,8 +179,8 @@ class DecoupledTerms(FormTerms):
         b, rate = self.b, self.tree.slope(v) + force
         locked = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
         inertia_drift = self.tree.mass_rate_times(v, locked)
-        coupled = self.connection.T @ (inertia_drift[:b] - rate[:b])
-        return self.xp.concatenate([rate[:b], rate[b:] + coupled - inertia_drift[b:]])
+        coupled_rate = self.connection.T @ (inertia_drift[:b] - rate[:b])
+        return self.xp.concatenate([rate[:b], rate[b:] + coupled_rate - inertia_drift[b:]])
 
 
 class TaskTerms(FormTerms):
@@ -215,14 +215,14 @@ class TaskTerms(FormTerms):
         return nearest_orthonormal(self.xp, reference, orthonormal_rows(self.xp, self.jacobian))
 
     @cached_property
-    def response(self) -> Expression:
+    def M_inv_JT(self) -> Expression:
         """``M^-1 J^T``, (nv,m)."""
         return self.factors.solve(self.jacobian.T)
 
     @cached_property
     def task_inertia(self) -> Expression:
         """Lambda_t, (m,m)."""
-        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.response))
+        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.M_inv_JT))
 
     @cached_property
     def null_inertia(self) -> Expression:
@@ -237,7 +237,7 @@ class TaskTerms(FormTerms):
     @cached_property
     def sharp(self) -> Expression:
         """J_sharp, (nv,m)."""
-        return self.response @ self.task_inertia
+        return self.M_inv_JT @ self.task_inertia
 
     @cached_property
     def inverse_map(self) -> Expression:
@@ -246,12 +246,12 @@ class TaskTerms(FormTerms):
 
     def rates(self, z: Expression) -> Expression:
         """Return ``(eta, nu)`` of momenta, (nv,)."""
-        eta = self.jacobian @ (self.response @ z[: self.m])
+        eta = self.jacobian @ (self.M_inv_JT @ z[: self.m])
         return self.xp.concatenate([eta, self.null_factors.solve(z[self.m :])])
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``M^-1 J^T pi + Z^T nu``."""
-        return self.response @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
+        return self.M_inv_JT @ z[: self.m] + self.basis.T @ self.null_factors.solve(z[self.m :])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``J_bar^-T M v`` [D (25)]."""
@@ -277,8 +277,8 @@ def orthonormal_rows(xp: FormArrays, matrix: Expression) -> Expression:
     for i in range(matrix.shape[0]):
         row = matrix[i : i + 1, :]
         for _ in range(2):
-            for previous in rows:
-                row = row - (row @ previous.T) * previous
+            for previous_row in rows:
+                row = row - (row @ previous_row.T) * previous_row
             row = row / (row @ row.T) ** 0.5
         rows.append(row)
     return xp.vstack(rows)
@@ -342,15 +342,15 @@ class CoordinateRates:
 
     def at(self, xp: FormArrays, q: Expression, v: Expression) -> Expression:
         """Return the derivative (nq,) at ``q`` (nq,) for a velocity (nv,)."""
-        parts = []
+        rates = []
         if self._b == 3:
             c, s = q[2:3], q[3:4]
-            parts = [c * v[0:1] - s * v[1:2], s * v[0:1] + c * v[1:2], -s * v[2:3], c * v[2:3]]
+            rates = [c * v[0:1] - s * v[1:2], s * v[0:1] + c * v[1:2], -s * v[2:3], c * v[2:3]]
         elif self._b == 6:
             quaternion_vector, w = q[3:6], v[3:6]
             twice_rate = q[6:7] * w + xp.cross(quaternion_vector, w)
-            parts = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
-            parts.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
+            rates = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
+            rates.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
         is_pair = np.abs(self._sign)
         factors = self._sign * q[self._partner] + (1.0 - is_pair)
-        return xp.concatenate([*parts, factors * v[self._v_index]])
+        return xp.concatenate([*rates, factors * v[self._v_index]])

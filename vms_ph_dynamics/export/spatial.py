@@ -132,16 +132,16 @@ class BodyInertia(NamedTuple):
         mass: (1,1) kg.
         moment: mass times centre of mass, (3,1) kg m.
         rotational: about the origin, (3,3) kg m^2.
-        added: of a surrounding fluid, (6,6).
+        added_mass: of a surrounding fluid, (6,6).
         net_mass: mass less that of the displaced fluid, (1,1) kg.
-        net_moment: the same for the moment, (3,1) kg m.
+        net_moment: first moment of mass less that of the displaced fluid, (3,1) kg m.
     """
 
     xp: ArrayNamespace
     mass: Expression
     moment: Expression
     rotational: Expression
-    added: Expression
+    added_mass: Expression
     net_mass: Expression
     net_moment: Expression
 
@@ -154,18 +154,18 @@ class BodyInertia(NamedTuple):
         moment = parameters[1:4, :]
         return cls(xp, p[0], moment, rotational, xp.zeros(6, 6), p[0], moment)
 
-    def in_fluid(self, added: Array, displaced_mass: float, centre: Array) -> "BodyInertia":
+    def in_fluid(self, added_mass: Array, displaced_mass: float, centre: Array) -> "BodyInertia":
         """Return the inertia with the added mass (6,6) and the displaced mass of a fluid."""
         moment = self.xp.constant(displaced_mass * np.reshape(centre, (3, 1)))
         return self._replace(
-            added=self.added + self.xp.constant(added),
+            added_mass=self.added_mass + self.xp.constant(added_mass),
             net_mass=self.net_mass - displaced_mass,
             net_moment=self.net_moment - moment,
         )
 
     def momentum(self, twist: Expression) -> Expression:
         """Return the momentum of a twist, (6,1)."""
-        return self.rigid_momentum(twist) + self.added @ twist
+        return self.rigid_momentum(twist) + self.added_mass @ twist
 
     def rigid_momentum(self, twist: Expression) -> Expression:
         """Return the momentum of a twist without that of the fluid, (6,1)."""
@@ -184,19 +184,19 @@ class BodyInertia(NamedTuple):
         moment = rotation @ self.moment
         m_hat, p_hat = xp.skew(moment), xp.skew(p)
         # Symmetric products are computed once: their upper triangle is mirrored.
-        shift = m_hat @ p_hat + (m_hat @ p_hat).T + self.mass * (p_hat @ p_hat)
-        rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - shift)
+        moment_shift = m_hat @ p_hat + (m_hat @ p_hat).T + self.mass * (p_hat @ p_hat)
+        rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - moment_shift)
         adjoint = placement.inverse_adjoint()
-        added = adjoint.T @ self.added @ adjoint
+        added_mass = adjoint.T @ self.added_mass @ adjoint
         net_moment = rotation @ self.net_moment + self.net_mass * p
         return BodyInertia(
-            xp, self.mass, moment + self.mass * p, rotational, added, self.net_mass, net_moment
+            xp, self.mass, moment + self.mass * p, rotational, added_mass, self.net_mass, net_moment
         )
 
     def plus(self, other: "BodyInertia") -> "BodyInertia":
         """Return the inertia of both together."""
-        parts = (one + another for one, another in zip(self[1:], other[1:], strict=True))
-        return BodyInertia(self.xp, *parts)
+        sums = (x + y for x, y in zip(self[1:], other[1:], strict=True))
+        return BodyInertia(self.xp, *sums)
 
 
 def rotation_of(xp: ArrayNamespace, quaternion: Expression) -> Expression:
@@ -231,7 +231,7 @@ def joint_pose(xp: ArrayNamespace, joint: Any, subspace: Array, q: Expression) -
         return Placement(xp, xp.constant(np.eye(3)), linear * q)
     c, s = (q[:1, :], q[1:2, :]) if joint.nq == 2 else (xp.cos(q), xp.sin(q))
     # Of a helical joint the translation is along the axis.
-    outer = np.outer(axis, axis)
-    across, cross = np.eye(3) - outer, skew(axis)
-    rotation = c * xp.constant(across) + s * xp.constant(cross) + xp.constant(outer)
+    axial = np.outer(axis, axis)
+    projector, cross = np.eye(3) - axial, skew(axis)
+    rotation = c * xp.constant(projector) + s * xp.constant(cross) + xp.constant(axial)
     return Placement(xp, rotation, linear * q[:1, :])

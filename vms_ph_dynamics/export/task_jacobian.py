@@ -45,5 +45,5 @@ def task_jacobian(tree: Any, task: Task) -> Expression:
 
 def _frame_rows(tree: Any, task: FrameTask) -> Expression:
     jacobian, rotation = tree.jacobian(task.frame), tree.pose(task.frame).rotation
-    parts = [rotation @ jacobian[:3, :], rotation @ jacobian[3:, :]]
-    return tree.xp.vstack(parts[task.rows.start // 3 : task.rows.stop // 3])
+    blocks = [rotation @ jacobian[:3, :], rotation @ jacobian[3:, :]]
+    return tree.xp.vstack(blocks[task.rows.start // 3 : task.rows.stop // 3])

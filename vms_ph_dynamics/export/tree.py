@@ -278,7 +278,7 @@ class ExportedTree(MimicMap):
             frame = self._pin.frames[self.model.frame_id(body.link)]
             if frame.parentJoint == joint:
                 action = np.asarray(frame.placement.inverse().action)
-                added = action.T @ body.added_mass @ action
+                added_mass = action.T @ body.added_mass @ action
                 centre = frame.placement.act(np.asarray(body.centre_of_buoyancy))
-                inertia = inertia.in_fluid(added, fluid.density * body.volume, centre)
+                inertia = inertia.in_fluid(added_mass, fluid.density * body.volume, centre)
         return inertia

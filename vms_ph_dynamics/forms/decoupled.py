@@ -39,9 +39,9 @@ class DecoupledEvaluation:
     def dM_hat_m(self) -> Array:
         """Derivatives of the shape inertia along the joints, (n,n,n)."""
         d, b = self.d, self.d.model.b
-        mixed = d.dM[:, b:, :b] @ d.A
-        inner = d.A.T @ d.dM[:, :b, :b] @ d.A
-        return frozen(d.dM[:, b:, b:] - mixed - mixed.transpose(0, 2, 1) + inner)
+        mixed_block = d.dM[:, b:, :b] @ d.A
+        inner_block = d.A.T @ d.dM[:, :b, :b] @ d.A
+        return frozen(d.dM[:, b:, b:] - mixed_block - mixed_block.transpose(0, 2, 1) + inner_block)
 
     @cached_property
     def L(self) -> Array:

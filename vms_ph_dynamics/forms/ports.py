@@ -36,7 +36,7 @@ class Ports:
         wrench_tools: (6,) at each of ``model.tools`` in its own frame, by name; those left out
             are zero, None for all.
         gravity: whether gravity (and buoyancy) act; their potential is then part of the energy.
-        friction: in the joints; None for none.
+        friction: friction in the joints; None for none.
         drag: whether the drag of the surrounding fluid acts.
 
     Examples:

@@ -38,7 +38,7 @@ class Energy:
     """Value of the Hamiltonian, J, as the sum of parts that begin with ``kinetic``, and potential.
 
     Attributes:
-        potential: of gravity and buoyancy, J.
+        potential: potential energy of gravity and buoyancy, J.
     """
 
     potential: float
@@ -64,7 +64,7 @@ class StandardEnergy(Energy):
 
     Attributes:
         kinetic_total: the kinetic energy, J.
-        potential: of gravity and buoyancy, J.
+        potential: potential energy of gravity and buoyancy, J.
     """
 
     kinetic_total: float
@@ -76,9 +76,9 @@ class BaseShapeEnergy(Energy):
     """Energy split into that of the locked motion and that of the shape [A (60)], J.
 
     Attributes:
-        kinetic_base: of the locked motion, J.
-        kinetic_shape: of the motion of the joints, J.
-        potential: of gravity and buoyancy, J.
+        kinetic_base: kinetic energy of the locked motion, J.
+        kinetic_shape: kinetic energy of the motion of the joints, J.
+        potential: potential energy of gravity and buoyancy, J.
     """
 
     kinetic_base: float
@@ -91,9 +91,9 @@ class TaskEnergy(Energy):
     """Energy split into that of a task and that of its null space [D, after (26)], J.
 
     Attributes:
-        kinetic_task: of the motion of the task, J.
-        kinetic_null: of the motion in its null space, J.
-        potential: of gravity and buoyancy, J.
+        kinetic_task: kinetic energy of the motion of the task, J.
+        kinetic_null: kinetic energy of the motion in its null space, J.
+        potential: potential energy of gravity and buoyancy, J.
     """
 
     kinetic_task: float

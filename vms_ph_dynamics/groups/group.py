@@ -22,8 +22,8 @@ class Group(ABC):
 
     Attributes:
         name: as in "SE(3)".
-        dimension: of the algebra.
-        size: of the matrices.
+        dimension: dimension of the algebra.
+        size: number of rows of the matrices.
     """
 
     name: str

@@ -224,9 +224,9 @@ class SE3(Group):
     def dcayley_inverse(self, x: Array) -> Array:
         """Return ``I + ad/2 + x (x.)/4``, dual products."""
         v, w = x[:3], x[3:]
-        outer = np.outer(w, w)
-        mixed = np.outer(v, w) + np.outer(w, v)
-        return np.eye(6) + 0.5 * self.ad(x) + 0.25 * _triangular(outer, mixed)
+        outer_product = np.outer(w, w)
+        mixed_product = np.outer(v, w) + np.outer(w, v)
+        return np.eye(6) + 0.5 * self.ad(x) + 0.25 * _triangular(outer_product, mixed_product)
 
     def Ad(self, g: Array) -> Array:
         """Return ``[[R, p^ R], [0, R]]``."""

@@ -39,7 +39,7 @@ class Fall(NamedTuple):
     and subtracting it again would lose the digits that distinguish thrust from weight.
 
     Attributes:
-        since: that instant, s.
+        since: the instant since which it falls, s.
         centre: (k,) centre of mass then, from the mount, m.
         linear_momentum: (k,) linear momentum then, kg m/s.
         mass: kg.

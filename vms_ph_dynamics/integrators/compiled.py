@@ -63,10 +63,10 @@ class LoopSteps(NamedTuple):
     """Steps of a closed loop; fewer than asked for where the next one fails.
 
     Attributes:
-        result: of all of them together, with their number.
-        last_efforts: of the control over the last step.
+        result: result of all steps together, with their number.
+        last_efforts: efforts of the control over the last step.
         next_efforts: the same after it; not of this time where the control has failed.
-        control_error: what the control has raised after the last step, or None.
+        control_error: error that the control has raised after the last step, or None.
     """
 
     result: StepResult
@@ -90,7 +90,7 @@ class CompiledStepper(RobotStepper):
         self._robot = native_robot(module, self.model.tree, self.model.end_effector)
         self._native_scheme = module.Scheme(self._robot, name, python_stepper.gravity)
         self._no_efforts = module.Ports(self._robot)
-        self._has_past = name == "discrete_gradient"
+        self._uses_past_steps = name == "discrete_gradient"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the scheme in Python, which is compiled again where the core is installed."""
@@ -159,7 +159,7 @@ class CompiledStepper(RobotStepper):
 
     def closed_loop(self) -> Any:
         """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""
-        return self._module.ClosedLoop(self._native_scheme, self._floor)
+        return self._module.ClosedLoop(self._native_scheme, self._eps_J)
 
     def run_loop(
         self,
@@ -181,8 +181,8 @@ class CompiledStepper(RobotStepper):
         end, result, steps, *efforts, error = run(
             solver_state, self._native_ports(external), command.torque, command.wrench_base, *span
         )
-        last, upcoming = Ports(*efforts[:2]), Ports(*efforts[2:])
-        return LoopSteps(_step_result(end, result)._replace(steps=steps), last, upcoming, error)
+        last, next_efforts = Ports(*efforts[:2]), Ports(*efforts[2:])
+        return LoopSteps(_step_result(end, result)._replace(steps=steps), last, next_efforts, error)
 
     def balanced_runs(
         self, energy: Array, supplied: Array, dissipated: Array, steps: int
@@ -200,7 +200,7 @@ class CompiledStepper(RobotStepper):
         net_supply = supplied.sum(axis=0) - dissipated
         scale = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
         scale = scale + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._floor)
+        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._eps_J)
         return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= tolerance, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:
@@ -224,7 +224,7 @@ class CompiledStepper(RobotStepper):
             x.fall.since, x.fall.centre[:k], x.fall.linear[:k], x.fall.mass, x.fall.gravity[:k]
         )
         angular, energy = x.angular[3 - (b - k) :], CompensatedSum(*x.energy)
-        if not self._has_past:
+        if not self._uses_past_steps:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
         times, unknowns = zip(*x.past, strict=True) if x.past else ((), ())
         return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, unknowns))

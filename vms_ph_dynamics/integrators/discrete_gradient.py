@@ -86,7 +86,7 @@ class MidstepForces(NamedTuple):
         moment: (r,) moment of the ports about the centre of mass, base axes.
         shape_force: (n,) of the ports on the shape at a fixed centre of mass.
         total_force: (k,) total force of the ports, mount axes.
-        efforts: at the ports, and d: the evaluation there; None without port efforts.
+        efforts: efforts at the ports, and d: the evaluation there; None without port efforts.
     """
 
     gradient: Array
@@ -267,10 +267,10 @@ class DiscreteGradient(RobotStepper):
     def _centroidal(self, x: MidpointState) -> CentroidalState:
         k = self.robot.centre_dim
         momentum = self._momentum(self._in_base(x.q, x.angular), x.pi)
-        mass, q = self.robot.mass_matrix(x.q), x.q.copy()
+        M, q = self.robot.mass_matrix(x.q), x.q.copy()
         if k:
-            q[:k] = -(base_rotation(self.model.base, q) @ lever_of(mass, self.robot.mass, k))
-        return CentroidalState(q, np.linalg.solve(mass, momentum), x.fall, x.angular, x.energy, x.t)
+            q[:k] = -(base_rotation(self.model.base, q) @ lever_of(M, self.robot.mass, k))
+        return CentroidalState(q, np.linalg.solve(M, momentum), x.fall, x.angular, x.energy, x.t)
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
         if len(x.past.times) == _MAX_PAST_STEPS:
@@ -293,29 +293,29 @@ class DiscreteGradient(RobotStepper):
         squared_norm = float(dq.dot(self._inertia_diagonal * dq))
         if squared_norm == 0.0:
             return 0.0
-        energy, scale, *_ = self._energy_at(end.q, angular, end.pi)
+        energy, energy_scale, *_ = self._energy_at(end.q, angular, end.pi)
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
         energy_error = energy - energy_before - work
-        if abs(energy_error) <= _ROUNDING * scale:
+        if abs(energy_error) <= _ROUNDING * energy_scale:
             return 0.0
         return energy_error / (self._root_inertia * sqrt(squared_norm))
 
     def _energy_corrected(self, end: MidpointState, dq: Array) -> MidpointState:
         angular = self._in_base(end.q, end.angular)
-        energy, scale, velocity, mass = self._energy_at(end.q, angular, end.pi)
+        energy, energy_scale, velocity, M = self._energy_at(end.q, angular, end.pi)
         energy_error = energy - end.energy.value
-        if abs(energy_error) <= _ROUNDING * scale:
+        if abs(energy_error) <= _ROUNDING * energy_scale:
             return end
         direction: Array = np.zeros(self.model.nv)
         direction[self.model.b :] = self._inertia_diagonal * dq
         # The kinetic energy of momentum - factor * direction is quadratic; the small root.
-        slope, curvature = direction.dot(velocity), direction.dot(np.linalg.solve(mass, direction))
+        slope, curvature = direction.dot(velocity), direction.dot(np.linalg.solve(M, direction))
         discriminant = slope * slope - 2.0 * curvature * energy_error
         if abs(2.0 * curvature * energy_error) <= _MAX_CORRECTION * slope * slope:
             # ``slope`` has the sign of the step.
             factor = 2.0 * energy_error / (slope + copysign(sqrt(discriminant), slope))
             return end._replace(pi=end.pi - factor * direction[self.model.b :])
-        if abs(energy_error) > _MAX_DEFERRED * scale:
+        if abs(energy_error) > _MAX_DEFERRED * energy_scale:
             raise StepFailure(f"the solution misses an energy of {energy_error:.3g} J")
         return end
 

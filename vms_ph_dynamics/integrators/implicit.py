@@ -78,8 +78,8 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
         step: Array = np.linalg.solve(_jacobian(sweep, y, residual, size), -residual)
         step_scale = 1.0
         while True:
-            trial = sweep(y + step_scale * step)
-            trial_residual = trial.unknown - (y + step_scale * step)
+            trial_sweep = sweep(y + step_scale * step)
+            trial_residual = trial_sweep.unknown - (y + step_scale * step)
             if _norm(trial_residual) < (1.0 - 0.1 * step_scale) * _norm(residual):
                 break
             step_scale *= 0.5
@@ -89,7 +89,7 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_norm(residual):.3g}"
                 )
-        y, result, residual = y + step_scale * step, trial, trial_residual
+        y, result, residual = y + step_scale * step, trial_sweep, trial_residual
     raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
 
 

@@ -136,7 +136,7 @@ class _Run:
     balances: list[StepResult] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.since_record = self._no_steps()
+        self.result_since_record = self._no_steps()
         self.times.append(self.t)
         self.observations.append(self.stepper.observe(self.solver_state))
         self.event_values = self._event_values(self.t, self.solver_state)
@@ -185,8 +185,8 @@ class _Run:
         """Record the observation now, and the energy balance since the last record."""
         self.times.append(self.t)
         self.observations.append(self.stepper.observe(self.solver_state))
-        self.balances.append(self.since_record)
-        self.since_record = self._no_steps()
+        self.balances.append(self.result_since_record)
+        self.result_since_record = self._no_steps()
 
     def trajectory(self) -> Trajectory:
         """Return the recorded trajectory."""
@@ -214,7 +214,7 @@ class _Run:
 
     def _accept(self, result: StepResult, failures: Sequence[FailedStep], t: float) -> None:
         self.solver_state, self.t = result.solver_state, t
-        self.since_record = self.since_record.followed_by(result)
+        self.result_since_record = self.result_since_record.followed_by(result)
         self.failures += failures
         if self.events:
             self.event_values = self._event_values(t, self.solver_state)
@@ -233,21 +233,21 @@ class _Run:
     ) -> tuple[float, tuple[Event, ...]]:
         """Return the time after ``t`` of the first events, and these events."""
         end_values = self._event_values(t + dt, result.solver_state)
-        earliest, crossed_events = dt, []
+        earliest_time, crossed_events = dt, []
         for i, event in enumerate(self.events):
             if not event.crossed(self.event_values[i], end_values[i]):
                 continue
 
-            def value(s: float, i: int = i) -> float:
-                trial, _ = self._trial_step(t, s)
-                return self._event_values(t + s, trial.solver_state)[i]
+            def event_value(s: float, i: int = i) -> float:
+                trial_state, _ = self._trial_step(t, s)
+                return self._event_values(t + s, trial_state.solver_state)[i]
 
-            elapsed = find_crossing(value, self.event_values[i], end_values[i], dt)
-            if abs(elapsed) < abs(earliest):
-                earliest, crossed_events = elapsed, [event]
-            elif elapsed == earliest:
+            elapsed = find_crossing(event_value, self.event_values[i], end_values[i], dt)
+            if abs(elapsed) < abs(earliest_time):
+                earliest_time, crossed_events = elapsed, [event]
+            elif elapsed == earliest_time:
                 crossed_events.append(event)
-        return earliest, tuple(crossed_events)
+        return earliest_time, tuple(crossed_events)
 
     def _record_events(self, crossed_events: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state
@@ -261,7 +261,7 @@ def find_crossing(value: Callable[[float], float], before: float, after: float, 
     Regula falsi with the Illinois weights, on a bracket whose right end has the new sign.
 
     Args:
-        value: as a function of the time since the step began, s.
+        value: value of the event over the time since the step began, s.
         before: its value at 0.
         after: its value at ``dt``, of the other sign, or zero.
         dt: time step, s; negative for integration backwards in time.

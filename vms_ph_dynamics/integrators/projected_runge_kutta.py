@@ -27,8 +27,8 @@ class RungeKuttaStage(NamedTuple):
     """One stage of an explicit scheme, each of which depends on the one before.
 
     Attributes:
-        fraction: of the step that has passed.
-        weight: of its rates in the step.
+        fraction: fraction of the step that has passed.
+        weight: weight of its rates in the step.
         displacement_weight: of its forces in that of the centre of mass, as a fraction of dt^2.
     """
 

@@ -94,18 +94,18 @@ def project(
         dropped_energy = energy_gap if abs(energy_gap) <= _rest_threshold(robot, dt) else 0.0
     else:
         # Across the ports; a held robot also gains and loses energy against the falling frame.
-        turnover = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
-        return _correct_along_gradient(robot, q, v, target, dt, turnover + _fall_energy(robot, dt))
+        exchange = sum(map(abs, port_energies.supplied.values())) + abs(port_energies.dissipated)
+        return _correct_along_gradient(robot, q, v, target, dt, exchange + _fall_energy(robot, dt))
     v = speed_scale * v
     if k:
         v[: robot.model.b] += target_v_hat - speed_scale * current_v_hat
     return ProjectedMotion(q, v, dropped_energy)
 
 
-def _tolerance(robot: CentroidalRobot, target: CentroidalState, gross: float, dt: float) -> float:
-    """Return the rounding error of an energy whose terms add up to ``gross``, J."""
+def _tolerance(robot: CentroidalRobot, target: CentroidalState, total: float, dt: float) -> float:
+    """Return the rounding error of an energy whose terms add up to ``total``, J."""
     velocity = target.fall.velocity_at(target.t)
-    scale = gross + abs(target.energy.value) + robot.mass * float(velocity @ velocity)
+    scale = total + abs(target.energy.value) + robot.mass * float(velocity @ velocity)
     return _ROUNDING * scale + _rest_threshold(robot, dt)
 
 
@@ -124,21 +124,21 @@ def _fall_energy(robot: CentroidalRobot, dt: float) -> float:
 
 
 def _correct_along_gradient(
-    robot: CentroidalRobot, q: Array, v: Array, target: CentroidalState, dt: float, turnover: float
+    robot: CentroidalRobot, q: Array, v: Array, target: CentroidalState, dt: float, exchange: float
 ) -> ProjectedMotion:
     """Move along the gradient of the energy, in shape and shape velocity, to the given energy."""
     b, k, energy = robot.model.b, robot.centre_dim, target.energy.value
     start_q, joint_rates = q, v[b:]
 
-    def locked_at(q: Array, v: Array) -> tuple[LockedRobot, Array]:
-        locked = robot.locked(q, v)
-        momentum = robot.move_centre_to_origin(q, locked, target.angular)
-        return locked, locked.inverse_inertia[:, k:] @ momentum
+    def locked_robot_at(q: Array, v: Array) -> tuple[LockedRobot, Array]:
+        locked_robot = robot.locked(q, v)
+        momentum = robot.move_centre_to_origin(q, locked_robot, target.angular)
+        return locked_robot, locked_robot.inverse_inertia[:, k:] @ momentum
 
     d = Evaluation(robot.model, q, v)
     locked_motion = np.zeros(robot.model.nv)
     if b:
-        locked_motion[:b] = locked_at(q, v)[1]
+        locked_motion[:b] = locked_robot_at(q, v)[1]
     # The slope of potential and locked energy along the shape at constant momentum.
     gradient = -(Evaluation(robot.model, q, locked_motion).C.T @ locked_motion)[b:]
     if robot.has_potential:
@@ -152,8 +152,8 @@ def _correct_along_gradient(
         q = robot.model.integrate(start_q, step * direction)
         v = np.concatenate([np.zeros(b), (1.0 + step) * joint_rates])
         if b:
-            locked, v_hat = locked_at(q, v)
-            v[:b] = v_hat - locked.inverse_inertia @ locked.momentum
+            locked_robot, v_hat = locked_robot_at(q, v)
+            v[:b] = v_hat - locked_robot.inverse_inertia @ locked_robot.momentum
         current_energy = robot.energy(q, v)
         energy_gap, energy_scale = energy - current_energy, abs(energy) + abs(current_energy)
         is_too_far = iteration == 0 and abs(energy_gap) > _MAX_RELATIVE_GAP * energy_slope
@@ -161,7 +161,7 @@ def _correct_along_gradient(
             break
         step += energy_gap / energy_slope
     centre_velocity = target.fall.velocity_at(target.t)
-    energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + turnover
+    energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + exchange
     if abs(energy_gap) > _MAX_DEFERRED_SHARE * energy_scale + _rest_threshold(robot, dt):
         raise StepFailure(
             f"the energy is off by {energy_gap:.3g} J after the step, too much for the "

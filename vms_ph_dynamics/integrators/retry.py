@@ -130,13 +130,13 @@ def step_with_retry(
     second, second_failures = step_with_retry(
         stepper, first.solver_state, ports, t + 0.5 * dt, 0.5 * dt, halvings - 1
     )
-    combined = first.followed_by(second)._replace(steps=1)  # of the caller
+    combined_result = first.followed_by(second)._replace(steps=1)  # of the caller
     try:
         # A balance that halves miss by less is not closed by halving.
-        check_balance(stepper, solver_state, combined)
+        check_balance(stepper, solver_state, combined_result)
     except EnergyBalanceError as balance_error:
         raise IntegrationError(
             f"the step at t={t:.9g} s of dt={dt:.3g} s does not close its energy balance in parts "
             f"either: {balance_error}"
         ) from balance_error
-    return RetriedStep(combined, (failed_step, *first_failures, *second_failures))
+    return RetriedStep(combined_result, (failed_step, *first_failures, *second_failures))

@@ -32,7 +32,7 @@ class StepResult(NamedTuple):
         solver_state: the state of the scheme after it.
         supplied: energy into the system at every port, J, by the scheme's own quadrature.
         dissipated: energy that was dissipated, J, by the same.
-        iterations: of an implicit scheme; 0 for explicit ones.
+        iterations: number of iterations of an implicit scheme; 0 for explicit ones.
         steps: number of steps that it is the result of.
     """
 
@@ -56,7 +56,7 @@ class StoredEnergy(NamedTuple):
 
     Attributes:
         total: J.
-        scale: of the terms that it is the sum of, J: what its rounding is a share of.
+        scale: size of the terms that it is the sum of, J, for its rounding.
         rounding: rounding that is left where all terms cancel, J.
     """
 

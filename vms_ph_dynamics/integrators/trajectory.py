@@ -29,7 +29,7 @@ class EnergyBalance(WithHints):
         supplied: energy supplied through every port, by the quadrature of the scheme, J.
         dissipated: energy dissipated, by the same quadrature, J.
         iterations: the largest number in a step of the interval; 0 for explicit schemes.
-        notes: what beside the balance should be known of the motion, in sentences.
+        notes: sentences on the motion that the balance does not say.
     """
 
     stored: Array
@@ -96,7 +96,7 @@ class FailedStep:
     Attributes:
         t: time of its beginning, s.
         dt: its length, s.
-        reason: in words.
+        reason: reason of the failure, in words.
     """
 
     t: float
@@ -171,17 +171,17 @@ class Trajectory:
     def __repr__(self) -> str:
         """Return steps, duration, scheme and the largest residual of the energy balance."""
         residual = np.abs(self.audit.residual).max(initial=0.0)
-        parts = [
+        fields = [
             f"{len(self.t) - 1} intervals",
             f"{self.t[0]:g} to {self.t[-1]:g} s",
             f"scheme {self._stepper.name or type(self._stepper).__name__}",
             f"largest audit residual {residual:.1e} J",
         ]
         if self.events:
-            parts.append(f"{len(self.events)} events")
+            fields.append(f"{len(self.events)} events")
         if self.failures:
-            parts.append(f"{len(self.failures)} failed steps")
-        return f"Trajectory({', '.join(parts)})"
+            fields.append(f"{len(self.failures)} failed steps")
+        return f"Trajectory({', '.join(fields)})"
 
     @property
     def q(self) -> Array:

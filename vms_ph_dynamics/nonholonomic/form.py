@@ -145,7 +145,7 @@ class NonholonomicForm:
 
     Attributes:
         model: the robot.
-        constraints: as given.
+        constraints: velocity constraints as given.
         dimension: m, number of independent velocities.
         independent: (m,) their indices in v.
     """
@@ -402,9 +402,9 @@ def _pivot_rows(matrix: Array, count: int) -> Array:
     for _ in range(count):
         norms = np.linalg.norm(residuals, axis=1)
         norms[pivots] = -1.0
-        best = int(np.argmax(np.round(norms, 9)))
-        pivots.append(best)
-        unit = residuals[best] / np.linalg.norm(residuals[best])
+        best_row = int(np.argmax(np.round(norms, 9)))
+        pivots.append(best_row)
+        unit = residuals[best_row] / np.linalg.norm(residuals[best_row])
         residuals = residuals - np.outer(residuals @ unit, unit)
     return np.array(pivots)
 

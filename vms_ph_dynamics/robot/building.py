@@ -260,24 +260,24 @@ def _lock_joints(model: Any, positions: Mapping[str, float]) -> Any:
             )
         v[model.idx_vs[joint]] = position
     ids = [model.getJointId(name) for name in positions]
-    reduced = pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))
-    _restore_parents(reduced, model)
-    return reduced
+    reduced_model = pin.buildReducedModel(model, ids, pin.integrate(model, pin.neutral(model), v))
+    _restore_parents(reduced_model, model)
+    return reduced_model
 
 
-def _restore_parents(reduced: Any, model: Any) -> None:
+def _restore_parents(reduced_model: Any, model: Any) -> None:
     """Give the frames of locked joints the parents that they had.
 
     Pinocchio 4.1 makes such a frame its own parent, so that a path to the root never ends.
     """
     kinds = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
-    for i, frame in enumerate(reduced.frames):
+    for i, frame in enumerate(reduced_model.frames):
         if i and frame.parentFrame == i:
             original = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
             parent = model.frames[original.parentFrame]
             candidates = (
                 k
-                for k, other in enumerate(reduced.frames)
+                for k, other in enumerate(reduced_model.frames)
                 if other.name == parent.name
                 and (other.type == parent.type or {other.type, parent.type} <= set(kinds))
             )

@@ -28,10 +28,10 @@ _ROUNDING = 1e-9
 
 _ZERO_LENGTH = 1e-6  # m
 
-Kind = Literal[
+DefectKind = Literal[
     "negative mass", "massless inertia", "negative moment", "triangle", "outsized", "no inertia"
 ]
-Grade = Literal["harmless", "negligible", "grave"]
+DefectGrade = Literal["harmless", "negligible", "grave"]
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class InertiaDefect:
             eigenvalues of ``M^-1 dM``, with the mass matrix M after all repairs. For a joint
             without inertia it is that of the other joints.
         original: mass, kg, and principal moments, kg m^2, as given.
-        repaired: the same of the nearest physical inertia.
+        repaired: mass and moments of the nearest physical inertia.
         remedy: a sentence that says what the repair changes.
     """
 
-    kind: Kind
+    kind: DefectKind
     link: str
     joint: str
-    grade: Grade
+    grade: DefectGrade
     excess: float
     change: float
     original: tuple[float, float, float, float]
@@ -82,7 +82,7 @@ class InertiaDefect:
         return describe(self.kind, self.link, self.original[0], self.original[1:])
 
 
-def describe(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> str:
+def describe(kind: DefectKind, link: str, mass: float, moments: Sequence[float]) -> str:
     """Return what is wrong with the inertia of a link."""
     if kind == "negative mass":
         return f"the mass of '{link}' must not be negative; given: {mass:g} kg"
@@ -103,7 +103,7 @@ def describe(kind: Kind, link: str, mass: float, moments: Sequence[float]) -> st
 class BodyDefect(NamedTuple):
     """The kind of a defect and its excess, see :class:`InertiaDefect`."""
 
-    kind: Kind
+    kind: DefectKind
     excess: float
 
 
@@ -161,16 +161,16 @@ def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
         rotational: (3,3) about the centre of mass, kg m^2; of one that is not symmetric, the
             symmetric part counts, which is the nearest symmetric one.
     """
-    symmetric = 0.5 * (rotational + rotational.T)
+    symmetric_inertia = 0.5 * (rotational + rotational.T)
     if mass <= 0.0:
         return PhysicalInertia(0.0, np.zeros((3, 3)))
-    moments, axes = np.linalg.eigh(symmetric)
+    moments, axes = np.linalg.eigh(symmetric_inertia)
     second_moments = 0.5 * moments.sum() - moments
     if second_moments.min() >= 0.0:
-        return PhysicalInertia(mass, symmetric)
+        return PhysicalInertia(mass, symmetric_inertia)
     second_moments = np.maximum(second_moments, 0.0)
-    nearest = axes @ np.diag(second_moments.sum() - second_moments) @ axes.T
-    return PhysicalInertia(mass, 0.5 * (nearest + nearest.T))
+    nearest_rotational = axes @ np.diag(second_moments.sum() - second_moments) @ axes.T
+    return PhysicalInertia(mass, 0.5 * (nearest_rotational + nearest_rotational.T))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..arrays import Array
 from ..errors import ModelError
 from .inertia import (
     BodyDefect,
-    Grade,
+    DefectGrade,
     InertiaDefect,
     LinkInertia,
     PhysicalInertia,
@@ -92,7 +92,7 @@ class RepairGrading:
     ) -> InertiaDefect:
         """Return the record of a defect of a link; ``nearest`` is None if it is not repaired."""
         original = _mass_and_moments(link.mass, link.rotational)
-        grade: Grade = "harmless"
+        grade: DefectGrade = "harmless"
         if nearest is None:
             reason = "its digits are rounded, or the body that its joint moves is physical"
             reason = reason if link.joint else "the link does not move"
@@ -117,8 +117,8 @@ class RepairGrading:
         model = self._model
         change = self.change(joint, inertia.matrix(), exclude_added=True)
         is_isolated = not any(
-            is_ancestor(model, joint, other) or is_ancestor(model, other, joint)
-            for other in self._added - {joint}
+            is_ancestor(model, joint, other_joint) or is_ancestor(model, other_joint, joint)
+            for other_joint in self._added - {joint}
         )
         has_other_masses = any(
             model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
@@ -212,18 +212,18 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
         if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
-    repaired, added = _with_additions(_with_nearest(model, links, nearest), projection)
-    if joints_without_inertia(repaired, projection):
-        for link, defect, reduced in _outsized_moments(model, links, nearest):
-            nearest[id(link)] = reduced
+    repaired_model, added = _with_additions(_with_nearest(model, links, nearest), projection)
+    if joints_without_inertia(repaired_model, projection):
+        for link, defect, reduced_inertia in _outsized_moments(model, links, nearest):
+            nearest[id(link)] = reduced_inertia
             defective = [*(d for d in defective if d[0] is not link), (link, defect)]
-        repaired, added = _with_additions(_with_nearest(model, links, nearest), projection)
+        repaired_model, added = _with_additions(_with_nearest(model, links, nearest), projection)
     if not defective and not added:
         return Repair(model, ())
-    grading = RepairGrading(repaired, projection, set(added))
+    grading = RepairGrading(repaired_model, projection, set(added))
     defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
     defects += [grading.of_joint(links, joint, inertia) for joint, inertia in added.items()]
-    return Repair(repaired, tuple(defects))
+    return Repair(repaired_model, tuple(defects))
 
 
 def _with_nearest(
@@ -231,18 +231,18 @@ def _with_nearest(
 ) -> Any:
     if not nearest:
         return model
-    repaired = model.copy()
+    repaired_model = model.copy()
     for joint in {link.joint for link in links if id(link) in nearest}:
         inertia = pin.Inertia.Zero()
         for link in links:
             if link.joint == joint:
                 inertia += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
-        repaired.inertias[joint] = inertia
-    return repaired
+        repaired_model.inertias[joint] = inertia
+    return repaired_model
 
 
 def _outsized_moments(
-    model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
+    model: Any, links: Sequence[LinkInertia], nearest_inertias: Mapping[int, PhysicalInertia]
 ) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
     """Yield links whose moments need a body far larger than the robot, with reduced inertias.
 
@@ -251,11 +251,11 @@ def _outsized_moments(
     """
     reach = _reach(model, links)
     for link in links:
-        mass, rotational = nearest.get(id(link), (link.mass, link.rotational))
+        mass, rotational = nearest_inertias.get(id(link), (link.mass, link.rotational))
         largest = float(np.linalg.eigvalsh(rotational)[-1])
         if link.joint > 0 and largest > mass * (_OUTSIZED_RATIO * reach) ** 2:
-            reduced = rotational * (mass * reach**2 / largest)
-            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, reduced)
+            reduced_rotational = rotational * (mass * reach**2 / largest)
+            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, reduced_rotational)
 
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
@@ -325,12 +325,12 @@ def accept_inertias(
     if check_mode(mode) == "as_given":
         check_mass_matrix(model, projection, require_positive=True)
         return Repair(model, ())
-    repaired, defects = repair(model, links, projection)
-    if refused := refused_defects(defects, mode):
-        listed = "; ".join(str(defect) for defect in refused)
-        raise ModelError(f"{listed}; {_HINTS[mode]}")
-    check_mass_matrix(repaired, projection)
-    return Repair(repaired, repaired_defects(defects, mode))
+    repaired_model, defects = repair(model, links, projection)
+    if defects_refused := refused_defects(defects, mode):
+        defect_list = "; ".join(str(defect) for defect in defects_refused)
+        raise ModelError(f"{defect_list}; {_HINTS[mode]}")
+    check_mass_matrix(repaired_model, projection)
+    return Repair(repaired_model, repaired_defects(defects, mode))
 
 
 def check_mode(mode: InertiaMode) -> InertiaMode:

@@ -117,17 +117,17 @@ class KinematicTree:
         self._base_position_size = BASE_POSITION_SIZE[self.base]
         # Configurations are vectors: no base, no pairs (cos, sin), no joints that mimic others.
         self._is_vector_space = self._map is None and pinocchio.nq == pinocchio.nv
-        self._local = threading.local()
+        self._thread_data = threading.local()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own model in C++."""
-        excluded = ("_local", "algorithms", "in_cpp")
+        excluded = ("_thread_data", "algorithms", "cpp_core")
         return {name: part for name, part in vars(self).items() if name not in excluded}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the parts of another tree, of this process or another one."""
         restore(self, state)
-        self._local = threading.local()
+        self._thread_data = threading.local()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "KinematicTree":
         """Return this tree: nothing in it changes."""
@@ -146,16 +146,16 @@ class KinematicTree:
     @cached_property
     def algorithms(self) -> TreeAlgorithms:
         """The recursions that compute the terms, in C++ or in Python."""
-        in_cpp = native_part(
+        native_algorithms = native_part(
             self.native,
             None,
             lambda module: NativeAlgorithms(module, self.pinocchio),
             "the terms are computed in Python",
         )
-        return TreeAlgorithms() if in_cpp is None else in_cpp
+        return TreeAlgorithms() if native_algorithms is None else native_algorithms
 
     @cached_property
-    def in_cpp(self) -> NativeAlgorithms | None:
+    def cpp_core(self) -> NativeAlgorithms | None:
         """The recursions in C++, or None where the terms are computed in Python."""
         algorithms = self.algorithms
         return algorithms if isinstance(algorithms, NativeAlgorithms) else None
@@ -189,10 +189,10 @@ class KinematicTree:
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
         try:
-            return self._local.data
+            return self._thread_data.data
         except AttributeError:
-            self._local.data = self.pinocchio.createData()
-            return self._local.data
+            self._thread_data.data = self.pinocchio.createData()
+            return self._thread_data.data
 
     def full_configuration(self, q: Array) -> Array:
         """Return Pinocchio's configuration, with the joints that mimic others filled in."""

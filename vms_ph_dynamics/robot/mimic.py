@@ -26,7 +26,7 @@ class Mimic:
     """A joint that follows another: ``position = multiplier * position of the other + offset``.
 
     Attributes:
-        of: name of the other joint.
+        of: name of the joint that it follows.
         multiplier: of its position; m/rad or rad/m between joints of different kinds.
         offset: rad or m.
     """
@@ -61,7 +61,7 @@ def resolve_mimics(
     Raises:
         ModelError: joints mimic each other in a circle.
     """
-    remaining, positions = {}, dict(locked)
+    remaining_mimics, positions = {}, dict(locked)
     for name in mimics:
         if name in locked:
             continue
@@ -77,8 +77,8 @@ def resolve_mimics(
         if leader in locked:
             positions[name] = multiplier * locked[leader] + offset
         else:
-            remaining[name] = Mimic(leader, multiplier, offset)
-    return remaining, positions
+            remaining_mimics[name] = Mimic(leader, multiplier, offset)
+    return remaining_mimics, positions
 
 
 class Projection:

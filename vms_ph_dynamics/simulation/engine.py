@@ -28,7 +28,7 @@ class PlantEffects(NamedTuple):
 
     Attributes:
         friction: that acts at the ports during a step, or None.
-        held_friction: that is too fast for the engine's steps, or None.
+        held_friction: friction that is too fast for the engine's steps, or None.
         joint_stops: whether the joints need stops.
     """
 
@@ -45,7 +45,7 @@ class Prediction(NamedTuple):
         supplied: energy into the robot by port, J.
         dissipated: energy dissipated by friction and drag, J.
         failures: attempts that failed; the step was divided then.
-        state: of the engine at the end of the step.
+        state: state of the engine at the end of the step.
     """
 
     q: Array
@@ -114,7 +114,7 @@ class Engine(ABC):
         """Go to the end of a predicted step.
 
         Args:
-            step: that was predicted last.
+            step: step that was predicted last.
             applied: torque and base wrench during it.
             friction: (n,) torques of held friction, N m or N; None without it.
             stops: (n,) torques of joint stops, likewise.
@@ -153,7 +153,7 @@ class Engine(ABC):
         return None
 
     def electric(self) -> tuple[dict[str, float], float, float, float]:
-        """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""
+        """Return the electric state: temperatures (K), bus voltage (V), current (A) and charge."""
         return {}, 0.0, 0.0, 0.0
 
     def diagnostics(self) -> dict[str, object]:

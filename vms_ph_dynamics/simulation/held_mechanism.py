@@ -49,7 +49,7 @@ class HeldMechanism:
 
     Attributes:
         mechanism: the mechanism.
-        lost: energy lost since the reset, J, by where.
+        lost: energy lost since the reset, J, in the hinge and in the grip.
         energy_to_robot: energy that the grip gave to the robot since then, J.
         from_ground: energy that the ground gave since then where it moves, J.
     """
@@ -69,7 +69,7 @@ class HeldMechanism:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
         self.form = form
         velocity, zero = self._end_effector_terms(q, v)[1], np.zeros(3)
-        self._grip = self._next = _GripState(0.0, 0.0, zero, zero, velocity, zero)
+        self._grip = self._next_grip = _GripState(0.0, 0.0, zero, zero, velocity, zero)
         self.lost = {"hinge": 0.0, "grip": 0.0}
         self.energy_to_robot = self.from_ground = 0.0
         self._step_energies = (0.0, 0.0, 0.0, 0.0)
@@ -96,7 +96,7 @@ class HeldMechanism:
 
     @property
     def stored(self) -> Mapping[str, float]:
-        """Stored energy, J, by where."""
+        """Energy stored in the mechanism and in the grip, J."""
         state, m = self._grip, self.mechanism
         grip_energy = 0.5 * m.grip_stiffness * float(state.stretch @ state.stretch)
         return {"mechanism": m.energy(state.angle, state.rate), "grip": grip_energy}
@@ -104,8 +104,8 @@ class HeldMechanism:
     @property
     def residual(self) -> float:
         """What grip and mechanism have stored, lost and given beyond what they received, J."""
-        released = sum(self.lost.values()) + self.energy_to_robot - self.from_ground
-        return sum(self.stored.values()) + released
+        released_energy = sum(self.lost.values()) + self.energy_to_robot - self.from_ground
+        return sum(self.stored.values()) + released_energy
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""
@@ -125,7 +125,7 @@ class HeldMechanism:
         """Return the step of the robot with the grip; the mechanism follows with :meth:`commit`.
 
         Args:
-            predict: from efforts to a step of the robot.
+            predict: function from efforts to the predicted step of the robot.
             motion: (nq,) and (nv,) before it.
             efforts: without that of the grip.
             dt: the step, s.
@@ -140,9 +140,9 @@ class HeldMechanism:
         mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
         factor = np.linalg.inv(np.eye(3) + stiffness * mobility)
         ground_step = dt * self._ground
-        guess = dt * (1.5 * velocity - 0.5 * grip.velocity)
+        displacement_guess = dt * (1.5 * velocity - 0.5 * grip.velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
-        force, displacement = grip.force, guess + grip.guess_error
+        force, displacement = grip.force, displacement_guess + grip.guess_error
         for _ in range(_MAX_ITERATIONS):
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
             rotation, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
@@ -160,13 +160,13 @@ class HeldMechanism:
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
         mean_rate = rotation / dt
-        self._next = _GripState(
+        self._next_grip = _GripState(
             grip.angle + rotation,
             2.0 * mean_rate - grip.rate,
             grip.stretch + stretch_change,
             force,
             velocity,
-            displacement - mobility @ (force - grip.force) - guess,
+            displacement - mobility @ (force - grip.force) - displacement_guess,
         )
         self._step_energies = (
             m.friction_moment(mean_rate) * rotation,
@@ -178,7 +178,7 @@ class HeldMechanism:
 
     def commit(self) -> None:
         """Accept the last step, as the robot does."""
-        self._grip = self._next
+        self._grip = self._next_grip
         hinge_loss, grip_loss, energy_to_robot, from_ground = self._step_energies
         self.lost["hinge"] += hinge_loss
         self.lost["grip"] += grip_loss

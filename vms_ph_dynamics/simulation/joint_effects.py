@@ -127,25 +127,25 @@ class JointStops:
     def lacks_braking_distance(self, q: Array, v: Array, dt: float) -> bool:
         """Return whether a joint can no longer come to rest before its stop within a step."""
         below, above, half_step = *self._distances(q), 0.5 * dt * v[self._form.model.b :]
-        remaining = below + np.minimum(half_step, 0.0), above - np.maximum(half_step, 0.0)
-        return bool((np.array(remaining) < 0.0).any())
+        remaining_distances = below + np.minimum(half_step, 0.0), above - np.maximum(half_step, 0.0)
+        return bool((np.array(remaining_distances) < 0.0).any())
 
-    def torque(self, start: tuple[Array, Array], free: tuple[Array, Array], dt: float) -> Array:
+    def torque(self, start: tuple[Array, Array], free_end: tuple[Array, Array], dt: float) -> Array:
         """Return the torques of the stops for a step, (n,), N m or N.
 
         Args:
             start: q (nq,) and v (nv,) at its start.
-            free: q and v at its end without stops.
+            free_end: q and v at its end without stops.
             dt: the step, s.
         """
         model, zero_velocity = self._form.model, np.zeros(self._form.model.nv)
-        inertia, basis, _ = independent_motion(self._form, free[0], zero_velocity)
+        inertia, basis, _ = independent_motion(self._form, free_end[0], zero_velocity)
         joint_basis = basis[model.b :]
         mobility = joint_basis @ np.linalg.inv(inertia) @ joint_basis.T
         (below, above), half_rates = self._distances(start[0]), 0.5 * start[1][model.b :]
         lower_rates = np.minimum(0.0, -below / dt - half_rates)
         upper_rates = np.maximum(0.0, above / dt - half_rates)
-        return stop_impulses(mobility, free[1][model.b :], lower_rates, upper_rates) / dt
+        return stop_impulses(mobility, free_end[1][model.b :], lower_rates, upper_rates) / dt
 
     def _distances(self, q: Array) -> tuple[Array, Array]:
         """Return the distances from the lower and from the upper limits, (n,) each."""

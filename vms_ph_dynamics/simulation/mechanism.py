@@ -142,17 +142,17 @@ class Mechanism:
             slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LIMIT else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
             slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
-            change = -moment_error / slope
+            angle_change = -moment_error / slope
             for _ in range(_MAX_HALVINGS):
-                new_error, new_force = moment_balance(x + change)
+                new_error, new_force = moment_balance(x + angle_change)
                 if abs(new_error) <= abs(moment_error):
                     break
-                change *= 0.5
+                angle_change *= 0.5
             if not abs(new_error) < np.inf:
                 raise StateError("the motion of the mechanism is not finite")
             if abs(new_error) >= abs(moment_error):
                 break
-            x, moment_error, force = x + change, new_error, new_force
-            if abs(change) <= _RELATIVE_TOLERANCE * (abs(x) + dt * self.slip):
+            x, moment_error, force = x + angle_change, new_error, new_force
+            if abs(angle_change) <= _RELATIVE_TOLERANCE * (abs(x) + dt * self.slip):
                 break
         return x, force

@@ -40,7 +40,7 @@ class Payload:
         release: time at which it is set down where it then is, s; None to keep it.
         to: (3,) place at which it is wanted in the end, relative to where it was taken, m; None
             for anywhere.
-        within: largest distance from there, and below its support, m.
+        within: largest distance from the place ``to``, and below its support, m.
         in_model: whether the model of the law has its mass, centre and inertia while the robot
             carries it.
 
@@ -112,10 +112,10 @@ class Payload:
         """
         if not self.moves:
             return pose(np.eye(3), handle)
-        remaining = self.at - time
-        rotation = _SO3.exp(-remaining * self.spin)
+        remaining_time = self.at - time
+        rotation = _SO3.exp(-remaining_time * self.spin)
         centre_velocity = self.velocity + np.cross(self.spin, self.centre)
-        displacement = self.centre - rotation @ self.centre - remaining * centre_velocity
+        displacement = self.centre - rotation @ self.centre - remaining_time * centre_velocity
         return pose(rotation, handle + displacement)
 
     def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
@@ -140,7 +140,7 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
 
     Args:
         d: the robot before it.
-        body: in the axes of the end effector.
+        body: carried body in the axes of the end effector.
         twist: (6,) of the body in these.
     """
     j = d.J_end_effector
@@ -154,7 +154,7 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
 
     Args:
         model: the robot without it.
-        body: in the axes of the end effector.
+        body: carried body in the axes of the end effector.
         q: (nq,) configuration.
         v: (nv,) velocity.
     """
@@ -172,8 +172,8 @@ def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
     Its weight less the rate of its momentum.
 
     Args:
-        d: of the robot, with or without the body.
-        body: in the axes of the end effector.
+        d: evaluation of the robot, with or without the body.
+        body: carried body in the axes of the end effector.
         acceleration: (nv,) of the robot.
     """
     model, tree = d.model, d.model.tree

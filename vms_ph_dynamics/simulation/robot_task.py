@@ -22,7 +22,7 @@ ERRORS: Mapping[str, str] = {
 }
 """The errors that goals bound, with their descriptions."""
 
-_OF_MECHANISMS = ("mechanism", "grip")
+_MECHANISM_ERRORS = ("mechanism", "grip")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Target:
         joints: changes of joint positions from those at the start by name, rad or m; joints that
             are not named return to where they were.
         mechanism: angle to which the end effector leads the handle on its arc, rad.
-        over: duration of that motion, s.
+        over: time that the motion to the angle ``mechanism`` takes, s.
     """
 
     at: float
@@ -67,7 +67,7 @@ class ErrorGoal:
     """An error stays within a bound, from some time after each new reference until the next.
 
     Attributes:
-        of: one of :data:`ERRORS`.
+        of: name of the error: one of :data:`ERRORS`.
         within: largest error, m or rad.
         after: time after each reference that concerns it, and after the start, from which the error
             counts, s.
@@ -99,14 +99,14 @@ class RobotTask:
             :meth:`.VMSModel.from_urdf`; ``"repair"`` repairs them without a warning.
         locked_joints: positions at which joints are locked, rad or m.
         wheels: radii of wheels on a planar base that do not slip, by their joints, m.
-        step: of integrator and law, s.
+        step: time step of integrator and law, s.
         joint_friction: whether the friction of the description acts.
         current: (3,) velocity of the water around the robot, in inertial axes, m/s.
         wind: None for still air.
-        push: at the end effector; None for none.
+        push: force pushes at the end effector; None for none.
         mechanism: whose handle the end effector holds; None for none.
-        payload: that the end effector takes; None for none.
-        targets: by increasing time.
+        payload: body that the end effector takes; None for none.
+        targets: references from their times on, by increasing time.
         goals: bounds of errors, by name.
         unaccounted: largest residual of the energy balance, J.
         shortest: duration after which all goals have been judged, s.
@@ -148,7 +148,7 @@ class RobotTask:
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
         mechanism_targets = [t for t in self.targets if t.mechanism is not None]
-        bounded = {name: g.of for name, g in self.goals.items() if g.of in _OF_MECHANISMS}
+        bounded = {name: g.of for name, g in self.goals.items() if g.of in _MECHANISM_ERRORS}
         needs = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
         needs += [f"the goal '{name}' is of a {error}" for name, error in bounded.items()]
         if needs and self.mechanism is None:

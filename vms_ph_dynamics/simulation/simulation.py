@@ -76,8 +76,8 @@ class Simulation:
         dt: integrator and control step, s.
         engine: takes the steps.
         actuation: the actuators of the base in time; None where the base has ideal ones.
-        mechanism: in the grip of the end effector, or None.
-        current: of the water around the robot, or None.
+        mechanism: mechanism in the grip of the end effector, or None.
+        current: current of the water around the robot, or None.
         q, v: (nq,) and (nv,) present motion, as seen from the water.
         steps: number of steps since the last reset.
         resets: number of resets to the start.
@@ -131,8 +131,8 @@ class Simulation:
         if current is not None:
             current.check(form.model)
         if start_velocity is None:
-            rest = np.zeros(form.model.nv)
-            start_velocity = rest if current is None else current.relative(form.model, q, rest)
+            zero_v = np.zeros(form.model.nv)
+            start_velocity = zero_v if current is None else current.relative(form.model, q, zero_v)
         self._start_velocity, self.q = start_velocity, q
         self._assemble(form)
         self.actuation: ActuatorDynamics | None = None
@@ -207,7 +207,7 @@ class Simulation:
         self._update_control()
         self._store_efforts()
         self._start_energy = self._mechanical_energy()
-        self._start_stored = sum(self._stored_energies().values())
+        self._start_stored_energy = sum(self._stored_energies().values())
 
     @property
     def time(self) -> float:
@@ -248,8 +248,8 @@ class Simulation:
         self._advance(steps, external)
 
     def _advance(self, steps: int, external: Efforts | None) -> None:
-        completed = 0 if self.failure else self._advance_in_cpp(steps, external)
-        for k in range(completed, 0 if self.failure else steps):
+        completed_steps = 0 if self.failure else self._advance_in_cpp(steps, external)
+        for k in range(completed_steps, 0 if self.failure else steps):
             self._store_efforts()
             try:
                 self._step()
@@ -284,7 +284,7 @@ class Simulation:
         if self._stops is not None and self._stops.lacks_braking_distance(step.q, step.v, self.dt):
             stop_torque = self._stops.torque((self.q, self.v), (step.q, step.v), self.dt)
             step = self._predict(add(efforts, Ports(stop_torque)))
-        self.engine.accept(step, self._applied, friction, stop_torque)
+        self.engine.accept(step, self._applied_efforts, friction, stop_torque)
         model = self.form.model
         if self.actuation is not None:
             work = step.supplied["wrench_base"]
@@ -347,19 +347,19 @@ class Simulation:
         model = self.form.model
         wrenches = {name: np.zeros(6) for name in (model.end_effector, *model.tools)}
         for efforts in (self._previous_external, self._external):
-            present = wrenches_of(self._present_efforts(efforts), model.end_effector)
-            for name, wrench in present.items():
+            present_wrenches = wrenches_of(self._present_efforts(efforts), model.end_effector)
+            for name, wrench in present_wrenches.items():
                 wrenches[name] += 0.5 * wrench
         if self.mechanism is not None:
             wrenches[model.end_effector] += self.mechanism.wrench(self.q)
-        total = self._previous_applied + self._applied
-        assert total.torque is not None  # commands have both
-        assert total.wrench_base is not None
+        efforts_twice = self._previous_efforts + self._applied_efforts
+        assert efforts_twice.torque is not None  # commands have both
+        assert efforts_twice.wrench_base is not None
         return Sample(
             self.time,
             *self._motion_over_ground(),
-            0.5 * total.torque,
-            0.5 * total.wrench_base,
+            0.5 * efforts_twice.torque,
+            0.5 * efforts_twice.wrench_base,
             wrenches.pop(model.end_effector),
             dict(self._port_energy),
             self._dissipated,
@@ -398,7 +398,7 @@ class Simulation:
         if self.actuation is not None:
             supplied.pop("wrench_base", None)
             destroyed |= self.actuation.losses()
-        residual = sum(stored.values()) - self._start_stored - sum(supplied.values())
+        residual = sum(stored.values()) - self._start_stored_energy - sum(supplied.values())
         residual += sum(destroyed.values())
         return ExergyMap(self.time, stored, destroyed, supplied, residual, *self.engine.electric())
 
@@ -408,9 +408,9 @@ class Simulation:
         if self.mechanism is not None:
             report["angle of the mechanism (rad)"] = f"{self.mechanism.angle:.4g}"
         if self.actuation is not None:
-            missing = float(np.abs(self.actuation.step_efforts.missing_wrench).max())
+            missing_wrench = float(np.abs(self.actuation.step_efforts.missing_wrench).max())
             report["energy from the supply (J)"] = f"{self.actuation.electric_energy:.4g}"
-            report["wrench beyond the actuators (N, N m)"] = f"{missing:.3g}"
+            report["wrench beyond the actuators (N, N m)"] = f"{missing_wrench:.3g}"
             if self.actuation.failed_inputs:
                 report["failed actuators"] = ", ".join(self.actuation.failed_inputs)
         return report | self.engine.diagnostics()
@@ -434,7 +434,7 @@ class Simulation:
 
     def _store_efforts(self) -> None:
         """Keep the efforts in force, for the sample at the end of the step."""
-        self._previous_applied, self._previous_external = self._applied, self._external
+        self._previous_efforts, self._previous_external = self._applied_efforts, self._external
 
     def _update_control(self) -> None:
         """Call the controller, and put its efforts and the external ones in force."""
@@ -453,15 +453,15 @@ class Simulation:
         if isinstance(external, WorldFramePorts):  # only its wrenches follow the motion
             external = external.ports
         external = self._present_efforts(external)
-        total = command + Ports(external.torque, external.wrench_base)
-        applied = self.engine.limit(total, self.v)
+        total_efforts = command + Ports(external.torque, external.wrench_base)
+        applied_efforts = self.engine.limit(total_efforts, self.v)
         if self.actuation is not None:
-            assert applied.wrench_base is not None  # the actuators' base has one
-            actuated = self.actuation.allocate(applied.wrench_base, self.twist)
+            assert applied_efforts.wrench_base is not None  # the actuators' base has one
+            efforts = self.actuation.allocate(applied_efforts.wrench_base, self.twist)
             has_momentum = self.actuation.has_momentum
-            wrench = actuated.wrench_at(0.0, self.twist) if has_momentum else actuated.wrench
-            applied = replace(applied, wrench_base=wrench)
-        self._applied = applied
+            base_wrench = efforts.wrench_at(0.0, self.twist) if has_momentum else efforts.wrench
+            applied_efforts = replace(applied_efforts, wrench_base=base_wrench)
+        self._applied_efforts = applied_efforts
 
     def _present_efforts(self, efforts: Efforts) -> Ports:
         if not callable(efforts):  # the state takes as long as the rest of a sample
@@ -470,10 +470,10 @@ class Simulation:
 
     def _step_efforts(self) -> Efforts:
         """Return the efforts of a step, without held friction and joint stops."""
-        external, applied, friction = self._external, self._applied, self._friction
+        external, applied, friction = self._external, self._applied_efforts, self._friction
         b, actuation, start_time = self.form.model.b, self.actuation, self.time
 
-        def all_ports(ports: Ports, base: Array | None) -> Ports:
+        def ports_of_step(ports: Ports, base: Array | None) -> Ports:
             wrench, tools = ports.wrench_end_effector, ports.wrench_tools
             if wrench is not None and not wrench.any():
                 wrench = None
@@ -485,16 +485,16 @@ class Simulation:
 
         if actuation is None or not actuation.has_momentum or b == 3:
             if callable(external):
-                return lambda t, x: all_ports(external(t, x), applied.wrench_base)
-            return all_ports(external, applied.wrench_base)
+                return lambda t, x: ports_of_step(external(t, x), applied.wrench_base)
+            return ports_of_step(external, applied.wrench_base)
         actuator_efforts = actuation.step_efforts
 
-        def with_spins(t: float, x: PHState) -> Ports:
+        def ports_with_spins(t: float, x: PHState) -> Ports:
             """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
             base = actuator_efforts.wrench_at(t - start_time, self.form.velocity(x)[:6])
-            return all_ports(efforts_at(external, t, x), base)
+            return ports_of_step(efforts_at(external, t, x), base)
 
-        return with_spins
+        return ports_with_spins
 
     def _predict(self, efforts: Efforts) -> Prediction:
         def predict(efforts: Efforts) -> Prediction:

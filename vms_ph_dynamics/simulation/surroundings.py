@@ -115,8 +115,8 @@ class Pushes:
 
     Attributes:
         force: N.
-        duration: of each, s.
-        period: from one to the next, s; none where zero.
+        duration: duration of each push, s.
+        period: time from one push to the next, s; none where zero.
         first: time of the first, s.
     """
 

@@ -23,7 +23,7 @@ class FrameTask(Task):
 
     Attributes:
         frame: its name.
-        rows: of the Jacobian that count.
+        rows: rows of the Jacobian that count.
         frame_id: its index among the frames of Pinocchio's model.
     """
 

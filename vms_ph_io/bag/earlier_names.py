@@ -28,9 +28,9 @@ TOPICS, TYPES, FIELDS = _NAMES["topics"], _NAMES["types"], _NAMES["fields"]
 @lru_cache(4096)
 def present_topic(name: str) -> str:
     """Return the present name of a topic, in its namespace."""
-    for old, new in TOPICS.items():
-        if name == old or name.endswith(f"/{old}"):
-            return name.removesuffix(old) + new
+    for old_name, new_name in TOPICS.items():
+        if name == old_name or name.endswith(f"/{old_name}"):
+            return name.removesuffix(old_name) + new_name
     return name
 
 
@@ -68,22 +68,22 @@ class PresentNames:
         if fields is None or decoder is None:
             return False
         if decoder not in self._is_earlier:
-            recorded = vars(message.decode())
-            self._is_earlier[decoder] = any(name in recorded for name in fields)
+            recorded_fields = vars(message.decode())
+            self._is_earlier[decoder] = any(name in recorded_fields for name in fields)
         return self._is_earlier[decoder]
 
 
 _types = cache(MessageTypes.of_project)
 
 
-def _serialised(kind: str, recorded: object, new_names: dict[str, str]) -> bytes:
+def _serialised(kind: str, recorded_message: object, new_names: dict[str, str]) -> bytes:
     """Return a recorded message serialised with the present definition of its type."""
     store = _types().store
-    values: dict[str, Any] = dict(vars(recorded))
+    values: dict[str, Any] = dict(vars(recorded_message))
     values.update({new: values[old] for old, new in new_names.items() if old in values})
     fields = store.fielddefs[kind][1]
-    present = {name: values[name] if name in values else _default(desc) for name, desc in fields}
-    return bytes(store.serialize_cdr(store.types[kind](**present), kind))
+    fields_now = {name: values[name] if name in values else _default(desc) for name, desc in fields}
+    return bytes(store.serialize_cdr(store.types[kind](**fields_now), kind))
 
 
 def _default(description: FieldDesc) -> Any:

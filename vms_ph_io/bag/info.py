@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import BagError
 from .messages import BagMessage, BagTopic
-from .metadata import NANOSECONDS, BagMetadata, TopicInfo, is_being_recorded, time_span
+from .metadata import NS_PER_SEC, BagMetadata, TopicInfo, is_being_recorded, time_span
 from .reader import BagReader
 from .writer import BagWriter
 
@@ -54,7 +54,7 @@ class BagInfo:
         """Time from first to last message, s; 0 without messages."""
         if self.start_time is None or self.end_time is None:
             return 0.0
-        return (self.end_time - self.start_time) / NANOSECONDS
+        return (self.end_time - self.start_time) / NS_PER_SEC
 
 
 def bag_info(path: str | Path) -> BagInfo:

@@ -120,13 +120,13 @@ class SchemaDecoder:
         if self._definition.encoding == "ros2msg":
             yield get_types_from_msg(text, self._type)
         elif self._definition.encoding == "ros2idl":
-            merged: Typesdict = {}
+            merged_types: Typesdict = {}
             for section in text.split(SEPARATOR):
                 heading, _, body = section.partition("\n")
                 text = body if heading.startswith("IDL: ") else section
                 if text.strip():
-                    merged.update(get_types_from_idl(text))
-            yield merged
+                    merged_types.update(get_types_from_idl(text))
+            yield merged_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class BagMessage:
         return self.decoder(self.data)
 
 
-_NANOSECONDS = 10**9
+_NS_PER_SEC = 10**9
 
 # The duration that ROS 2 writes for "no limit", in nanoseconds.
 INFINITE = 2**63 - 1
@@ -197,7 +197,7 @@ class QosProfile:
         """Return the profile in the order and format of version 9 of rosbag2."""
         entries = asdict(self)
         for name in _DURATIONS:
-            seconds, nanoseconds = divmod(entries[name], _NANOSECONDS)
+            seconds, nanoseconds = divmod(entries[name], _NS_PER_SEC)
             entries[name] = {"sec": seconds, "nsec": nanoseconds}
         return {**entries, "avoid_ros_namespace_conventions": False}
 
@@ -239,7 +239,7 @@ def _profile(item: Any) -> QosProfile:
     def setting(name: str) -> Any:
         value = item[name]
         if name in _DURATIONS:
-            return min(int(value["sec"]) * _NANOSECONDS + int(value["nsec"]), INFINITE)
+            return min(int(value["sec"]) * _NS_PER_SEC + int(value["nsec"]), INFINITE)
         if name == "depth":
             return int(value)
         return _NAMES_BY_NUMBER[name][value] if isinstance(value, int) else str(value)

@@ -21,7 +21,7 @@ from .messages import BagTopic, MessageDefinition, parse_profiles
 
 FILE_NAME = "metadata.yaml"
 VERSION = 9
-NANOSECONDS = 1e9
+NS_PER_SEC = 1e9
 
 # The start time that rosbag2 writes for a recording without messages.
 NEVER = 2**63 - 1
@@ -54,7 +54,7 @@ class TopicInfo:
         """Mean rate in Hz; None with fewer than two messages, or if all have the same time."""
         if self.start_time is None or self.end_time is None or self.end_time <= self.start_time:
             return None
-        return (self.message_count - 1) / (self.end_time - self.start_time) * NANOSECONDS
+        return (self.message_count - 1) / (self.end_time - self.start_time) * NS_PER_SEC
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,11 @@ def was_interrupted(folder: Path) -> bool:
     """Return whether a folder has a recording that ended without being completed."""
     try:
         # A recorder that is killed at its start leaves a file without metadata.
-        unfinished = (
+        is_unfinished = (
             not (folder / FILE_NAME).exists()
             or RECORDING.items() <= BagMetadata.read(folder).custom.items()
         )
-        return unfinished and not any(is_being_recorded(file) for file in bag_files(folder))
+        return is_unfinished and not any(is_being_recorded(file) for file in bag_files(folder))
     except (BagError, OSError):
         return False
 

@@ -24,7 +24,7 @@ from . import environment
 # Largest memory of one compiler with the headers of Pinocchio, and space on a disk below which a
 # failure is explained by it, bytes; where compilers put their temporary files.
 _COMPILER_MEMORY, _MIN_SPACE = 1_500_000_000, 20_000_000
-_TEMPORARY = os.environ.get("TMPDIR") or "/tmp"
+_TMP_FOLDER = os.environ.get("TMPDIR") or "/tmp"
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 SOURCE = CHECKOUT / "native"
@@ -55,7 +55,7 @@ def build(
         sanitize: ON for the address and undefined-behaviour sanitizers, thread for that of
             threads.
         build_type: build type of CMake.
-        targets: what to build of it.
+        targets: CMake targets to build.
         listener: receives every line that CMake and the compiler print.
 
     Returns:
@@ -98,9 +98,9 @@ def parallel_jobs() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     jobs = len(affinity(0)) if affinity else os.cpu_count() or 1
     with suppress(OSError):
-        available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
-        if available is not None:
-            jobs = min(jobs, int(available[1]) * 1024 // _COMPILER_MEMORY)
+        memory = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        if memory is not None:
+            jobs = min(jobs, int(memory[1]) * 1024 // _COMPILER_MEMORY)
     return max(1, jobs)
 
 
@@ -147,7 +147,7 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
                 listener(line)
     if process.returncode:
         output = "".join(lines[-40:]).rstrip("\n")
-        paths = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TEMPORARY)))
+        paths = filter(Path.is_dir, (FOLDER, FOLDER.parent, Path(sys.prefix), Path(_TMP_FOLDER)))
         disk = next((path for path in paths if shutil.disk_usage(path).free < _MIN_SPACE), None)
         if disk is not None:
             output = f"{output}\nthe disk of {disk} is full: free some space and run again"

@@ -91,13 +91,13 @@ class NewPackage:
 
     def _write(self, folder: Path, description: str, values: dict[str, str]) -> None:
         templates = share_directory() / "config/new_package"
-        escaped = {key: escape(value) for key, value in values.items()}
-        for source in templates.rglob("*.in"):  # where it goes; NAME is that of the package
-            target = str(source.relative_to(templates)).removesuffix(".in")
-            file = folder / target.replace("NAME", self.name)
+        escaped_values = {key: escape(value) for key, value in values.items()}
+        for template in templates.rglob("*.in"):  # where it goes; NAME is that of the package
+            target_path = str(template.relative_to(templates)).removesuffix(".in")
+            file = folder / target_path.replace("NAME", self.name)
             file.parent.mkdir(parents=True, exist_ok=True)
-            text = Template(source.read_text(encoding="utf-8"))
-            substitutions = escaped if ".xml" in target else values
+            text = Template(template.read_text(encoding="utf-8"))
+            substitutions = escaped_values if ".xml" in target_path else values
             file.write_text(text.substitute(substitutions), encoding="utf-8")
         for subfolder in ("urdf", "rviz", "resource"):
             (folder / subfolder).mkdir()

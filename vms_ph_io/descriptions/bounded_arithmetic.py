@@ -42,13 +42,13 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _product(left: Any, right: Any) -> Any:
-    for number, other in ((left, right), (right, left)):
-        if isinstance(number, int) and isinstance(other, (str, list, tuple)):
-            check_bits(8 * _item_count(other) * max(number, 0))
+    for number, other_operand in ((left, right), (right, left)):
+        if isinstance(number, int) and isinstance(other_operand, (str, list, tuple)):
+            check_bits(8 * _item_count(other_operand) * max(number, 0))
     return left * right
 
 
-def _shifted(number: Any, shift: Any) -> Any:
+def _shift_left(number: Any, shift: Any) -> Any:
     if isinstance(number, int) and isinstance(shift, int):
         check_bits(number.bit_length() + max(shift, 0))
     return number << shift
@@ -63,7 +63,7 @@ def _remainder(left: Any, right: Any) -> Any:
 BOUNDED_OPERATORS: Mapping[str, Any] = {
     "bounded_pow": _power,
     "bounded_mult": _product,
-    "bounded_lshift": _shifted,
+    "bounded_lshift": _shift_left,
     "bounded_mod": _remainder,
 }
 """What :class:`BoundedOperators` calls, by name: the names that an expression must see."""

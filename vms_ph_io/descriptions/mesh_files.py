@@ -42,12 +42,12 @@ def check_mesh(path: str) -> None:
     if _ARCHIVE.match(content):
         raise ModelError(f"the mesh {name} is an archive: unpack it")
     if suffix == ".dae":
-        expanded = _drawn_character_count(content)
+        size = _drawn_character_count(content)
     elif suffix in (".glb", ".gltf"):
-        expanded = _accessor_byte_count(content)
+        size = _accessor_byte_count(content)
     else:
         return
-    check_decompressed(f"the mesh {name}", len(content), expanded, "export it without instances")
+    check_decompressed(f"the mesh {name}", len(content), size, "export it without instances")
 
 
 def _drawn_character_count(content: bytes) -> int:
@@ -60,12 +60,12 @@ def _drawn_character_count(content: bytes) -> int:
         if name in ancestors:
             raise ModelError(f"the node {name!r} of a mesh contains itself")
         ancestors.append(name)
-        total = 0
+        total_count = 0
         for element in elements[name].iter():
             url = element.get("url", "")[1:] if "}instance_" in element.tag else ""
-            total += character_count(url) if url in elements else len(element.text or "")
+            total_count += character_count(url) if url in elements else len(element.text or "")
         ancestors.pop()
-        return total
+        return total_count
 
     return max((character_count(name) for name in elements), default=0)
 

@@ -27,7 +27,7 @@ class BaseStates:
         recording: the recording.
         model: the robot; nothing is read for a fixed base.
         stamps: (N,) ns.
-        topic: of the base, or empty.
+        topic: topic of the base, or empty.
 
     Raises:
         RecordingError: the base moves, and no motion of it is recorded.
@@ -169,8 +169,8 @@ def _misfit(twist: Array, pose_twist: Array) -> float:
 def _with_continuous_signs(pose: Array) -> Array:
     """Return poses whose quaternions do not jump to the opposite, and without gaps of NaN."""
     pose = np.where(np.abs(pose) <= LARGEST_NUMBER, pose, 0.0)
-    flips = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
-    signs = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    is_flip = np.einsum("ij,ij->i", pose[1:, 3:], pose[:-1, 3:]) < 0.0
+    signs = np.concatenate([[1.0], np.where(np.cumsum(is_flip) % 2, -1.0, 1.0)])
     return np.hstack([pose[:, :3], pose[:, 3:] * signs[:, None]])
 
 

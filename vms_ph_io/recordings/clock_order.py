@@ -121,19 +121,19 @@ def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
     drops = np.flatnonzero(steps < 0) + 1
     stops = np.append(drops, len(stamps))[1:]
     is_candidate = (steps[drops - 1] < -_RESET) | (stops - drops >= _MIN_RUN)
-    continuous, reset_times, latest, begin = np.array(stamps), list[int](), -(2**63), 0
+    new_stamps, reset_times, latest_stamp, begin = np.array(stamps), list[int](), -(2**63), 0
     for k, stop in zip(drops[is_candidate].tolist(), stops[is_candidate].tolist(), strict=True):
-        latest, begin = max(latest, int(np.max(continuous[begin:k]))), k
-        run = continuous[k:stop]
-        count = int(np.searchsorted(run, latest, side="right"))
+        latest_stamp, begin = max(latest_stamp, int(np.max(new_stamps[begin:k]))), k
+        run = new_stamps[k:stop]
+        count = int(np.searchsorted(run, latest_stamp, side="right"))
         # Late messages fill a hole; where a clock was set back, times are passed twice.
-        times = continuous[max(k - 4 * max(count, _RUN_BEFORE), 0) : k]
+        times = new_stamps[max(k - 4 * max(count, _RUN_BEFORE), 0) : k]
         repeated_count = np.count_nonzero((times > run[0]) & (times < run[max(count, 1) - 1]))
-        before, after = (table.rows(j, j + count) for j in (max(k - count, 0), k))
-        is_copy = np.array_equal(before, after, equal_nan=True)
+        rows_before, rows_after = (table.rows(j, j + count) for j in (max(k - count, 0), k))
+        is_copy = np.array_equal(rows_before, rows_after, equal_nan=True)
         is_repeated_run = count >= _MIN_RUN and 4 * repeated_count >= count and not is_copy
         is_repeated_run &= np.count_nonzero(np.diff(times) < 0) < _DISORDER * len(times)
         if steps[k - 1] < -_RESET or is_repeated_run:
-            continuous[k:] += latest + 10 * int(np.median(np.abs(steps))) - continuous[k]
-            reset_times.append(int(continuous[k]))
-    return continuous, reset_times
+            new_stamps[k:] += latest_stamp + 10 * int(np.median(np.abs(steps))) - new_stamps[k]
+            reset_times.append(int(new_stamps[k]))
+    return new_stamps, reset_times

@@ -54,7 +54,7 @@ class Quantity:
         columns: names, or numbers from 1, of its columns; empty for an array that has them all.
         scale: factor from the file to SI units: the size of the unit times the gain, one number or
             one for each column.
-        offset: what is added then, in SI units, likewise.
+        offset: number added to the column after its factor, in SI units, likewise.
         file: a file of its own beside the map, or empty.
         array: name of an array of an NPZ or MAT file, or empty.
         interleaved: whether the file has one number a line, the columns one after the other.
@@ -73,7 +73,7 @@ class ColumnMap:
     """Where the quantities of a recording are found.
 
     Attributes:
-        folder: of the map, to which files are relative.
+        folder: folder of the map, to which files are relative.
         joints: names of the joints, in the order of the columns; empty: from names of columns.
         quantities: by name; ``time``, those of :data:`JOINT_QUANTITIES` and of the base, and
             wrenches by their frame after :data:`WRENCH_PREFIX`.
@@ -151,10 +151,10 @@ def _quantity(entry: Any, size: int, name: str) -> Quantity:
     columns = tuple(_column(c, name) for c in _list(fields.get("columns", ()), name))
     if columns and size and len(columns) != size:
         raise ModelError(f"{name} must have {size} columns; given: {len(columns)}")
-    accepted = [unit for unit in UNITS if (unit in TIME_UNITS) == (name == "time")]
-    units = [str(unit) for unit in _list(fields.get("unit", accepted[0]), name)]
-    if wrong := [unit for unit in units if unit not in accepted]:
-        text = f"'{wrong[0]}' is no unit of {name}; accepted are {', '.join(accepted)}"
+    accepted_units = [unit for unit in UNITS if (unit in TIME_UNITS) == (name == "time")]
+    units = [str(unit) for unit in _list(fields.get("unit", accepted_units[0]), name)]
+    if wrong_units := [unit for unit in units if unit not in accepted_units]:
+        text = f"'{wrong_units[0]}' is no unit of {name}; accepted are {', '.join(accepted_units)}"
         raise ModelError(text)
     count = len(columns) or size
     factors, offsets = (

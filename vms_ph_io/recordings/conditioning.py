@@ -25,10 +25,10 @@ class Conditioning:
         clock: source of the times that are used: "stamps", "log times", "uniform" or "motion".
         clock_jitter: deviation of the stamps from even times of that source, s; 0 for stamps.
         velocity_defects: by joint, why velocities were not taken as they are; empty if all were.
-        lag: by which recorded velocities lag the positions, s; NaN if none is found.
+        lag: time by which recorded velocities lag the positions, s; NaN if none is found.
         lag_corrected: whether velocities were shifted by it.
-        effort_lag: by which efforts followed the motion, s, and were shifted.
-        noise: of the samples.
+        effort_lag: time by which efforts followed the motion and were shifted, s.
+        noise: noise of the samples.
         saturated: by joint, share of the samples at its largest effort.
         meaning: how well each meaning of the efforts fits; None without efforts or motion.
         chosen_meaning: the meaning that is used.

@@ -70,7 +70,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     """
     messages = Messages(path)
     columns_by_topic: dict[str, Columns] = {}
-    left_out = Counter[str]()
+    omission_counts = Counter[str]()
     for message in messages.on_topics(set(topics) if topics else None):
         content, columns = decoded(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
@@ -81,11 +81,11 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
             continue
         reason = "the bytes do not fit the definition" if content is None else "no numbers in it"
         if columns is not None and numbers:
-            others = ", ".join(sorted({*numbers} ^ {*columns.names})[:3]) or "their order"
-            reason = f"other columns than in the first message, such as {others}"
-        left_out[f"{message.topic} ({message.type}) left out: {reason}"] += 1
-    counted = [f"{n} message{'s' * (n > 1)} of {text}" for text, n in left_out.items()]
-    return columns_by_topic, [*messages.notes, *counted]
+            other_names = ", ".join(sorted({*numbers} ^ {*columns.names})[:3]) or "their order"
+            reason = f"other columns than in the first message, such as {other_names}"
+        omission_counts[f"{message.topic} ({message.type}) left out: {reason}"] += 1
+    notes = [f"{n} message{'s' * (n > 1)} of {text}" for text, n in omission_counts.items()]
+    return columns_by_topic, [*messages.notes, *notes]
 
 
 def _collect_numbers(message: Any, path: str, numbers: dict[str, float]) -> None:

@@ -56,7 +56,7 @@ def read_columns(
     if joints:
         factors = column_map.coupling(joints)
         if column_map.couplings:
-            blocks = _coupled(blocks, factors)
+            blocks = _joint_blocks(blocks, factors)
         recording.joints.append(Series.of(path.name, names=joints, motors=np.linalg.inv(factors)))
     _store(recording, blocks, list(quantities), column_map.rate)
     if not len((recording.joints or recording.bases)[0].table):
@@ -64,7 +64,7 @@ def read_columns(
     return recording
 
 
-def _coupled(blocks: _Blocks, factors: Array) -> _Blocks:
+def _joint_blocks(blocks: _Blocks, factors: Array) -> _Blocks:
     """Yield blocks with the quantities of joints in place of those of the motors that move them."""
     # The power stays the same. A share of zero of what is not known is no share.
     factor_maps = {"position": factors, "velocity": factors, "effort": np.linalg.inv(factors).T}
@@ -144,12 +144,12 @@ def _by_name(path: Path, names: tuple[str, ...]) -> tuple[dict[str, Quantity], t
     stamp = Quantity(STAMP, np.array([1.0, 1e-9]))
     quantities = {"time": stamp if has_stamps else Quantity(("time",))}
     for quantity in JOINT_QUANTITIES:
-        required = tuple(f"{quantity}.{joint}" for joint in joints)
-        missing = [name for name in required if name not in names]
-        if not missing:
-            quantities[quantity] = Quantity(required)
-        elif len(missing) < len(required):
-            raise RecordingError(f"{path.name} lacks the columns {', '.join(missing)}")
+        required_names = tuple(f"{quantity}.{joint}" for joint in joints)
+        missing_names = [name for name in required_names if name not in names]
+        if not missing_names:
+            quantities[quantity] = Quantity(required_names)
+        elif len(missing_names) < len(required_names):
+            raise RecordingError(f"{path.name} lacks the columns {', '.join(missing_names)}")
     return quantities, joints
 
 

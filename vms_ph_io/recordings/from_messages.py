@@ -62,10 +62,10 @@ ROLES = ("joints", "base", "wrench")
 class _SeriesCollector:
     """Sorts messages into series."""
 
-    def __init__(self, path: Path, kind: str, chosen: Mapping[str, str]) -> None:
-        self.recording, self._chosen = Recording(path, kind), chosen
+    def __init__(self, path: Path, kind: str, chosen_topics: Mapping[str, str]) -> None:
+        self.recording, self._chosen = Recording(path, kind), chosen_topics
         self._series: dict[tuple[Any, ...], Series] = {}
-        self._undecoded: dict[str, int] = {}
+        self._undecoded_counts: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
         self._unstamped: dict[int, tuple[Series, array[int], array[int]]] = {}
         self.size = 0
@@ -93,12 +93,12 @@ class _SeriesCollector:
                 return
         except (AttributeError, TypeError, ValueError, OverflowError):
             pass  # its definition in the bag has other fields than the type of that name
-        self._undecoded[message.topic] = self._undecoded.get(message.topic, 0) + 1
+        self._undecoded_counts[message.topic] = self._undecoded_counts.get(message.topic, 0) + 1
 
     def finish(self) -> Recording:
         self.recording.notes += [
             f"{count} messages on {topic} could not be decoded"
-            for topic, count in self._undecoded.items()
+            for topic, count in self._undecoded_counts.items()
         ]
         # Time zero is that of a simulation at its start, unless most stamps of a topic are zero.
         for series, rows, log_times in self._unstamped.values():
@@ -115,9 +115,9 @@ class _SeriesCollector:
         joined: list[Series] = []
         for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
             common = [s for s in joined if s.name == series.name and {*s.names} & {*series.names}]
-            for earlier in [s for s in common if s.table.times[-1] < series.table.times[0]][:1]:
-                joined.remove(earlier)
-                series = earlier.followed_by(series)
+            for predecessor in [s for s in common if s.table.times[-1] < series.table.times[0]][:1]:
+                joined.remove(predecessor)
+                series = predecessor.followed_by(series)
             joined.append(series)
         self.recording.joints = joined
 

@@ -67,15 +67,15 @@ def find_sources(
             )
 
     def rank(series: Series) -> tuple[bool, bool, int, int]:
-        common = set(names.values()) & set(series.names)
+        common_names = set(names.values()) & set(series.names)
         is_command = bool(_COMMAND_TOPIC.search(series.name))
-        has_positions = any(series.table.has(series.names.index(name)) for name in common)
-        return has_positions, not is_command, len(common), len(series.table)
+        has_positions = any(series.table.has(series.names.index(name)) for name in common_names)
+        return has_positions, not is_command, len(common_names), len(series.table)
 
-    ranked = sorted(recording.joints, key=rank, reverse=True)
+    ranked_series = sorted(recording.joints, key=rank, reverse=True)
     sources = []
     for name in names.values():
-        candidates = [s for s in ranked if name in s.names]
+        candidates = [s for s in ranked_series if name in s.names]
         if not candidates:
             raise _mismatch(model, recording, names)
         columns = []
@@ -109,60 +109,60 @@ def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
 
 def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -> RecordingError:
     """Return the error of joints that were not recorded, with what may help."""
-    recorded = recording.joint_names
-    missing = [joint for joint, name in names.items() if name not in recorded]
-    unmatched = [name for name in recorded if name not in names.values()]
+    recorded_joints = recording.joint_names
+    missing_joints = [joint for joint, name in names.items() if name not in recorded_joints]
+    unmatched_joints = [name for name in recorded_joints if name not in names.values()]
     text_lines = [
         f"the recording does not have the joints of '{model.name}'",
         f"  joints of the model:     {', '.join(model.joint_names)}",
-        f"  joints of the recording: {', '.join(recorded) or 'none'}",
-        f"  not in the recording:    {', '.join(missing)}",
+        f"  joints of the recording: {', '.join(recorded_joints) or 'none'}",
+        f"  not in the recording:    {', '.join(missing_joints)}",
     ]
-    if pairs := _nearest_names(missing, unmatched):
+    if pairs := _nearest_names(missing_joints, unmatched_joints):
         pairing = " ".join(f"--joint {joint}={name}" for joint, name in pairs.items())
         text_lines.append(f"  nearest match:           {pairing}")
-    locked_joints = ",".join(joint for joint in missing if joint not in pairs)
-    if locked_joints and len(missing) < model.n:
+    locked_joints = ",".join(joint for joint in missing_joints if joint not in pairs)
+    if locked_joints and len(missing_joints) < model.n:
         text_lines.append(f"  joints that stood still:  --locked-joints {locked_joints}")
-    if robot := _robot_like(recorded, model.joint_names):
+    if robot := _robot_like(recorded_joints, model.joint_names):
         text_lines.append(f"  a bundled robot that has the recorded joints: {robot}")
     return RecordingError("\n".join(text_lines))
 
 
-def _nearest_names(missing: list[str], unmatched: list[str]) -> dict[str, str]:
+def _nearest_names(missing_names: list[str], unmatched: list[str]) -> dict[str, str]:
     """Return the recorded joint whose name is nearest, by joint of the model; each once.
 
     Names that differ by one prefix and suffix come first: they are those of all joints or of none.
     """
     for name in unmatched:
-        for longer, shorter in ((name, missing[0]), (missing[0], name)):
+        for longer, shorter in ((name, missing_names[0]), (missing_names[0], name)):
             prefix, common, suffix = longer.partition(shorter)
             if longer == name:
-                pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing}
+                pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing_names}
             else:
-                pairs = {j: j.removeprefix(prefix).removesuffix(suffix) for j in missing}
+                pairs = {j: j.removeprefix(prefix).removesuffix(suffix) for j in missing_names}
             if common and set(pairs.values()) <= set(unmatched):
                 return pairs
     pairs = {}
-    for joint in missing:
+    for joint in missing_names:
         names_by_lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
         for name in difflib.get_close_matches(joint.lower(), names_by_lower, 1):
             pairs[joint] = names_by_lower[name]
     return pairs
 
 
-def _robot_like(recorded: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
+def _robot_like(recorded_joints: tuple[str, ...], model_joints: tuple[str, ...]) -> str:
     """Return the bundled robot all of whose joints were recorded, or an empty text."""
-    best, most_joints = "", 0
+    best_robot, most_joints = "", 0
     for name in robots.names():
         try:
             joints = robots.load(name).joint_names
         except Exception:  # a robot whose data package is not installed is none to propose
             continue
         is_other = set(joints) != set(model_joints)
-        if is_other and set(joints) <= set(recorded) and len(joints) > most_joints:
-            best, most_joints = name, len(joints)
-    return best
+        if is_other and set(joints) <= set(recorded_joints) and len(joints) > most_joints:
+            best_robot, most_joints = name, len(joints)
+    return best_robot
 
 
 _CHUNK_ROWS = 100_000  # rows read at once
@@ -177,19 +177,19 @@ def _plausible_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np
         bounds: largest plausible magnitudes, by :attr:`Column.number`.
     """
     columns = [c for c in bounds if table.has(c)]
-    largest = np.array([bounds[c] for c in columns])
+    largest_values = np.array([bounds[c] for c in columns])
     is_plausible = np.ones(len(table), dtype=bool)
     for k in range(0, len(table), _CHUNK_ROWS):
         rows = table.rows(k, k + _CHUNK_ROWS)[:, 1:][:, columns]
-        is_plausible[k : k + _CHUNK_ROWS] = (np.abs(rows) <= largest).all(axis=1)
+        is_plausible[k : k + _CHUNK_ROWS] = (np.abs(rows) <= largest_values).all(axis=1)
     return is_plausible
 
 
 def _first_rows(times: Array, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
     """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
     rows = np.searchsorted(times, stamps - _STAMP_TOLERANCE)
-    following = np.append(times, 0)[rows]
-    return rows, (rows < len(times)) & (following - stamps <= _STAMP_TOLERANCE)
+    next_times = np.append(times, 0)[rows]
+    return rows, (rows < len(times)) & (next_times - stamps <= _STAMP_TOLERANCE)
 
 
 class AlignedSeries:
@@ -253,10 +253,10 @@ class AlignedSeries:
     def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
         low, high = self._row_range(begin, end)
-        matched = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
+        matched_rows = np.full((end - begin, len(self.series.table.columns) - 1), np.nan)
         first_rows, is_row = _first_rows(self._times, self.stamps[begin:end])
-        matched[is_row] = self._rows(low, high)[first_rows[is_row] - low]
-        return matched
+        matched_rows[is_row] = self._rows(low, high)[first_rows[is_row] - low]
+        return matched_rows
 
     def _row_range(self, begin: int, end: int) -> tuple[int, int]:
         low = int(np.searchsorted(self._times, self.stamps[begin], side="right")) - 1
@@ -286,9 +286,9 @@ class JointSignals:
     """Reads the joints of a model at the samples of one series, interpolating the others.
 
     Args:
-        sources: of the joints, in the order of the model.
+        sources: columns of each joint, in the order of the model.
         main: the series whose samples are used.
-        order: of its samples; may be replaced.
+        order: order of its samples by their clock; may be replaced.
         joints: the joints, with their limits.
     """
 
@@ -336,14 +336,14 @@ class JointSignals:
         if stop - first <= count or not self._sources:
             return first, min(stop, first + count)
         n = len(self._main.names)
-        best, largest_spread = first, -1.0
+        best_start, largest_spread = first, -1.0
         for low in np.linspace(first, stop - count, _STRETCHES).astype(int).tolist():
             rows = self.order.rows[np.linspace(low, low + count - 1, _PROBES).astype(int)]
-            probed = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
-            spread = float(np.nan_to_num(np.ptp(np.array(probed), axis=0)).sum())
+            probed_rows = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
+            spread = float(np.nan_to_num(np.ptp(np.array(probed_rows), axis=0)).sum())
             if spread > largest_spread:
-                best, largest_spread = low, spread
-        return best, best + count
+                best_start, largest_spread = low, spread
+        return best_start, best_start + count
 
 
 def _lone_spikes(effort: Array, limit: Array) -> npt.NDArray[np.bool_]:

@@ -71,11 +71,11 @@ class Messages:
             for file_index, file in enumerate(files):
                 reader = BagReader(file)
                 size = max(file.stat().st_size, 1)
-                for count, recorded in enumerate(reader.messages()):
+                for count, raw_message in enumerate(reader.messages()):
                     if count % _REPORT_PERIOD == 0:
                         share = reader.position / size if reader.position else 0.5
                         self._progress((file_index + share) / len(files), "reading")
-                    message = _unpacked_message(recorded) if is_per_message else recorded
+                    message = _unpacked_message(raw_message) if is_per_message else raw_message
                     message = present_names.translated(message)
                     if topics is None or message.topic in topics:
                         yield message

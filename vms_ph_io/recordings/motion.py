@@ -36,10 +36,10 @@ from .signal_checks import (
     VelocityDefect,
     check_units,
     configuration,
-    known_velocity,
     lag_of,
     shifted,
     slopes,
+    unlagged_velocity,
     velocity_defects,
 )
 
@@ -243,10 +243,10 @@ class RecordedMotion:
 
     def _find_wrenches(self) -> tuple[tuple[str, ...], dict[str, AlignedSeries]]:
         """Return the wrench ports with the series of their wrenches."""
-        chosen = dict(self.options.wrenches or {})
+        chosen_topics = dict(self.options.wrenches or {})
         by_name = {series.name: series for series in self.recording.wrenches}
         wrench_series: dict[str, AlignedSeries] = {}
-        for frame, name in chosen.items():
+        for frame, name in chosen_topics.items():
             if name not in by_name:
                 raise RecordingError(
                     f"there is no wrench '{name}'; recorded are {', '.join(by_name) or 'none'}"
@@ -256,7 +256,7 @@ class RecordedMotion:
             elif not self.model.b:
                 raise RecordingError(f"'{self.model.name}' has a fixed base, which no wrench moves")
             wrench_series[frame] = AlignedSeries(by_name[name], self.order.stamps)
-        for series in self.recording.wrenches if not chosen else ():
+        for series in self.recording.wrenches if not chosen_topics else ():
             frame = self._frame_of(series)
             if frame and frame not in wrench_series:
                 wrench_series[frame] = AlignedSeries(series, self.order.stamps)
@@ -268,12 +268,12 @@ class RecordedMotion:
     def _unknown_frame(self, series: Series) -> str:
         """Return that the frame of a wrench is unknown; where it is like a known one, raise."""
         names = [frame.name for frame in self.model.pinocchio.frames]
-        nearest = difflib.get_close_matches(series.frame, names, 3, 0.7)
+        nearest_names = difflib.get_close_matches(series.frame, names, 3, 0.7)
         text = f"the wrench on {series.name} is given at '{series.frame}', which is no frame of "
         text += f"'{self.model.name}'"
         remedy = f"choose its frame by --topic wrench.FRAME={series.name}"
-        if nearest:
-            raise RecordingError(f"{text}; nearest are {', '.join(nearest)}: {remedy}")
+        if nearest_names:
+            raise RecordingError(f"{text}; nearest are {', '.join(nearest_names)}: {remedy}")
         return f"{text}; it is not used ({remedy})"
 
     def _frame_of(self, series: Series) -> str:
@@ -297,7 +297,7 @@ class RecordedMotion:
         velocity[:, list(self._velocity_defects)] = np.nan
         if np.isnan(velocity).any() or (self._lag and len(t) > 1):
             slope = slopes(self._rate, t, position)[0]
-            velocity = known_velocity(t, velocity, slope, self._lag)
+            velocity = unlagged_velocity(t, velocity, slope, self._lag)
         inner_rows = slice(begin - low, end - low)
         q = np.hstack([q_base, configuration(self.model, position)])[inner_rows]
         v = np.hstack([v_base, velocity])[inner_rows]
@@ -345,8 +345,8 @@ class RecordedMotion:
             if not keeps_velocity:
                 check_units(self.model, t, position, gapless(signals.velocity, t))
                 self._velocity_defects = velocity_defects(rate, t, position, signals.velocity)
-            consistent = [joint for joint in range(n) if joint not in self._velocity_defects]
-            lag, is_sure = lag_of(t, position[:, consistent], signals.velocity[:, consistent])
+            reliable = [joint for joint in range(n) if joint not in self._velocity_defects]
+            lag, is_sure = lag_of(t, position[:, reliable], signals.velocity[:, reliable])
             self._lag = lag if is_sure and not keeps_velocity else 0.0
         samples = self._samples(low, high, first, stop)
         self._check_axes(samples)
@@ -492,9 +492,9 @@ class RecordedMotion:
         return SampleNoise(positions, velocity, white_noise(effort))
 
 
-def _explains(shifted: EffortMeaning, recorded: EffortMeaning) -> bool:
+def _explains(meaning: EffortMeaning, recorded: EffortMeaning) -> bool:
     """Return whether a shift makes the efforts fit: as they are, or with gains of one sign."""
-    has_one_sign = bool(np.all(shifted.gains > 0.0) or np.all(shifted.gains < 0.0))
-    readings = {shifted.best, "scaled"} if has_one_sign else {shifted.best}
-    misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (shifted, recorded))
-    return misfit < _NULL_SHARE * shifted.null and misfit < _LAG_FREE_SHARE * recorded_misfit
+    has_one_sign = bool(np.all(meaning.gains > 0.0) or np.all(meaning.gains < 0.0))
+    readings = {meaning.best, "scaled"} if has_one_sign else {meaning.best}
+    misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (meaning, recorded))
+    return misfit < _NULL_SHARE * meaning.null and misfit < _LAG_FREE_SHARE * recorded_misfit

@@ -109,8 +109,8 @@ class TextColumns:
         # Not a second header, of units.
         rows = [row for row in rows if any(cell and self._number(cell) is not None for cell in row)]
         columns = {k: [row[k] for row in rows] for k in range(self.width)}
-        numeric = (k for k, c in columns.items() if all(self._number(x) is not None for x in c))
-        return [k for k in numeric if any(columns[k])]
+        numeric_ids = (k for k, c in columns.items() if all(self._number(x) is not None for x in c))
+        return [k for k in numeric_ids if any(columns[k])]
 
     def _parsed(self, lines: list[bytes], columns: Sequence[int]) -> Array:
         separator = self.delimiter.encode()

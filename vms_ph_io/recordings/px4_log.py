@@ -34,24 +34,24 @@ def load_px4_log(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         log = ULog(file, [_ATTITUDE, _POSITION, _RATES])
     topics = {topic.name: topic.data for topic in log.data_list if topic.multi_id == 0}
-    if missing := [name for name in (_ATTITUDE, _POSITION) if name not in topics]:
-        raise RecordingError(f"it has no {' and no '.join(missing)}")
+    if missing_topics := [name for name in (_ATTITUDE, _POSITION) if name not in topics]:
+        raise RecordingError(f"it has no {' and no '.join(missing_topics)}")
     attitude, position = topics[_ATTITUDE], topics[_POSITION]
     rates = topics.get(_RATES, attitude)  # older logs have them beside the attitude
     rate_names = ("xyz[0]", "xyz[1]", "xyz[2]") if _RATES in topics else _OLD_RATES
-    valid = (position["xy_valid"] > 0) & (position["z_valid"] > 0)
-    if not valid.any():
+    is_valid = (position["xy_valid"] > 0) & (position["z_valid"] > 0)
+    if not is_valid.any():
         raise RecordingError(f"no {_POSITION} in it is valid")
-    position = {name: values[valid] for name, values in position.items()}
+    position = {name: values[is_valid] for name, values in position.items()}
     first, last = position["timestamp"][[0, -1]]
-    during = (attitude["timestamp"] >= first) & (attitude["timestamp"] <= last)
-    t = attitude["timestamp"][during]
+    is_within = (attitude["timestamp"] >= first) & (attitude["timestamp"] <= last)
+    t = attitude["timestamp"][is_within]
 
     def interpolated(topic: dict[str, Array], names: Sequence[str]) -> Array:
         columns = [np.interp(t, topic["timestamp"], topic[name]) for name in names]
         return np.stack(columns, axis=1) * _Z_UP
 
-    wxyz = [attitude[f"q[{k}]"][during] for k in range(4)]
+    wxyz = [attitude[f"q[{k}]"][is_within] for k in range(4)]
     quaternion = np.stack([*wxyz[1:], wxyz[0]], axis=1) * np.append(_Z_UP, 1.0)
     velocity = interpolated(position, ("vx", "vy", "vz"))
     return {

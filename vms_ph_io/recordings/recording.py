@@ -155,7 +155,7 @@ class Recording:
 
     Attributes:
         path: of the recording.
-        kind: what it is, such as "rosbag2" or "CSV".
+        kind: kind of file, such as "rosbag2" or "CSV".
         joints: joint states: columns positions, velocities, efforts, NaN where there are none.
         bases: poses and twists of the base: columns :data:`POSE` and :data:`TWIST`, NaN where
             there are none.
@@ -163,7 +163,7 @@ class Recording:
         port_energies: energies integrated by a simulation, or None; its columns are those of
             vms_ph/msg/PortEnergy.
         description: URDF in the recording, or empty.
-        notes: what was damaged or left out.
+        notes: sentences on what was damaged or left out.
     """
 
     path: Path

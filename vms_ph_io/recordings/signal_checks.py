@@ -56,20 +56,20 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     joints = model.joints
     limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     is_bounded = np.isfinite(limit) & ~np.array(joints.prismatic, dtype=bool)
-    largest = np.abs(position).max(axis=0)
-    is_beyond = is_bounded & (largest > _LIMIT_RATIO * limit)
-    if is_beyond.any() and np.all(np.deg2rad(largest[is_bounded]) < 1.1 * limit[is_bounded]):
-        worst = int(np.argmax(np.where(is_beyond, largest / np.where(is_bounded, limit, 1.0), 0.0)))
+    reach = np.abs(position).max(axis=0)
+    is_beyond = is_bounded & (reach > _LIMIT_RATIO * limit)
+    if is_beyond.any() and np.all(np.deg2rad(reach[is_bounded]) < 1.1 * limit[is_bounded]):
+        worst = int(np.argmax(np.where(is_beyond, reach / np.where(is_bounded, limit, 1.0), 0.0)))
         raise RecordingError(
-            f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
+            f"the positions of {joints.names[worst]} reach {reach[worst]:.4g}, its limits are "
             f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g} rad: they look like degrees; "
             "give position the unit deg, and velocity deg/s, in a column map; of a bag that of "
             "its CSV: vms-ph bag export BAG FILE.csv --topics /joint_states"
         )
-    excess = np.divide(largest, limit, out=np.zeros(len(limit)), where=limit > 0.0)
+    excess = np.divide(reach, limit, out=np.zeros(len(limit)), where=limit > 0.0)
     if (worst := int(np.argmax(excess))) in np.flatnonzero(excess > _NO_UNIT_RATIO):
         raise RecordingError(
-            f"the positions of {joints.names[worst]} reach {largest[worst]:.4g}, its limits are "
+            f"the positions of {joints.names[worst]} reach {reach[worst]:.4g}, its limits are "
             f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g}: they are in no SI unit (mm, "
             "counts of an encoder?); give position its unit or gain in a column map"
         )
@@ -123,7 +123,7 @@ class VelocityDefect:
 
 
 def velocity_defects(
-    rate: float, t: Array, position: Array, recorded: Array
+    rate: float, t: Array, position: Array, recorded_velocity: Array
 ) -> dict[int, VelocityDefect]:
     """Return the joints whose recorded velocities are no use, by index.
 
@@ -131,14 +131,14 @@ def velocity_defects(
         rate: Hz, of the samples.
         t: (N,) s.
         position: (N, n).
-        recorded: (N, n) velocities, NaN where there are none.
+        recorded_velocity: (N, n) velocities, NaN where there are none.
     """
     slope, deviation = slopes(rate, t, position)
     defects: dict[int, VelocityDefect] = {}
     for joint in range(position.shape[1]):
-        expected, v = slope[:, joint], recorded[:, joint]
+        slope_v, v = slope[:, joint], recorded_velocity[:, joint]
         error = float(np.sqrt(np.mean(deviation[:, joint] ** 2)))
-        is_moving = float(np.sqrt(np.mean(expected**2))) > max(STANDSTILL, 5.0 * error)
+        is_moving = float(np.sqrt(np.mean(slope_v**2))) > max(STANDSTILL, 5.0 * error)
         valid = np.isfinite(v)
         suffix = f"; its standard deviation is {error:.2g}"
         if valid.mean() < 0.5:
@@ -146,8 +146,8 @@ def velocity_defects(
         elif is_moving and not v[valid].any():
             defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + suffix)
         elif is_moving:
-            factor = float(v[valid] @ expected[valid] / (expected[valid] @ expected[valid]))
-            residual = v[valid] - factor * expected[valid]
+            factor = float(v[valid] @ slope_v[valid] / (slope_v[valid] @ slope_v[valid]))
+            residual = v[valid] - factor * slope_v[valid]
             explained = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
             if explained < 0.5:
                 reason = "what is recorded does not follow the positions"
@@ -171,15 +171,15 @@ def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
         return lag, False
     # Slopes over more than a short time where positions are noisy, which would hide the lag.
     slope = smoothed_velocity(t, position)[0]
-    inner = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
+    inner_rows = slice(MARGIN, -MARGIN) if len(t) > 3 * MARGIN else slice(None)
     misfit_before, misfit_after = (
-        float(((candidate - slope)[inner] ** 2).sum())
-        for candidate in (known_velocity(t, velocity, slope, x) for x in (0.0, lag))
+        float(((candidate - slope)[inner_rows] ** 2).sum())
+        for candidate in (unlagged_velocity(t, velocity, slope, x) for x in (0.0, lag))
     )
     return lag, misfit_after < _MAX_MISFIT_SHARE * misfit_before
 
 
-def known_velocity(t: Array, velocity: Array, slope: Array, lag: float) -> Array:
+def unlagged_velocity(t: Array, velocity: Array, slope: Array, lag: float) -> Array:
     """Return velocities (N, k) as they were before they lagged, slopes where they are NaN."""
     is_unknown = interpolated(t + lag, t, np.isnan(velocity).astype(float)) > 0.0
     return np.where(is_unknown, slope, shifted(t, velocity, lag))
@@ -194,6 +194,6 @@ def interpolated(t: Array, times: Array, rows: Array) -> Array:
     """Return rows (M, k) of some times (M,) at others, (N,), where they are known; else NaN."""
     values = np.full((rows.shape[1], len(t)), np.nan)
     for k, column in enumerate(rows.T):
-        if (valid := np.isfinite(column)).any():
-            values[k] = np.interp(t, times[valid], column[valid])
+        if (is_valid := np.isfinite(column)).any():
+            values[k] = np.interp(t, times[is_valid], column[is_valid])
     return values.T

@@ -143,8 +143,8 @@ class Robot:
         model = model.with_home(model.configuration(joints, base_pose or None))
         if self.fluid:
             model = model.in_fluid(load_fluid(share_directory() / "config/fluids" / self.fluid))
-        is_own = gravity is None and not locked_joints and description == self.description()
-        model.urdf = description if is_own else ""
+        is_default = gravity is None and not locked_joints and description == self.description()
+        model.urdf = description if is_default else ""
         return model
 
     def allocation(self) -> "Allocation | None":
@@ -225,7 +225,7 @@ def get(name: str) -> Robot:
     if (robot := _robots().get(name)) is None:
         raise OptionError(
             f"there is no robot '{name}'{did_you_mean(name, names())}; bundled are "
-            f"{', '.join(f'{known} ({_robots()[known].title})' for known in names())}; "
+            f"{', '.join(f'{entry} ({_robots()[entry].title})' for entry in names())}; "
             "any other is given by the path of its URDF or MJCF, or vms_ph_io.load_urdf(path)"
         )
     if robot.wing:

@@ -301,8 +301,8 @@ def from_arguments(text: str) -> dict[str, str]:
     arguments: dict[str, str] = {}
     name = ""
     for part in text.split(";"):
-        key, equals, value = part.strip().partition("=")
-        if equals and key.strip().isidentifier():
+        key, separator, value = part.strip().partition("=")
+        if separator and key.strip().isidentifier():
             name = key.strip()
             arguments[name] = value.strip()
         elif "/" in arguments.get(name, ""):
@@ -334,11 +334,11 @@ def _vec3(text: str, setting: str) -> tuple[float, float, float] | None:
 def _per_joint(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
     positions = {}
     for word in _words(text):
-        name, equals, value = word.partition("=")
+        name, separator, value = word.partition("=")
         try:
-            if not name or (needs_value and not equals):
+            if not name or (needs_value and not separator):
                 raise ValueError
-            positions[name] = float(value) if equals else 0.0
+            positions[name] = float(value) if separator else 0.0
         except ValueError:
             form = "name=position" if needs_value else "name or name=position"
             raise OptionError(

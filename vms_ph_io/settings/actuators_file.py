@@ -21,7 +21,7 @@ from vms_ph_dynamics.actuation.actuators import Actuator, Caster, Motor, Reactio
 from vms_ph_dynamics.actuation.allocation import Actuators
 from vms_ph_dynamics.robot.joints import NORM_TOLERANCE
 
-from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, sized
+from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, vector_of
 
 SECTIONS = ("rotors", "thrusters", "wheels", "casters", "reaction_wheels")
 """Kinds of actuators, each a list of entries."""
@@ -45,7 +45,7 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
     Args:
         content: the entries.
         prefix: how the message begins where they are not valid.
-        origin: what has the entries, in messages.
+        origin: name of what has the entries, in messages.
 
     Raises:
         ModelError: they are not valid; the message names the entry and states what is accepted.
@@ -58,7 +58,7 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
             raise ModelError(f"{origin} has none of {', '.join(SECTIONS)}")
         base, weights = str(content.get("base", "floating")), content.get("weights")
         size = {"floating": 6, "planar": 3}.get(base, 6)
-        weights = None if weights is None else sized(size)(weights, "weights")
+        weights = None if weights is None else vector_of(size)(weights, "weights")
         return Actuators(actuators, base, weights)
     except (ModelError, StateError) as error:
         raise ModelError(f"{prefix}: {error}") from None
@@ -88,7 +88,7 @@ def _rotor(item: Mapping[str, Any], name: str) -> Actuator:
     entries = {key: value for key, value in item.items() if key not in _FILE_KEYS}
     readers = {"tilt": _tilt, **_MOTOR_READERS}
     values = fields_of(Rotor, entries, name, readers, names=("position", *names))
-    values["lower"], values["upper"] = sized(2)(item["thrust"], f"thrust of {name}").tolist()
+    values["lower"], values["upper"] = vector_of(2)(item["thrust"], f"thrust of {name}").tolist()
     values["axis"] = _axis(values.get("axis"), item.get("orientation"), name)
     if "torque_sign" in item:
         sign = number(item["torque_sign"], f"torque_sign of {name}")
@@ -104,7 +104,7 @@ def _axis(axis: Array | None, orientation: Any, name: str) -> Array:
         raise ModelError(f"{name} must have either 'axis' or 'orientation'")
     if axis is not None:
         return axis
-    quaternion = sized(4)(orientation, f"orientation of {name}")
+    quaternion = vector_of(4)(orientation, f"orientation of {name}")
     length = float(quaternion @ quaternion) ** 0.5
     if abs(length - 1.0) > NORM_TOLERANCE:
         raise ModelError(
@@ -117,7 +117,7 @@ def _axis(axis: Array | None, orientation: Any, name: str) -> Array:
 def _tilt(value: Any, name: str) -> Tilt:
     check_keys(value, name, ("axis", "limits"), ("rate",))
     entries = {key: entry for key, entry in value.items() if key != "limits"}
-    lower, upper = sized(2)(value["limits"], f"limits of {name}").tolist()
+    lower, upper = vector_of(2)(value["limits"], f"limits of {name}").tolist()
     return Tilt(lower=lower, upper=upper, **fields_of(Tilt, entries, name, names=("axis", "rate")))
 
 
@@ -134,7 +134,7 @@ _CONSTRUCTORS: dict[str, Callable[[Mapping[str, Any], str], Actuator]] = {
 _MOTOR_READERS: Mapping[str, Reader] = {
     "motor": lambda value, name: Motor(**fields_of(Motor, value or {}, name))
 }
-_FLOOR_READERS: Mapping[str, Reader] = {"position": sized(2), **_MOTOR_READERS}
+_FLOOR_READERS: Mapping[str, Reader] = {"position": vector_of(2), **_MOTOR_READERS}
 
 
 TAG = "vms_ph_actuators"
@@ -174,7 +174,7 @@ def _file_content(element: ET.Element) -> dict[str, Any]:
     content = _attributes(element)
     for child in element:
         if child.tag == "defaults":
-            content["defaults"] = {_section_of(common): _entry(common) for common in child}
+            content["defaults"] = {_section_of(defaults): _entry(defaults) for defaults in child}
         else:
             content.setdefault(_section_of(child), []).append(_entry(child))
     return content

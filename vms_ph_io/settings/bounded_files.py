@@ -38,19 +38,19 @@ def max_decompressed(size: int) -> int:
     return ALWAYS_ACCEPTED + MAX_RATIO * size
 
 
-def check_decompressed(name: str, size: int, unfolded: int, remedy: str) -> None:
+def check_decompressed(name: str, size: int, unfolded_size: int, remedy: str) -> None:
     """Check the bytes to which something unfolds.
 
     Args:
-        name: what it is.
+        name: name of the content, in messages.
         size: compressed, bytes.
-        unfolded: so far, or as it states.
+        unfolded_size: so far, or as it states.
         remedy: how to make a file that is not compressed.
 
     Raises:
         DecompressionError: they are more than :func:`max_decompressed`.
     """
-    if unfolded > max_decompressed(size):
+    if unfolded_size > max_decompressed(size):
         raise DecompressionError(
             f"{name} has {size} bytes and unfolds to more than {max_decompressed(size)}; {remedy}"
         )
@@ -95,12 +95,12 @@ def decompress_file(packed: Path, target: Path) -> None:
         OSError: a file cannot be read or written.
         zstandard.ZstdError: it is damaged; what comes before the damage is written.
     """
-    written, size = 0, packed.stat().st_size
+    size_now, size = 0, packed.stat().st_size
     with packed.open("rb") as source, target.open("wb") as file:
         stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
         while chunk := stream.read(_CHUNK_SIZE):
-            written += len(chunk)
-            check_decompressed(packed.name, size, written, "unpack it with zstd -d, and read that")
+            size_now += len(chunk)
+            check_decompressed(packed.name, size, size_now, "unpack it with zstd -d, and read that")
             file.write(chunk)
 
 

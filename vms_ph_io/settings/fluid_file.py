@@ -10,12 +10,12 @@ import numpy as np
 
 from vms_ph_dynamics import Fluid, ImmersedBody, ModelError, StateError, immersed_cylinder
 
-from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, sized
+from .yaml_files import Reader, check_keys, fields_of, items, number, read_mapping, vector_of
 
 _READERS: dict[str, Reader] = {
-    "added_mass": lambda value, name: np.diag(sized(6)(value, name)),
-    "linear_drag": sized(6),
-    "quadratic_drag": sized(6),
+    "added_mass": lambda value, name: np.diag(vector_of(6)(value, name)),
+    "linear_drag": vector_of(6),
+    "quadratic_drag": vector_of(6),
 }
 
 
@@ -41,11 +41,11 @@ def load_fluid(path: str | Path) -> Fluid:
 
 def _body(item: Any, subject: str, density: float) -> ImmersedBody:
     if not isinstance(item, dict) or "cylinder" not in item:
-        needed = ("volume", "centre_of_buoyancy", *_READERS)
-        return ImmersedBody(**fields_of(ImmersedBody, item, subject, _READERS, needed))
+        needed_keys = ("volume", "centre_of_buoyancy", *_READERS)
+        return ImmersedBody(**fields_of(ImmersedBody, item, subject, _READERS, needed_keys))
     check_keys(item, subject, ("link", "cylinder"))
     shape = item["cylinder"]
     check_keys(shape, f"the cylinder of {subject}", ("radius", "from", "to"))
     radius = number(shape["radius"], f"radius of {subject}")
-    start, end = (sized(3)(shape[key], f"{key} of {subject}") for key in ("from", "to"))
+    start, end = (vector_of(3)(shape[key], f"{key} of {subject}") for key in ("from", "to"))
     return immersed_cylinder(str(item["link"]), radius, start, end, density)

@@ -57,8 +57,8 @@ class ParameterSpec:
         if not isinstance(value, _TYPES[self.type]) or (self.type == "int" and value is True):
             return f"{self.name} is a {self.type}; given: {value!r}"
         for rule, argument in self.validation.items():
-            accepted, wording = _RULES[rule]
-            if not accepted(value, argument):
+            is_accepted, wording = _RULES[rule]
+            if not is_accepted(value, argument):
                 return f"{self.name} must {wording(argument)}; given: {value!r}"
         return ""
 

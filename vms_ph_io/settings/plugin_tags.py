@@ -75,8 +75,8 @@ def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> Non
     actuator = int(columns.angle_input[i])
     if actuator < 0:
         return
-    parts = (("column_cos", columns.cosine), ("column_sin", columns.sine))
-    for key, part in (("column_fixed", columns.fixed), *parts):
+    attributes = (("column_cos", columns.cosine), ("column_sin", columns.sine))
+    for key, part in (("column_fixed", columns.fixed), *attributes):
         if part[:, i].any():
             tag.set(key, _numbers(part[:, i]))
     if i in actuators.tilting_rotors:

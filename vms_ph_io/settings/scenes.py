@@ -23,13 +23,13 @@ from .yaml_files import (
     mapping,
     number,
     positive,
-    sized,
+    vector_of,
 )
 
 _FOLDER = "config/scenes"
 _POSE_KEYS, _MOVE_KEYS = ("position", "rpy"), ("to", "push")
 _LAW_KEYS = ("initial_positions", "gains", "moves", "point")
-_vec3 = sized(3)
+_vec3 = vector_of(3)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _task(item: Any, scene: Scene) -> Task:
     readers: dict[str, Reader] = {
         "period": positive,
         "shortest": positive,
-        "window": lambda value, name: tuple(sized(2)(value, name).tolist()),
+        "window": lambda value, name: tuple(vector_of(2)(value, name).tolist()),
         "moves": lambda value, _: tuple(_move(item, f"move {i}") for i, item in enumerate(value)),
         "goals": lambda value, name: {
             str(key): _goal(goal, f"the goal '{key}'", scene)
@@ -125,9 +125,9 @@ def _task(item: Any, scene: Scene) -> Task:
         str(law): replace(
             task,
             controller=str(law),
-            **fields_of(Task, changes, f"the law '{law}'", readers, names=_LAW_KEYS),
+            **fields_of(Task, own_entries, f"the law '{law}'", readers, names=_LAW_KEYS),
         )
-        for law, changes in entries.items()
+        for law, own_entries in entries.items()
     }
     return replace(task, laws=laws)
 

@@ -52,10 +52,10 @@ def items(value: Any, name: str) -> Sequence[Any]:
 
 
 def check_keys(
-    item: Any, subject: str, needed: Sequence[str], possible: Sequence[str] = ()
+    item: Any, subject: str, needed: Sequence[str], optional: Sequence[str] = ()
 ) -> None:
     """Reject an item that is not a mapping with exactly these keys."""
-    accepted = (*needed, *possible)
+    accepted = (*needed, *optional)
     if not isinstance(item, Mapping):
         raise ModelError(f"{subject} must have the keys {', '.join(accepted)}; given: {item!r}")
     for key in item:
@@ -98,7 +98,7 @@ Reader = Callable[[Any, str], Any]
 """Returns what an entry means, from its content and its name in messages."""
 
 
-def sized(size: int) -> Reader:
+def vector_of(size: int) -> Reader:
     """Return the reader of a vector (size,)."""
     return lambda value, name: moderate(vector(value, size, name), name)
 
@@ -108,8 +108,8 @@ _READERS: Mapping[Any, Reader] = {
     str: lambda value, name: str(value),
     float: number,
     float | None: number,
-    Array: sized(3),
-    Array | None: sized(3),
+    Array: vector_of(3),
+    Array | None: vector_of(3),
     Mapping[str, float]: numbers,
     Mapping[str, float] | None: numbers,
 }
@@ -131,8 +131,8 @@ def fields_of(
     Args:
         kind: the dataclass.
         item: the content of the file.
-        owner: of the keys, in messages.
-        readers: of fields with another type or another meaning.
+        owner: name of what has the keys, in messages.
+        readers: functions that read fields with another type or another meaning.
         needed: keys that must be given besides those of fields without a default.
         names: of the fields that may be given; all when None, and those without a default must be.
 
@@ -203,7 +203,7 @@ def load_named(
         name: of a bundled file, or path of a YAML file.
         folder: of the bundled ones, in the share directory.
         kind: they are called in messages.
-        read: from the name of the file and its content.
+        read: function from the name of the file and its content to what is returned.
         hint: added to the message about an unknown name.
 
     Raises:
@@ -212,10 +212,10 @@ def load_named(
     """
     path = Path(os.path.expanduser(name))
     if path.suffix not in (".yaml", ".yml"):
-        bundled = bundled_names(folder)
-        if name not in bundled:
-            text = f"there is no {kind} '{name}'{did_you_mean(name, bundled)}; there are "
-            text += f"{', '.join(bundled)}, and the path of a YAML file is accepted{hint}"
+        available_names = bundled_names(folder)
+        if name not in available_names:
+            text = f"there is no {kind} '{name}'{did_you_mean(name, available_names)}; there are "
+            text += f"{', '.join(available_names)}, and the path of a YAML file is accepted{hint}"
             raise OptionError(text)
         path = share_directory() / folder / f"{name}.yaml"
     elif not path.is_file():

@@ -193,10 +193,10 @@ def simulate(
     if every < 1:
         raise OptionError(f"every must be at least 1 step; given: {every}")
     pushes = tuple(_as_iterable(disturbances))
-    if invalid := [push for push in pushes if not isinstance(push, Push)]:
+    if non_pushes := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
             "a disturbance is Push(port, effort, start=0.5, duration=0.3) with the name of a port; "
-            f"given: {invalid[0]!r}"
+            f"given: {non_pushes[0]!r}"
         )
     form, allocation = _form_and_allocation(robot)
     options = dict(_effect_option(e, form.model) for e in _as_iterable(effects))
@@ -356,8 +356,8 @@ def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocatio
     if isinstance(robot, VMSModel):
         return StandardForm(robot), None
     if isinstance(robot, str) and not ({".", "/"} & set(robot) or Path(robot).exists()):
-        bundled = robots.get(robot)
-        return StandardForm(bundled.load()), bundled.allocation()
+        bundled_robot = robots.get(robot)
+        return StandardForm(bundled_robot.load()), bundled_robot.allocation()
     if isinstance(robot, str | Path):
         return StandardForm(load_urdf(robot)), None
     raise OptionError(
@@ -392,6 +392,6 @@ def _effect_option(effect: Any, model: VMSModel) -> tuple[str, Any]:
 
 def _total_efforts(efforts_by_push: dict[Push, Efforts], time: float) -> Efforts:
     """Return the sum of the pushes that act at a time, s."""
-    active = (efforts for push, efforts in efforts_by_push.items() if push.acts_at(time))
+    active_efforts = (efforts for push, efforts in efforts_by_push.items() if push.acts_at(time))
     no_effort: Efforts = Ports()
-    return reduce(add, active, no_effort)
+    return reduce(add, active_efforts, no_effort)

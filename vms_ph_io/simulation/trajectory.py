@@ -159,8 +159,8 @@ class Trajectory(WithHints):
     def notes(self) -> tuple[str, ...]:
         """Where the law was limited, and what went beyond the limits of the description."""
         limits, count = self.model.joints, sum(self.limited.values())
-        first = self.t[np.argmax(self.control["status"] > 0)] if count else 0.0
-        status = f"first at {first:.4g} s: {next(iter(self.limited), '')}"
+        first_time = self.t[np.argmax(self.control["status"] > 0)] if count else 0.0
+        status = f"first at {first_time:.4g} s: {next(iter(self.limited), '')}"
         notes = [f"in {count} samples the law was not OK, {status}"] if count else []
         notes += [self.missed_payload] if self.missed_payload else []
         positions = np.array([self.model.joint_positions(q) for q in self.q])
@@ -333,10 +333,10 @@ class _Messages:
         model, stamp = self._model, divmod(time, 10**9)
         header, inertial_header = (stamp, ""), (stamp, self._inertial_frame)
         d = model.evaluate(sample.q, sample.v)
-        parts = energy_parts(d, self._task)
+        energies = energy_parts(d, self._task)
         port_energies = PortEnergies(sample.port_energy, sample.dissipated)
         power = {**dict.fromkeys(sample.port_energy, nan), **sample.ports.supplied(d)}
-        energy_sample = EnergySample(time, parts["total"], power, nan, port_energies)
+        energy_sample = EnergySample(time, energies["total"], power, nan, port_energies)
         self._audit.add(energy_sample)
         wrench_at_tool = (stamp, model.end_effector), _force_moment(sample.wrench_end_effector)
         balance = power_fields(energy_sample, self._audit, Exchange())
@@ -345,7 +345,7 @@ class _Messages:
             "/joint_states": (header, list(model.joint_names), positions, rates, sample.torque),
             "/vms_ph/wrench_end_effector": wrench_at_tool,
             "/vms_ph/port_energy": {"header": header, **port_energy_fields(port_energies)},
-            "/vms_ph/energy": {"header": inertial_header, **parts},
+            "/vms_ph/energy": {"header": inertial_header, **energies},
             "/vms_ph/power": {"header": inertial_header, **balance},
         }
         if model.b:

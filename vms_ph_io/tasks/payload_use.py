@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from vms_ph_dynamics import Array, OptionError, StandardForm, VMSModel, momenta
-from vms_ph_dynamics.capture import Body, capture, carrying
+from vms_ph_dynamics.capture import Body, capture, with_body
 from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Payload, Simulation
@@ -20,7 +20,7 @@ class PayloadUse:
 
     Attributes:
         capture_distance: from the end effector to the handle when it took the body, m; None before.
-        carried: in the axes of the end effector; None while it is not carried.
+        carried: the body in the axes of the end effector; None while it is not carried.
         initial_energy: energy that the body had when it was taken, J.
         final_energy: energy that it has after it was set down, J.
         lost: kinetic energy lost by taking it and setting it down, J.
@@ -46,7 +46,7 @@ class PayloadUse:
             raise OptionError(
                 f"a payload is for robots in air or space; '{model.name}' is in water"
             )
-        carrying(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
+        with_body(model, Body(payload.mass, np.zeros(3), np.diag(payload.moments)))
         self.payload, self._model = payload, model
         self._handle = payload.place + model.placement(model.end_effector, home)[:3, 3]
         self.reset()
@@ -86,7 +86,7 @@ class PayloadUse:
         """Return the model that the law has, from that of the robot without the body."""
         if self.carried is None or not self.payload.in_model:
             return model
-        return carrying(model, self.carried)
+        return with_body(model, self.carried)
 
     def change(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Take the body, or set it down; return the robot as it goes on.
@@ -118,14 +118,14 @@ class PayloadUse:
         if self.capture_distance > self.payload.reach:
             return plant
         body, twist = self.payload.in_grasp(d, self._handle)
-        captured = capture(plant, sample.q, sample.v, body, twist)
+        capture_result = capture(plant, sample.q, sample.v, body, twist)
         self._grip = np.linalg.solve(tool_pose, pose(np.eye(3), self._handle))
         potential = motion_energy(plant, body, sample.q, sample.v)[1]
         self.initial_energy = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
-        simulation.change_robot(StandardForm(captured.model), captured.v)
-        return captured.model
+        simulation.change_robot(StandardForm(capture_result.model), capture_result.v)
+        return capture_result.model
 
     @property
     def residual(self) -> float:
@@ -175,11 +175,11 @@ class PayloadUse:
         if np.abs(actuation.actuators.allocation.matrix[:3]).max() > 0.0:
             return None
         sample = simulation.sample()
-        total = np.array(momenta(plant.evaluate(sample.q, sample.v)).spatial)
-        total[3:] += plant.base_pose(sample.q)[:3, :3] @ actuation.momentum
+        total_momentum = np.array(momenta(plant.evaluate(sample.q, sample.v)).spatial)
+        total_momentum[3:] += plant.base_pose(sample.q)[:3, :3] @ actuation.momentum
         if self.carried is None:
-            total += self.payload.momentum(self._handle)
-        return total
+            total_momentum += self.payload.momentum(self._handle)
+        return total_momentum
 
 
 # Energies that are rounding are not shown, J.
@@ -190,7 +190,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
     """Return energies stored in the robot and other parts, supplied and lost between two maps, J.
 
     Args:
-        start: see :func:`with_grasped`.
+        start: see :func:`with_grasp`.
         end: the same later.
     """
     changes = {name: e - start.stored.get(name, 0.0) for name, e in end.stored.items()}
@@ -205,7 +205,7 @@ def energies_between(start: ExergyMap, end: ExergyMap) -> dict[str, float]:
     return {"stored": robot_change, **nonzero}
 
 
-def with_grasped(
+def with_grasp(
     exergy: ExergyMap, mechanism: HeldMechanism | None, payload: PayloadUse | None
 ) -> ExergyMap:
     """Return the map of a robot with a mechanism in its grip or a body that it takes.

@@ -115,8 +115,8 @@ def _task(name: str, content: Any) -> RobotTask:
         **dict.fromkeys(("step", "unaccounted", "shortest", "repeat"), positive),
     }
     names = [f.name for f in fields(RobotTask) if f.name != "name"]
-    needed = ("title", "robot", "goals")
-    return RobotTask(name, **fields_of(RobotTask, content, "the task", readers, needed, names))
+    needed_keys = ("title", "robot", "goals")
+    return RobotTask(name, **fields_of(RobotTask, content, "the task", readers, needed_keys, names))
 
 
 def _targets(value: Any, _: str) -> tuple[Target, ...]:

@@ -109,8 +109,8 @@ class _SceneRun:
     def simulate(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
         start_time, simulation = clock.process_time(), self.simulation
-        for remaining in range(round(seconds / simulation.dt), 0, -_SAMPLE_STEPS):
-            simulation.advance(min(_SAMPLE_STEPS, remaining))
+        for remaining_steps in range(round(seconds / simulation.dt), 0, -_SAMPLE_STEPS):
+            simulation.advance(min(_SAMPLE_STEPS, remaining_steps))
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):

@@ -29,15 +29,15 @@ def at_most(
     bound: float, quantity: str, obtained: float | None, rounding: float = 0.0
 ) -> GoalState:
     """Return the state of a goal that bounds what is obtained; None is not judged, and not met."""
-    met = obtained is not None and obtained <= bound + rounding
-    return {"what": quantity, "wanted": bound, "obtained": obtained, "met": met}
+    is_met = obtained is not None and obtained <= bound + rounding
+    return {"what": quantity, "wanted": bound, "obtained": obtained, "met": is_met}
 
 
 def apply_gains(law: Controller, gains: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give a law those gains of a task that it has, and return them."""
-    accepted = {name: gain for name, gain in gains.items() if hasattr(law.gains, name)}
-    law.gains = replace(law.gains, **accepted)
-    return accepted
+    accepted_gains = {name: gain for name, gain in gains.items() if hasattr(law.gains, name)}
+    law.gains = replace(law.gains, **accepted_gains)
+    return accepted_gains
 
 
 class ActuatorUse:
@@ -126,7 +126,7 @@ class Judge:
 
         Args:
             task: with the goals.
-            reference: where the robot is to be at every time that is seen.
+            reference: motion that the robot is to follow, at every time that is seen.
             extra: errors now besides those from it, by their names, as far as they are known.
         """
         self._task, self._reference, self._extra = task, reference, extra
@@ -212,11 +212,11 @@ class PayloadJudge:
         if np.any(self._gravity):
             quantity = "depth of the payload below its support (m)"
             goals["support"] = at_most(payload.within, quantity, self._largest_depth)
-        initial, final = momenta
-        if initial is not None and final is not None:
+        initial_momentum, final_momentum = momenta
+        if initial_momentum is not None and final_momentum is not None:
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
-                change = float(np.linalg.norm(final[part] - initial[part]))
-                share = change / max(float(np.linalg.norm(initial[part])), 1e-9)
+                change = float(np.linalg.norm(final_momentum[part] - initial_momentum[part]))
+                share = change / max(float(np.linalg.norm(initial_momentum[part])), 1e-9)
                 quantity = f"change of the {name} momentum (1)"
                 goals[f"{name}_momentum"] = at_most(_MOMENTUM_TOLERANCE, quantity, share)
         return goals

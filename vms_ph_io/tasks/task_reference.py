@@ -21,7 +21,7 @@ class AngleProfile:
 
     Attributes:
         start_time: start of the motion, s.
-        duration: of the motion, s.
+        duration: duration of the motion, s.
         start: angle at the start, rad.
         end: angle at the end, rad.
     """
@@ -70,7 +70,7 @@ class TaskReference:
         self._home_joint_positions = self._joint_positions = model.joint_positions(home)
         # Wheels turn as the base drives, whatever their references.
         self._profile = AngleProfile()
-        self._non_wheels = np.array([name not in task.wheels for name in model.joint_names])
+        self._is_arm_joint = np.array([name not in task.wheels for name in model.joint_names])
         for target in task.targets:
             self._check_joints(target)
             if model.b == 0 and (target.base is not None or target.turn is not None):
@@ -119,12 +119,12 @@ class TaskReference:
         pose = model.base_pose(q)
         rotation_error = _SO3.log(self._base_pose[:3, :3].T @ pose[:3, :3])
         position = model.evaluate(q, v).placement(model.end_effector)[:3, 3]
-        joints = (model.joint_positions(q) - self._joint_positions)[self._non_wheels]
+        joint_errors = (model.joint_positions(q) - self._joint_positions)[self._is_arm_joint]
         return {
             "base": float(np.linalg.norm(pose[:3, 3] - self._base_pose[:3, 3])),
             "attitude": float(np.linalg.norm(rotation_error)),
             "end_effector": float(np.linalg.norm(position - self._position)),
-            "joints": float(np.abs(joints).max(initial=0.0)),
+            "joints": float(np.abs(joint_errors).max(initial=0.0)),
         }
 
     @property

@@ -24,7 +24,7 @@ from vms_ph_dynamics.simulation.robot_task import RobotTask
 from ..descriptions.robot_shapes import robot_shapes
 from ..settings import scenes
 from . import robot_tasks
-from .payload_use import PayloadUse, energies_between, with_grasped
+from .payload_use import PayloadUse, energies_between, with_grasp
 from .task_goals import ActuatorUse, Judge, PayloadJudge, WheelUse, apply_gains
 from .task_reference import TaskReference
 from .uncertainty import Uncertainty
@@ -36,7 +36,7 @@ _SAMPLE_STEPS = 5
 MakeLaw = Callable[..., Controller]
 """Makes a law from name, model, allocation and ``form``; see :func:`.make_controller`."""
 
-_CERTAIN = Uncertainty()
+_NO_UNCERTAINTY = Uncertainty()
 
 
 def run_task(
@@ -44,7 +44,7 @@ def run_task(
     *,
     seconds: float = 0.0,
     controller: str = "",
-    uncertainty: Uncertainty = _CERTAIN,
+    uncertainty: Uncertainty = _NO_UNCERTAINTY,
     make_law: MakeLaw = make_controller,
     native: bool | None = None,
 ) -> dict[str, Any]:
@@ -92,13 +92,13 @@ class TaskRun:
 
     Attributes:
         simulation: of the robot.
-        model: that the law knows.
+        model: model that the law knows.
     """
 
     def __init__(
         self,
         task: RobotTask,
-        uncertainty: Uncertainty = _CERTAIN,
+        uncertainty: Uncertainty = _NO_UNCERTAINTY,
         make_law: MakeLaw = make_controller,
         native: bool | None = None,
     ) -> None:
@@ -114,7 +114,7 @@ class TaskRun:
             VmsPhError: the law has no such gain, a current acts on a robot that is not in water,
                 or a wind on one that does not float.
         """
-        self._task, self._time, self._reference_until = task, 0.0, -1.0
+        self._task, self._time, self._reference_end = task, 0.0, -1.0
         settings = robot_tasks.settings_of(task)
         description = settings.description()
         model = robot_tasks.model_of(settings, description)
@@ -180,7 +180,7 @@ class TaskRun:
         if model is not self.law.model:
             self._make_supervised_law(model)
             self._supervisor.reset(RobotState(*self.state()))
-            self._reference_until = -1.0
+            self._reference_end = -1.0
 
     def simulate(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""
@@ -249,14 +249,14 @@ class TaskRun:
         self._actuator_use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.update(q, v)
-        reference = self._reference.due(self._reference_until, time + 0.5 * dt)
-        self._reference_until = time + 0.5 * dt
+        reference = self._reference.due(self._reference_end, time + 0.5 * dt)
+        self._reference_end = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measure(q, v), reference, dt)
         self._actuator_use.take_torque(command.torque)
         return command
 
     def _exergy(self) -> ExergyMap:
-        return with_grasped(self.simulation.exergy_map(), self._mechanism, self._payload)
+        return with_grasp(self.simulation.exergy_map(), self._mechanism, self._payload)
 
     def _total_momentum(self) -> Array | None:
         if self._payload is None:

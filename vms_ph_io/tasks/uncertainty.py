@@ -23,7 +23,7 @@ class Uncertainty:
             its place, m, and within half of it of its attitude about the vertical, rad; in space,
             where reaction wheels turn it slowly, within a twentieth.
         noise: scale of the noise of a measurement, see :class:`.Sensor`.
-        delay: from measurement to effort, s; rounded to steps.
+        delay: time from measurement to effort, s; rounded to steps.
         seed: of the draws.
     """
 

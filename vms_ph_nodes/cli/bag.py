@@ -121,8 +121,8 @@ def export(
     for topic in topics or ():
         if topic not in columns:
             numeric_names = sorted(read_fields(bag, ())[0])
-            listed, hint = ", ".join(numeric_names) or "none", did_you_mean(topic, numeric_names)
-            raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {listed}")
+            name_list, hint = ", ".join(numeric_names) or "none", did_you_mean(topic, numeric_names)
+            raise VmsPhError(f"there is no topic {topic}{hint} with numbers; there are {name_list}")
     for note in notes:
         typer.secho(note, fg=typer.colors.YELLOW, err=True)
     for file in write(columns, out):

@@ -199,8 +199,8 @@ def outcome_text(outcome: dict[str, Any], shortest_duration: float) -> str:
 
     lines += goal_lines(outcome["goals"], shortest_duration)
     if "port_energy" in outcome:
-        listed = _energies_text(outcome["port_energy"])
-        lines.append(f"  energy supplied (J): {listed}; dissipated {outcome['dissipated']:.4f}")
+        energies = _energies_text(outcome["port_energy"])
+        lines.append(f"  energy supplied (J): {energies}; dissipated {outcome['dissipated']:.4f}")
         lines.append(
             f"  unaccounted, the error of MuJoCo's steps (J): {outcome['unaccounted']:.3g}"
         )

@@ -61,8 +61,8 @@ def page(
         return name if name in robots.names() else str(Path(name).resolve())
 
     first_choice = Choice(resolved_name(robot), controller, scene)
-    for key, current in zip(("robots", "laws", "scenes"), first_choice, strict=False):
-        names = names_in({"first": current, **arguments}, "first", key)
+    for key, current_name in zip(("robots", "laws", "scenes"), first_choice, strict=False):
+        names = names_in({"first": current_name, **arguments}, "first", key)
         arguments[key] = ",".join(map(resolved_name, names) if key == "robots" else names)
     page_token(arguments.get("token", "auto"))  # one for all launches: open browsers find the next
 
@@ -108,7 +108,7 @@ def supervise(
     A command that fails after a choice is replaced by that of the choice before.
 
     Args:
-        first: what is shown first.
+        first: robot, law and scene that are shown first.
         command_of: returns the command of a choice.
         offered: names that can be chosen, by the fields of a choice.
 
@@ -147,8 +147,8 @@ def supervise(
             )
             return
         # Another robot begins with its own law, and alone.
-        previous = Choice("") if choice == "robot" else current._replace(demo="")
-        request_choice(previous._replace(**{choice: name}))
+        previous_choice = Choice("") if choice == "robot" else current._replace(demo="")
+        request_choice(previous_choice._replace(**{choice: name}))
 
     for choice, topic in CHOICE_TOPICS.items():
         node.create_subscription(String, topic, partial(on_choice, choice), 10)

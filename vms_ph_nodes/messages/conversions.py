@@ -167,8 +167,8 @@ def require_unique(names: Sequence[str]) -> None:
         StateError: one is repeated.
     """
     if len(set(names)) != len(names):
-        repeated = next(name for name, count in Counter(names).items() if count > 1)
-        raise StateError(f"every joint must be named once; {repeated} is repeated")
+        repeated_name = next(name for name, count in Counter(names).items() if count > 1)
+        raise StateError(f"every joint must be named once; {repeated_name} is repeated")
 
 
 def joint_values(model: VMSModel, names: list[str], values: Array, field_name: str) -> Array:
@@ -187,10 +187,10 @@ def joint_values(model: VMSModel, names: list[str], values: Array, field_name: s
         if name in model.joint_names:
             ordered_values[model.joint_index(name)] = value
     if not in_range(ordered_values):
-        rejected = [n for n, x in zip(names, values, strict=True) if not abs(x) <= MAX_VALUE]
+        rejected_names = [n for n, x in zip(names, values, strict=True) if not abs(x) <= MAX_VALUE]
         raise StateError(
             f"{field_name} must be finite and at most {MAX_VALUE:g}; it is not for "
-            f"{', '.join(rejected[:10])}"
+            f"{', '.join(rejected_names[:10])}"
         )
     return ordered_values
 

@@ -77,15 +77,15 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
 
 
 def to_certificate(
-    header: Header, certificate: Certificate, guarded: GuardedEffort | GuardedCommand
+    header: Header, certificate: Certificate, guard_output: GuardedEffort | GuardedCommand
 ) -> EnergyCertificate:
     """Return a certificate, with what the guard does now, as a message."""
     names = EnergyCertificate.get_fields_and_field_types()
     numbers = {f.name: getattr(certificate, f.name) for f in fields(certificate) if f.name in names}
     return EnergyCertificate(
         header=header,
-        status=int(guarded.status),
-        reason=guarded.reason,
+        status=int(guard_output.status),
+        reason=guard_output.reason,
         verdict=certificate.verdict,
         **{**numbers, "ports": list(certificate.ports)},
     )

@@ -30,7 +30,7 @@ class Frames:
         root: the root link.
         inertial: the inertial frame: the root link on a fixed base, otherwise odom.
         end_effector: the frame of the end effector.
-        prefix: what all of them have before them in /tf, the ``frame_prefix`` of
+        prefix: prefix of all of them in /tf, the ``frame_prefix`` of
             robot_state_publisher.
     """
 

@@ -101,21 +101,21 @@ def to_identification(
     )
 
 
-def diagnostic_values(why_not: str, stamped: "tuple[int, LiveResult] | None") -> dict[str, str]:
+def diagnostic_values(reason: str, stamped: "tuple[int, LiveResult] | None") -> dict[str, str]:
     """Return what a node says on /diagnostics of its identification: why not, or its result."""
-    if why_not:
-        return {"identification": why_not}
+    if reason:
+        return {"identification": reason}
     if stamped is None:
         return {"identification": "not enough motion yet"}
-    _, identified = stamped
-    mass = identified["payload_mass"]
+    _, result = stamped
+    mass = result["payload_mass"]
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
         values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
-    excited = [p for p in identified.parameters if p.value is not None]
-    values["identified"] = f"{len(excited)} of {len(identified.parameters)}"
-    if identified.changed is not None:
-        values["last change"] = identified.changed[1]
+    excited_parameters = [p for p in result.parameters if p.value is not None]
+    values["identified"] = f"{len(excited_parameters)} of {len(result.parameters)}"
+    if result.changed is not None:
+        values["last change"] = result.changed[1]
     return values
 
 
@@ -131,29 +131,29 @@ _ENTRIES = [*zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), *np.triu_indices(3)
 
 
 def to_payload_state(
-    header: Header, use: "PayloadUse", pose: Array, momentum: Array | None, resets: int
+    header: Header, payload_use: "PayloadUse", pose: Array, momentum: Array | None, resets: int
 ) -> PayloadState:
     """Return the message about a payload.
 
     Args:
-        header: with the inertial frame.
-        use: the payload.
+        header: header with the inertial frame.
+        payload_use: the payload.
         pose: (4,4) of its handle.
         momentum: (6,) of robot and payload, linear first; None where it is not kept.
         resets: number of resets of the simulation.
     """
-    state = PayloadState.CARRIED if use.carried is not None else PayloadState.FREE
+    state = PayloadState.CARRIED if payload_use.carried is not None else PayloadState.FREE
     linear, angular = np.zeros((2, 3)) if momentum is None else momentum.reshape(2, 3)
     return PayloadState(
         header=header,
         pose=to_pose(pose),
-        state=PayloadState.SET_DOWN if use.is_set_down else state,
-        tried=use.capture_distance is not None,
-        distance=0.0 if use.capture_distance is None else use.capture_distance,
-        brought=use.initial_energy,
-        left=use.final_energy,
-        lost_capture=use.lost["capture"],
-        lost_setting_down=use.lost["setting_down"],
+        state=PayloadState.SET_DOWN if payload_use.is_set_down else state,
+        tried=payload_use.capture_distance is not None,
+        distance=0.0 if payload_use.capture_distance is None else payload_use.capture_distance,
+        brought=payload_use.initial_energy,
+        left=payload_use.final_energy,
+        lost_capture=payload_use.lost["capture"],
+        lost_setting_down=payload_use.lost["setting_down"],
         momentum_kept=momentum is not None,
         linear_momentum=to_vector(linear),
         angular_momentum=to_vector(angular),
@@ -174,7 +174,7 @@ def to_inertia(header: Header, body: Body | None) -> InertiaStamped:
 
     Args:
         header: with the frame of the end effector.
-        body: in the axes of that frame.
+        body: carried body in the axes of that frame.
     """
     if body is None:
         return InertiaStamped(header=header)

@@ -78,26 +78,26 @@ class StampPairing:
 
     def add_companion(self, name: str, stamp: int, message: Any) -> None:
         """Add a companion; once one is received, later primary messages wait for that topic."""
-        pending = self._companions[name]
+        messages_by_stamp = self._companions[name]
         if stamp < self._latest[name]:  # a reset, or a recording that begins again
-            pending.clear()
-        pending[stamp], self._latest[name] = message, stamp
+            messages_by_stamp.clear()
+        messages_by_stamp[stamp], self._latest[name] = message, stamp
         self._required.add(name)
-        if len(pending) > _MAX_COMPANIONS:
-            del pending[min(pending)]
+        if len(messages_by_stamp) > _MAX_COMPANIONS:
+            del messages_by_stamp[min(messages_by_stamp)]
         self._release_matches()
 
     def _release_matches(self) -> None:
         while self._primaries and (self._is_ready() or len(self._primaries) > _MAX_PRIMARIES):
             stamp, message = self._primaries.popleft()
-            matches = {name: pending.get(stamp) for name, pending in self._companions.items()}
-            for name, pending in self._companions.items():
-                expired = sorted(s for s in pending if s <= stamp)
-                if name == self._nearest_companion and pending:
-                    matches[name] = pending[min(pending, key=lambda s: abs(s - stamp))]
-                    del expired[-1:]  # which may be the nearest of the next one too
-                for stale_stamp in expired:
-                    del pending[stale_stamp]
+            matches = {name: messages.get(stamp) for name, messages in self._companions.items()}
+            for name, messages in self._companions.items():
+                expired_stamps = sorted(s for s in messages if s <= stamp)
+                if name == self._nearest_companion and messages:
+                    matches[name] = messages[min(messages, key=lambda s: abs(s - stamp))]
+                    del expired_stamps[-1:]  # which may be the nearest of the next one too
+                for stale_stamp in expired_stamps:
+                    del messages[stale_stamp]
             self._on_match(message, **matches)
 
     def _is_ready(self) -> bool:
@@ -124,7 +124,7 @@ class StampGate:
         """Accept differences between stamps and clock up to ``max_age`` (s); 0: any."""
         self._max_age = round(max_age * NS_PER_SEC)
         self._last: tuple[int, int] | None = None  # stamp and arrival of the last accepted message
-        self._last_refused: tuple[int, int] | None = None  # likewise, of the last refused one
+        self._refused_pair: tuple[int, int] | None = None  # likewise, of the last refused one
         self._consistent_count = 0
 
     def problem(self, stamp: int, now: int) -> str:
@@ -136,12 +136,12 @@ class StampGate:
         """
         if problem := self._problem(stamp, now):
             self._consistent_count = (
-                self._consistent_count + 1 if self._is_alike(self._last_refused, stamp, now) else 1
+                self._consistent_count + 1 if self._is_alike(self._refused_pair, stamp, now) else 1
             )
-            self._last_refused = (stamp, now)
+            self._refused_pair = (stamp, now)
             if self._consistent_count < _CONSISTENT_MESSAGES or not self._is_credible(stamp, now):
                 return problem
-        self._last, self._last_refused, self._consistent_count = (stamp, now), None, 0
+        self._last, self._refused_pair, self._consistent_count = (stamp, now), None, 0
         return ""
 
     def _problem(self, stamp: int, now: int) -> str:

@@ -91,21 +91,21 @@ class StateJoin:
         self._position, self._rate, self._effort = np.full((3, n), np.nan)
         self._stamps, self._periods = np.zeros((2, part_count), int)
         # Whether a part, a joint or the odometry, is known, new since the last state, and in time.
-        self._received, self._updated, self._timely = np.zeros((3, part_count), bool)
+        self._is_received, self._is_updated, self._is_timely = np.zeros((3, part_count), bool)
         # Whether it is waited for, and for how many cycles in a row it has been in time.
-        self._awaited, self._timely_cycles = np.ones(part_count, bool), np.zeros(part_count, int)
+        self._is_awaited, self._timely_cycles = np.ones(part_count, bool), np.zeros(part_count, int)
         self._last_stamp: int | None = None
         self._foreign_names: list[str] = []
 
     @property
     def missing(self) -> str:
         """What the first state still lacks, in words; empty if nothing, or if no joint has come."""
-        lacking = [name for i, name in enumerate(self._names) if not self._received[i]]
+        lacking = [name for i, name in enumerate(self._names) if not self._is_received[i]]
         if not lacking:
-            return "" if self._received.all() else "there is no odometry of the base yet"
-        others = [*(name for name in self._names if name not in lacking), *self._foreign_names]
-        text = f"the joint state lacks {_listed(lacking)}; received are {_listed(others)}"
-        return text if others else ""
+            return "" if self._is_received.all() else "there is no odometry of the base yet"
+        other_names = [*(name for name in self._names if name not in lacking), *self._foreign_names]
+        text = f"the joint state lacks {_joined(lacking)}; received are {_joined(other_names)}"
+        return text if other_names else ""
 
     def add(self, message: JointState, now: int) -> None:
         """Take a message; ``now`` is the time of the node's clock, ns."""
@@ -126,9 +126,9 @@ class StateJoin:
             self._on_refusal(str(error))
             return
         stamp = from_stamp(message.header.stamp)
-        if not (accepted := self._accepted_joints(stamp, now, index_pairs, fields[0])):
+        if not (accepted_pairs := self._accepted_joints(stamp, now, index_pairs, fields[0])):
             return
-        joints, entries = np.array(accepted).T
+        joints, entries = np.array(accepted_pairs).T
         is_complete = len(joints) == len(self._stamps)
         if not is_complete:
             self._emit_before_repeat(joints)
@@ -136,8 +136,8 @@ class StateJoin:
             stored[joints] = values[entries]
         if is_complete:
             self._stamps[:], self._last_stamp = stamp, stamp
-            self._received[:] = self._awaited[:] = True
-            self._updated[:] = False
+            self._is_received[:] = self._is_awaited[:] = True
+            self._is_updated[:] = False
             self._emit_state(stamp)
         else:
             self._record(joints, stamp)
@@ -155,7 +155,7 @@ class StateJoin:
     ) -> list[tuple[int, int]]:
         """Return the pairs of joint and entry whose stamp is new and whose position is a number."""
         problems: dict[str, list[str]] = {}
-        accepted = []
+        accepted_pairs = []
         for i, k in index_pairs:
             problem = self._stamp_gates[i].problem(stamp, now)
             if problem and not stamp:
@@ -165,54 +165,54 @@ class StateJoin:
             if problem:
                 problems.setdefault(problem, []).append(self._names[i])
             else:
-                accepted.append((i, k))
+                accepted_pairs.append((i, k))
         for problem, names in problems.items():
-            subject = "" if len(names) == len(index_pairs) else f" of {_listed(names)}"
+            subject = "" if len(names) == len(index_pairs) else f" of {_joined(names)}"
             self._on_refusal(f"the joint state{subject} {problem}")
-        return accepted
+        return accepted_pairs
 
     def _emit_before_repeat(self, joints: Array) -> None:
         """Emit a state without the late joints if one of ``joints`` comes again before them."""
-        repeated_joints = joints[(self._updated & self._awaited)[joints]]
+        repeated_joints = joints[(self._is_updated & self._is_awaited)[joints]]
         if not len(repeated_joints):
             return
         is_near = np.abs(self._stamps - self._stamps[repeated_joints[0]]) <= self._tolerance
-        self._awaited &= is_near | ~self._received
+        self._is_awaited &= is_near | ~self._is_received
         self._emit_newest()
 
     def _record(self, parts: Array, stamp: int) -> None:
         # Zero until two messages have come: parts with the same stamp belong together in any case.
-        self._periods[parts] = np.maximum(stamp - self._stamps[parts], 0) * self._received[parts]
+        self._periods[parts] = np.maximum(stamp - self._stamps[parts], 0) * self._is_received[parts]
         self._stamps[parts] = stamp
-        self._received[parts] = self._updated[parts] = True
-        self._timely[parts] |= abs(stamp - self._newest_stamp) <= self._tolerance
-        if (np.abs(self._stamps - self._newest_stamp) <= self._tolerance)[self._awaited].all():
+        self._is_received[parts] = self._is_updated[parts] = True
+        self._is_timely[parts] |= abs(stamp - self._newest_stamp) <= self._tolerance
+        if (np.abs(self._stamps - self._newest_stamp) <= self._tolerance)[self._is_awaited].all():
             self._emit_newest()
 
     @property
     def _tolerance(self) -> int:
         """Half the period of the fastest joint that is waited for, ns."""
-        return int(self._periods[self._awaited & self._is_joint].min()) // 2
+        return int(self._periods[self._is_awaited & self._is_joint].min()) // 2
 
     @property
     def _newest_stamp(self) -> int:
         """Stamp of the newest joint that is waited for, ns."""
-        return int(self._stamps[self._awaited & self._is_joint].max())
+        return int(self._stamps[self._is_awaited & self._is_joint].max())
 
     def _emit_newest(self) -> None:
-        stamp, is_updated = self._newest_stamp, self._updated
-        self._updated = np.zeros_like(is_updated)
-        if not self._received.all():
+        stamp, is_updated = self._newest_stamp, self._is_updated
+        self._is_updated = np.zeros_like(is_updated)
+        if not self._is_received.all():
             if (is_updated & self._is_joint).any():
                 self._on_refusal(self.missing)
             return
         if stamp == self._last_stamp:
             return
         self._last_stamp = stamp
-        self._timely |= is_updated & (np.abs(self._stamps - stamp) <= self._tolerance)
-        self._timely_cycles = np.where(self._timely, self._timely_cycles + 1, 0)
-        self._awaited |= self._timely_cycles >= _REQUIRED_CYCLES
-        self._timely[:] = False
+        self._is_timely |= is_updated & (np.abs(self._stamps - stamp) <= self._tolerance)
+        self._timely_cycles = np.where(self._is_timely, self._timely_cycles + 1, 0)
+        self._is_awaited |= self._timely_cycles >= _REQUIRED_CYCLES
+        self._is_timely[:] = False
         self._emit_state(stamp)
 
     def _emit_state(self, stamp: int) -> None:
@@ -240,9 +240,9 @@ class StateJoin:
             name = self._names[i] if i < self._model.n else "the odometry"
             return f"{name} is {age_text(ages_ns[i] / NS_PER_SEC, self._max_spread / NS_PER_SEC)}"
         if not in_range(self._rate):
-            unknown = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
+            rateless = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
             return (
-                f"the joint state has no velocity of {_listed(unknown)}; without it neither a law "
+                f"the joint state has no velocity of {_joined(rateless)}; without it neither a law "
                 "nor an energy is right: the driver must publish velocities that are finite and at "
                 f"most {MAX_VALUE:g}"
             )
@@ -265,7 +265,7 @@ def _field_values(names: Sequence[str], values: Sequence[float], field: str) -> 
     return np.asarray(values, dtype=float)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _joined(names: Iterable[str]) -> str:
     """Return at most ten names, with commas between."""
     listed = list(names)
     return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")

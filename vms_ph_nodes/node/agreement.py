@@ -33,9 +33,9 @@ def identity(model: VMSModel) -> str:
     tree = model.tree.pinocchio
     digest = hashlib.sha256()
     for i in range(1, tree.njoints):
-        digest.update(_rounded(tree.inertias[i].toDynamicParameters()))
-        digest.update(_rounded(tree.jointPlacements[i].homogeneous))
-    digest.update(_rounded(tree.frames[model.end_effector_id].placement.homogeneous))
+        digest.update(_rounded_bytes(tree.inertias[i].toDynamicParameters()))
+        digest.update(_rounded_bytes(tree.jointPlacements[i].homogeneous))
+    digest.update(_rounded_bytes(tree.frames[model.end_effector_id].placement.homogeneous))
     parts = {
         "name": model.name,
         "base": model.base,
@@ -50,10 +50,10 @@ def identity(model: VMSModel) -> str:
     return "; ".join(f"{name}={value}" for name, value in parts.items())
 
 
-def _rounded(values: object) -> bytes:
+def _rounded_bytes(values: object) -> bytes:
     """Return numbers as text that does not depend on the last digits."""
-    flat = np.asarray(values, dtype=float).ravel()
-    return " ".join(f"{x + 0.0:.{_SIGNIFICANT_DIGITS}g}" for x in np.round(flat, 12)).encode()
+    numbers = np.asarray(values, dtype=float).ravel()
+    return " ".join(f"{x + 0.0:.{_SIGNIFICANT_DIGITS}g}" for x in np.round(numbers, 12)).encode()
 
 
 class RobotAgreement:
@@ -64,7 +64,7 @@ class RobotAgreement:
         self._name = name
         self._namespace = name.rpartition("/")[0]
         self._identity, self._rank = "", OTHER
-        self._others: dict[str, tuple[str, int]] = {}
+        self._other_robots: dict[str, tuple[str, int]] = {}
 
     def declare(self, model: VMSModel, rank: int) -> None:
         """Set the robot of this node."""
@@ -79,24 +79,24 @@ class RobotAgreement:
         rank, robot = _RANKS.get(values.get(RANK_KEY, "")), values.get(ROBOT_KEY, "")
         is_same_namespace = name.rpartition("/")[0] == self._namespace
         if is_same_namespace and rank is not None and 0 < len(robot) <= _MAX_IDENTITY_LENGTH:
-            self._others[name] = (robot, rank)
+            self._other_robots[name] = (robot, rank)
         else:
-            self._others.pop(name, None)
+            self._other_robots.pop(name, None)
 
     def forget(self, name: str) -> None:
         """Forget a node that has ended or is lost."""
-        self._others.pop(name, None)
+        self._other_robots.pop(name, None)
 
     @property
     def disagreement(self) -> str:
         """A sentence about another node with another robot, or empty."""
-        others = dict(self._others)  # which the thread of the heartbeat changes
-        if not self._identity or not others:
+        other_robots = dict(self._other_robots)  # which the thread of the heartbeat changes
+        if not self._identity or not other_robots:
             return ""
-        lowest_rank = min(rank for _, rank in others.values())
+        lowest_rank = min(rank for _, rank in other_robots.values())
         if lowest_rank > self._rank:
             return ""
-        for name, (robot, rank) in sorted(others.items()):
+        for name, (robot, rank) in sorted(other_robots.items()):
             if rank == lowest_rank and robot != self._identity:
                 return (
                     f"{self._name} has another robot than {name} "
@@ -107,12 +107,12 @@ class RobotAgreement:
 
 
 def _differences(identity: str, other_identity: str) -> str:
-    own, other = (
+    own_values, other_values = (
         dict(part.partition("=")[::2] for part in text.split("; "))
         for text in (identity, other_identity)
     )
     return "; ".join(
-        f"{name}: '{own.get(name, '')}', there '{other.get(name, '')}'"
-        for name in {**own, **other}
-        if own.get(name) != other.get(name)
+        f"{name}: '{own_values.get(name, '')}', there '{other_values.get(name, '')}'"
+        for name in {**own_values, **other_values}
+        if own_values.get(name) != other_values.get(name)
     )

@@ -35,7 +35,7 @@ class RateStatistics:
     """Counts events; computes their frequency and the time since the last one.
 
     Attributes:
-        count: of events.
+        count: number of events.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class InputDiagnostics:
 
         Args:
             reason: the reason.
-            action: what is done with the message.
+            action: clause on what is done with the message.
         """
         text, now = f"{action}: {reason}", time.monotonic_ns()
         _refusals[self._node] = (refused_messages(self._node)[0] + 1, text)
@@ -240,8 +240,8 @@ class Health:
             return self._status(self._name, ERROR, reason, self._agreement.values())
         # The embedded runtime counts them; a real ROS 2 drops and logs them below rclpy.
         counts = [getattr(node, "_ros_undecoded", {}) for node in (self._node, self._thread.node)]
-        if undecoded := sum(sum(by_topic.values()) for by_topic in counts):
-            values = {**values, "messages that could not be decoded": undecoded}
+        if undecoded_count := sum(sum(by_topic.values()) for by_topic in counts):
+            values = {**values, "messages that could not be decoded": undecoded_count}
         refused_count, reason = refused_messages(self._node)
         if refused_count:
             values = {**values, "messages refused": refused_count, "last one": reason}

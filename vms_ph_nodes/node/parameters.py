@@ -85,9 +85,9 @@ def declare_record(node: Node, prefix: str, record_type: type[Record]) -> Record
     return record_type(**declare_fields(node, prefix, record_type))
 
 
-def declare_fields(node: Node, prefix: str, record_type: Any, without: Collection[str] = ()) -> Any:
-    """Return the values of :func:`declare_record` by field, but for those fields ``without``."""
-    names = [field.name for field in fields(record_type) if field.name not in without]
+def declare_fields(node: Node, prefix: str, record_type: Any, skipped: Collection[str] = ()) -> Any:
+    """Return the values of :func:`declare_record` by field, but for those fields ``skipped``."""
+    names = [field.name for field in fields(record_type) if field.name not in skipped]
     values = {name: declare(node, f"{prefix}.{name}") for name in names}
     return {name: x if np.isscalar(x) else np.array(x, float) for name, x in values.items()}
 
@@ -119,10 +119,10 @@ def declare_gains(
         names: of the gains to declare; all if empty.
     """
     gains = getattr(controller(), attribute)
-    declared = [f for f in fields(gains) if not names or f.name in names]
-    taken_names = {f.name for f in declared if node.has_parameter(f.name)}
-    gain_of = {gain_parameter(f.name, taken_names): f.name for f in declared}
-    for field in declared:
+    gain_fields = [f for f in fields(gains) if not names or f.name in names]
+    taken_names = {f.name for f in gain_fields if node.has_parameter(f.name)}
+    gain_of = {gain_parameter(f.name, taken_names): f.name for f in gain_fields}
+    for field in gain_fields:
         bounds = field.metadata.get("low"), field.metadata.get("high")
         descriptor = _descriptor(field.metadata["description"], field.default, bounds)
         current = getattr(gains, field.name)

@@ -64,10 +64,10 @@ def interrupt(process: "subprocess.Popen[bytes]", timeout: float) -> None:
 
 def catch_signals() -> list[int]:
     """Return a list that takes SIGINT and SIGTERM from now on; they do nothing else."""
-    received: list[int] = []
+    signals: list[int] = []
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signal_number, lambda signal_number, _: received.append(signal_number))
-    return received
+        signal.signal(signal_number, lambda signal_number, _: signals.append(signal_number))
+    return signals
 
 
 def require_free_port(host: str, port: int, alternative: str) -> None:
@@ -133,8 +133,8 @@ def run(make: Callable[[], Node | list[Node]]) -> None:
     exit_code = 0
     launcher_is_running = launcher_check()
     try:
-        created = make()
-        nodes = created if isinstance(created, list) else [created]
+        created_nodes = make()
+        nodes = created_nodes if isinstance(created_nodes, list) else [created_nodes]
         executor = SingleThreadedExecutor()
         for node in nodes:
             executor.add_node(node)
@@ -165,7 +165,7 @@ class ReportingMixin:
     """A node with a heartbeat.
 
     Attributes:
-        INPUT: what the node needs all the time; the heartbeat warns when it stops.
+        INPUT: name of the input that the node always needs; the heartbeat warns when it stops.
         _health: the heartbeat.
         _input_diagnostics: logs and counts the messages that are refused.
         _steady: the clock of the machine, for timers; simulated time may be slow, or stand.

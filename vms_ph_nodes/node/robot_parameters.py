@@ -42,14 +42,14 @@ class RobotParameters:
             VmsPhError: a value is not accepted.
         """
         self._node, self._description = node, ""
-        declared = {
+        settings = {
             name: declare(node, name, default if name == "robot" else None, file=_PARAMETER_FILE)
             for name in RobotSettings.names()
         }
         self.arguments = from_arguments(declare(node, "launch_arguments", file=_PARAMETER_FILE))
         # The robot itself is a parameter of the launched node, which may have another default.
         launch_settings = {name: value for name, value in self.arguments.items() if name != "robot"}
-        self.settings = RobotSettings(**declared).updated(launch_settings)
+        self.settings = RobotSettings(**settings).updated(launch_settings)
 
     def description(self) -> str:
         """Return the URDF text of the robot named by the parameter.

@@ -38,8 +38,8 @@ class Engine:
     Attributes:
         scene: the scene, or None.
         actuators: those of the base, or None for an ideal base.
-        current: of the water around the robot, or None.
-        payload: what the end effector takes, or None.
+        current: current of the water around the robot, or None.
+        payload: body that the end effector takes, or None.
         held_mechanism: the mechanism that it holds in the simulation made last, or None.
     """
 
@@ -213,12 +213,12 @@ def payload_parameters(payload: Payload) -> dict[str, Any]:
 
 def _declare_payload(node: Node) -> Payload | None:
     """Declare the parameters ``payload.*``, and return the payload if it has a mass."""
-    declared = declare_fields(node, "payload", Payload, _GOAL_FIELDS)
-    events = {"at": declared["at"] or np.inf, "release": declared["release"] or None}
-    return Payload(**declared | events) if declared["mass"] else None
+    values = declare_fields(node, "payload", Payload, _GOAL_FIELDS)
+    events = {"at": values["at"] or np.inf, "release": values["release"] or None}
+    return Payload(**values | events) if values["mass"] else None
 
 
 def _declare_mechanism(node: Node) -> Mechanism | None:
     """Declare the parameters ``mechanism.*``, and return the mechanism if it has an inertia."""
-    declared = declare_fields(node, "mechanism", Mechanism)
-    return Mechanism(**declared) if declared["inertia"] else None
+    values = declare_fields(node, "mechanism", Mechanism)
+    return Mechanism(**values) if values["inertia"] else None

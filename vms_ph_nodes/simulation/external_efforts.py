@@ -40,8 +40,8 @@ class EffortBounds:
     """Largest external efforts; a larger one is refused.
 
     Attributes:
-        force: of a wrench, and on a prismatic joint without an effort limit, N.
-        moment: of a wrench, and on a revolute joint without an effort limit, N m.
+        force: largest force of a wrench, and on a prismatic joint without an effort limit, N.
+        moment: largest moment of a wrench, and on a revolute joint without an effort limit, N m.
     """
 
     force: float
@@ -176,8 +176,8 @@ class ExternalEfforts:
         end_effector = self._model.end_effector
         latest = {end_effector: (self._pushes.wrench(now), False)} | {
             name: value
-            for name, received in self._wrenches.items()
-            if (value := received.value) is not None
+            for name, entry in self._wrenches.items()
+            if (value := entry.value) is not None
         }
         wrenches = {name: wrench for name, (wrench, _) in latest.items()}
         in_world_frame = {name for name, (_, in_tool_axes) in latest.items() if not in_tool_axes}

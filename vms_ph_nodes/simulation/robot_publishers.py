@@ -21,7 +21,7 @@ from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.energy.audit import ExergyMap, PortEnergies
 from vms_ph_dynamics.robot.kinematic_tree import LinkTree
 from vms_ph_dynamics.simulation import HeldMechanism, Sample
-from vms_ph_io.tasks.payload_use import PayloadUse, with_grasped
+from vms_ph_io.tasks.payload_use import PayloadUse, with_grasp
 
 from ..messages.conversions import (
     from_xyz,
@@ -43,10 +43,10 @@ class RobotPublishers:
     def __init__(self, node: Node, model: VMSModel, frames: Frames, description: str) -> None:
         self._model, self._frames = model, frames
         self._links = LinkTree(model.tree)
-        tf: bool = declare(node, "publish_tf")
+        publishes_tf: bool = declare(node, "publish_tf")
         clock: bool = declare(node, "publish_clock")
         self._joint_state_publisher = node.create_publisher(JointState, "joint_states", 10)
-        self._wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
+        self._wrench_pub = node.create_publisher(WrenchStamped, "vms_ph/wrench_end_effector", 10)
         self._tool_publishers = {
             name: node.create_publisher(WrenchStamped, f"vms_ph/wrench/{tool_topic(name)}", 10)
             for name in model.tools
@@ -54,10 +54,10 @@ class RobotPublishers:
         self._energy_publisher = node.create_publisher(PortEnergy, "vms_ph/port_energy", 10)
         if model.b:
             self._odometry_publisher = node.create_publisher(Odometry, "odom", 10)
-            self._base_wrenches = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
+            self._base_wrench_pub = node.create_publisher(WrenchStamped, "vms_ph/wrench_base", 10)
         self._clock_publisher = node.create_publisher(Clock, "/clock", 10) if clock else None
-        self._broadcaster = TransformBroadcaster(node) if tf else None
-        self._static_broadcaster = StaticTransformBroadcaster(node) if tf else None
+        self._broadcaster = TransformBroadcaster(node) if publishes_tf else None
+        self._static_broadcaster = StaticTransformBroadcaster(node) if publishes_tf else None
         self._description_publisher = node.create_publisher(String, "robot_description", LATCHED)
         self._description_publisher.publish(String(data=description))
 
@@ -77,14 +77,14 @@ class RobotPublishers:
         energies = PortEnergies(sample.port_energy, sample.dissipated, resets)
         self._energy_publisher.publish(to_port_energy(Header(stamp=stamp), energies))
         tool_header = frames.header(frames.end_effector, stamp)
-        self._wrenches.publish(to_wrench(tool_header, sample.wrench_end_effector))
+        self._wrench_pub.publish(to_wrench(tool_header, sample.wrench_end_effector))
         for name, publisher in self._tool_publishers.items():
             wrench = sample.wrench_tools.get(name, np.zeros(6))
             publisher.publish(to_wrench(frames.header(name, stamp), wrench))
         odometry: Odometry | None = None
         if model.b:
             base_header = frames.header(frames.root, stamp)
-            self._base_wrenches.publish(to_wrench_base(base_header, sample.wrench_base))
+            self._base_wrench_pub.publish(to_wrench_base(base_header, sample.wrench_base))
             odometry = self._odometry_of(sample, stamp)
             self._odometry_publisher.publish(odometry)
         joint_state = to_joint_state(model, Header(stamp=stamp), sample.q, sample.v, sample.torque)
@@ -206,10 +206,10 @@ class ExergyMessages:
         """Return the message of a map."""
         powers = dict.fromkeys(exergy.destroyed, 0.0)
         if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
-            elapsed, last = exergy.time - self._last[1], self._last[2]
+            elapsed, last_energies = exergy.time - self._last[1], self._last[2]
             # What is not named before has destroyed nothing before: a thruster that starts to turn.
             for name, energy in exergy.destroyed.items():
-                powers[name] = (energy - last.get(name, 0.0)) / elapsed
+                powers[name] = (energy - last_energies.get(name, 0.0)) / elapsed
         self._last = resets, exergy.time, exergy.destroyed
         return Exergy(
             header=header,
@@ -248,7 +248,7 @@ class ExergyPublisher:
     ) -> None:
         """Publish the map of a simulation, with what its end effector holds or takes."""
         if self._count % self._DECIMATION == 0:
-            exergy = with_grasped(simulation.exergy_map(), mechanism, payload)
+            exergy = with_grasp(simulation.exergy_map(), mechanism, payload)
             message = self._messages.next_message(Header(stamp=stamp), exergy, simulation.resets)
             self._publisher.publish(message)
         self._count += 1

@@ -118,8 +118,8 @@ class GraspPublishers:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""
         if not self._times_due:
             return steps
-        remaining = round(self._times_due[0] / simulation.dt) - simulation.steps
-        return min(max(remaining, 0), steps)
+        remaining_steps = round(self._times_due[0] / simulation.dt) - simulation.steps
+        return min(max(remaining_steps, 0), steps)
 
     def change_payload_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""
@@ -210,9 +210,9 @@ class GraspPublishers:
         self._announce_body(use.carried, simulation.sample())
         return True, sentence
 
-    def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
-        self._carrying_model = use.set_down(simulation, self._model)
-        sentence = f"the payload is set down, which loses {use.lost['setting_down']:.3g} J"
+    def _set_down(self, simulation: Simulation, payload_use: PayloadUse) -> str:
+        self._carrying_model = payload_use.set_down(simulation, self._model)
+        sentence = f"the payload is set down, which loses {payload_use.lost['setting_down']:.3g} J"
         self._log.info(sentence)
         self._announce_body(None, simulation.sample())
         return sentence

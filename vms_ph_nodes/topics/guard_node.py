@@ -66,11 +66,11 @@ class GuardNode(ReportingNode):
         """Return what the guard sends at a state."""
 
     @abstractmethod
-    def _hold(self, why: str, dt: float) -> Any:
+    def _hold(self, cause: str, dt: float) -> Any:
         """Return what the guard sends without a state."""
 
     @abstractmethod
-    def _publish_command(self, guarded: Any, stamp: Time) -> None:
+    def _publish_command(self, guard_output: Any, stamp: Time) -> None:
         """Publish what the guard sends."""
 
     def _begin(self, model: VMSModel, odometry: bool = True) -> None:
@@ -91,9 +91,9 @@ class GuardNode(ReportingNode):
     def _on_state(self, state: JoinedState) -> None:
         # After a gap or a reset of the clock the time is not known; the guard then holds.
         last_stamp = state.stamp if self._last_stamp is None else self._last_stamp
-        guarded = self._update_guard(state, (state.stamp - last_stamp) / NS_PER_SEC)
+        guard_output = self._update_guard(state, (state.stamp - last_stamp) / NS_PER_SEC)
         self._last_stamp, self._last_state_time = state.stamp, self._now()
-        self._send(guarded, to_stamp(state.stamp))
+        self._send(guard_output, to_stamp(state.stamp))
         self._health.tick()
 
     def _check_silence(self) -> None:
@@ -101,22 +101,22 @@ class GuardNode(ReportingNode):
         silence = (self._now() - self._last_state_time) / NS_PER_SEC
         if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
             return
-        safe = self._hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)
-        self._send(safe, self.get_clock().now().to_msg())
+        safe_output = self._hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)
+        self._send(safe_output, self.get_clock().now().to_msg())
 
-    def _send(self, guarded: Any, stamp: Time) -> None:
-        self._publish_command(guarded, stamp)
+    def _send(self, guard_output: Any, stamp: Time) -> None:
+        self._publish_command(guard_output, stamp)
         if self._now() - self._last_publish_time < self._publish_period:
             return
         self._last_publish_time = self._now()
         certificate = self._guard.certificate
         header = self._frames.header(self._frames.inertial, stamp)
-        self._publisher.publish(to_certificate(header, certificate, guarded))
+        self._publisher.publish(to_certificate(header, certificate, guard_output))
         self._health.report(
-            WARN if guarded.status is Status.HOLDING or certificate.verdict != "kept" else OK,
-            guarded.reason or "commands pass unchanged",
+            WARN if guard_output.status is Status.HOLDING or certificate.verdict != "kept" else OK,
+            guard_output.reason or "commands pass unchanged",
             {
-                "tank level (J)": f"{guarded.level:.3e}",
+                "tank level (J)": f"{guard_output.level:.3e}",
                 "budget (J)": f"{certificate.budget:.3e}",
                 "largest energy given (J)": f"{certificate.largest_given:.3e}",
                 "verdict": certificate.verdict,

@@ -92,7 +92,7 @@ class PayloadSender:
         self._find_flange()
         self.load = pin.Inertia.Zero()
         self._estimate: tuple[Payload, float, float] | None = None
-        self._report: _Proposal | None = None
+        self._reported_proposal: _Proposal | None = None
         # The answer of the driver arrives within a call.
         self._group = group = ReentrantCallbackGroup()
         self._client = node.create_client(self._type, service.name, callback_group=group)
@@ -115,12 +115,12 @@ class PayloadSender:
         self._flange = flange = robot.frames[ids[0]]
         self._tip_at_flange = flange.placement.inverse() * tip.placement
         self._tool = pin.Inertia.Zero()
-        beyond = set(ids)
+        ids_beyond = set(ids)
         for i, frame in enumerate(robot.frames):
-            if self._service.with_tool and frame.parentFrame in beyond and i not in beyond:
+            if self._service.with_tool and frame.parentFrame in ids_beyond and i not in ids_beyond:
                 if frame.parentJoint != flange.parentJoint:
                     raise ModelError(f"'{frame.name}' moves beyond '{flange.name}'; lock it")
-                beyond.add(i)
+                ids_beyond.add(i)
                 self._tool += (flange.placement.inverse() * frame.placement).act(frame.inertia)
 
     async def _on_call(self, request: Any, response: Any) -> Any:
@@ -129,7 +129,7 @@ class PayloadSender:
             if request.data:
                 response.message = await self._send(proposal)
             else:
-                self._report = proposal
+                self._reported_proposal = proposal
                 response.message = f"would send {proposal.text}; to send it, call with data: true"
             response.success = True
         except VmsPhError as error:
@@ -160,13 +160,13 @@ class PayloadSender:
         load = pin.Inertia.Zero()
         if not is_none:
             moment = self.load.mass * self.load.lever + payload.moment
-            total = Payload(mass, moment, payload.covariance, False)
-            if (spread := total.centre_deviation.max()) > _CENTRE_DEVIATION:
+            total_payload = Payload(mass, moment, payload.covariance, False)
+            if (spread := total_payload.centre_deviation.max()) > _CENTRE_DEVIATION:
                 text = f"the centre of mass is known to {2.0 * spread:.2g} m only"
                 raise VmsPhError(f"{bounds}, but {text}; turn the end effector")
             radius = float(np.cbrt(mass / (4.0 / 3.0 * np.pi * _DENSITY)))
             load = pin.Inertia.FromSphere(mass, radius)
-            load.lever = total.centre
+            load.lever = total_payload.centre
         largest = min(self._service.largest, self._model.total_mass)
         inertia = self._tool + self._tip_at_flange.act(load)
         if inertia.mass > largest:
@@ -184,7 +184,7 @@ class PayloadSender:
         Raises:
             VmsPhError: nothing valid was reported before, or the driver did not take it.
         """
-        report, self._report = self._report, None
+        report, self._reported_proposal = self._reported_proposal, None
         if report is None or present.time - report.time > _CONFIRMATION_TIME:
             raise VmsPhError("ask what would be sent first: call with data: false")
         if abs(present.load.mass - report.load.mass) > 2.0 * (report.deviation + present.deviation):
@@ -204,8 +204,8 @@ class PayloadSender:
             text = f"{self._client.srv_name} did not answer in {_ANSWER_TIME:g} s; it may act later"
             raise VmsPhError(text)
         if not result.success:
-            why = getattr(result, "error", "") or "without a reason"
-            raise VmsPhError(f"{self._client.srv_name} refused {report.text}: {why}")
+            reason = getattr(result, "error", "") or "without a reason"
+            raise VmsPhError(f"{self._client.srv_name} refused {report.text}: {reason}")
         self.load, self._estimate = report.load, None
         self._carry()
         return f"sent {report.text}"

@@ -76,7 +76,7 @@ class ReferenceTopics:
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        self._pending = {**self._still_valid(self._pending), **self._pending}
+        self._pending = {**self._valid_references(self._pending), **self._pending}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
@@ -89,7 +89,7 @@ class ReferenceTopics:
             q: (nq,) configuration, for twists in base axes.
         """
         new, self._pending = self._pending, {}
-        self._last_taken = {**self._still_valid(new), **new}
+        self._last_taken = {**self._valid_references(new), **new}
         if self._sets_tool(new):
             new = {"position": new["pose"][:3, 3], **new}
         velocity, base_twist = self._velocities(q)
@@ -99,7 +99,7 @@ class ReferenceTopics:
         """Whether a pose says where the end effector is to be."""
         return "pose" in references and not self._takes_base_and_tool
 
-    def _still_valid(self, new_references: dict[str, Array]) -> dict[str, Array]:
+    def _valid_references(self, new_references: dict[str, Array]) -> dict[str, Array]:
         """Return the last references that newer ones do not contradict."""
         replaced = ("position",) if self._sets_tool(new_references) else ()
         return {name: value for name, value in self._last_taken.items() if name not in replaced}
@@ -115,10 +115,10 @@ class ReferenceTopics:
 
     def _velocities(self, q: Array) -> tuple[Array | None, Array | None]:
         """Return the linear velocity in the inertial frame and the twist in the base's axes."""
-        received = self._twist.value
-        if received is None or self._model is None:
+        twist_and_frame = self._twist.value
+        if twist_and_frame is None or self._model is None:
             return None, None
-        twist, in_base_axes = received
+        twist, in_base_axes = twist_and_frame
         if not self._model.b:
             return twist[:3], None
         rotation = self._model.base_pose(q)[:3, :3]

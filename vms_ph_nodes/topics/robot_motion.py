@@ -250,7 +250,7 @@ class MotionListener:
             base_wrench = None
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
-            messages = {key: partner for key, partner in others.items() if partner is not None}
+            messages = {key: message for key, message in others.items() if message is not None}
             extras = {name: messages.pop(name) for name in self._extra_topics if name in messages}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in messages.items()}
             port_energies = None if energies is None else from_port_energy(energies)
@@ -313,10 +313,10 @@ class MotionNode(ReportingNode):
         if not self._health.disagreement:
             self.on_motion(motion)
 
-    def _refuse(self, why: str) -> None:
-        self._input_diagnostics.report(why)
+    def _refuse(self, reason: str) -> None:
+        self._input_diagnostics.report(reason)
         if time.monotonic() - self._last_motion_time > _FRESH_TIME:
-            self._health.report(WARN, f"ignored: {why}")
+            self._health.report(WARN, f"ignored: {reason}")
 
     @abstractmethod
     def begin(self, model: VMSModel) -> None:

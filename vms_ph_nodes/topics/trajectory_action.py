@@ -115,8 +115,8 @@ class _Goal:
         self.time, self.feedback_time = 0.0, -math.inf
         self.path_tolerance = _tolerances(request.path_tolerance, names, math.inf)
         self.goal_tolerance = _tolerances(request.goal_tolerance, names, _GOAL_TOLERANCE)
-        limit = request.goal_time_tolerance
-        self.time_tolerance = limit.sec + limit.nanosec / NS_PER_SEC or _GOAL_TIME
+        time_tolerance = request.goal_time_tolerance
+        self.time_tolerance = time_tolerance.sec + time_tolerance.nanosec / NS_PER_SEC or _GOAL_TIME
 
 
 def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Array:
@@ -129,13 +129,13 @@ def _tolerances(tolerances: Any, names: tuple[str, ...], default: float) -> Arra
 class TrajectoryAction:
     """Serves FollowJointTrajectory; the controller asks for its reference at every step."""
 
-    def __init__(self, node: Node, model: VMSModel, supported: bool) -> None:
+    def __init__(self, node: Node, model: VMSModel, follows_joints: bool) -> None:
         """Serve the action.
 
         Args:
             node: the controller's.
             model: the robot.
-            supported: whether the law follows references of the joints; otherwise goals are
+            follows_joints: whether the law follows references of the joints; otherwise goals are
                 rejected, with the reason in the log.
 
         Raises:
@@ -145,7 +145,7 @@ class TrajectoryAction:
         self._action_type = importlib.import_module("control_msgs.action").FollowJointTrajectory
         responses, self._accept_cancel = actions.GoalResponse, actions.CancelResponse.ACCEPT
         self._accept_goal, self._reject_goal = responses.ACCEPT, responses.REJECT
-        self._node, self._model, self._follows_joints = node, model, supported
+        self._node, self._model, self._follows_joints = node, model, follows_joints
         self._goal: _Goal | None = None
         self._joint_positions: Array | None = None
         self._server = actions.ActionServer(
@@ -176,11 +176,11 @@ class TrajectoryAction:
             self._end("", "cancelled; the joints hold where they are")
             return joints
         goal.time += dt
-        desired = goal.path.at(goal.time)
-        error = np.abs(desired - joints)
+        desired_positions = goal.path.at(goal.time)
+        error = np.abs(desired_positions - joints)
         if goal.time - goal.feedback_time >= _FEEDBACK_PERIOD:
             goal.feedback_time = goal.time
-            self._send_feedback(goal, desired, joints)
+            self._send_feedback(goal, desired_positions, joints)
         if np.any(error > goal.path_tolerance):
             self._end("PATH_TOLERANCE_VIOLATED", self._violation(error, goal.path_tolerance))
             return joints
@@ -189,11 +189,11 @@ class TrajectoryAction:
                 self._end("SUCCESSFUL", f"reached, {error.max():.3g} from the goal at most")
             elif goal.time > goal.path.duration + goal.time_tolerance:
                 self._end("GOAL_TOLERANCE_VIOLATED", self._violation(error, goal.goal_tolerance))
-        return desired
+        return desired_positions
 
-    def _violation(self, error: Array, allowed: Array) -> str:
-        k = int(np.argmax(error / allowed))
-        return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {allowed[k]:.3g}"
+    def _violation(self, error: Array, tolerance: Array) -> str:
+        k = int(np.argmax(error / tolerance))
+        return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {tolerance[k]:.3g}"
 
     def _send_feedback(self, goal: _Goal, desired: Array, joints: Array) -> None:
         message = self._action_type.Feedback(joint_names=list(self._model.joint_names))
@@ -232,8 +232,8 @@ class TrajectoryAction:
         (handle.succeed if code == "SUCCESSFUL" else handle.abort)()
         return result
 
-    def _end(self, code: str, why: str) -> None:
+    def _end(self, code: str, reason: str) -> None:
         """End the goal with the name of an error code; an empty one cancels it."""
         goal, self._goal = self._goal, None
         if goal is not None:
-            goal.outcome.set_result((code, why))
+            goal.outcome.set_result((code, reason))

@@ -92,7 +92,7 @@ class Request:
     """Something that a user asks of a node.
 
     Attributes:
-        command: that does the same in a terminal.
+        command: shell command that does the same.
         send: sends it; receives what is called with the answer.
     """
 
@@ -279,7 +279,7 @@ class Commands:
         Args:
             position: (3,) m.
             wxyz: unit quaternion, the real part first.
-            frame: in whose axes; the inertial frame.
+            frame: name of the frame of the pose; the inertial frame.
 
         Raises:
             StateError: it is not finite, or the quaternion has not the length one.

@@ -54,8 +54,8 @@ class Panel(NamedTuple):
 
     Attributes:
         server: of the page.
-        tab: where on the page.
-        commands: of the node.
+        tab: tab of the page that holds the panel.
+        commands: commands that the page sends to the node.
         model: the robot.
     """
 
@@ -79,7 +79,7 @@ class Controls:
         """Add the controls to the page.
 
         Args:
-            panel: where on the page, and for which robot.
+            panel: place on the page, and for which robot.
             robot: parameters of the node.
             target: returns position (3,) and quaternion wxyz (4,) of what the reference is for.
             recording: of all topics.
@@ -314,19 +314,19 @@ class Controls:
 
     def _gain_callback(self, name: str, field: Any, answer: Any) -> Callable[[Any], None]:
         """Return what happens when the field of a gain is changed."""
-        accepted = field.value
+        accepted_value = field.value
 
         def on_update(_: Any) -> None:
             value = float(field.value)
-            if value == accepted:
+            if value == accepted_value:
                 return
 
             def on_answer(refusal: str) -> None:
-                nonlocal accepted
+                nonlocal accepted_value
                 if refusal:
-                    field.value = accepted
+                    field.value = accepted_value
                 else:
-                    accepted = value
+                    accepted_value = value
 
             send(answer, self._commands.set("controller", name, value), on_answer)
 
@@ -344,7 +344,7 @@ class Choices:
 
     Attributes:
         offered: which of the lists there are.
-        folder: that holds them.
+        folder: folder of the page that holds them.
     """
 
     def __init__(
@@ -357,7 +357,7 @@ class Choices:
         """Add them to the page.
 
         Args:
-            panel: where on the page, and of the present robot.
+            panel: place on the page, and of the present robot.
             arguments: of the launch: those that are chosen now, and further ones.
             allocation: of the base.
             offered: which of the lists are shown.
@@ -421,7 +421,7 @@ def send(
 
     Args:
         answer: the text on the page.
-        request: what is sent.
+        request: request that is sent.
         on_answer: called with the refusal, empty if there is none.
     """
     answer.content = shell_html(request.command)

@@ -29,8 +29,8 @@ class Group:
     Attributes:
         name: of the group.
         colours: of its markers.
-        text: what they mean.
-        names: with which the names of its markers begin; that of the group where there are none.
+        text: sentence on what the markers mean.
+        names: beginnings of the names of its markers; that of the group where there are none.
     """
 
     name: str
@@ -89,7 +89,7 @@ class MarkerScene:
         server.scene.add_frame("/world/markers", show_axes=False)
         self._arrows: Any = None
         self._bodies = Bodies(server.scene)
-        self._hidden = {*HIDDEN_GROUPS}
+        self._hidden_groups = {*HIDDEN_GROUPS}
         self.checkboxes: list[Any] = []
         self._legends: dict[str, Any] = {}
         for group in GROUPS:
@@ -101,14 +101,14 @@ class MarkerScene:
             checkbox.on_update(partial(self._switch_group, group, checkbox))
 
     def _switch_group(self, group: Group, checkbox: Any, _: Any) -> None:
-        change = self._hidden.discard if checkbox.value else self._hidden.add
+        change = self._hidden_groups.discard if checkbox.value else self._hidden_groups.add
         change(group.name)
         for (name, _), handle in self._bodies.handles():
             handle.visible = self._is_shown(name)
 
     def _is_shown(self, name: str) -> bool:
         """Return whether markers with this namespace are shown; those of no group always are."""
-        return _group_name(name) not in self._hidden
+        return _group_name(name) not in self._hidden_groups
 
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
@@ -297,7 +297,7 @@ class ViewTab:
         Args:
             server: of the page.
             charts: plots of the page, which become dark with it.
-            tab: where on the page.
+            tab: tab of the page on which they are drawn.
         """
         self._scene: RobotScene | None = None
         with tab:

@@ -64,7 +64,7 @@ class MeanPowers:
         """Begin anew, with a new energy balance."""
         self._previous: tuple[int, dict[str, float]] | None = None
 
-    def between(
+    def mean_powers(
         self, stamp: int, energies: dict[str, float]
     ) -> tuple[float, dict[str, float]] | None:
         """Return the time since the last call, s, and powers, W, at first zero.
@@ -73,7 +73,7 @@ class MeanPowers:
 
         Args:
             stamp: a stamp, ns.
-            energies: by name, J.
+            energies: energies by name, J.
         """
         previous, self._previous = self._previous, (stamp, energies)
         if previous is None or previous[1].keys() != energies.keys():
@@ -92,8 +92,8 @@ class RobotFlow(MeanPowers):
 
         Args:
             power: energy balance.
-            energy: of the same stamp.
-            split: of the kinetic energy.
+            energy: energy message of the same stamp.
+            split: split of the kinetic energy.
             has_base: whether the port of the base is one.
         """
         ports = {n: getattr(power, f"{n}_energy") for n in PORTS if has_base or n != "wrench_base"}
@@ -101,7 +101,7 @@ class RobotFlow(MeanPowers):
         stores = parts_of_robot(partial(getattr, energy), split)
         others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
         energies = {**ports, **stores, **others}
-        if (mean_powers := self.between(from_stamp(power.header.stamp), energies)) is None:
+        if (mean_powers := self.mean_powers(from_stamp(power.header.stamp), energies)) is None:
             return None
         seconds, powers = mean_powers
 
@@ -118,29 +118,29 @@ class LoopFlow(MeanPowers):
     def restart(self) -> None:
         """Begin anew, with a new energy balance."""
         # J, since the law was first heard or the energy balance began anew.
-        self._works = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
+        self._work_of = {"reference": 0.0, "damping": 0.0, "pushes": 0.0}
         self._push_energy: float | None = None
         self._last_state: ControllerState | None = None
         super().restart()
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
-        last, self._last_state = self._last_state, message
-        if last is None:
+        start, self._last_state = self._last_state, message
+        if start is None:
             return
-        seconds = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NS_PER_SEC
+        seconds = (from_stamp(message.header.stamp) - from_stamp(start.header.stamp)) / NS_PER_SEC
         if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
             super().restart()
             return
-        for sample in (last, message):
-            self._works["reference"] += 0.5 * seconds * sample.reference_power
-            self._works["damping"] += 0.5 * seconds * sum(getattr(sample, x) for x in _DAMPINGS)
+        for sample in (start, message):
+            self._work_of["reference"] += 0.5 * seconds * sample.reference_power
+            self._work_of["damping"] += 0.5 * seconds * sum(getattr(sample, x) for x in _DAMPINGS)
 
     def add_pushes(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
         push_energy = power.wrench_end_effector_energy + sum(power.tool_energy)
         if self._push_energy is not None:
-            self._works["pushes"] += push_energy - self._push_energy
+            self._work_of["pushes"] += push_energy - self._push_energy
         self._push_energy = push_energy
 
     def flow(self, split: EnergySplit) -> Flow | None:
@@ -153,8 +153,8 @@ class LoopFlow(MeanPowers):
             return None
         stores = parts_of_law(partial(getattr, message), split)
         tank = {"tank": message.tank_level} if message.tank_level else {}
-        energies = {**stores, **tank, **self._works}
-        if (mean_powers := self.between(from_stamp(message.header.stamp), energies)) is None:
+        energies = {**stores, **tank, **self._work_of}
+        if (mean_powers := self.mean_powers(from_stamp(message.header.stamp), energies)) is None:
             return None
         seconds, powers = mean_powers
 
@@ -385,12 +385,12 @@ def status_line(
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
     if is_paused:
         nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_START)}
-    failing = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
-    good_count = len(nodes) - len(failing)
+    failing_nodes = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
+    good_count = len(nodes) - len(failing_nodes)
     line = " · ".join(phrases)
-    if nodes and not failing:
+    if nodes and not failing_nodes:
         line += f" · <b>{good_count} node{'s' if good_count > 1 else ''}</b> fine"
-    for name, status in sorted(failing.items()):
+    for name, status in sorted(failing_nodes.items()):
         style = "warn" if status.level == DiagnosticStatus.WARN else "bad"
         text = escape(status.message[:_MAX_LETTERS])
         line += f'<br><span class="vms-{style}"><b>{escape(name[:_MAX_LETTERS])}</b>: {text}</span>'

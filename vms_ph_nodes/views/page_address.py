@@ -42,13 +42,13 @@ def page_token(setting: str = "auto") -> str:
     return token
 
 
-def page_address(port: int, token: str, allowed: str = "") -> str:
+def page_address(port: int, token: str, origins: str = "") -> str:
     """Return where a browser shows the page: on this machine, and at the allowed origins.
 
     Args:
         port: on 127.0.0.1.
         token: see :func:`page_token`.
-        allowed: origins besides the page's own, separated by spaces.
+        origins: origins besides the page's own, separated by spaces.
     """
     query = f"/?token={token}" if token else ""
-    return ", ".join(f"{origin}{query}" for origin in [f"http://{HOST}:{port}", *allowed.split()])
+    return ", ".join(f"{origin}{query}" for origin in [f"http://{HOST}:{port}", *origins.split()])

@@ -53,13 +53,13 @@ _REFUSAL_TEXT = (
 
 
 def serve_page(
-    port: int, allowed: str = "", title: Callable[[], str] = lambda: "vms_ph", token: str = ""
+    port: int, origins: str = "", title: Callable[[], str] = lambda: "vms_ph", token: str = ""
 ) -> viser.ViserServer:
     """Start the server of the page.
 
     Args:
         port: on 127.0.0.1.
-        allowed: origins besides the page's own, such as http://localhost:9000, separated by spaces.
+        origins: origins besides the page's own, such as http://localhost:9000, separated by spaces.
         title: returns what a browser shows in the tab of the page, when it is loaded.
         token: that every request must have; empty: none.
 
@@ -68,7 +68,7 @@ def serve_page(
             token.
     """
     own_origins = [f"http://{host}:{port}" for host in (HOST, "localhost")]
-    further_origins = allowed.split()
+    further_origins = origins.split()
     for origin in further_origins:
         scheme, _, host = origin.partition("://")
         if scheme not in ("http", "https") or not host or "/" in host:
@@ -81,7 +81,7 @@ def serve_page(
     # The banner of viser is suppressed; the node logs the address.
     with (
         contextlib.redirect_stdout(io.StringIO()),
-        _restricted([*own_origins, *further_origins], token, title) as serve_calls,
+        _with_checks([*own_origins, *further_origins], token, title) as serve_calls,
     ):
         server = viser.ViserServer(host=HOST, port=port, label="vms_ph", verbose=False)
     if not serve_calls:
@@ -100,18 +100,18 @@ def stop_page(server: viser.ViserServer) -> None:
 
 
 @contextlib.contextmanager
-def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Iterator[list[Any]]:
+def _with_checks(origins: list[str], token: str, title: Callable[[], str]) -> Iterator[list[Any]]:
     """Let servers started meanwhile check origin and token and have a title; yield the calls.
 
     viser has no such options, and starts its server before its constructor returns. A client that
     sends no origin is no browser, and may as well send any: it must have the token all the same.
     """
-    server_module, calls = websockets.asyncio.server, list[Any]()
+    server_module, serve_calls = websockets.asyncio.server, list[Any]()
     original_serve = server_module.serve
     allowed = [None, *(Origin(origin) for origin in origins)]
 
     def serve(*args: Any, process_request: Any = None, **options: Any) -> Any:
-        calls.append(args)
+        serve_calls.append(args)
 
         def answer(connection: Any, request: Any) -> Any:
             if not _has_token(request.path, token):
@@ -124,7 +124,7 @@ def _restricted(origins: list[str], token: str, title: Callable[[], str]) -> Ite
 
     server_module.serve = serve  # type: ignore[assignment]
     try:
-        yield calls
+        yield serve_calls
     finally:
         server_module.serve = original_serve  # type: ignore[misc]
 

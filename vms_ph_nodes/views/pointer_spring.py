@@ -53,9 +53,9 @@ class PointerSpring:
         Args:
             server: of the page.
             model: the robot.
-            scene: where it is drawn.
-            commands: of the node.
-            world_view: in which it is drawn.
+            scene: scene in which the robot is drawn.
+            commands: commands that the page sends to the node.
+            world_view: view in whose world frame the spring is drawn.
         """
         self._server, self._model, self._scene = server, model, scene
         self._commands, self._world_view = commands, world_view
@@ -109,16 +109,16 @@ class PointerSpring:
         self._dragged = None
         self._commands.pull(None)
 
-    def _world_point(self, dragged: DraggedPoint) -> Array:
-        return self._scene.world_pose(dragged.link).act(dragged.point)
+    def _world_point(self, dragged_point: DraggedPoint) -> Array:
+        return self._scene.world_pose(dragged_point.link).act(dragged_point.point)
 
     def _efforts(self) -> PullEfforts | None:
-        dragged = self._dragged
-        if dragged is None:
+        dragged_point = self._dragged
+        if dragged_point is None:
             return None
-        point = self._world_point(dragged)
-        force = self.stiffness * (dragged.pointer - point)
-        return point_efforts(self._model, self._scene, dragged.link, point, force)
+        point = self._world_point(dragged_point)
+        force = self.stiffness * (dragged_point.pointer - point)
+        return point_efforts(self._model, self._scene, dragged_point.link, point, force)
 
 
 def point_efforts(
@@ -128,7 +128,7 @@ def point_efforts(
 
     Args:
         model: the robot.
-        scene: where its links are.
+        scene: scene of the robot, with the poses of its links.
         link: its name.
         point: (3,) in the inertial frame, m.
         force: (3,) in the axes of the inertial frame, N.

@@ -46,7 +46,7 @@ class Finding:
 
     Attributes:
         time: when it begins, s.
-        text: what it is.
+        text: sentence on the finding.
     """
 
     time: float
@@ -163,7 +163,7 @@ class Replay:
             runs: recordings to choose from.
             load: reads and audits one of them.
             compare: show the second of the runs as a ghost.
-            speed: of SPEEDS, in times of real time.
+            speed: speed of the replay, one of SPEEDS, in times of real time.
         """
         self._server, self._load = server, load
         self._paths = {_run_name(path): path for path in runs}
@@ -377,12 +377,12 @@ class Replay:
     def _mark_time(self) -> None:
         """Draw where on the curves the time is that is shown."""
         for plot in self._curve_plots:
-            t, first_curve, *others = plot.data
+            t, first_curve, *other_columns = plot.data
             # An upright line: from below the axis to above it and back.
-            bottom, top = _axis_bounds((first_curve, *others[:-1]))
+            bottom, top = _axis_bounds((first_curve, *other_columns[:-1]))
             cursor = np.full(len(t), 2.0 * bottom - top)
             cursor[np.argmin(np.abs(t - self._time))] = 2.0 * top - bottom
-            plot.data = (t, first_curve, *others[:-1], cursor)
+            plot.data = (t, first_curve, *other_columns[:-1], cursor)
 
     def _add_plot(self, t: Any, curves: dict[str, Any], ghosts: dict[str, Any], label: str) -> Any:
         columns = [*map(np.ascontiguousarray, (*curves.values(), *ghosts.values()))]

@@ -29,8 +29,8 @@ class RobotScene:
         root: the root link.
         end_effector: the frame of the end effector.
         model: the robot.
-        missing: what cannot be drawn, with the reasons.
-        meshes: what is drawn of every link.
+        missing_meshes: meshes that cannot be drawn, with the reasons.
+        meshes: meshes drawn of every link.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class RobotScene:
         for k, edge in enumerate(tree.edges):
             paths[edge.child] = f"{paths[edge.parent]}/link_{k}"
             self._frames[edge.child] = server.scene.add_frame(paths[edge.child], show_axes=False)
-        self.missing: list[str] = []
+        self.missing_meshes: list[str] = []
         self.meshes: dict[str, list[Any]] = {}
         corners: dict[str, list[Array]] = {}
         for i, visual in enumerate(visuals(description)):
@@ -69,7 +69,7 @@ class RobotScene:
             try:
                 mesh = _to_mesh(visual)
             except Exception as error:  # readers of meshes raise anything for a damaged file
-                self.missing.append(f"{visual.mesh or visual.shape}: {error}")
+                self.missing_meshes.append(f"{visual.mesh or visual.shape}: {error}")
                 continue
             if mesh.bounds is not None:  # None for a mesh without a triangle
                 mesh_corners = np.array([*itertools.product(*mesh.bounds.T)])
@@ -102,8 +102,8 @@ class RobotScene:
 
     def configure(self, q: Array) -> None:
         """Place all links as in a configuration (nq,)."""
-        root = self.model.placement(self.root, q)
-        self.set_link_pose(self.root, (root[:3, 3], _wxyz(root[:3, :3])))
+        root_pose = self.model.placement(self.root, q)
+        self.set_link_pose(self.root, (root_pose[:3, 3], _wxyz(root_pose[:3, :3])))
         for edge, pose in zip(self._tree.edges, self._tree.relative_poses(q), strict=True):
             self.set_link_pose(edge.child, (pose[:3], np.roll(pose[3:], 1)))
 
@@ -129,8 +129,8 @@ class RobotScene:
     def pose(self, frame: str) -> tuple[Array, Array]:
         """Return position (3,), m, and quaternion wxyz (4,) of a frame as it is drawn."""
         tree = self.model.tree
-        target = tree.pinocchio.frames[tree.frame_id(frame)]
-        pose = self.joint_pose(target.parentJoint) * target.placement
+        target_frame = tree.pinocchio.frames[tree.frame_id(frame)]
+        pose = self.joint_pose(target_frame.parentJoint) * target_frame.placement
         return pose.translation, _wxyz(pose.rotation)
 
     def joint_pose(self, joint: int) -> pin.SE3:

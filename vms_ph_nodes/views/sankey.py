@@ -84,7 +84,7 @@ class Stream:
     """One stream of energy.
 
     Attributes:
-        name: what it is, as in the legend of ports and stores.
+        name: name of the port or store, as in their legend.
         power: W; into the robot or loop where it is a source, out of it otherwise.
         energy: J: that has flowed so far, or that is stored.
     """
@@ -99,8 +99,8 @@ class Flow:
     """Streams of energy; the powers of the sources add up to those of the others.
 
     Attributes:
-        sources: where energy comes from.
-        sinks: where it goes.
+        sources: streams in which energy comes.
+        sinks: streams in which energy goes.
         seconds: time over which the powers are means, s.
         since: start of the sums of energies that are not stored, in words.
     """
@@ -128,8 +128,8 @@ class Sankey:
         """Return the next picture.
 
         Args:
-            flow: what flows.
-            title: what it flows through.
+            flow: energy flow to draw.
+            title: name of what the energy flows through.
         """
         sides = self._sides_of(flow)
         styles_by_name = styles(stream.name for stream in (*flow.sources, *flow.sinks))

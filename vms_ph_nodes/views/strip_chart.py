@@ -56,7 +56,7 @@ class StripChart:
             server: of the page.
             title: of the plot.
             unit: stands at its vertical axis, with a prefix.
-            min_range: what is smaller does not fill the plot, in that unit.
+            min_range: smallest range of the vertical axis, in that unit.
         """
         self._server, self._unit, self._min_range = server, unit, min_range
         self._dark, self._bounds, self._prefix = False, (0.0, 1.0), ""
@@ -153,14 +153,14 @@ class LivePlots:
         """Add them to the page; ``law`` tells how the kinetic energy is divided."""
         self._law_split = law
         self._energy_chart = StripChart(server, "energy of the closed loop", "J", 0.01)
-        self._power = StripChart(server, "power into the robot", "W", 0.1)
-        self._error = StripChart(server, "task error", "m", 1e-3)
+        self._powers = StripChart(server, "power into the robot", "W", 0.1)
+        self._errors = StripChart(server, "task error", "m", 1e-3)
         self._joint_choice = server.gui.add_dropdown("joints", (*_JOINT_UNITS,))
         self._joint_charts = {
             name: StripChart(server, f"{name} of the joints", unit, 0.1)
             for name, unit in _JOINT_UNITS.items()
         }
-        self.charts = (self._energy_chart, self._power, self._error, *self._joint_charts.values())
+        self.charts = (self._energy_chart, self._powers, self._errors, *self._joint_charts.values())
         self._joint_choice.on_update(lambda _: self._show_choice())
         self._show_choice()
         self._start_stamp: int | None = None
@@ -171,14 +171,14 @@ class LivePlots:
         powers = {name: getattr(message, name) for name in ports}
         powers.update(zip(message.tool_names[:_MAX_CURVES], message.tool_power, strict=False))
         time = self._plot_time(from_stamp(message.header.stamp))
-        self._power.add(time, {**powers, "dissipated": -message.dissipated})
+        self._powers.add(time, {**powers, "dissipated": -message.dissipated})
 
     def on_control(self, message: ControllerState) -> None:
         """Take the record of the law into account."""
         time = self._plot_time(from_stamp(message.header.stamp))
         parts = parts_of_law(partial(getattr, message), self._law_split.split)
         self._energy_chart.add(time, {"total": message.closed_loop_energy, **parts})
-        self._error.add(time, {"distance to the reference": message.task_error})
+        self._errors.add(time, {"distance to the reference": message.task_error})
 
     def on_joints(self, message: JointState) -> None:
         """Take the states of the joints into account."""
@@ -215,8 +215,8 @@ def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
     """Return the axes of a plot.
 
     Args:
-        time: what stands at the horizontal one.
-        values: what stands at the vertical one.
+        time: label of the horizontal axis.
+        values: label of the vertical axis.
         dark: whether they are drawn in light colours.
     """
     line = {"stroke": _GRID_COLOURS[dark], "width": 1}
@@ -229,20 +229,20 @@ def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
 
 
 def round_bounds(
-    low: float, high: float, least: float, current: tuple[float, float] = (np.inf, -np.inf)
+    low: float, high: float, least: float, bounds: tuple[float, float] = (np.inf, -np.inf)
 ) -> tuple[float, float]:
     """Return round bounds of an axis around zero and values, which change as little as they can.
 
     Args:
-        low: of the values.
-        high: of the values.
+        low: smallest value.
+        high: largest value.
         least: smallest height of the axis.
-        current: bounds of the axis now, kept where they fit.
+        bounds: bounds of the axis now, kept where they fit.
     """
     low, high = min(low, 0.0), max(high, 0.0)
-    height = current[1] - current[0]
-    if current[0] <= low and high <= current[1] and (high - low > 0.3 * height or height <= least):
-        return current
+    height = bounds[1] - bounds[0]
+    if bounds[0] <= low and high <= bounds[1] and (high - low > 0.3 * height or height <= least):
+        return bounds
     tick = round_up(max(high - low, least) / 4.0)
     bottom, top = tick * np.floor(low / tick), tick * np.ceil(high / tick)
     return float(bottom), float(max(top, bottom + tick * np.ceil(least / tick)))
@@ -253,8 +253,8 @@ def _prefix(largest: float) -> tuple[str, float]:
 
     The numbers at the axis have three decimals at most.
     """
-    fitting = (pair for pair in PREFIXES if pair[0] <= 1.0 and largest >= 0.5 * pair[0])
-    factor, prefix = next(fitting, PREFIXES[-1])
+    fitting_prefixes = (pair for pair in PREFIXES if pair[0] <= 1.0 and largest >= 0.5 * pair[0])
+    factor, prefix = next(fitting_prefixes, PREFIXES[-1])
     return prefix, 1.0 / factor
 
 
@@ -267,7 +267,7 @@ def plot_series(names: Iterable[str], ghosts: Iterable[str] = ()) -> tuple[Any, 
 
     Args:
         names: of the curves.
-        ghosts: those of them that the second run has too, half transparent.
+        ghosts: curves that the second run has too, drawn half transparent.
     """
     style_of = styles(names)
 

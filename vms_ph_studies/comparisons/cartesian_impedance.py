@@ -21,7 +21,7 @@ import numpy as np
 from vms_ph_controllers import RobotState
 from vms_ph_dynamics import Array, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.actuation.friction import Friction
-from vms_ph_dynamics.capture import Body, carrying
+from vms_ph_dynamics.capture import Body, with_body
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import drivers, load, robots
 from vms_ph_io.progress import Progress, Stages
@@ -120,7 +120,7 @@ class Arm:
         model, joints = self.driver.model(self.model), self.model.joints
         if self.payload > 0.0:
             inertia = self.payload * _PAYLOAD_RADIUS**2 * np.eye(3)
-            model = carrying(model, Body(self.payload, np.zeros(3), inertia))
+            model = with_body(model, Body(self.payload, np.zeros(3), inertia))
         friction = Friction(self.friction * joints.damping, self.friction * joints.friction)
         if self.plant == "mujoco":
             robot = FreeRobot(model, "Euler", friction)

@@ -293,7 +293,7 @@ class DecentralisedPD(Controller):
         weight = float(np.linalg.norm(weight_force))
         thrust: Array = rotation @ (self.model.total_mass * acceleration + weight_force)
         vertical = rotation @ weight_force / max(weight, 1e-12)
-        thrust = self._thrust_direction.clipped(thrust, vertical, weight, self.gains.largest_tilt)
+        thrust = self._thrust_direction.in_cone(thrust, vertical, weight, self.gains.largest_tilt)
         attitude = self._thrust_direction.attitude(thrust, self._base_target.pose[:3, :3])
         attitude_error = _SO3.log(attitude.T @ rotation)
         force = float(thrust @ (rotation @ self._thrust_axis)) * self._thrust_axis

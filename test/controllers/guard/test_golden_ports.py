@@ -126,7 +126,7 @@ def test_the_balance_of_momentum_finds_the_impulse_at_the_tip(
             continue
         assert found is not None
         errors.append((found.value - joints[:, k - 1]) / _DT)
-        stated.append(found.systematic / _DT)
+        stated.append(found.slow_error / _DT)
         filtered = keep * filtered + (1.0 - keep) * joints[:, k - 1] / _DT
         observed.append(observer.add(found).value - filtered)
         # The mean force at the tip, by the pose in the middle of the sample.

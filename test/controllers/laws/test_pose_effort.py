@@ -46,12 +46,12 @@ def test_the_moment_of_a_spring_is_bounded_by_its_stiffest_axis() -> None:
 
 def test_a_force_outside_a_cone_is_brought_onto_it() -> None:
     attitudes, up = ThrustDirection(np.array([0.0, 0.0, 1.0])), np.array([0.0, 0.0, 1.0])
-    steep = attitudes.clipped(np.array([3.0, 4.0, 10.0]), up, 10.0, 0.3)
+    steep = attitudes.in_cone(np.array([3.0, 4.0, 10.0]), up, 10.0, 0.3)
     assert np.linalg.norm(steep[:2]) / steep[2] == pytest.approx(np.tan(0.3))
     np.testing.assert_allclose(steep[:2] / np.linalg.norm(steep[:2]), [0.6, 0.8])
-    flat = attitudes.clipped(np.array([3.0, 4.0, 10.0]), up, 10.0, 1.0)
+    flat = attitudes.in_cone(np.array([3.0, 4.0, 10.0]), up, 10.0, 1.0)
     np.testing.assert_allclose(flat, [3.0, 4.0, 10.0])
-    upright = attitudes.clipped(np.array([3.0, 4.0, 10.0]), up, 10.0, 0.0)
+    upright = attitudes.in_cone(np.array([3.0, 4.0, 10.0]), up, 10.0, 0.0)
     np.testing.assert_allclose(upright, [0.0, 0.0, 10.0], atol=1e-12)
 
 

@@ -62,7 +62,7 @@ def test_the_split_joins_the_regular_one_at_the_threshold(panda: VMSModel) -> No
 def test_half_way_to_a_singularity_a_direction_is_three_quarters_free() -> None:
     # 1 - (1/2)^2; with a unit mass the map of the null space is the square of the shares.
     v = np.array([1.0, 2.0])
-    d: Any = SimpleNamespace(M=np.eye(2), v=v, momentum=v, tree=SimpleNamespace(in_cpp=None))
+    d: Any = SimpleNamespace(M=np.eye(2), v=v, momentum=v, tree=SimpleNamespace(cpp_core=None))
     found = split_motion(d, np.array([[0.01, 0.0]]), 0.02)
     np.testing.assert_allclose(found.null_map, np.diag([0.75**2, 1.0]), atol=1e-12)
     np.testing.assert_allclose(found.nu, [0.75**2, 2.0], atol=1e-12)

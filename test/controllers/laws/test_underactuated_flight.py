@@ -117,7 +117,7 @@ def test_attitudes_thrust_along_the_force_in_every_direction(rng: np.random.Gene
             np.testing.assert_allclose(attitude @ axis, force / np.linalg.norm(force), atol=1e-12)
     up = np.array([0.0, 0.0, 1.0])
     for _ in range(20):
-        bounded = direction.clipped(20.0 * rng.normal(size=3), up, 9.81, 0.5)
+        bounded = direction.in_cone(20.0 * rng.normal(size=3), up, 9.81, 0.5)
         assert bounded[2] >= 0.3 * 9.81 * (1 - 1e-12)
         assert np.hypot(*bounded[:2]) <= bounded[2] * np.tan(0.5) * (1 + 1e-12)
 

@@ -123,9 +123,9 @@ def test_thresholds_share_the_false_alarms_of_an_hour_among_windows_and_statisti
     # A hand holds what the second joint pushes with.
     impulse = balance.add(RobotState(q, rest), weight + 2.0 * np.eye(7)[1], dt)
     assert impulse is not None
-    spread = impulse.start_noise + impulse.end_noise + impulse.effort_noise
+    spread = impulse.start_cov + impulse.end_cov + impulse.effort_cov
     statistic = impulse.value @ np.linalg.solve(
-        spread + np.diag(impulse.systematic**2), impulse.value
+        spread + np.diag(impulse.slow_error**2), impulse.value
     )
     tail = 0.5 * dt / 3600.0 / (2 * windows)
     found = detector.add(impulse)
@@ -143,7 +143,7 @@ def test_a_joint_feels_a_contact_where_its_own_impulse_is_beyond_its_share_of_th
     balance.add(RobotState(q, rest), weight, dt)
     still = balance.add(RobotState(q, rest), weight, dt)
     assert still is not None
-    spread = still.start_noise + still.end_noise + still.effort_noise + np.diag(still.systematic**2)
+    spread = still.start_cov + still.end_cov + still.effort_cov + np.diag(still.slow_error**2)
     limit = chdtri(1, 0.5 * dt / 3600.0 / 2 / 7)
     small = share * np.sqrt(limit * spread[4, 4]) / dt
     impulse = balance.add(RobotState(q, rest), weight + 100.0 * unit[0] + small * unit[4], dt)

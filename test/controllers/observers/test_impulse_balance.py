@@ -47,7 +47,7 @@ def _errors(name: str, coordinates: Any, dt: float) -> tuple[float, float]:
         middle, now = force(first.q, first.v), force(second.q, second.v)
         mean = (last + 4.0 * middle + now) / 6.0
         error = max(error, float(np.abs(found.value / dt - mean).max()))
-        bound = max(bound, float(found.systematic.max()) / dt)
+        bound = max(bound, float(found.slow_error.max()) / dt)
         last = now
     return error, bound
 
@@ -194,7 +194,7 @@ def test_the_variance_of_a_work_is_that_of_its_slopes_by_the_noise(source: str) 
         return found
 
     exact = work(-1, np.zeros(7))
-    for moment, stated in ((1, exact.start_noise), (2, exact.end_noise)):
+    for moment, stated in ((1, exact.start_variance), (2, exact.end_variance)):
         slopes = [
             (work(moment, e).value - work(moment, -e).value) / (2.0 * step)
             for e in step * np.eye(7)

@@ -33,10 +33,10 @@ def test_depths_begin_at_the_margins_and_a_joint_beyond_one_goes_no_further(
     assert springs.energy == pytest.approx(0.5 * 50.0 * 7 * 0.07**2)
     np.testing.assert_allclose(springs.force, -50.0 * 0.07)
     middle = 0.5 * (lower + upper)
-    np.testing.assert_allclose(limits.clipped(lower - 1.0, middle, margin), lower + margin)
-    np.testing.assert_allclose(limits.clipped(upper + 1.0, middle, margin), upper - margin)
-    np.testing.assert_allclose(limits.clipped(lower, lower + 0.04, margin), lower + 0.04)
-    np.testing.assert_allclose(limits.clipped(upper, upper - 0.04, margin), upper - 0.04)
+    np.testing.assert_allclose(limits.clip_positions(lower - 1.0, middle, margin), lower + margin)
+    np.testing.assert_allclose(limits.clip_positions(upper + 1.0, middle, margin), upper - margin)
+    np.testing.assert_allclose(limits.clip_positions(lower, lower + 0.04, margin), lower + 0.04)
+    np.testing.assert_allclose(limits.clip_positions(upper, upper - 0.04, margin), upper - 0.04)
 
 
 @pytest.mark.usefixtures("core")

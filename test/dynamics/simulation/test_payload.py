@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_dynamics import ModelError, VMSModel, momenta
-from vms_ph_dynamics.capture import Body, capture, carrying
+from vms_ph_dynamics.capture import Body, capture, with_body
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload
 from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
@@ -75,7 +75,7 @@ def test_the_wrench_of_a_carried_body_is_what_the_robot_alone_lacks(
     q, v, a = model.random_configuration(rng), *rng.standard_normal((2, model.nv))
     d, handle = model.evaluate(q, v), np.zeros(3)
     body, _ = replace(BODY, velocity=np.zeros(3), spin=np.zeros(3)).in_grasp(d, handle)
-    loaded = carrying(model, body).evaluate(q, v)
+    loaded = with_body(model, body).evaluate(q, v)
     alone, together = (each.M @ a + each.C @ v + each.g for each in (d, loaded))
     wrench = carried_wrench(d, body, a)
     # Rounding of moments of some hundred N m.

@@ -79,10 +79,10 @@ class CasadiDecoupledForm(CasadiForm):
         if b:
             a, slope = self._terms.connection, self._connection_slope
             poisson = coadjoint_matrix(self._z[:b])
-            coupled = poisson @ a
-            matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled
-            matrix[b + n :, :b] = coupled.T
-            matrix[b + n :, b + n :] = a.T @ coupled - slope + slope.T
+            coupled_block = poisson @ a
+            matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled_block
+            matrix[b + n :, :b] = coupled_block.T
+            matrix[b + n :, b + n :] = a.T @ coupled_block - slope + slope.T
         return self._function("interconnection", {"J": matrix})
 
     @cached_property

@@ -45,4 +45,4 @@ def jax_form(
 
     if task is not None:
         return JaxTaskForm(model, *task, **options)
-    return JaxForm(model, kind=DecoupledTerms if decoupled else StandardTerms, **options)
+    return JaxForm(model, make_terms=DecoupledTerms if decoupled else StandardTerms, **options)

@@ -46,7 +46,7 @@ class JaxForm:
         model: VMSModel,
         gravity: bool = True,
         friction: Friction | None = None,
-        kind: Callable[[PlacedTree], FormTerms] = StandardTerms,
+        make_terms: Callable[[PlacedTree], FormTerms] = StandardTerms,
     ) -> None:
         """Export a form; see :meth:`.Form.jax`.
 
@@ -54,12 +54,12 @@ class JaxForm:
             model: the robot.
             gravity: whether gravity acts.
             friction: in the joints, or None.
-            kind: StandardTerms or DecoupledTerms.
+            make_terms: StandardTerms or DecoupledTerms.
 
         Raises:
             ModelError: the robot is not covered, or the friction is that of other joints.
         """
-        self.model, self.gravity, self._make_terms = model, gravity, kind
+        self.model, self.gravity, self._make_terms = model, gravity, make_terms
         self.friction = checked_friction(model, friction)
         self._tree, self._coordinate_rates = JaxTree(model), CoordinateRates(model)
 
@@ -125,16 +125,16 @@ class JaxForm:
             rate = self.rate(*x, **ports)
             return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
 
-        def after(duration: Any, rates: tuple[Any, Any]) -> tuple[Any, Any]:
+        def state_after(duration: Any, rates: tuple[Any, Any]) -> tuple[Any, Any]:
             return q + duration * rates[0], z + duration * rates[1]
 
         first = state_rate((q, z))
-        second = state_rate(after(dt / 2, first))
-        third = state_rate(after(dt / 2, second))
-        fourth = state_rate(after(dt, third))
+        second = state_rate(state_after(dt / 2, first))
+        third = state_rate(state_after(dt / 2, second))
+        fourth = state_rate(state_after(dt, third))
         stages = zip(first, second, third, fourth, strict=True)
         q_rate, z_rate = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
-        q_next, z_next = after(dt, (q_rate, z_rate))
+        q_next, z_next = state_after(dt, (q_rate, z_rate))
         for rotation in self.model.tree.rotations:
             rotation_part = q_next[rotation.entries]
             q_next = q_next.at[rotation.entries].set(rotation_part / jnp.linalg.norm(rotation_part))
@@ -157,8 +157,8 @@ class JaxForm:
         wrench_tools: dict[str, Any] | None = None,
     ) -> Expression:
         model, b = self.model, self.model.b
-        base = jnp.zeros(b) if wrench_base is None else wrench_base
-        force = jnp.concatenate([base, jnp.zeros(model.n) if torque is None else torque])
+        base_wrench = jnp.zeros(b) if wrench_base is None else wrench_base
+        force = jnp.concatenate([base_wrench, jnp.zeros(model.n) if torque is None else torque])
         wrenches = dict(wrench_tools or {})
         if wrench_end_effector is not None:
             wrenches[model.end_effector] = wrench_end_effector

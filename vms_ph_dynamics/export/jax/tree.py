@@ -144,9 +144,9 @@ class JaxTree:
             screws[k] = s
             self.q_index[k], self.is_pair[k] = joint.idx_q, joint.nq == 2
             placement, axis = m.jointPlacements[i], s[3:]
-            outer = np.outer(axis, axis) if axis.any() else np.eye(3)
+            axis_projector = np.outer(axis, axis) if axis.any() else np.eye(3)
             cross = np.cross(axis[None], -np.eye(3))
-            for term, matrix in enumerate((outer, np.eye(3) - outer, cross)):
+            for term, matrix in enumerate((axis_projector, np.eye(3) - axis_projector, cross)):
                 rotations[term, k] = placement.rotation @ matrix
             offsets[:, k] = placement.translation, placement.rotation @ s[:3]
         self.rotations, self.offsets, self.screws = rotations, offsets, screws
@@ -196,9 +196,9 @@ class PlacedTree(MimicMap):
         ancestors = tree.parents
         while (ancestors >= 0).any():
             has_ancestor, ancestor = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
-            composed = rotation[ancestor] @ rotation
+            composed_rotation = rotation[ancestor] @ rotation
             shifted = jnp.einsum("iab,ib->ia", rotation[ancestor], position) + position[ancestor]
-            rotation = jnp.where(has_ancestor[..., None], composed, rotation)
+            rotation = jnp.where(has_ancestor[..., None], composed_rotation, rotation)
             position = jnp.where(has_ancestor, shifted, position)
             ancestors = np.where(ancestors >= 0, ancestors[ancestor], -1)
         self.rotation, self.position = rotation, position
@@ -215,7 +215,7 @@ class PlacedTree(MimicMap):
         entries = (rotational + shift)[:, _UPPER[0], _UPPER[1]]
         self.inertias = jnp.concatenate([jnp.asarray(tree.mass)[:, None], moments, entries], axis=1)
         self.composite = tree.is_moved @ self.inertias
-        self.total = self.inertias.sum(axis=0)
+        self.lumped = self.inertias.sum(axis=0)
 
     @cached_property
     def unit_momenta(self) -> Expression:
@@ -240,7 +240,7 @@ class PlacedTree(MimicMap):
     @cached_property
     def potential(self) -> Expression:
         """Potential of gravity, J, zero at the origin of the inertial frame."""
-        moments = self.root_rotation @ self.total[1:4] + self.total[0] * self.root_position
+        moments = self.root_rotation @ self.lumped[1:4] + self.lumped[0] * self.root_position
         return -moments @ jnp.asarray(self.tree.gravity)
 
     def twists(self, v: Expression) -> Expression:
@@ -281,7 +281,7 @@ class PlacedTree(MimicMap):
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:
         """Jacobian of the centre of mass in inertial axes, (3,nv)."""
-        rows = self.root_rotation @ self.unit_momenta[:, :3].T / self.total[0]
+        rows = self.root_rotation @ self.unit_momenta[:, :3].T / self.lumped[0]
         return self.projected_columns(rows)
 
     def _frame_pose(self, name: str) -> tuple[int, Expression, Expression]:

@@ -24,7 +24,7 @@ class Coordinates:
 
     Args:
         model: the robot.
-        compiled: where its coordinates are.
+        compiled: MuJoCo's model of it, with the addresses of its coordinates.
     """
 
     def __init__(self, model: VMSModel, compiled: MujocoRobot) -> None:

@@ -47,7 +47,7 @@ class MujocoEngine(Engine):
     error of MuJoCo's scheme, :meth:`.Simulation.unaccounted`; the ports do not hide it.
 
     Attributes:
-        scene: what surrounds the robot.
+        scene: scene that surrounds the robot.
     """
 
     name = "mujoco"
@@ -56,7 +56,7 @@ class MujocoEngine(Engine):
         """Choose the surroundings.
 
         Args:
-            scene: what surrounds the robot; nothing when None.
+            scene: scene that surrounds the robot; nothing when None.
             shapes: of the robot that touch the scene, besides those of its tool.
 
         Raises:
@@ -255,11 +255,11 @@ class Contact(NamedTuple):
     """One contact.
 
     Attributes:
-        body: of the scene.
+        body: name of the body of the scene.
         point: (3,) in the inertial frame, m.
         force: (3,) on the robot in the inertial frame, N.
         moment: (3,) about the point, N m.
-        depth: of the penetration, m.
+        depth: depth of the penetration, m.
     """
 
     body: str
@@ -278,8 +278,8 @@ def mjcf_text(
         robot: on a fixed base.
         home: (nq,) configuration of the keyframe.
         dt: step, s.
-        scene: what surrounds it.
-        shapes: of the robot.
+        scene: scene that surrounds it.
+        shapes: shapes of the robot that touch the scene.
 
     Raises:
         MissingExtraError: MuJoCo is not installed.

@@ -82,11 +82,11 @@ def build(
 
     Args:
         robot: the robot.
-        scene: what surrounds it.
+        scene: scene that surrounds it.
         dt: step, s.
         friction: in the joints; None for none.
         stops: whether the joints' limits are stops.
-        shapes: of the robot.
+        shapes: shapes of the robot that touch the scene.
 
     Raises:
         MissingExtraError: MuJoCo is not installed.

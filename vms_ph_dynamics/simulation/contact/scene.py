@@ -91,7 +91,7 @@ class Surface:
     Attributes:
         friction: coefficient of sliding friction.
         time: time constant with which a contact returns to its rest depth, s.
-        damping_ratio: of that return; 1 for no overshoot.
+        damping_ratio: damping ratio of that return; 1 for no overshoot.
     """
 
     friction: float = 0.6
@@ -108,7 +108,7 @@ class Scene:
         title: description in one line.
         bodies: that the robot may touch.
         tool: shapes without mass at the robot's end effector, in its frame.
-        surface: of all bodies and of the robot.
+        surface: contact surface of all bodies and of the robot.
     """
 
     name: str = "free"

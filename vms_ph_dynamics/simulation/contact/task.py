@@ -47,7 +47,7 @@ class PlaceGoal:
     Attributes:
         of: name of a body, or ``end_effector``.
         at: (3,) in the inertial frame, m.
-        axes: those of x, y and z that count.
+        axes: axes of x, y and z in which the distance counts.
         within: largest distance, m.
     """
 

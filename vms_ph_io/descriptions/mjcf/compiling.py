@@ -137,8 +137,8 @@ def _extract_appearances(mujoco: Any, spec: Any) -> dict[str, Appearance]:
         geom.mass = 0.0
     for element in (*spec.sites, *spec.tendons):
         element.material = ""
-    for unused in [*spec.skins, *spec.sensors, *spec.hfields, *spec.textures]:
-        spec.delete(unused)
+    for unused_element in [*spec.skins, *spec.sensors, *spec.hfields, *spec.textures]:
+        spec.delete(unused_element)
     for name, mesh in meshes.items():
         mesh.material = ""
         if name not in inertia_meshes:
@@ -153,8 +153,8 @@ def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
     body, compiler = geom.parent, spec.compiler
     if body.name == "world" or geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0):
         return False
-    first, last = compiler.inertiagrouprange
-    if not first <= geom.group <= last:
+    first_group, last_group = compiler.inertiagrouprange
+    if not first_group <= geom.group <= last_group:
         return False
     modes = mujoco.mjtInertiaFromGeom
     if compiler.inertiafromgeom == modes.mjINERTIAFROMGEOM_AUTO:

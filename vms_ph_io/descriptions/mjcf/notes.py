@@ -31,7 +31,7 @@ class MjcfNotes:
             keyframe, or the reference positions. Joints at zero are not listed.
         home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one.
         end_effector: the link that is the end effector unless another is chosen.
-        left_out: what the file has and the model has not, one text for each kind.
+        left_out: things of the file that the model leaves out, a text for each kind.
     """
 
     gravity: tuple[float, float, float]
@@ -80,8 +80,8 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     )
     yield from _joint_notes(m, tree)
     yield from _actuator_notes(mujoco, m, tree)
-    compensated = [i for i in tree.bodies if m.body_gravcomp[i]]
-    yield from _named_list("gravity compensation of bodies", (m.body(i).name for i in compensated))
+    weightless = [i for i in tree.bodies if m.body_gravcomp[i]]
+    yield from _named_list("gravity compensation of bodies", (m.body(i).name for i in weightless))
     if m.opt.density or m.opt.viscosity:
         yield (
             f"the fluid around it, density {m.opt.density:g} kg/m^3 and viscosity "
@@ -90,17 +90,17 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     if plugins := getattr(m, "nplugin", 0):
         yield f"{plugins} plugins"
     geoms = np.isin(m.geom_bodyid, tree.bodies)
-    colliding = int(((m.geom_contype != 0) | (m.geom_conaffinity != 0))[geoms].sum())
-    if colliding or m.npair:
-        yield f"contacts: {colliding} geoms that collide, {m.npair} pairs"
+    colliding_count = int(((m.geom_contype != 0) | (m.geom_conaffinity != 0))[geoms].sum())
+    if colliding_count or m.npair:
+        yield f"contacts: {colliding_count} geoms that collide, {m.npair} pairs"
 
 
 def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
     joints = [j for i in tree.bodies for j in joints_of(m, i)]
-    movable = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
-    with_spring = [j for j in movable if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    joint_ids = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
+    with_spring = [j for j in joint_ids if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
     yield from _named_list("springs of joints", (joint_name(m, j) for j in with_spring))
-    nonlinear = [j for j in movable if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]
+    nonlinear = [j for j in joint_ids if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]
     yield from _named_list("damping not linear in the rate", (joint_name(m, j) for j in nonlinear))
     if tree.free_base is not None:
         first_dof = int(m.body_dofadr[tree.free_base])
@@ -111,16 +111,16 @@ def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
 
 
 def _actuator_notes(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
-    covered = covered_actuators(mujoco, m, tree)
+    covered_ids = covered_actuators(mujoco, m, tree)
     yield from _named_list(
         "actuators that do not drive one hinge or slide of the robot",
-        (_actuator_name(m, i) for i in range(m.nu) if i not in covered),
+        (_actuator_name(m, i) for i in range(m.nu) if i not in covered_ids),
     )
     yield from _named_list(
         "the laws of actuators, in place of which efforts are commanded",
-        (_actuator_name(m, i) for i in covered if not is_motor(mujoco, m, i)),
+        (_actuator_name(m, i) for i in covered_ids if not is_motor(mujoco, m, i)),
     )
-    names = [_actuator_name(m, i) for i in covered if _is_nonzero(m, i, "actuator_dampingpoly")]
+    names = [_actuator_name(m, i) for i in covered_ids if _is_nonzero(m, i, "actuator_dampingpoly")]
     yield from _named_list("damping of actuators not linear in the rate", names)
 
 

@@ -46,10 +46,10 @@ def robot_tree(m: Any) -> Tree:
         root_of.append(i if parent == WORLD else root_of[parent])
     subtrees = {root: [i for i in range(root, m.nbody) if root_of[i] == root] for root in roots}
     joint_counts = {root: sum(int(m.body_jntnum[i]) for i in subtrees[root]) for root in roots}
-    free = [root for root in roots if is_free(m, root)]
-    fixed = [root for root in roots if root not in free]
-    arms = [root for root in fixed if joint_counts[root]]
-    robots = [root for root in free if joint_counts[root] > 1] or ([] if arms else free)
+    free_roots = [root for root in roots if is_free(m, root)]
+    fixed_roots = [root for root in roots if root not in free_roots]
+    arms = [root for root in fixed_roots if joint_counts[root]]
+    robots = [root for root in free_roots if joint_counts[root] > 1] or ([] if arms else free_roots)
     # One joint is that of a door, or holds what stands for a joint that the robot lacks.
     if len(robots) > 1 or (robots and any(joint_counts[root] > 1 for root in arms)):
         names = ", ".join(f"'{body_name(m, i)}'" for i in (*robots, *arms))
@@ -59,7 +59,7 @@ def robot_tree(m: Any) -> Tree:
     if not robots and not arms:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None
-    robot_roots = [base] if base is not None else fixed
+    robot_roots = [base] if base is not None else fixed_roots
     bodies = tuple(i for root in sorted(robot_roots) for i in subtrees[root])
     balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
     if balls:
@@ -71,8 +71,8 @@ def robot_tree(m: Any) -> Tree:
         base,
         bodies,
         _joint_names(m, bodies, base is not None),
-        tuple(body_name(m, i) for i in free if i != base),
-        tuple(body_name(m, i) for i in fixed) if base is not None else (),
+        tuple(body_name(m, i) for i in free_roots if i != base),
+        tuple(body_name(m, i) for i in fixed_roots) if base is not None else (),
     )
 
 
@@ -116,8 +116,8 @@ def _joint_names(m: Any, bodies: tuple[int, ...], has_free_base: bool) -> dict[i
     names = UniqueNames()
     if has_free_base:
         names.reserve("root_joint")  # Pinocchio's name of a floating base
-    movable = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
-    return {j: names.reserve(joint_name(m, j)) for j in movable}
+    movable_joints = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
+    return {j: names.reserve(joint_name(m, j)) for j in movable_joints}
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class Findings:
     """Findings about a URDF.
 
     Attributes:
-        errors: what prevents a model, refused defects of inertias among them.
-        warnings: what does not, repaired defects among them.
+        errors: sentences on what prevents a model, refused defects of inertias among them.
+        warnings: sentences on what does not prevent it, repaired defects among them.
         defects: all defects of inertias; empty where other errors prevent a model.
     """
 
@@ -58,10 +58,10 @@ def check_urdf(xml: str, base: str = "auto", inertia: InertiaMode = "auto") -> F
         defects = inertia_defects(xml, base)
     except ModelError as error:
         return Findings((str(error),), findings.warnings)
-    refused = refused_defects(defects, inertia)
-    repaired = repaired_defects(defects, inertia)
-    warnings = (*findings.warnings, *(f"repaired: {defect}" for defect in repaired))
-    return Findings(tuple(map(str, refused)), warnings, defects)
+    refusals = refused_defects(defects, inertia)
+    repairs = repaired_defects(defects, inertia)
+    warnings = (*findings.warnings, *(f"repaired: {defect}" for defect in repairs))
+    return Findings(tuple(map(str, refusals)), warnings, defects)
 
 
 def _ungraded_defects(xml: str) -> Iterator[str]:

@@ -47,14 +47,14 @@ class _Arguments(dict[str, str]):
 
     def __init__(self, arguments: Mapping[str, str]) -> None:
         super().__init__(arguments)
-        self.used: set[str] = set()
+        self.used_names: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
-        self.used.add(str(name))
+        self.used_names.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:
-        self.used.add(name)
+        self.used_names.add(name)
         return super().__getitem__(name)
 
 
@@ -85,20 +85,20 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         if not is_urdf or _TEMPLATE.search(text := read_text(file)):
             raise ModelError(problem + "; ".join([reason, *missing])) from None
         kind, missing = "elements of xacro", {reason: None}
-    if unknown := sorted(mappings.keys() - mappings.used):
-        names = ", ".join(sorted(mappings.used))
+    if unknown_arguments := sorted(mappings.keys() - mappings.used_names):
+        names = ", ".join(sorted(mappings.used_names))
         accepted = f"its arguments are {names}" if names else "it has none"
-        raise ModelError(f"{file.name} has no argument '{unknown[0]}'; {accepted}")
+        raise ModelError(f"{file.name} has no argument '{unknown_arguments[0]}'; {accepted}")
     notes = "".join(f"<left_out>{kind}: {reason}</left_out>" for reason in missing)
     return text.replace("</robot>", f"<xacro>{notes}</xacro></robot>") if notes else text
 
 
 @contextmanager
-def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
+def _bounded_xacro(file: Path, missing_files: dict[str, None]) -> Iterator[None]:
     """Count what xacro evaluates; it has no bound of its own, and its state is global anyway.
 
     A file of a package that is missing is not included: most such files only have macros of parts
-    that an argument selects. What says so is added to ``missing``.
+    that an argument selects. What says so is added to ``missing_files``.
     """
     names = ("eval_all", "eval_text", "safe_eval", "get_include_files", "abs_filename_spec")
     originals = {name: getattr(xacro, name) for name in names}
@@ -131,7 +131,7 @@ def _bounded_xacro(file: Path, missing: dict[str, None]) -> Iterator[None]:
         except xacro.XacroException as error:
             if not isinstance(error.exc, _MissingPackageError):
                 raise
-            missing[str(error.exc)] = None
+            missing_files[str(error.exc)] = None
 
     def abs_filename_spec(specification: str) -> str:
         return str(installed_file(Path(abs_path(specification))))
