@@ -194,13 +194,14 @@ def test_a_controller_without_states_holds_the_robot_and_reports_it(
     start("run", "controller", "--ros-args", "-p", "robot:=panda")
     words = ("-p", "robot:=panda", "-p", "autostart:=false")
     robot = start("run", "simulator", "--ros-args", *words)
-    states, watch = echo_of(start, "/controller/state"), echo_of(start, "/diagnostics")
+    watch = echo_of(start, "/diagnostics")
     watch.await_output(r"controller: vms_ph node'?\s+message: '?active; no state", 60.0)
     for transition in ("configure", "activate"):
         ask = f"{{transition: {{label: {transition}}}}}"
         assert "success: true" in _output(
             start("service", "call", "/simulator/change_state", "", ask)
         )
+    states = echo_of(start, "/controller/state")
     states.await_output("status: 0")
     os.kill(robot.process.pid, signal.SIGKILL)
     states.await_output(r"status: 2\s+reason: '?no usable state for .*holding against gravity", 5.0)
