@@ -274,7 +274,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
-  const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+  const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
   tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
 }
 

@@ -87,7 +87,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
 
   void follow(const Reference& reference, double dt) noexcept override {
     const MobileGains& gains = active_gains();
-    const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
+    const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
     tool_reference_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
   }
 

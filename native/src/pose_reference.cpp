@@ -46,7 +46,7 @@ void PoseReference::advance(const Twist* twist, double speed, double turn, doubl
   if (twist == nullptr && is_resting_) return;
   is_target_moving_ = twist != nullptr && (has_new_target_ || is_target_moving_);
   has_new_target_ = false;
-  const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
+  const double limited_bandwidth = std::min(bandwidth, 0.5 / dt);
   pose_ = Pose(pose_ * se3::exp(dt * twist_));
   twist_ += dt * acceleration_;
   Twist desired_twist = Twist::Zero();
@@ -64,7 +64,7 @@ void PoseReference::advance(const Twist* twist, double speed, double turn, doubl
   const double linear = desired_twist.head<3>().norm(), angular = desired_twist.tail<3>().norm();
   desired_twist *=
       std::min({1.0, speed / std::max(linear, 1e-12), turn / std::max(angular, 1e-12)});
-  acceleration_ = limited_bandwidth * (desired_twist - twist_);
+  acceleration_ = 2.0 * limited_bandwidth * (desired_twist - twist_);
   if (twist_.cwiseAbs().maxCoeff() + desired_twist.cwiseAbs().maxCoeff() < 1e-9) {
     restart(has_target_ ? target_ : pose_);
   }
@@ -91,12 +91,12 @@ void JointReference::set_target(const Reference& reference) noexcept {
 
 void JointReference::advance(const VectorV& speed, double bandwidth, double dt) noexcept {
   if (is_resting_) return;
-  const double limited_bandwidth = std::min(bandwidth, 1.0 / dt);
+  const double limited_bandwidth = std::min(bandwidth, 0.5 / dt);
   positions_ += dt * rates_;
   rates_ += dt * accelerations_;
   desired_rates_ =
       (0.5 * limited_bandwidth * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
-  accelerations_ = limited_bandwidth * (desired_rates_ - rates_);
+  accelerations_ = 2.0 * limited_bandwidth * (desired_rates_ - rates_);
   if (rates_.lpNorm<Eigen::Infinity>() + desired_rates_.lpNorm<Eigen::Infinity>() < 1e-9) {
     restart(target_);
   }

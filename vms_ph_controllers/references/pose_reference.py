@@ -39,11 +39,11 @@ class JointReference:
         """Advance by one time step; see :meth:`PoseReference.advance`."""
         if self.is_resting:
             return
-        bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
+        bandwidth = min(bandwidth, 0.5 / dt) if dt > 0.0 else bandwidth
         self.positions = self.positions + dt * self.rates
         self.rates = self.rates + dt * self.accelerations
         desired_rates = np.clip(0.5 * bandwidth * (self._target - self.positions), -speed, speed)
-        self.accelerations = bandwidth * (desired_rates - self.rates)
+        self.accelerations = 2.0 * bandwidth * (desired_rates - self.rates)
         if np.abs(self.rates).max() + np.abs(desired_rates).max() < 1e-9:
             self.restart(self._target)
 
@@ -117,15 +117,15 @@ class PoseReference:
                 target that was set together with a twist moves with that twist.
             speed: largest linear speed, m/s.
             angular_speed: largest angular speed, rad/s.
-            bandwidth: of the approach to the target and of changes of the speed, 1/s; a higher one
-                than 1 / dt, at which the steps would become unstable, is reduced to it.
+            bandwidth: rate of the critically damped approach to the target, 1/s; speeds change at
+                twice this rate. A higher one than 0.5 / dt is reduced to it: steps stay stable.
             dt: time step, s.
         """
         if twist is None and self.is_resting:
             return
         self._target_moves = twist is not None and (self._target_is_new or self._target_moves)
         self._target_is_new = False
-        bandwidth = min(bandwidth, 1.0 / dt) if dt > 0.0 else bandwidth
+        bandwidth = min(bandwidth, 0.5 / dt) if dt > 0.0 else bandwidth
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
         if twist is not None and not self._target_moves:
@@ -141,7 +141,7 @@ class PoseReference:
         linear, angular = _norm(*desired_twist[:3].tolist()), _norm(*desired_twist[3:].tolist())
         share = min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
         desired_twist = desired_twist * share
-        self.acceleration = bandwidth * (desired_twist - self.twist)
+        self.acceleration = 2.0 * bandwidth * (desired_twist - self.twist)
         if np.abs(self.twist).max() + np.abs(desired_twist).max() < 1e-9:
             self.restart(self.pose if self._target is None else self._target)
 

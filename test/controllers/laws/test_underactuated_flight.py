@@ -138,7 +138,7 @@ def test_a_reference_turns_about_the_vertical_alone_also_where_thrusts_are_along
     state = RobotState(q, np.zeros(borinot.nv))
     law.reset(state)
     twist = np.array([0.3, 0.2, -0.1, 0.2, -0.1, 0.15])
-    for _ in range(5):
+    for _ in range(3):
         law.update(state, Reference(pose=borinot.base_pose(q), twist=twist), 0.02)
     level, base = law._base_ref.pose[:3, :3], law._base_ref
     turn = level @ base.twist[3:]
