@@ -165,13 +165,13 @@ class HoppingLeg:
 
     def system(self) -> System:
         """Return the leg: boxes ``hip``, ``foot``, ``leg``, ``spring``, ``floor`` and ``env``."""
-        down, share = (0.0, -9.81), self.hip / (self.hip + self.foot)
+        gravity, ratio = (0.0, -9.81), self.hip / (self.hip + self.foot)
         return compose(
             {
-                "hip": point_mass(self.hip, down),
-                "foot": point_mass(self.foot, down),
+                "hip": point_mass(self.hip, gravity),
+                "foot": point_mass(self.foot, gravity),
                 "leg": Strut(2),
-                "spring": spring(self.stiffness * share**2, self.rest / share, grounded=True),
+                "spring": spring(self.stiffness * ratio**2, self.rest / ratio, grounded=True),
                 "floor": PlaneContact(self.friction, normal=(0.0, 1.0)),
                 "env": Environment(298.15),
             },

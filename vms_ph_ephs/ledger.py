@@ -105,9 +105,9 @@ def exergy_ledger(
         simulation.advance(min(batch_steps, total_steps - start_step))
         if not simulation.is_finite():
             raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
-        current = simulation.exergy_map()
-        least = min(least, *(current.destroyed[n] - last.destroyed[n] for n in current.destroyed))
-        last = current
+        new_map = simulation.exergy_map()
+        least = min(least, *(new_map.destroyed[n] - last.destroyed[n] for n in new_map.destroyed))
+        last = new_map
         progress(min((start_step + batch_steps) / total_steps, 1.0), robot)
     return _make_ledger(robot, start_map, last, least)
 
@@ -118,7 +118,7 @@ def cause(destroyer: str) -> str:
     return f"rotor_{process}" if part.startswith("rotor_") else process
 
 
-def _make_ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> Ledger:
+def _make_ledger(robot: str, start: ExergyMap, end: ExergyMap, least_destruction: float) -> Ledger:
     battery = Line("battery", "from the battery", start.stored["battery"] - end.stored["battery"])
     external_lines = [Line(name, f"by {name}", energy) for name, energy in end.supplied.items()]
     stored_exergy = {name: end.stored[name] - start.stored[name] for name in end.stored}
@@ -135,7 +135,7 @@ def _make_ledger(robot: str, start: ExergyMap, end: ExergyMap, least: float) -> 
         tuple(Line(name, label_of(name), energy) for name, energy in destroyed_by_cause.items()),
         -end.residual,
         end,
-        least,
+        least_destruction,
         (warmest, end.temperatures[warmest]),
     )
 

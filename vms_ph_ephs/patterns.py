@@ -99,15 +99,15 @@ class Pattern:
         if not box:
             if port not in self.outer:
                 raise PatternError(
-                    f"there is no outer port '{port}'; the outer ports are {_listed(self.outer)}"
+                    f"there is no outer port '{port}'; the outer ports are {_names(self.outer)}"
                 )
             return self.outer[port]
         if box not in self.boxes:
-            raise PatternError(f"there is no box '{box}'; the boxes are {_listed(self.boxes)}")
+            raise PatternError(f"there is no box '{box}'; the boxes are {_names(self.boxes)}")
         interface = self.boxes[box]
         if port not in interface:
             raise PatternError(
-                f"box '{box}' has no port '{port}'; its ports are {_listed(interface)}"
+                f"box '{box}' has no port '{port}'; its ports are {_names(interface)}"
             )
         return interface[port]
 
@@ -119,7 +119,7 @@ class Pattern:
         """
         if junction not in self.junctions:
             raise PatternError(
-                f"there is no junction '{junction}'; the junctions are {_listed(self.junctions)}"
+                f"there is no junction '{junction}'; the junctions are {_names(self.junctions)}"
             )
         return self.port(self.junctions[junction][0]).quantity
 
@@ -136,19 +136,19 @@ class Pattern:
 
     def _infer_outer(self, names: Iterable[str]) -> dict[str, Port]:
         """Assign outer ports the quantity of their junction, as power ports if power can pass."""
-        inferred: dict[str, Port] = {}
+        ports: dict[str, Port] = {}
         for name in names:
             for paths in self.junctions.values():
                 inner = [self.port(path) for path in paths if split(path)[0]]
                 if name in paths and inner:
                     passes_power = any(p.kind == "power" for p in inner)
-                    inferred[name] = Port(inner[0].quantity, "power" if passes_power else "state")
-            if name not in inferred:
+                    ports[name] = Port(inner[0].quantity, "power" if passes_power else "state")
+            if name not in ports:
                 raise PatternError(
                     f"outer port '{name}' is at no junction with an inner port; "
                     "add its name to a junction"
                 )
-        return inferred
+        return ports
 
     def _check(self) -> None:
         junction_of: dict[str, str] = {}
@@ -168,7 +168,7 @@ class Pattern:
             if path not in junction_of:
                 raise PatternError(
                     f"port '{path}', a {self.port(path)}, is connected to nothing; add it to a "
-                    f"junction (there are {_listed(self.junctions)})"
+                    f"junction (there are {_names(self.junctions)})"
                 )
 
     def _check_quantities(self, junction: str, paths: tuple[str, ...]) -> None:
@@ -182,10 +182,10 @@ class Pattern:
                 )
 
     def _check_outer(self, junction: str, paths: tuple[str, ...]) -> None:
-        inner = [path for path in paths if split(path)[0]]
-        if not inner:
+        inner_paths = [path for path in paths if split(path)[0]]
+        if not inner_paths:
             raise PatternError(f"junction '{junction}' has no inner port")
-        if any(self.port(path).kind == "power" for path in inner):
+        if any(self.port(path).kind == "power" for path in inner_paths):
             return
         for path in paths:
             if self.port(path).kind == "power":
@@ -207,7 +207,7 @@ def _checked_paths(junction: str, paths: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def _listed(items: Iterable[str]) -> str:
+def _names(items: Iterable[str]) -> str:
     return ", ".join(items) or "none"
 
 
@@ -279,14 +279,14 @@ def substitute(pattern: Pattern, inner: Mapping[str, Pattern]) -> Pattern:
     return Pattern(boxes, _with_final_names(paths_at), pattern.outer)
 
 
-def _merge(paths: dict[Key, list[str]], keys: dict[str, Key], target: Key, merged: Key) -> Key:
-    if target == merged:
-        return target
-    paths[target] += paths.pop(merged)
+def _merge(paths: dict[Key, list[str]], keys: dict[str, Key], kept_key: Key, old_key: Key) -> Key:
+    if kept_key == old_key:
+        return kept_key
+    paths[kept_key] += paths.pop(old_key)
     for path, key in keys.items():
-        if key == merged:
-            keys[path] = target
-    return target
+        if key == old_key:
+            keys[path] = kept_key
+    return kept_key
 
 
 def _with_final_names(paths_at: dict[Key, list[str]]) -> dict[str, tuple[str, ...]]:
@@ -306,10 +306,10 @@ def _check_power(outer: Pattern, inner: Pattern, box: str, port: str, junction: 
     if inner.outer[port].kind == "power":
         return
     paths = outer.junctions[outer.junction_of(f"{box}.{port}")]
-    outside = [p for p in paths if p != f"{box}.{port}" and outer.port(p).kind == "power"]
+    outer_paths = [p for p in paths if p != f"{box}.{port}" and outer.port(p).kind == "power"]
     inside = [p for p in inner.junctions[junction] if split(p)[0] and inner.port(p).kind == "power"]
-    if outside and inside:
+    if outer_paths and inside:
         raise PatternError(
-            f"state port '{box}.{port}' passes no power, but the power ports '{outside[0]}' "
+            f"state port '{box}.{port}' passes no power, but the power ports '{outer_paths[0]}' "
             f"outside and '{inside[0]}' inside would meet through it; make it a power port"
         )

@@ -102,8 +102,8 @@ def _outer_positions(
                 (x + _PORT_COLUMN * k, _FRAME_INSET): y,
                 (x + _PORT_COLUMN * k, size[1] - _FRAME_INSET): size[1] - y,
             }
-            free = {p: d for p, d in distances.items() if p not in positions.values()}
-            positions[path] = min(free, key=lambda p: free[p])
+            free_places = {p: d for p, d in distances.items() if p not in positions.values()}
+            positions[path] = min(free_places, key=lambda p: free_places[p])
     return positions
 
 
@@ -115,8 +115,8 @@ def _distances(n: int, wires: set[tuple[int, int]]) -> Array:
         d[a, b] = d[b, a] = 1.0
     for k in range(n):
         d = np.minimum(d, d[:, [k]] + d[[k], :])
-    finite = d[np.isfinite(d)]
-    return np.where(np.isfinite(d), d, finite.max(initial=1.0) + 1.0)
+    finite_distances = d[np.isfinite(d)]
+    return np.where(np.isfinite(d), d, finite_distances.max(initial=1.0) + 1.0)
 
 
 def _stress_layout(d: Array, extra_lengths: Array) -> Array:
@@ -277,12 +277,12 @@ def wires(pattern: Pattern, placement: Placement) -> list[str]:
 def _port_label(placement: Placement, path: str, junction: tuple[float, float]) -> str:
     """Return the name of a port beside its wire from a box to the centre of a junction."""
     box, port = split(path)
-    x, y, half = placement.boxes[box]
+    x, y, width = placement.boxes[box]
     dx, dy = junction[0] - x, junction[1] - y
     length = max(hypot(dx, dy), 1.0)
     # Just outside the box, beside the wire.
     distance = (
-        min(half / max(abs(dx) / length, 1e-3), _HALF_HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
+        min(width / max(abs(dx) / length, 1e-3), _HALF_HEIGHT / max(abs(dy) / length, 1e-3)) + 9.0
     )
     px, py = (
         x + dx / length * distance - dy / length * 8.0,

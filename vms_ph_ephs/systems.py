@@ -104,14 +104,14 @@ def fold(system: System, combine: Callable[[System, Mapping[str, Value]], Value]
     values: dict[int, Value] = {}
     stack = [system]
     while stack:
-        current = stack[-1]
-        nested = {b: f for b, f in current.fillings.items() if isinstance(f, System)}
-        pending = [f for f in nested.values() if id(f) not in values]
-        if pending:
-            stack += pending
+        parent = stack[-1]
+        children = {b: f for b, f in parent.fillings.items() if isinstance(f, System)}
+        open_systems = [f for f in children.values() if id(f) not in values]
+        if open_systems:
+            stack += open_systems
             continue
         stack.pop()
         # A system may fill several boxes; its value is computed once.
-        if id(current) not in values:
-            values[id(current)] = combine(current, {b: values[id(f)] for b, f in nested.items()})
+        if id(parent) not in values:
+            values[id(parent)] = combine(parent, {b: values[id(f)] for b, f in children.items()})
     return values[id(system)]

@@ -176,10 +176,10 @@ class Hopper:
         """Repeat a step until it ends at the event; the scheme is less accurate within a step."""
         margins = self._margins[self.phase]
         h = fraction * step.length
-        right = min(1.0, fraction + 1e-3)
-        left = right - 2e-3
-        slope = margins(step.state(right))[0] - margins(step.state(left))[0]
-        slope /= (right - left) * step.length
+        high_fraction = min(1.0, fraction + 1e-3)
+        low_fraction = high_fraction - 2e-3
+        slope = margins(step.state(high_fraction))[0] - margins(step.state(low_fraction))[0]
+        slope /= (high_fraction - low_fraction) * step.length
         refined = step
         for _ in range(6):
             attempt = self._stepper.attempt(h)
@@ -206,12 +206,12 @@ class Hopper:
             # Kept away from the ends, which a secant through a tiny value would return
             # indefinitely.
             fraction = min(max(value_low / (value_low - value_high), 1e-3), 1.0 - 1e-3)
-            middle = low + fraction * (high - low)
-            value = margin(middle)
-            if value < 0.0:
-                high, value_high, value_low = middle, value, 0.5 * value_low
+            secant_root = low + fraction * (high - low)
+            root_margin = margin(secant_root)
+            if root_margin < 0.0:
+                high, value_high, value_low = secant_root, root_margin, 0.5 * value_low
             else:
-                low, value_low, value_high = middle, value, 0.5 * value_high
+                low, value_low, value_high = secant_root, root_margin, 0.5 * value_high
         return high
 
     def _flight_margin(self, y: Array) -> tuple[float, EventKind | None]:

@@ -86,12 +86,12 @@ class RadauTableau:
         return frozen(np.array(integrals) @ self._to_coefficients)
 
 
-def _integrals(c: Array | float, count: int) -> Array:
+def _integrals(c: Array | float, degree: int) -> Array:
     """Return the integrals of the first shifted Legendre polynomials from 0 to c, (..., count)."""
-    p = legendre.legvander(2.0 * np.asarray(c) - 1.0, count).reshape(*np.shape(c), count + 1)
-    integrals: Array = np.empty(p[..., :count].shape)
+    p = legendre.legvander(2.0 * np.asarray(c) - 1.0, degree).reshape(*np.shape(c), degree + 1)
+    integrals: Array = np.empty(p[..., :degree].shape)
     integrals[..., 0] = c
-    degrees = np.arange(1, count)
+    degrees = np.arange(1, degree)
     integrals[..., 1:] = (p[..., 2:] - p[..., :-2]) / (2.0 * (2.0 * degrees + 1.0))
     return integrals
 
@@ -286,12 +286,12 @@ class RadauStepper:
 
     def _extrapolated_increments(self, h: float) -> Array:
         """Return those of the stages of a step of length h by the last step's polynomial, (s,N)."""
-        last = self._last_step
-        if last is None:
+        last_step = self._last_step
+        if last_step is None:
             return np.zeros((self.tableau.stages, len(self.state)))
-        fractions = (1.0 + self.tableau.c * (h / last.length)).tolist()
+        fractions = (1.0 + self.tableau.c * (h / last_step.length)).tolist()
         weights = np.array([self.tableau.weights_up_to(fraction) for fraction in fractions])
-        return (last.start_state - self.state) + last.length * (weights @ last.rates)
+        return (last_step.start_state - self.state) + last_step.length * (weights @ last_step.rates)
 
     def _inverses_for(self, h: float) -> tuple[Array, Array]:
         """Return the inverse matrices of Newton's method and of the error filter."""

@@ -64,8 +64,8 @@ class ComputedTorque:
         # The torque is held: the mean acceleration of the sample is that at its middle.
         feedforward = path(min(self._time + 0.5 * dt, path.duration)).acceleration
         self._time += dt
-        desired = displace(self._model, self._start, motion.offset)
-        error = self._model.difference(q, desired)[b:]
+        desired_q = displace(self._model, self._start, motion.offset)
+        error = self._model.difference(q, desired_q)[b:]
         w = self._bandwidth
         acceleration = feedforward + 2.0 * w * (motion.rate - v[b:]) + w * w * error
         bias = d.C @ v

@@ -15,7 +15,7 @@ namespace vms_ph {
 struct Contender {
   std::string name;
   std::function<void(int)> update;  ///< the k-th
-  int per = 1;                      ///< units of work in an update; times are per unit
+  int work_units = 1;               ///< units of work in an update; times are per unit
 };
 
 /// What a file of this folder has to time on a robot; nothing for one it is not for.

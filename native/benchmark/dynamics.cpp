@@ -55,16 +55,16 @@ struct Fixture {
 }  // namespace
 
 Contenders dynamics(const Model& model) {
-  const auto s = std::make_shared<Fixture>(model);
-  Contenders all;
+  const auto f = std::make_shared<Fixture>(model);
+  Contenders contenders;
   const auto add = [&](const char* name, auto evaluate) {
-    all.push_back({name,
-                   [s, evaluate](int) {
-                     for (std::size_t i = 0; i < kStates; ++i) {
-                       evaluate(*s, ConstVector(s->q[i]), ConstVector(s->v[i]), s->force[i]);
-                     }
-                   },
-                   kStates});
+    contenders.push_back({name,
+                          [f, evaluate](int) {
+                            for (std::size_t i = 0; i < kStates; ++i) {
+                              evaluate(*f, ConstVector(f->q[i]), ConstVector(f->v[i]), f->force[i]);
+                            }
+                          },
+                          kStates});
   };
   using Vector = const ConstVector&;
   add("Pinocchio aba", [](Fixture& x, Vector q, Vector v, const VectorXd& force) {
@@ -133,7 +133,7 @@ Contenders dynamics(const Model& model) {
     x.dynamics.set_velocity(v.data());
     x.energy_sum += x.dynamics.kinetic_energy() + x.dynamics.potential_energy();
   });
-  return all;
+  return contenders;
 }
 
 }  // namespace vms_ph

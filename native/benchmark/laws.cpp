@@ -39,12 +39,12 @@ Model with_two_wheels(const Model& model, const std::vector<Wheel>& wheels) {
   pinocchio::Model tree = model.pinocchio();
   for (std::size_t i = 0; i < wheels.size(); ++i) {
     const Eigen::Vector3d position(0.0, i == 0 ? 0.3 : -0.3, kRadius),
-        diagonal(0.004, 0.007, 0.004);
+        inertia_diagonal(0.004, 0.007, 0.004);
     const auto joint =
         tree.addJoint(1, pinocchio::JointModelRY(),
                       pinocchio::SE3(Eigen::Matrix3d::Identity(), position), wheels[i].joint);
     tree.addJointFrame(joint);
-    const Eigen::Matrix3d inertia = diagonal.asDiagonal();
+    const Eigen::Matrix3d inertia = inertia_diagonal.asDiagonal();
     tree.appendBodyToJoint(joint, pinocchio::Inertia(1.5, Eigen::Vector3d::Zero(), inertia));
   }
   return Model(tree, tree.frames[model.end_effector()].name);
@@ -131,19 +131,19 @@ Contenders laws(const Model& model) {
   Contenders contenders{contender(default_law, "", model, {{}, {}, {}, false}),
                         contender(default_law, moving_suffix, model, {})};
   if (!is_fixed) full_setting.allocation = base_allocation(model, 1.0);
-  Setting shaped = full_setting;
-  shaped.gains.insert(shaped.gains.end(), {gain("stiffness", 1000), gain("task_stiffness", 300)});
+  Setting shaping = full_setting;
+  shaping.gains.insert(shaping.gains.end(), {gain("stiffness", 1000), gain("task_stiffness", 300)});
   contenders.push_back(
-      contender(default_law, full_suffix, model, is_fixed ? shaped : full_setting));
+      contender(default_law, full_suffix, model, is_fixed ? shaping : full_setting));
   for (const char* name :
        {"PoseIDAPBC", "CartesianImpedance", "PushingImpedance", "MobileManipulation"}) {
     if (is_fixed && std::string(name) == "MobileManipulation") continue;
     contenders.push_back(contender(name, full_suffix, model, full_setting));
   }
-  Setting loaded = full_setting;
-  loaded.payload_mass = 1.0;
+  Setting loaded_setting = full_setting;
+  loaded_setting.payload_mass = 1.0;
   contenders.push_back(
-      contender("CartesianImpedance", ", all features and a payload", model, loaded));
+      contender("CartesianImpedance", ", all features and a payload", model, loaded_setting));
   if (model.base() == Base::planar) {
     const std::vector<Wheel> wheels{{"left wheel", kRadius}, {"right wheel", kRadius}};
     for (const char* name : {"DifferentialDrive", "WheeledImpedance"}) {
@@ -154,15 +154,15 @@ Contenders laws(const Model& model) {
   if (model.base() != Base::floating) return contenders;
   contenders.push_back(contender("ResolvedMotion", full_suffix, model, full_setting));
   // Rotors of one axis, and wheels that turn a satellite.
-  Setting special = full_setting;
-  special.allocation = base_allocation(model, 0.0);
-  contenders.push_back(contender("UnderactuatedFlight", full_suffix, model, special));
+  Setting special_setting = full_setting;
+  special_setting.allocation = base_allocation(model, 0.0);
+  contenders.push_back(contender("UnderactuatedFlight", full_suffix, model, special_setting));
   Eigen::MatrixXd wheels = Eigen::MatrixXd::Zero(6, 3);
   wheels.bottomRows(3).setIdentity();
   const Eigen::VectorXd limit = Eigen::VectorXd::Constant(3, 20.0);
-  special.allocation = Allocation(wheels, -limit, limit);
-  contenders.push_back(
-      contender("AttitudeControl", full_suffix, model.with_gravity({0.0, 0.0, 0.0}), special));
+  special_setting.allocation = Allocation(wheels, -limit, limit);
+  contenders.push_back(contender("AttitudeControl", full_suffix,
+                                 model.with_gravity({0.0, 0.0, 0.0}), special_setting));
   return contenders;
 }
 

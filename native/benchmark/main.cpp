@@ -28,16 +28,17 @@ void report(const vms_ph::Contender& contender, std::vector<double>& durations) 
   std::printf("%s", contender.name.c_str());
   for (const double quantile : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
     const double rank = std::ceil(quantile * static_cast<double>(durations.size())) - 1.0;
-    std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))] / contender.per);
+    std::printf("\t%.0f",
+                durations[static_cast<std::size_t>(std::max(0.0, rank))] / contender.work_units);
   }
   std::printf("\n");
 }
 
 void time(const vms_ph::Contenders& contenders, int updates) {
   std::vector<std::vector<double>> durations(contenders.size());
-  for (int first = -kBatch; first < updates; first += kBatch) {  // the first turn fills the caches
+  for (int begin = -kBatch; begin < updates; begin += kBatch) {  // the first turn fills the caches
     for (std::size_t i = 0; i < contenders.size(); ++i) {
-      for (int k = first; k < std::min(first + kBatch, updates); ++k) {
+      for (int k = begin; k < std::min(begin + kBatch, updates); ++k) {
         const auto start = Clock::now();
         contenders[i].update(std::max(0, k));
         const std::chrono::duration<double, std::nano> duration = Clock::now() - start;

@@ -71,7 +71,7 @@ class Numbers {
 
   /// (size,); null for another size, and for numbers that are not finite, as the square of a large
   /// one is not either.
-  const double* if_finite(Size size) const& noexcept {
+  const double* finite_data_of_size(Size size) const& noexcept {
     if (array_.ndim() != 1 || array_.size() != size) return nullptr;
     double sum = 0.0;
     for (Size i = 0; i < size; ++i) sum += array_.data()[i] * array_.data()[i];
@@ -79,11 +79,11 @@ class Numbers {
   }
 
   /// A vector of any size, for functions that test it; without entries for an array of more axes.
-  Eigen::Map<const Eigen::VectorXd> of_any_size() const& noexcept {
+  Eigen::Map<const Eigen::VectorXd> any_vector() const& noexcept {
     return {array_.data(), array_.ndim() == 1 ? array_.size() : 0};
   }
   /// A matrix of any size, for functions that test it; without entries for other arrays.
-  Eigen::Map<const RowMajor> matrix_of_any_size() const& noexcept {
+  Eigen::Map<const RowMajor> any_matrix() const& noexcept {
     return {array_.data(), array_.ndim() == 2 ? array_.shape(0) : 0,
             array_.ndim() == 2 ? array_.shape(1) : 0};
   }
@@ -93,9 +93,9 @@ class Numbers {
   bool write_if_it_fits(Matrix& matrix) const& noexcept {
     const auto values = [this] {
       if constexpr (Matrix::IsVectorAtCompileTime) {
-        return of_any_size();
+        return any_vector();
       } else {
-        return matrix_of_any_size();
+        return any_matrix();
       }
     }();
     const bool fits = values.rows() == matrix.rows() && values.cols() == matrix.cols();

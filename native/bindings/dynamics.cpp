@@ -108,13 +108,13 @@ Array new_velocity(const Dynamics& d) { return empty({d.nv()}); }
 /// Numbers of a size that are finite; `is_valid` becomes false for others.
 const double* finite_data(const MaybeNumbers& numbers, py::ssize_t size, bool& is_valid) {
   if (!numbers) return nullptr;
-  const double* data = numbers->if_finite(size);
+  const double* data = numbers->finite_data_of_size(size);
   is_valid = is_valid && data != nullptr;
   return data;
 }
 
 bool is_configuration(const Dynamics& d, const Numbers& q) {
-  const double* data = q.if_finite(d.nq());
+  const double* data = q.finite_data_of_size(d.nq());
   return data != nullptr && d.is_configuration(data);
 }
 
@@ -308,7 +308,7 @@ using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, con
 
 py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
                               bool gravity) {
-  const double* momenta = z.if_finite(d.nv());
+  const double* momenta = z.finite_data_of_size(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
   place(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
@@ -433,7 +433,7 @@ void bind_dynamics_class(py::module_& module) {
       .def(
           "state",
           [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
-            const double* velocity = v.if_finite(d.nv());
+            const double* velocity = v.finite_data_of_size(d.nv());
             if (velocity == nullptr || !is_configuration(d, q)) return py::none();
             return py::make_tuple(copy_of(q.data(d.nq(), "q"), d.nq()), copy_of(velocity, d.nv()));
           },

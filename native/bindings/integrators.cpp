@@ -51,8 +51,8 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
   efforts.slip = slip;
   efforts.has_tool = wrench_end_effector.has_value();
   if (efforts.has_tool) {
-    const auto tool = wrench_end_effector->vector(6, "wrench_end_effector");
-    efforts.tool_wrench = {tool.head<3>(), tool.tail<3>()};
+    const auto end_effector_wrench = wrench_end_effector->vector(6, "wrench_end_effector");
+    efforts.tool_wrench = {end_effector_wrench.head<3>(), end_effector_wrench.tail<3>()};
   }
   return StoredPorts(std::move(efforts));
 }
@@ -66,7 +66,7 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
-  for (const StoredPorts& stored : ports) efforts.push_back(&stored.for_model(model));
+  for (const StoredPorts& stored_ports : ports) efforts.push_back(&stored_ports.for_model(model));
   const auto count = static_cast<std::size_t>(runs);
   constexpr double kMaxRecords = 1e10;
   if ((efforts.size() != 1 && efforts.size() != count) || stride < 1 || steps < 0 ||
@@ -80,8 +80,8 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
     return out;
   };
   Array q_out = nan_array({runs, records, nq}), v_out = nan_array({runs, records, nv});
-  Array energy = nan_array({runs, records}), supplied = nan_array({3, runs, records - 1});
-  Array dissipated = nan_array({runs, records - 1});
+  Array energy = nan_array({runs, records}), supplied_energy = nan_array({3, runs, records - 1});
+  Array dissipated_energy = nan_array({runs, records - 1});
   py::array_t<long> step_counts(runs);
   struct Worker {
     std::unique_ptr<Stepper> stepper;
@@ -94,8 +94,8 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   }
   {
     double *q_data = q_out.mutable_data(), *v_data = v_out.mutable_data();
-    double *energy_data = energy.mutable_data(), *dissipated_data = dissipated.mutable_data();
-    double* supplied_data = supplied.mutable_data();
+    double *energy_data = energy.mutable_data(), *supplied_data = supplied_energy.mutable_data();
+    double* dissipated_data = dissipated_energy.mutable_data();
     long* step_count_data = step_counts.mutable_data();
     const py::gil_scoped_release gil_release;
     parallel_for(count, workers.size(), [&](std::size_t worker, std::size_t run) {
@@ -129,8 +129,8 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
       step_count_data[i] = k;
     });
   }
-  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied,
-                  "dissipated"_a = dissipated, "steps"_a = step_counts);
+  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied_energy,
+                  "dissipated"_a = dissipated_energy, "steps"_a = step_counts);
 }
 
 void bind_scheme(py::module_& module) {
@@ -353,7 +353,7 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
                   const StoredState& x, const StoredPorts& external_ports, const Numbers& torque,
                   const Numbers& wrench_base, double t0, double dt, long first, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
-  if (joints) reference.joints = joints->of_any_size();
+  if (joints) reference.joints = joints->any_vector();
   SolverState current = x.for_scheme(self.scheme), scratch = current;
   const Ports& ports = external_ports.for_model(self.scheme.model);
   LoopResult result;

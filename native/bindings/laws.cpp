@@ -100,7 +100,7 @@ std::optional<Part> reference_field(const MaybeNumbers& numbers) {
 /// A function of a law, at a state.
 template <auto method>
 bool at_state(Law& law, const Numbers& q, const Numbers& v) {
-  return (law.*method)({q.of_any_size(), v.of_any_size()});
+  return (law.*method)({q.any_vector(), v.any_vector()});
 }
 
 Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
@@ -114,8 +114,8 @@ Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                       {},
                       joints.has_value(),
                       reference_field<Twist>(wrench)};
-  if (joints) reference.joints = joints->of_any_size();
-  return law.update({q.of_any_size(), v.of_any_size(), age}, reference, dt);
+  if (joints) reference.joints = joints->any_vector();
+  return law.update({q.any_vector(), v.any_vector(), age}, reference, dt);
 }
 
 PlausibilityBounds bounds_of(const py::dict& fields) {
@@ -133,8 +133,7 @@ void bind_actuators(py::module_& module) {
       .def_static(
           "of_matrix",
           [](const Numbers& matrix, const Numbers& lower, const Numbers& upper) {
-            return Allocation(matrix.matrix_of_any_size(), lower.of_any_size(),
-                              upper.of_any_size());
+            return Allocation(matrix.any_matrix(), lower.any_vector(), upper.any_vector());
           },
           "matrix"_a, "lower"_a, "upper"_a,
           "Take B, (6,m) or (3,m), and the limits of the thrusts, (m,) each, N.");
@@ -166,7 +165,7 @@ void bind_supervisor(py::module_& module) {
       .def(
           "judge",
           [](StatePlausibility& self, const Numbers& q, const Numbers& v, double dt) -> py::object {
-            const Judgement& judgement = self.judge(q.of_any_size(), v.of_any_size(), dt);
+            const Judgement& judgement = self.judge(q.any_vector(), v.any_vector(), dt);
             if (!judgement.must_hold() && !judgement.must_reset) return py::none();
             return py::make_tuple(judgement.reason, judgement.q, judgement.v, judgement.must_reset,
                                   judgement.is_position_measured);
@@ -202,8 +201,8 @@ void bind_laws(py::module_& module) {
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)
       .def(
           "carry_load",
-          [](Law& law, const Numbers& load) { return law.carry_load(load.of_any_size()); },
-          "load"_a, "Hold a weight (nv,) before the output stage; False where it does not fit.")
+          [](Law& law, const Numbers& load) { return law.carry_load(load.any_vector()); }, "load"_a,
+          "Hold a weight (nv,) before the output stage; False where it does not fit.")
       .def_property_readonly("gains", &Law::gains);
   module.def("make_law", &law_by_name, "name"_a, "model"_a, "allocation"_a = py::none(),
              "base_actuated"_a = true, "wheels"_a = py::dict(),
@@ -233,7 +232,7 @@ void bind_laws(py::module_& module) {
 namespace {
 
 py::ssize_t size_of(const Numbers& velocity) {
-  const auto size = velocity.of_any_size().size();
+  const auto size = velocity.any_vector().size();
   if (size > kMaxVelocities) {
     throw ModelError("at most " + std::to_string(kMaxVelocities) + " velocities");
   }
@@ -243,15 +242,15 @@ py::ssize_t size_of(const Numbers& velocity) {
 /// The workspace of laws in Python, one thread at a time.
 struct SampledAlgebra {
   explicit SampledAlgebra(const Model& model)
-      : impedance(model), step(model), prediction(model), d(model) {}
+      : impedance(model), step_solver(model), predictor(model), d(model) {}
 
   SampledImpedance impedance;
   TaskSvd svd;
   SplitMotion motion;
-  MinimumStep step;
+  MinimumStep step_solver;
   Minimum minimum;
-  SamplePrediction prediction;
-  Prediction predicted;
+  SamplePrediction predictor;
+  Prediction prediction;
   Evaluation d;
   MatrixV mass, damping, stiffness;
   Matrix3V jacobian;
@@ -270,9 +269,9 @@ PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {
   return PositionTask(frame);
 }
 
-py::tuple hold(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
-               const Numbers& stiffness, const Numbers& gradient, const Numbers& velocity, double h,
-               const MaybeNumbers& feedforward) {
+py::tuple compute_impedance(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
+                            const Numbers& stiffness, const Numbers& gradient,
+                            const Numbers& velocity, double h, const MaybeNumbers& feedforward) {
   const py::ssize_t nv = size_of(velocity);
   // Symmetric: the order of the entries does not matter.
   self.mass = mass.matrix(nv, nv, "mass");
@@ -314,14 +313,14 @@ py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
                   const Numbers& force) {
   set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
-  SamplePrediction& prediction = self.prediction;
-  prediction.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
-  prediction.predict(force.vector(nv, "force"), self.predicted);
-  const bool is_known = std::isfinite(self.predicted.deficit);
-  return py::make_tuple(self.predicted.deficit, self.predicted.acceleration,
-                        self.predicted.displacement, prediction.energy(),
-                        is_known ? prediction.end_q() : self.d.q(),
-                        is_known ? prediction.end_v() : VectorV(self.d.v()));
+  SamplePrediction& predictor = self.predictor;
+  predictor.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
+  predictor.predict(force.vector(nv, "force"), self.prediction);
+  const bool is_finite = std::isfinite(self.prediction.deficit);
+  return py::make_tuple(self.prediction.deficit, self.prediction.acceleration,
+                        self.prediction.displacement, predictor.energy(),
+                        is_finite ? predictor.end_q() : self.d.q(),
+                        is_finite ? predictor.end_v() : VectorV(self.d.v()));
 }
 
 py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const Numbers& q,
@@ -331,10 +330,10 @@ py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const 
   if (model.b() > 0) throw py::value_error("minimum_step is for arms on a fixed base");
   self.minimum.q = q.vector(model.nq(), "q");
   self.minimum.x = x.vector(3, "x");
-  self.step.compute(task_of(model, frame), self.minimum, step.vector(3, "step"),
-                    posture.vector(model.n(), "posture"), {damping, dt, reach, margin});
-  return py::make_tuple(self.step.next.q, self.step.next.x, self.step.is_settled,
-                        self.step.is_out_of_reach);
+  self.step_solver.compute(task_of(model, frame), self.minimum, step.vector(3, "step"),
+                           posture.vector(model.n(), "posture"), {damping, dt, reach, margin});
+  return py::make_tuple(self.step_solver.next_minimum.q, self.step_solver.next_minimum.x,
+                        self.step_solver.is_settled, self.step_solver.is_out_of_reach);
 }
 
 }  // namespace
@@ -344,8 +343,8 @@ void bind_sampled_algebra(py::module_& module) {
                                      "The algebra of sampled laws; a workspace of one thread.");
   algebra.def(py::init<const Model&>(), py::keep_alive<1, 2>(), "model"_a)
       .def_property_readonly_static("largest", [](const py::object&) { return kMaxVelocities; })
-      .def("hold", &hold, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a, "velocity"_a, "h"_a,
-           "feedforward"_a = py::none(),
+      .def("hold", &compute_impedance, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a,
+           "velocity"_a, "h"_a, "feedforward"_a = py::none(),
            "Return spring, velocity, predicted spring and reason of a SampledImpedance.")
       .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
            "Return the force that takes out what holding the others pumps.")

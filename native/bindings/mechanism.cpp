@@ -51,7 +51,7 @@ MechanismJoint joint_of(const py::dict& part) {
   joint.shift_per_unit = get<double>(part, "advance");
   const auto subspace = get<Numbers>(part, "subspace"), dual_basis = get<Numbers>(part, "rates"),
              constraints = get<Numbers>(part, "closed");
-  const Eigen::Index freedoms = subspace.matrix_of_any_size().cols();
+  const Eigen::Index freedoms = subspace.any_matrix().cols();
   if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
   joint.freedoms = static_cast<int>(freedoms);
   joint.subspace = subspace.matrix(6, freedoms, "subspace");
@@ -79,13 +79,13 @@ MechanismJoint joint_of(const py::dict& part) {
 }
 
 std::unique_ptr<Mechanism> make_mechanism(
-    int size, int stored, int total, double theta_0, const std::vector<py::dict>& bodies,
+    int nx, int rate_size, int effort_size, double theta_0, const std::vector<py::dict>& bodies,
     const std::vector<py::dict>& joints, const std::vector<std::tuple<int, double, double>>& heats,
     const std::vector<std::tuple<int, int, double>>& conductions) {
   MechanismParts parts;
-  parts.nx = size;
-  parts.rate_size = stored;
-  parts.total = total;
+  parts.nx = nx;
+  parts.rate_size = rate_size;
+  parts.effort_size = effort_size;
   parts.theta_0 = theta_0;
   for (const auto& body : bodies) parts.bodies.push_back(body_of(body));
   for (const auto& joint : joints) parts.joints.push_back(joint_of(joint));
@@ -98,11 +98,11 @@ std::unique_ptr<Mechanism> make_mechanism(
 const double* x_of(const Mechanism& m, const Numbers& x) { return x.data(m.parts().nx, "x"); }
 
 const double* flow_of(const Mechanism& m, const MaybeNumbers& flow) {
-  return flow ? flow->data(m.parts().total, "flow") : nullptr;
+  return flow ? flow->data(m.parts().effort_size, "flow") : nullptr;
 }
 
 py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
-  Array rate = empty({m.parts().rate_size}), efforts = empty({m.parts().total});
+  Array rate = empty({m.parts().rate_size}), efforts = empty({m.parts().effort_size});
   const auto status =
       m.rates(x_of(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
   if (status != MechanismStatus::good) return py::none();
@@ -113,10 +113,10 @@ py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
 py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::object& flows,
                 double tolerance) {
   Array x_after = empty({m.parts().nx}), tangent = empty({m.parts().rate_size});
-  Array supplied = empty({m.parts().total}), exergy = empty({m.parts().total});
-  const auto copy_flow = [&m](const py::handle& from, double* flow) {
-    const auto numbers = py::cast<Numbers>(from);
-    std::copy_n(numbers.data(m.parts().total, "flow"), m.parts().total, flow);
+  Array supplied = empty({m.parts().effort_size}), exergy = empty({m.parts().effort_size});
+  const auto copy_flow = [&m](const py::handle& flow_object, double* flow) {
+    const auto numbers = py::cast<Numbers>(flow_object);
+    std::copy_n(numbers.data(m.parts().effort_size, "flow"), m.parts().effort_size, flow);
   };
   Mechanism::Flows flow_at;
   if (py::isinstance<py::array>(flows)) {
@@ -136,13 +136,13 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
 
 /// Steps without Python in between; for their cost.
 Eigen::VectorXd run(Mechanism& m, const Numbers& x, double dt, int steps) {
-  Eigen::VectorXd now = Eigen::Map<const Eigen::VectorXd>(x_of(m, x), m.parts().nx), next = now;
+  Eigen::VectorXd x0 = Eigen::Map<const Eigen::VectorXd>(x_of(m, x), m.parts().nx), x1 = x0;
   Eigen::VectorXd total_step(m.parts().rate_size);
   for (int k = 0; k < steps; ++k) {
-    m.step(0.0, now.data(), dt, nullptr, 1e-6, next.data(), total_step.data(), nullptr, nullptr);
-    std::swap(now, next);
+    m.step(0.0, x0.data(), dt, nullptr, 1e-6, x1.data(), total_step.data(), nullptr, nullptr);
+    std::swap(x0, x1);
   }
-  return now;
+  return x0;
 }
 
 }  // namespace

@@ -20,22 +20,22 @@ namespace vms_ph {
 namespace {
 
 /// The numbers of an array of any number of axes.
-Eigen::VectorXd flattened(const py::object& from) {
+Eigen::VectorXd flatten(const py::object& from) {
   const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
-  return numbers.of_any_size();
+  return numbers.any_vector();
 }
 
 template <int size>
 Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
-  const Eigen::VectorXd numbers = flattened(from);
+  const Eigen::VectorXd numbers = flatten(from);
   if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
   return numbers;
 }
 
 /// The motion subspace of a joint of one velocity, in its own axes.
-void read_subspace(const py::object& joint, const py::object& start, ModelParts::Joint& out) {
+void read_subspace(const py::object& joint, const py::object& neutral_q, ModelParts::Joint& out) {
   const py::object data = joint.attr("createData")();
-  joint.attr("calc")(data, start);
+  joint.attr("calc")(data, neutral_q);
   const auto subspace = vector_of<6>(data.attr("S"));
   out.linear_axis = subspace.head<3>();
   out.axis = subspace.tail<3>();
@@ -51,17 +51,17 @@ ModelParts parts_of(const py::object& robot) {
   for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
     const auto item = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
     const py::object joint = item(joints), inertia = item(inertias);
-    ModelParts::Joint body;
-    body.name = py::cast<std::string>(item(names));
-    body.kind = py::cast<std::string>(joint.attr("shortname")());
-    body.freedoms = py::cast<int>(joint.attr("nv"));
-    body.parent = py::cast<std::size_t>(item(parents));
-    body.placement = py::cast<Eigen::Matrix4d>(item(placements).attr("homogeneous"));
-    if (body.freedoms == 1) read_subspace(joint, neutral, body);
-    body.mass = py::cast<double>(inertia.attr("mass"));
-    body.centre = vector_of<3>(inertia.attr("lever"));
-    body.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
-    parts.joints.push_back(std::move(body));
+    ModelParts::Joint joint_parts;
+    joint_parts.name = py::cast<std::string>(item(names));
+    joint_parts.kind = py::cast<std::string>(joint.attr("shortname")());
+    joint_parts.freedoms = py::cast<int>(joint.attr("nv"));
+    joint_parts.parent = py::cast<std::size_t>(item(parents));
+    joint_parts.placement = py::cast<Eigen::Matrix4d>(item(placements).attr("homogeneous"));
+    if (joint_parts.freedoms == 1) read_subspace(joint, neutral, joint_parts);
+    joint_parts.mass = py::cast<double>(inertia.attr("mass"));
+    joint_parts.centre = vector_of<3>(inertia.attr("lever"));
+    joint_parts.inertia = py::cast<Eigen::Matrix3d>(inertia.attr("inertia"));
+    parts.joints.push_back(std::move(joint_parts));
   }
   bool is_universe = true;
   for (const py::handle& frame_object : robot.attr("frames")) {
@@ -74,14 +74,14 @@ ModelParts parts_of(const py::object& robot) {
            py::cast<Eigen::Matrix4d>(frame.attr("placement").attr("homogeneous"))});
     }
   }
-  parts.lower = flattened(robot.attr("lowerPositionLimit"));
-  parts.upper = flattened(robot.attr("upperPositionLimit"));
-  parts.armature = flattened(robot.attr("armature"));
-  parts.damping = flattened(robot.attr("damping"));
+  parts.lower = flatten(robot.attr("lowerPositionLimit"));
+  parts.upper = flatten(robot.attr("upperPositionLimit"));
+  parts.armature = flatten(robot.attr("armature"));
+  parts.damping = flatten(robot.attr("damping"));
   const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
-  parts.effort = flattened(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
-  parts.velocity = flattened(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
-  parts.dry_friction = flattened(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
+  parts.effort = flatten(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
+  parts.velocity = flatten(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
+  parts.dry_friction = flatten(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
   parts.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return parts;
 }
@@ -97,8 +97,8 @@ ModelError read_error(const py::object& robot, const std::exception& error) {
 Model model_of(const py::object& robot, const std::string& end_effector,
                const std::vector<std::tuple<std::string, std::string, double, double>>& mimics) {
   std::vector<Mimic> mimic_joints;
-  for (const auto& [joint, of, multiplier, offset] : mimics) {
-    mimic_joints.push_back({joint, of, multiplier, offset});
+  for (const auto& [joint, leader, multiplier, offset] : mimics) {
+    mimic_joints.push_back({joint, leader, multiplier, offset});
   }
   ModelParts parts;
   try {

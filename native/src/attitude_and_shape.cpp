@@ -93,10 +93,10 @@ class AttitudeAndShape : public StagedController {
   virtual BaseDemand base_demand(Evaluation& d, const LockedBody& body, double h) noexcept = 0;
 
   /// The attitude of the reference for a desired one.
-  virtual Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept = 0;
+  virtual Eigen::Matrix3d reference_attitude(const Eigen::Matrix3d& rotation) const noexcept = 0;
 
   /// The twist of the reference for a desired one.
-  virtual Twist twist_of(const Twist& twist) const noexcept = 0;
+  virtual Twist reference_twist(const Twist& twist) const noexcept = 0;
 
   /// The bandwidth of the reference of the base, 1/s.
   virtual double bandwidth() const noexcept = 0;
@@ -114,7 +114,7 @@ class AttitudeAndShape : public StagedController {
     mean_inertia_ = (mass(3, 3) + mass(4, 4) + mass(5, 5)) / 3.0;
     shape_inertia_ = d_.M_hat_m().diagonal();
     Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
-    pose.topLeftCorner<3, 3>() = attitude_of(pose.topLeftCorner<3, 3>());
+    pose.topLeftCorner<3, 3>() = reference_attitude(pose.topLeftCorner<3, 3>());
     base_reference_.restart(pose);
     model_.joint_positions(d_.q(), positions_);
     joint_reference_.restart(positions_);
@@ -149,17 +149,17 @@ class AttitudeAndShape : public StagedController {
     if (!desired_effort_.allFinite()) return reject_effort();
     const VectorV& force = apply_output_stage(desired_effort_, dt);
 
-    const auto locked_error = product<Vector3d>(locked_map_, velocity_error_);
-    const VectorV shape_error = velocity_error_.tail(n_);
-    const VectorV momentum = product<VectorV>(d_.M_hat_m(), shape_error);
+    const auto locked_velocity_error = product<Vector3d>(locked_map_, velocity_error_);
+    const VectorV joint_rate_error = velocity_error_.tail(n_);
+    const VectorV momentum = product<VectorV>(d_.M_hat_m(), joint_rate_error);
     ControlEnergy& energy = command_.energy;
-    const Vector3d angular_momentum = body.inertia * locked_error;
-    energy.kinetic_base = 0.5 * locked_error.dot(angular_momentum) + demand.kinetic_energy;
-    energy.kinetic_shape = 0.5 * shape_error.dot(momentum);
+    const Vector3d angular_momentum = body.inertia * locked_velocity_error;
+    energy.kinetic_base = 0.5 * locked_velocity_error.dot(angular_momentum) + demand.kinetic_energy;
+    energy.kinetic_shape = 0.5 * joint_rate_error.dot(momentum);
     energy.shaped_potential = potential;
     energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
-    energy.damping_base = damping_moment_.dot(locked_error) + demand.damping_power;
-    energy.damping_shape = damping_torque_.dot(shape_error);
+    energy.damping_base = damping_moment_.dot(locked_velocity_error) + demand.damping_power;
+    energy.damping_shape = damping_torque_.dot(joint_rate_error);
     energy.reference_power = demand.equilibrium_power - integral_power(gains);
     energy.clipped_power = demand.unactuated_power + (force - desired_effort_).dot(velocity_error_);
     command_.task_error = position_error.norm();
@@ -171,13 +171,13 @@ class AttitudeAndShape : public StagedController {
   void follow(const Reference& reference, double dt) noexcept {
     if (reference.pose && reference.pose->allFinite()) {
       Pose desired = *reference.pose;
-      desired.topLeftCorner<3, 3>() = attitude_of(reference.pose->topLeftCorner<3, 3>());
+      desired.topLeftCorner<3, 3>() = reference_attitude(reference.pose->topLeftCorner<3, 3>());
       base_reference_.set_target(desired);
     }
     joint_reference_.set_target(reference);
     const bool has_twist = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
-    if (has_twist) twist = twist_of(*reference.twist);
+    if (has_twist) twist = reference_twist(*reference.twist);
     const AttitudeGains& gains = active_gains();
     base_reference_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn,
                             bandwidth(), dt);
@@ -192,11 +192,11 @@ class AttitudeAndShape : public StagedController {
     body.position = pose.translation();
     body.mass = mass(0, 0);
     // M_b has m [c]x in its corner, with the centre of mass c in the frame of the base.
-    const Matrix3d corner = (1.0 / body.mass) * mass.block<3, 3>(3, 0);
-    body.centre = {corner(2, 1), corner(0, 2), corner(1, 0)};
-    const Matrix3d squared = corner * corner;
+    const Matrix3d centre_cross = (1.0 / body.mass) * mass.block<3, 3>(3, 0);
+    body.centre = {centre_cross(2, 1), centre_cross(0, 2), centre_cross(1, 0)};
+    const Matrix3d centre_cross_squared = centre_cross * centre_cross;
     body.inertia = mass.block<3, 3>(3, 3);
-    body.inertia += body.mass * squared;
+    body.inertia += body.mass * centre_cross_squared;
     return body;
   }
 
@@ -205,7 +205,7 @@ class AttitudeAndShape : public StagedController {
     const double k_attitude = gains.frequency_attitude * gains.frequency_attitude * mean_inertia_;
     const VectorV depth = joint_limits_.depth(positions_, gains.limit_margin);
     const Twist attitude_gradient = potential_.gradient(error, 0.0, k_attitude);
-    double energy = potential_.value(error, 0.0, k_attitude);
+    double energy = potential_.energy(error, 0.0, k_attitude);
     gradient_.segment<3>(3) = attitude_gradient.tail<3>();
     stiffness_.diagonal().segment<3>(3).setConstant(k_attitude);
     for (Eigen::Index i = 0; i < n_; ++i) {
@@ -288,8 +288,8 @@ struct AttitudeControlGains : AttitudeGains {
 
 namespace {
 
-// Singular values below this share of the largest count as zero.
-constexpr double kRank = 1e-6;
+// Squares of singular values below this share of the largest count as zero.
+constexpr double kSquaredRank = 1e-6 * 1e-6;
 
 /// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
 SymmetricEigen gram_eigen(const Eigen::MatrixXd& A) {
@@ -309,8 +309,8 @@ const Allocation& checked_wheels(const Model& model, const std::optional<Allocat
     throw ModelError("AttitudeControl needs what turns '" + model.name() +
                      "'; give its allocation, as actuators:=own does");
   }
-  const SymmetricEigen moments = gram_eigen(allocation->matrix().bottomRows(3));
-  if (!(moments.values()[0] > kRank * kRank * moments.values()[2])) {
+  const SymmetricEigen moment_eigen = gram_eigen(allocation->matrix().bottomRows(3));
+  if (!(moment_eigen.values()[0] > kSquaredRank * moment_eigen.values()[2])) {
     throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
   }
   return *allocation;
@@ -337,15 +337,15 @@ class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeContr
     BaseDemand demand;
     demand.attitude = base_reference().pose().topLeftCorner<3, 3>();
     const Eigen::Vector3d angular_velocity = base_reference().twist().tail<3>();
-    const Eigen::Vector3d world_rate = demand.attitude * angular_velocity;
-    demand.angular_velocity = body.rotation.transpose() * world_rate;
+    const Eigen::Vector3d inertial_angular_velocity = demand.attitude * angular_velocity;
+    demand.angular_velocity = body.rotation.transpose() * inertial_angular_velocity;
     return demand;
   }
 
-  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+  Eigen::Matrix3d reference_attitude(const Eigen::Matrix3d& rotation) const noexcept override {
     return rotation;
   }
-  Twist twist_of(const Twist& twist) const noexcept override { return twist; }
+  Twist reference_twist(const Twist& twist) const noexcept override { return twist; }
   double bandwidth() const noexcept override { return active_gains().frequency_attitude; }
 };
 
@@ -377,8 +377,8 @@ constexpr double kMaxLift = 3.0;
 ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
   const SymmetricEigen force_eigen = gram_eigen(forces);
-  const Eigen::VectorXd& squares = force_eigen.values();
-  if (!(squares[2] > 0.0) || std::max(squares[1], 0.0) > kRank * kRank * squares[2]) {
+  const Eigen::VectorXd& eigenvalues = force_eigen.values();
+  if (!(eigenvalues[2] > 0.0) || std::max(eigenvalues[1], 0.0) > kSquaredRank * eigenvalues[2]) {
     throw ModelError("the rotors of '" + name +
                      "' push along several axes or none; UnderactuatedFlight is for one axis, "
                      "DecoupledVMSController for all");
@@ -389,13 +389,14 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
     axis = -axis;
     axial_gains = -axial_gains;
   }
-  const Eigen::VectorXd wrench_squares = gram_eigen(allocation.matrix()).values();
-  if (wrench_squares.size() < 4 || !(wrench_squares[2] > kRank * kRank * wrench_squares[5])) {
+  const Eigen::VectorXd wrench_eigenvalues = gram_eigen(allocation.matrix()).values();
+  if (wrench_eigenvalues.size() < 4 ||
+      !(wrench_eigenvalues[2] > kSquaredRank * wrench_eigenvalues[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
-  const Eigen::VectorXd at_lower = axial_gains.cwiseProduct(allocation.lower());
-  const Eigen::VectorXd at_upper = axial_gains.cwiseProduct(allocation.upper());
-  return {axis, at_lower.cwiseMin(at_upper).sum(), at_lower.cwiseMax(at_upper).sum()};
+  const Eigen::VectorXd lower = axial_gains.cwiseProduct(allocation.lower());
+  const Eigen::VectorXd upper = axial_gains.cwiseProduct(allocation.upper());
+  return {axis, lower.cwiseMin(upper).sum(), lower.cwiseMax(upper).sum()};
 }
 
 /// The attitudes of a base whose thrust has one axis; see
@@ -413,14 +414,14 @@ class ThrustDirection {
   Eigen::Matrix3d attitude(const Vector3d& force, const Matrix3d& heading) const noexcept {
     const Vector3d direction = force / force.norm();
     Vector3d nose = heading * body_axes_.col(0);
-    Vector3d lateral = nose - direction * direction.dot(nose);
-    if (lateral.squaredNorm() < 1e-6) {
+    Vector3d projected_nose = nose - direction * direction.dot(nose);
+    if (projected_nose.squaredNorm() < 1e-6) {
       nose = (heading * body_axes_.col(1)).cross(direction);
-      lateral = nose - direction * direction.dot(nose);
+      projected_nose = nose - direction * direction.dot(nose);
     }
-    lateral /= lateral.norm();
+    projected_nose /= projected_nose.norm();
     Matrix3d desired;
-    desired << lateral, direction.cross(lateral), direction;
+    desired << projected_nose, direction.cross(projected_nose), direction;
     return desired * body_axes_.transpose();
   }
 
@@ -542,16 +543,16 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const double thrust = std::min(std::max(axial_force, thrust_.min_thrust), thrust_.max_thrust);
     const Vector3d force = thrust * axis;
     const Vector3d acceleration_error = force / body.mass - hover_acceleration - feedforward;
-    constexpr double kStep = 1e-3;
+    constexpr double kDeltaT = 1e-3;
     const Vector3d next_acceleration =
-        commanded_acceleration(deviation + kStep * (velocity_error - equilibrium_velocity),
-                               velocity_error + kStep * acceleration_error);
-    const Matrix3d next_heading = heading * se3::rotation(kStep * local_angular_velocity);
+        commanded_acceleration(deviation + kDeltaT * (velocity_error - equilibrium_velocity),
+                               velocity_error + kDeltaT * acceleration_error);
+    const Matrix3d next_heading = heading * se3::rotation(kDeltaT * local_angular_velocity);
     const Matrix3d next_attitude = thrust_direction_.attitude(next_acceleration, next_heading);
     demand.force = thrust * thrust_.axis;
     const auto relative_rotation = product<Matrix3d>(transposed(demand.attitude), next_attitude);
     const Vector3d rotation_step = demand.attitude * se3::rotation_vector(relative_rotation);
-    demand.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kStep;
+    demand.angular_velocity = product<Vector3d>(transposed(rotation), rotation_step) / kDeltaT;
     demand.kinetic_energy = 0.5 * body.mass * velocity_error.squaredNorm();
     demand.potential_energy = 0.5 * body.mass * stiffness * deviation.squaredNorm();
     demand.damping_power = body.mass * damping_rate * velocity_error.squaredNorm();
@@ -562,16 +563,16 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     return demand;
   }
 
-  Eigen::Matrix3d attitude_of(const Eigen::Matrix3d& rotation) const noexcept override {
+  Eigen::Matrix3d reference_attitude(const Eigen::Matrix3d& rotation) const noexcept override {
     return thrust_direction_.attitude(up_, rotation);
   }
 
-  Twist twist_of(const Twist& twist) const noexcept override {
+  Twist reference_twist(const Twist& twist) const noexcept override {
     const Matrix3d rotation = base_reference().pose().topLeftCorner<3, 3>();
-    const auto up = product<Vector3d>(transposed(rotation), up_);
+    const auto local_up = product<Vector3d>(transposed(rotation), up_);
     const Vector3d angular_velocity = twist.tail<3>();
     Twist yaw_twist = twist;
-    yaw_twist.tail<3>() = up.dot(angular_velocity) * up;
+    yaw_twist.tail<3>() = local_up.dot(angular_velocity) * local_up;
     return yaw_twist;
   }
 

@@ -71,12 +71,12 @@ constexpr double kTolerance = 1e-6;
 
 /// A force has the weight 1, a moment ten over the actuators' mean lever arm.
 VectorB default_weights(const Eigen::MatrixXd& matrix) {
-  const Eigen::Index moments = matrix.rows() == 6 ? 3 : 1, forces = matrix.rows() - moments;
-  const double force_norm = matrix.topRows(forces).norm(),
-               moment_norm = matrix.bottomRows(moments).norm();
+  const Eigen::Index n_moments = matrix.rows() == 6 ? 3 : 1, n_forces = matrix.rows() - n_moments;
+  const double force_norm = matrix.topRows(n_forces).norm(),
+               moment_norm = matrix.bottomRows(n_moments).norm();
   const double lever_arm = force_norm > 0.0 && moment_norm > 0.0 ? moment_norm / force_norm : 1.0;
   VectorB weights = VectorB::Ones(matrix.rows());
-  weights.tail(moments).setConstant(10.0 / lever_arm);
+  weights.tail(n_moments).setConstant(10.0 / lever_arm);
   return weights;
 }
 
@@ -182,7 +182,9 @@ const VectorB& BaseActuation::apply(const ConstVector& desired,
   if (static_thrusts_exceed_limits()) {
     clip_thrusts();
     reason_.set("the base cannot hold the robot against gravity");
-  } else if (const double share = share_within_limits(); share < 1.0) {
+  } else if (const double share = share_within_limits(static_thrusts_, thrust_step_,
+                                                      allocation_->lower(), allocation_->upper());
+             share < 1.0) {
     thrusts_ = static_thrusts_ + share * thrust_step_;
     clip_thrusts();
     reason_.set("base wrench at its limit: %.0f%% of the desired wrench beyond gravity",
@@ -205,14 +207,13 @@ void BaseActuation::clip_thrusts() noexcept {
   thrusts_ = thrusts_.cwiseMax(allocation_->lower()).cwiseMin(allocation_->upper());
 }
 
-/// The share, at most 1, of the step from the static thrusts that stays within the limits.
-double BaseActuation::share_within_limits() const noexcept {
+double share_within_limits(const ConstVector& start, const ConstVector& step,
+                           const ConstVector& lower, const ConstVector& upper) noexcept {
   double share = 1.0;
-  for (Eigen::Index i = 0; i < thrust_step_.size(); ++i) {
-    const double magnitude = std::abs(thrust_step_[i]);
+  for (Eigen::Index i = 0; i < step.size(); ++i) {
+    const double magnitude = std::abs(step[i]);
     if (magnitude <= 1e-12) continue;
-    const double margin = thrust_step_[i] > 0.0 ? allocation_->upper()[i] - static_thrusts_[i]
-                                                : static_thrusts_[i] - allocation_->lower()[i];
+    const double margin = step[i] > 0.0 ? upper[i] - start[i] : start[i] - lower[i];
     share = std::min(share, std::max(0.0, margin) / magnitude);
   }
   return share;

@@ -90,8 +90,8 @@ PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> alloc
       posture_reference_(n_),
       weights_(VectorV::Ones(n_)),
       ramped_weights_(weights_),
-      eigen_(std::min(6, model.nv())),
-      relative_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {
+      jacobian_eigen_(std::min(6, model.nv())),
+      joint_jacobian_eigen_(std::min(6, n_ > 0 ? n_ : model.nv())) {
   last_posture_ = last_stiffness_ = posture_error_ = posture_stiffness_ = VectorV::Zero(n_);
   shape_inertia_ = positions_ = last_posture_;
   friction_effort_ = posture_step_ = desired_effort_ = sampled_effort_ = zero_velocity_;
@@ -106,10 +106,10 @@ void PoseImpedance::start_holding() noexcept {
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
   last_effort_ = d_.g();
-  position_ramp_.restart();
-  attitude_ramp_.restart();
-  attachment_ramp_.restart();
-  reference_ramp_.restart();
+  base_position_ramp_.restart();
+  base_attitude_ramp_.restart();
+  frame_ramp_.restart();
+  tool_axes_ramp_.restart();
   model_.joint_positions(d_.q(), positions_);
   posture_reference_.restart(positions_);
   last_posture_ = positions_;
@@ -149,21 +149,21 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
 }
 
 /// Stiffness and damping in force.
-AxisGains PoseImpedance::axis_gains(double attachment, double dt) noexcept {
+AxisGains PoseImpedance::axis_gains(double spring_share, double dt) noexcept {
   const ImpedanceGains& g = active_gains();
-  AxisGains c(attachment * g.stiffness, attachment * g.stiffness_rotation, attachment * g.damping,
-              attachment * g.damping_rotation);
+  AxisGains result(spring_share * g.stiffness, spring_share * g.stiffness_rotation,
+                   spring_share * g.damping, spring_share * g.damping_rotation);
   Twist shares;
   shares << g.stiffness_share_x, g.stiffness_share_y, g.stiffness_share_z, g.stiffness_share_rx,
       g.stiffness_share_ry, g.stiffness_share_rz;
-  c.stiffness.array() *= shares.array();
+  result.stiffness.array() *= shares.array();
   shares << g.damping_share_x, g.damping_share_y, g.damping_share_z, g.damping_share_rx,
       g.damping_share_ry, g.damping_share_rz;
-  c.damping.array() *= shares.array();
-  c.reference_share = reference_ramp_.follow(g.tool_axes, dt);
-  c.force_limit = g.force_limit;
-  c.moment_limit = g.moment_limit;
-  return c;
+  result.damping.array() *= shares.array();
+  result.reference_share = tool_axes_ramp_.follow(g.tool_axes, dt);
+  result.force_limit = g.force_limit;
+  result.moment_limit = g.moment_limit;
+  return result;
 }
 
 /// Move the posture, account for its spring, and compute its offset and its stiffness.
@@ -213,27 +213,27 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const ImpedanceGains& gains = active_gains();
   const double h = horizon(dt, gains.delay, age_);
   // Spring and damping fade out before the frame is changed, and in again.
-  if (gains.relative_to_base != is_relative_ && attachment_ramp_.share() == 0.0) {
+  if (gains.relative_to_base != is_relative_ && frame_ramp_.share() == 0.0) {
     is_relative_ = gains.relative_to_base;
     tool_reference_.restart(tool_pose());
   }
-  const double attachment = attachment_ramp_.follow(gains.relative_to_base == is_relative_, dt);
+  const double spring_share = frame_ramp_.follow(gains.relative_to_base == is_relative_, dt);
   follow(reference, dt);
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  const AxisGains current = axis_gains(attachment, dt);
-  effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current, h);
+  const AxisGains current_gains = axis_gains(spring_share, dt);
+  effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current_gains, h);
   double supplied_power = 0.0;  // by changes, W
-  if (last_axis_gains_ && !current.equals(*last_axis_gains_) && dt > 0.0) {
+  if (last_axis_gains_ && !current_gains.equals(*last_axis_gains_) && dt > 0.0) {
     supplied_power = (effort_.potential - effort_.energy(*last_axis_gains_)) / dt;
   }
-  last_axis_gains_ = current;
+  last_axis_gains_ = current_gains;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
-  split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.other_damping,
-                smallest_value_);
-  effort_.other_damping *= gains.damping_null;
+  split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.extra_damping,
+                smallest_singular_value_);
+  effort_.extra_damping *= gains.damping_null;
   hold_base_and_limits(h, dt);
   effort_.posture_effort.setZero();
   if (posture_stiffness_.any())
@@ -266,7 +266,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
   energy.clipped_power = (last_effort_ - desired_effort_).dot(d_.v());
   command_.task_error = effort_.distance;
-  command_.smallest_singular_value = smallest_value_;
+  command_.smallest_singular_value = smallest_singular_value_;
   command_.authority = active_push ? active_push->authority : 1.0;
   return make_command(last_effort_,
                       {effort_.impedance.reason(), active_push ? active_push->reason : ""});
@@ -280,10 +280,10 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
 
 void PoseImpedance::hold_base(double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
-  const bool is_actuated = output_.base_is_actuated();
-  const double position_share = position_ramp_.follow(gains.hold_base && is_actuated, dt);
+  const bool is_actuated = stage_.base_is_actuated();
+  const double position_share = base_position_ramp_.follow(gains.hold_base && is_actuated, dt);
   const double attitude_share =
-      attitude_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
+      base_attitude_ramp_.follow((gains.hold_base || gains.hold_attitude) && is_actuated, dt);
   base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
                        position_share, attitude_share);
 }
@@ -300,8 +300,8 @@ void PoseImpedance::compute_jacobian() noexcept {
   jacobian_ = d_.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   if (is_relative_) jacobian_.leftCols(b_).setZero();
   const int columns = is_relative_ && n_ > 0 ? n_ : b_ + n_;
-  smallest_value_ = smallest_singular_value(jacobian_.rightCols(columns), gram_,
-                                            is_relative_ ? relative_eigen_ : eigen_);
+  smallest_singular_value_ = smallest_singular_value(
+      jacobian_.rightCols(columns), gram_, is_relative_ ? joint_jacobian_eigen_ : jacobian_eigen_);
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
@@ -312,7 +312,7 @@ void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const LimitSprings limits =
       joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
   hold_base(dt);
-  const double share = std::max(attitude_ramp_.share() - position_ramp_.share(), 0.0);
+  const double share = std::max(base_attitude_ramp_.share() - base_position_ramp_.share(), 0.0);
   const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;
   effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
                       attitude_damping);

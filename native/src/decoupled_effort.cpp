@@ -70,9 +70,9 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
   position_ = position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
     const double goal = joints_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
-    const double next = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
-    joint_rates_[i] = (next - joints_[i]) / dt;
-    joints_[i] = next;
+    const double next_joint = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
+    joint_rates_[i] = (next_joint - joints_[i]) / dt;
+    joints_[i] = next_joint;
   }
 }
 
@@ -94,12 +94,12 @@ double DecoupledEffort::set_springs(const Evaluation& d, const Springs& springs,
   d.model().joint_positions(d.q(), positions_);
   const LimitSprings limits =
       joint_limits_.springs(positions_, d.v().tail(n_), springs.k_limit, springs.margin, demand.h);
-  const double linear = springs.k_position, angular = springs.k_rotation;
-  demand.gradient.head(b_) = base_components(potential.gradient(pose, linear, angular), b_);
+  const double k_position = springs.k_position, k_rotation = springs.k_rotation;
+  demand.gradient.head(b_) = base_components(potential.gradient(pose, k_position, k_rotation), b_);
   Twist base_stiffness;
-  base_stiffness << linear, linear, linear, angular, angular, angular;
+  base_stiffness << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   demand.stiffness.head(b_) = base_components(base_stiffness, b_);
-  double energy = potential.value(pose, linear, angular) + limits.energy;
+  double energy = potential.energy(pose, k_position, k_rotation) + limits.energy;
   for (int k = 0; k < n_; ++k) {
     const double stiffness = springs.k_shape[k];
     demand.gradient[b_ + k] = stiffness * joint_error[k] + limits.force[k];
@@ -118,14 +118,14 @@ void DecoupledEffort::set_reference(const Evaluation& d, const Pose& pose, const
   demand.velocity.head(b_) = base_components(velocity, b_);
   demand.velocity.tail(n_) = rates;
   const VectorB relative_twist = d.v().head(b_) - demand.velocity.head(b_);
-  Twist relative = Twist::Zero();
+  Twist relative_velocity = Twist::Zero();
   if (b_ == 6) {
-    relative = relative_twist;
+    relative_velocity = relative_twist;
   } else {
-    relative << relative_twist[0], relative_twist[1], 0.0, 0.0, 0.0, relative_twist[2];
+    relative_velocity << relative_twist[0], relative_twist[1], 0.0, 0.0, 0.0, relative_twist[2];
   }
   auto base_acceleration = product<Twist>(to_body, acceleration);
-  add_product(se3::ad(relative), velocity, base_acceleration, -1.0);
+  add_product(se3::ad(relative_velocity), velocity, base_acceleration, -1.0);
   demand.acceleration.head(b_) = base_components(base_acceleration, b_);
   demand.acceleration.tail(n_) = accelerations;
 }
@@ -142,11 +142,11 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   const MatrixV &mass = d.M(), &shape_inertia = d.M_hat_m();
   const MatrixBN& connection = d.A();
   velocity_error = d.v() - demand.velocity;
-  const VectorV shape_error = velocity_error.tail(n_);
-  VectorB locked_error = velocity_error.head(b_);
-  add_product(connection, shape_error, locked_error);
-  const VectorB base_momentum = product<VectorB>(d.M_b(), locked_error);
-  const VectorV shape_momentum = product<VectorV>(shape_inertia, shape_error);
+  const VectorV joint_rate_error = velocity_error.tail(n_);
+  VectorB locked_velocity_error = velocity_error.head(b_);
+  add_product(connection, joint_rate_error, locked_velocity_error);
+  const VectorB base_momentum = product<VectorB>(d.M_b(), locked_velocity_error);
+  const VectorV shape_momentum = product<VectorV>(shape_inertia, joint_rate_error);
   damping_ = base_damping * mass;
   damping_.bottomRightCorner(n_, n_) = shape_damping * shape_inertia;
   add_product(transposed(connection), d.M_bm(), damping_.bottomRightCorner(n_, n_), base_damping);
@@ -156,9 +156,9 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
 
   const VectorV& end_velocity = impedance_.velocity;
   const VectorV end_rates = end_velocity.tail(n_);
-  VectorB end_locked = end_velocity.head(b_);
-  add_product(connection, end_rates, end_locked);
-  VectorB base_force = product<VectorB>(d.M_b(), end_locked);
+  VectorB end_locked_velocity = end_velocity.head(b_);
+  add_product(connection, end_rates, end_locked_velocity);
+  VectorB base_force = product<VectorB>(d.M_b(), end_locked_velocity);
   base_force *= base_damping;
   VectorV shape_force = product<VectorV>(shape_inertia, end_rates);
   shape_force *= shape_damping;
@@ -174,11 +174,11 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   add_product(transposed(connection), base_force, continuous_effort.tail(n_), -1.0);
   sampled_effort = continuous_effort + demand.gradient - impedance_.spring;
   sampled_effort += impedance_.brake(d, h);
-  kinetic_base = 0.5 * locked_error.dot(base_momentum);
-  kinetic_shape = 0.5 * shape_error.dot(shape_momentum);
-  damping_base = base_force.dot(locked_error) +
+  kinetic_base = 0.5 * locked_velocity_error.dot(base_momentum);
+  kinetic_shape = 0.5 * joint_rate_error.dot(shape_momentum);
+  damping_base = base_force.dot(locked_velocity_error) +
                  impedance_.predicted_spring.head(b_).dot(velocity_error.head(b_));
-  damping_shape = shape_force.dot(shape_error) +
+  damping_shape = shape_force.dot(joint_rate_error) +
                   impedance_.predicted_spring.tail(n_).dot(velocity_error.tail(n_));
 }
 

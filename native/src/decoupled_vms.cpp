@@ -84,7 +84,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                     std::make_unique<BaseActuation>(model, std::move(allocation), base_actuated)),
         joint_reference_(model.n()),
         integral_(model.n()),
-        actuation_(output_.base_is_actuated() ? 1.0 : 0.0),
+        base_share_(stage_.base_is_actuated() ? 1.0 : 0.0),
         is_continuous_(continuous_joints(model)),
         effort_(model) {
     shape_inertia_ = positions_ = joint_error_ = VectorV::Zero(n_);
@@ -93,10 +93,10 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
 
  private:
   void start_holding() noexcept override {
-    const int linear = b_ == 6 ? 3 : 2;
+    const int linear_size = b_ == 6 ? 3 : 2;
     const VectorV diagonal = d_.M().diagonal();
-    mean_mass_ = diagonal.head(linear).mean();
-    mean_inertia_ = diagonal.segment(linear, b_ - linear).mean();
+    mean_mass_ = diagonal.head(linear_size).mean();
+    mean_inertia_ = diagonal.segment(linear_size, b_ - linear_size).mean();
     shape_inertia_ = d_.M_hat_m().diagonal();
     base_reference_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
     model_.joint_positions(d_.q(), positions_);
@@ -121,7 +121,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const Pose error = se3::inverse(minimum) * pose;
     const bool is_reversed = potential_.set_error(error);
     DecoupledEffort::Demand& demand = effort_.demand;
-    demand.base_damping = actuation_ * 2.0 * gains.damping_ratio * gains.frequency_base;
+    demand.base_damping = base_share_ * 2.0 * gains.damping_ratio * gains.frequency_base;
     demand.shape_damping = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
@@ -181,7 +181,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     if (is_limited_) {
       integral_.zero_rates();
     } else {
-      integral_.advance(gains.integral * gains.damping_ratio, actuation_ * gains.frequency_base,
+      integral_.advance(gains.integral * gains.damping_ratio, base_share_ * gains.frequency_base,
                         gains.frequency_shape, position_error, &rotation_error, joint_error_, dt,
                         horizon(dt, gains.delay, age_));
     }
@@ -205,7 +205,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   /// The springs at the present gains.
   void update_springs() noexcept {
     const DecoupledVmsGains& gains = active_gains();
-    const double squared_frequency = actuation_ * gains.frequency_base * gains.frequency_base;
+    const double squared_frequency = base_share_ * gains.frequency_base * gains.frequency_base;
     springs_.k_position = squared_frequency * mean_mass_;
     springs_.k_rotation = squared_frequency * mean_inertia_;
     springs_.k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
@@ -217,7 +217,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   PoseReference base_reference_;
   JointReference joint_reference_;
   IntegralAction integral_;
-  const double actuation_;           // 1 for an actuated base, else 0
+  const double base_share_;          // 1 for an actuated base, else 0
   std::vector<bool> is_continuous_;  // (n,) whether a joint is continuous
   double mean_mass_ = 0.0, mean_inertia_ = 0.0;
   VectorV shape_inertia_, positions_, joint_error_;

@@ -60,8 +60,8 @@ class DriveReference {
 
   /// Set the target, to be turned to the shorter way; the one that it has is not taken again.
   void set_target(const PlanarPose& target) noexcept {
-    const std::optional<PlanarPose>& last = next_goal_ ? next_goal_ : goal_;
-    if (last && last->heading == target.heading && last->location == target.location) return;
+    const std::optional<PlanarPose>& goal = next_goal_ ? next_goal_ : goal_;
+    if (goal && goal->heading == target.heading && goal->location == target.location) return;
     next_goal_ = target;
   }
 
@@ -265,7 +265,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       select_outputs(terms_.basis, output_map_);
       factorised_map_ = output_map_;
       right_side_.setZero(m, 1);
-      is_valid = solve_square(factorised_map_, right_side_, kRank);
+      is_valid = solve_square(factorised_map_, right_side_, kRankTolerance);
     }
     if (!is_valid) {
       throw ModelError(
@@ -274,7 +274,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
           model.name() + "' leave " + std::to_string(m) + " motions with " +
           std::to_string(arm_joints_.size()) + " other joints");
     }
-    if (terms_.basis.row(1).cwiseAbs().maxCoeff() > kRank) {  // lateral velocity
+    if (terms_.basis.row(1).cwiseAbs().maxCoeff() > kRankTolerance) {  // lateral velocity
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
@@ -290,7 +290,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     base_reference_.restart(planar_pose(model_.base_pose(state.q)));
     model_.joint_positions(state.q, positions_);
     joint_reference_.restart(positions_);
-    limits_.restart();
+    torque_limits_.restart();
     return true;
   }
 

@@ -202,10 +202,10 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double work = mount_gravity_.dot(base_position_) - mount_potential_ / tree_.total_mass();
+  const double offset = mount_gravity_.dot(base_position_) - mount_potential_ / tree_.total_mass();
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    out[0] = -work - root_gravity_.dot(pose.origin + tree_.root_origin());
+    out[0] = -offset - root_gravity_.dot(pose.origin + tree_.root_origin());
     vector3(out + 1) = -(pose.rotation.transpose() * root_gravity_);
     std::fill(out + 4, out + 10, 0.0);
   }

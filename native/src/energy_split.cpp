@@ -11,7 +11,7 @@ namespace vms_ph {
 namespace {
 
 // Below this smallest singular value the task inertia, and with it the split, is not meaningful.
-constexpr double kSingular = 1e-3;
+constexpr double kSingularThreshold = 1e-3;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ const Energies& EnergySplit::compute(const RobotState& state, bool is_split) noe
   jt_columns_ = jacobian_.transpose();
   Eigen::Matrix3d rotation;
   make_columns_orthogonal(jt_columns_, rotation);
-  if (jt_columns_.colwise().norm().minCoeff() <= kSingular) {
+  if (jt_columns_.colwise().norm().minCoeff() <= kSingularThreshold) {
     energies_.kinetic_task = energies_.kinetic_null = kNaN;
     return energies_;
   }
@@ -73,10 +73,12 @@ PowerAudit::PortPowers PowerAudit::port_powers(const RobotState& state,
 
 const PowerBalance& PowerAudit::add(const RobotState& state, const Command& held_command,
                                     const Command& new_command, double energy, double dt) noexcept {
-  const PortPowers held = port_powers(state, held_command), sent = port_powers(state, new_command);
+  const PortPowers held_powers = port_powers(state, held_command),
+                   new_powers = port_powers(state, new_command);
   const double dissipated_power = state.v.tail(n_).cwiseAbs2().dot(damping_);
   PowerBalance& balance = balance_;
-  if (!std::isfinite(energy + sent.torque + sent.wrench_base + held.torque + held.wrench_base)) {
+  if (!std::isfinite(energy + new_powers.torque + new_powers.wrench_base + held_powers.torque +
+                     held_powers.wrench_base)) {
     // A sample that is not finite must not make all later energies not finite.
     if (dt > 0.0) skipped_time_ += dt;
     balance.torque_power = balance.wrench_base_power = balance.dissipated_power = kNaN;
@@ -88,17 +90,17 @@ const PowerBalance& PowerAudit::add(const RobotState& state, const Command& held
   } else if (dt > 0.0) {
     dt += skipped_time_;
     const double last_unaccounted = balance.unaccounted_energy();
-    balance.torque_energy += 0.5 * dt * (last_powers_.torque + held.torque);
-    balance.wrench_base_energy += 0.5 * dt * (last_powers_.wrench_base + held.wrench_base);
+    balance.torque_energy += 0.5 * dt * (last_powers_.torque + held_powers.torque);
+    balance.wrench_base_energy += 0.5 * dt * (last_powers_.wrench_base + held_powers.wrench_base);
     balance.dissipated_energy += 0.5 * dt * (last_dissipated_power_ + dissipated_power);
     balance.stored_energy = energy - initial_energy_;
     balance.unaccounted_power = (balance.unaccounted_energy() - last_unaccounted) / dt;
   }
   skipped_time_ = 0.0;
-  balance.torque_power = 0.5 * (held.torque + sent.torque);
-  balance.wrench_base_power = 0.5 * (held.wrench_base + sent.wrench_base);
+  balance.torque_power = 0.5 * (held_powers.torque + new_powers.torque);
+  balance.wrench_base_power = 0.5 * (held_powers.wrench_base + new_powers.wrench_base);
   balance.dissipated_power = last_dissipated_power_ = dissipated_power;
-  last_powers_ = sent;
+  last_powers_ = new_powers;
   return balance;
 }
 

@@ -57,7 +57,7 @@ constexpr int kTrials = 5;
 constexpr double kChordFactor = 1.05, kMinShare = 0.01;
 
 // Largest ratio of a share to the one tried before it.
-constexpr double kShrinking = 0.9;
+constexpr double kShrinkage = 0.9;
 
 // Part of the momentum that the strongest brake takes out per sample: a third is stable with one
 // sample of delay too.
@@ -83,30 +83,32 @@ double covered_authority(double energy, double available) {
 }  // namespace
 
 SampleWork::SampleWork(const Model& model) : model_(model), q_(VectorQ::Zero(model.nq())) {
-  v_ = force_ = safe_ = predicted_step_ = displacement_ = VectorV::Zero(model.nv());
+  v_ = force_ = safe_effort_ = predicted_step_ = displacement_ = VectorV::Zero(model.nv());
 }
 
 void SampleWork::hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
-                      double stored) noexcept {
+                      double stored_energy) noexcept {
   q_ = d.q();
   v_ = d.v();
   force_ = force;
   predicted_step_ = displacement;
-  stored_ = stored;
+  stored_energy_ = stored_energy;
   has_effort_ = true;
   has_missed_updates_ = false;
 }
 
-double SampleWork::recovered_energy(const Evaluation& d, double stored, double dt) noexcept {
+double SampleWork::recovered_energy(const Evaluation& d, double stored_energy, double dt) noexcept {
   if (!has_effort_) return 0.0;
   model_.difference(q_, d.q(), displacement_);
+  const double decrease = stored_energy_ - stored_energy;
   double work = force_.dot(displacement_);
   if (has_missed_updates_) {
-    const double mixed = force_.dot(predicted_step_) + safe_.dot(displacement_ - predicted_step_);
-    return std::min(stored_ - stored - std::max({work, safe_.dot(displacement_), mixed}), 0.0);
+    const double mixed_work =
+        force_.dot(predicted_step_) + safe_effort_.dot(displacement_ - predicted_step_);
+    return std::min(decrease - std::max({work, safe_effort_.dot(displacement_), mixed_work}), 0.0);
   }
   if (model_.b() > 0) work += rotation_work_bound(d, dt);
-  return stored_ - stored - work;
+  return decrease - work;
 }
 
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
@@ -123,7 +125,7 @@ double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noe
 }
 
 SamplePrediction::SamplePrediction(const Model& model)
-    : model_(model), first_(model), second_(model), stage_(model) {
+    : model_(model), first_stage_(model), second_stage_(model), later_stage_(model) {
   step_q_ = q_ = Eigen::VectorXd::Zero(model.nq());
   velocity_ = tangent_ = force_ = weight_ = acceleration_ = Eigen::VectorXd::Zero(model.nv());
   unactuated_gravity_ = displacement_ = velocity_;
@@ -142,7 +144,7 @@ void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, d
 void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
   step_q_ = q_ = d_->q();
   v1_ = d_->v();
-  double p1 = accelerate(first_, v1_, force, a1_);
+  double p1 = accelerate(first_stage_, v1_, force, a1_);
   result.acceleration = a1_;
   result.displacement.setZero(v1_.size());
   result.deficit = energy_ = kInfinity;
@@ -154,19 +156,19 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
   for (int k = 0; k < steps; ++k) {
     v2_ = v1_ + 0.5 * h * a1_;
     move(0.5 * h * v1_);
-    const double p2 = accelerate(second_, v2_, force, a2_);
+    const double p2 = accelerate(second_stage_, v2_, force, a2_);
     v3_ = v1_ + 0.5 * h * a2_;
     move(0.5 * h * v2_);
-    const double p3 = accelerate(stage_, v3_, force, a3_);
+    const double p3 = accelerate(later_stage_, v3_, force, a3_);
     v4_ = v1_ + h * a3_;
     move(h * v3_);
-    const double p4 = accelerate(stage_, v4_, force, a4_);
+    const double p4 = accelerate(later_stage_, v4_, force, a4_);
     const double energy_gain = h / 6.0 * (p1 + 2.0 * (p2 + p3) + p4), start_power = p1;
     displacement_ = h / 6.0 * (v1_ + 2.0 * (v2_ + v3_) + v4_);
     move(displacement_);
     step_q_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
-    p1 = k + 1 < steps ? accelerate(first_, v1_, force, a1_) : power(v1_, force);
+    p1 = k + 1 < steps ? accelerate(first_stage_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(energy_gain - h * p2);
     peak = std::max(peak, energy + cubic_maximum(energy_gain, h * start_power, h * p1) + margin);
     energy += energy_gain;
@@ -211,7 +213,7 @@ double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept 
     fluid_state_->set(q_, velocity_);
     return (force - unactuated_gravity_ - fluid_state_->g()).dot(v);
   }
-  return (force - unactuated_gravity_).dot(v) - stage_.lifting_power(q_.data(), v.data());
+  return (force - unactuated_gravity_).dot(v) - later_stage_.lifting_power(q_.data(), v.data());
 }
 
 SampleGrant::SampleGrant(const Model& model)
@@ -236,7 +238,7 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   prediction_.predict(static_effort, baseline_);
   baseline_energy_ = prediction_.energy();
   const double b = dt * dt * active_effort_.dot(best_.acceleration - baseline_.acceleration);
-  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinking;
+  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinkage;
   best_ = baseline_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
@@ -250,7 +252,7 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
     }
     if (candidate_.deficit <= 0.0) break;
     a = (candidate_.deficit - baseline_.deficit) / s - 0.5 * s * b;
-    limit = kShrinking * s;
+    limit = kShrinkage * s;
   }
   force = static_effort;
   if (share_ > 0.0) force += share_ * active_effort_;
@@ -293,7 +295,7 @@ void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   result = d.g() - (kBrakeShare / dt) * d.momentum();
 }
 
-void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, double initial,
+void SampledTank::begin_sample(Evaluation& d, double stored_energy, double capacity, double initial,
                                double dt) noexcept {
   if (capacity <= 0.0) {
     restart();
@@ -301,7 +303,7 @@ void SampledTank::begin_sample(Evaluation& d, double stored, double capacity, do
   }
   if (!tank_) tank_.emplace(capacity, initial);
   tank_->capacity = capacity;
-  tank_->deposit(work_.recovered_energy(d, stored, dt));
+  tank_->deposit(work_.recovered_energy(d, stored_energy, dt));
 }
 
 void TankBudget::resume(const ShapedPotential& potential) noexcept {
@@ -317,7 +319,7 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
     authority_ = 1.0;
     is_uncovered_ = false;
   }
-  tank_.begin_sample(d, capacity > 0.0 ? stored(d, limit_energy) : 0.0, capacity, initial, dt);
+  tank_.begin_sample(d, capacity > 0.0 ? storage(d, limit_energy) : 0.0, capacity, initial, dt);
 }
 
 void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
@@ -329,7 +331,7 @@ void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_eff
   tank_.brake(torque, static_effort, brake_);
 }
 
-double TankBudget::stored(Evaluation& d, double limit_energy) const noexcept {
+double TankBudget::storage(Evaluation& d, double limit_energy) const noexcept {
   // The torque compensates gravity, so the gravitational energy comes from the controller.
   return energy(d.q()) + limit_energy - d.potential_energy();
 }

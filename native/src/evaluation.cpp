@@ -14,37 +14,37 @@ namespace {
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// What the recursions have written row by row, as a matrix.
-Eigen::Map<const RowMajor> row_major_map(const Eigen::VectorXd& written, int rows, int columns) {
-  return {written.data(), rows, columns};
-}
-
-const Model& checked_size(const Model& model) {
-  if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
-    throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
-                     " degrees of freedom; the native controllers support at most " +
-                     std::to_string(kMaxVelocities) + ": lock joints, or use a Python controller");
-  }
-  return model;
+Eigen::Map<const RowMajor> row_major_map(const Eigen::VectorXd& row_major, int rows, int columns) {
+  return {row_major.data(), rows, columns};
 }
 
 }  // namespace
 
+const Model& checked_size(const Model& model, const char* user) {
+  if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
+    throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
+                     " degrees of freedom; C++ covers at most " + std::to_string(kMaxVelocities) +
+                     ": lock joints, or use a Python " + user);
+  }
+  return model;
+}
+
 Evaluation::Evaluation(const Model& model)
-    : model_(checked_size(model)),
+    : model_(checked_size(model, "controller")),
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
       fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
-      term_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
+      buffer_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
       jacobian_(6, model.nv()),
       jacobian_rate_(6, model.nv()) {
   M_.resize(b_ + n_, b_ + n_);
   C_.resize(b_ + n_, b_ + n_);
   M_b_inverse_.resize(b_, b_);
   M_hat_m_.resize(n_, n_);
-  if (fluid_.exists()) other_dynamics_.emplace(model);
+  if (fluid_.exists()) lifting_dynamics_.emplace(model);
   momentum_.resize(b_ + n_);
   g_.resize(b_ + n_);
 }
@@ -114,8 +114,8 @@ const MatrixBN& Evaluation::A() noexcept {
   if (fluid_.exists()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
-    dynamics_at_q().connection(term_.data());
-    A_ = row_major_map(term_, b_, n_);
+    dynamics_at_q().connection(buffer_.data());
+    A_ = row_major_map(buffer_, b_, n_);
   }
   computed_.A = true;
   return A_;
@@ -144,8 +144,8 @@ const VectorV& Evaluation::momentum() noexcept {
 
 const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
-    dynamics_at_v().coriolis(term_.data());
-    C_ = row_major_map(term_, b_ + n_, b_ + n_);
+    dynamics_at_v().coriolis(buffer_.data());
+    C_ = row_major_map(buffer_, b_ + n_, b_ + n_);
     if (fluid_.exists()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
@@ -155,8 +155,8 @@ const MatrixV& Evaluation::C() noexcept {
 void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
   dynamics_at_q().set_velocity(velocity.data());
   computed_.dynamics_at_v = computed_.fluid_at_v = false;
-  dynamics_.coriolis(term_.data());
-  result = row_major_map(term_, b_ + n_, b_ + n_);
+  dynamics_.coriolis(buffer_.data());
+  result = row_major_map(buffer_, b_ + n_, b_ + n_);
   if (!fluid_.exists()) return;
   fluid_at_q().set_velocity(dynamics_, velocity);
   fluid_.add_coriolis(result);
@@ -185,8 +185,8 @@ double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
 double Evaluation::lifting_power(const ConstVector& q) noexcept {
   const double power = dynamics_.lifting_power(q.data(), v_.data());
   if (!fluid_.exists()) return power;
-  other_dynamics_->set_configuration(q.data());
-  fluid_.set_configuration(*other_dynamics_);
+  lifting_dynamics_->set_configuration(q.data());
+  fluid_.set_configuration(*lifting_dynamics_);
   computed_.fluid_at_q = computed_.fluid_at_v = false;
   VectorV buoyancy = VectorV::Zero(v_.size());
   fluid_.add_gravity(buoyancy);
@@ -211,15 +211,15 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
-  jacobian_ = row_major_map(term_, 6, b_ + n_);
+  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, buffer_.data());
+  jacobian_ = row_major_map(buffer_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, term_.data());
-  jacobian_rate_ = row_major_map(term_, 6, b_ + n_);
+  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, buffer_.data());
+  jacobian_rate_ = row_major_map(buffer_, 6, b_ + n_);
   return jacobian_rate_;
 }
 

@@ -48,13 +48,13 @@ void Fluid::check() const {
     for (const auto* drag : {&body.linear_drag, &body.quadratic_drag}) {
       if (!drag->allFinite() || drag->minCoeff() < 0.0) reject("drag must not be negative:");
     }
-    const Matrix6& mass = body.added_mass;
-    const double largest = mass.cwiseAbs().maxCoeff();
-    if (!mass.allFinite() ||
-        !((mass - mass.transpose()).cwiseAbs().maxCoeff() <= kRounding * largest + 1e-12)) {
+    const Matrix6& added_mass = body.added_mass;
+    const double largest_entry = added_mass.cwiseAbs().maxCoeff();
+    if (!added_mass.allFinite() || !((added_mass - added_mass.transpose()).cwiseAbs().maxCoeff() <=
+                                     kRounding * largest_entry + 1e-12)) {
       reject("added mass must be finite and symmetric:");
     }
-    if (SymmetricEigen().least_eigenvalue(mass) < -kRounding * largest) {
+    if (SymmetricEigen().least_eigenvalue(added_mass) < -kRounding * largest_entry) {
       reject("added mass must be positive semi-definite:");
     }
   }
@@ -102,12 +102,12 @@ void FluidTerms::add_gravity(VectorV& g) const noexcept {
 }
 
 double FluidTerms::potential_energy() const noexcept {
-  double total = 0.0;
+  double energy = 0.0;
   for (const Body& body : bodies_) {
     const Vector3d centre = body.origin + body.rotation * body.description.centre_of_buoyancy;
-    total += density_ * body.description.volume * gravity_.dot(centre);
+    energy += density_ * body.description.volume * gravity_.dot(centre);
   }
-  return total;
+  return energy;
 }
 
 void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
@@ -132,15 +132,15 @@ void FluidTerms::add_drag(VectorV& force) const noexcept {
 }
 
 double FluidTerms::kinetic_energy() const noexcept {
-  double total = 0.0;
-  for (const Body& body : bodies_) total += 0.5 * body.momentum.dot(body.twist);
-  return total;
+  double energy = 0.0;
+  for (const Body& body : bodies_) energy += 0.5 * body.momentum.dot(body.twist);
+  return energy;
 }
 
 double FluidTerms::drag_power() const noexcept {
-  double total = 0.0;
-  for (const Body& body : bodies_) total -= body.drag().dot(body.twist);
-  return total;
+  double power = 0.0;
+  for (const Body& body : bodies_) power -= body.drag().dot(body.twist);
+  return power;
 }
 
 }  // namespace vms_ph

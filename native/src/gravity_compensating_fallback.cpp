@@ -11,7 +11,7 @@ GravityCompensatingFallback::GravityCompensatingFallback(const Model& model,
                                                          std::unique_ptr<PythonController> law,
                                                          std::optional<Allocation> allocation,
                                                          bool base_actuated)
-    : model_(model), law_(std::move(law)), safe_(model, std::move(allocation), base_actuated) {
+    : model_(model), law_(std::move(law)), fallback_(model, std::move(allocation), base_actuated) {
   if (law_->b() != model.b() || law_->joint_names() != model.joint_names()) {
     throw ModelError("Python finds other joints in this robot description than Pinocchio");
   }
@@ -25,9 +25,9 @@ const Command& GravityCompensatingFallback::update(const RobotState& state,
   const auto& command = law_->update(state, reference, dt);
   if (law_->late_updates() + law_->failed_updates() == last_failures || !state.is_usable(model_))
     return command;
-  safe_.compute(state.q, state.v, dt, state.age);
-  fallback_command_.wrench_base = safe_.wrench_base();
-  fallback_command_.torque = safe_.torque();
+  fallback_.compute(state.q, state.v, dt, state.age);
+  fallback_command_.wrench_base = fallback_.wrench_base();
+  fallback_command_.torque = fallback_.torque();
   fallback_command_.status = command.status;
   fallback_command_.reason = command.reason;
   fallback_command_.task_error = command.task_error;

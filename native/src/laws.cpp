@@ -58,12 +58,12 @@ std::unique_ptr<Controller> make_law(const std::string& name, const Model& model
   if (const LawEntry* entry = find_law(name.empty() ? default_name : name)) {
     return entry->make({model, allocation, base_actuated, wheels});
   }
-  std::string known_names;
-  for (const auto& known : law_names()) known_names += (known_names.empty() ? "" : ", ") + known;
+  std::string all_names;
+  for (const auto& law : law_names()) all_names += (all_names.empty() ? "" : ", ") + law;
   if (name == "EndEffectorImpedance") {
     throw ModelError("EndEffectorImpedance is CartesianImpedance now, with the same gains");
   }
-  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + known_names);
+  throw ModelError("there is no law '" + name + "' in the C++ core; there are " + all_names);
 }
 
 }  // namespace vms_ph

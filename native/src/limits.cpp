@@ -59,10 +59,10 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
   }
   if (has_last_torque_ && torque_rate > 0.0) {
     const double max_change = torque_rate * dt;
-    VectorV reached = last_torque_;
-    reached += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
-    if ((reached - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
-      torque = reached;
+    VectorV limited_torque = last_torque_;
+    limited_torque += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
+    if ((limited_torque - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
+      torque = limited_torque;
       reason_.set(reasons::torque_rate_limited);
     }
   }

@@ -17,16 +17,16 @@ namespace products {
 namespace {
 
 /// The sums of four neighbouring rows of `a x`, the columns of which lie in memory one by one.
-VMS_PH_INLINED inline Lanes along_columns(const double* a, Index stride, Index count,
-                                          const double* x, Index step) {
+VMS_PH_INLINED inline Lanes sum_by_columns(const double* a, Index stride, Index count,
+                                           const double* x, Index step) {
   Lanes sum{};
   for (Index k = 0; k < count; ++k) sum += load(a + k * stride) * x[k * step];
   return sum;
 }
 
 /// The sums of four neighbouring rows in any order; processors add them side by side.
-VMS_PH_INLINED inline Lanes along_rows(const double* a, Index stride, Index row_stride, Index count,
-                                       const double* x, Index step) {
+VMS_PH_INLINED inline Lanes sum_by_rows(const double* a, Index stride, Index row_stride,
+                                        Index count, const double* x, Index step) {
   double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
   for (Index k = 0; k < count; ++k) {
     const double factor = x[k * step];
@@ -52,8 +52,8 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
     Index i = 0;
     for (; i + 4 <= rows; i += 4) {
       const double* source = a.data() + i * row_stride;
-      Lanes sum = row_stride == 1 ? along_columns(source, stride, count, x, b.row_step())
-                                  : along_rows(source, stride, row_stride, count, x, b.row_step());
+      Lanes sum = row_stride == 1 ? sum_by_columns(source, stride, count, x, b.row_step())
+                                  : sum_by_rows(source, stride, row_stride, count, x, b.row_step());
       sum *= factor;
       if (kAdds) sum += load(column + i);
       store(column + i, sum);
@@ -98,12 +98,12 @@ VMS_PH_FMA bool Cholesky::compute(const Eigen::Ref<const Eigen::MatrixXd>& matri
 }
 
 VMS_PH_FMA void Cholesky::solve(double* x) const noexcept {
-  double padded[kMaxRows];
+  double padded_x[kMaxRows];
   const Eigen::Index rows = symmetric::padded(size_);
-  std::copy(x, x + size_, padded);
-  std::fill(padded + size_, padded + rows, 0.0);
-  symmetric::solve(factor_, inverse_diagonal_, size_, kMaxRows, padded);
-  std::copy(padded, padded + size_, x);
+  std::copy(x, x + size_, padded_x);
+  std::fill(padded_x + size_, padded_x + rows, 0.0);
+  symmetric::solve(factor_, inverse_diagonal_, size_, kMaxRows, padded_x);
+  std::copy(padded_x, padded_x + size_, x);
 }
 
 void Cholesky::multiply_root(double* x) const noexcept {
@@ -250,21 +250,21 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
     step_[i] = g_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
   Cholesky(free_hessian_).solve(step_.data());
-  Eigen::Index blocking = 0;
+  Eigen::Index entry = 0;
   double step_length = kInfinity;
   for (Eigen::Index i = 0; i < count; ++i) {
     if (step_[i] == 0.0) continue;
     const double bound = step_[i] > 0.0 ? upper[free_indices_[i]] : lower[free_indices_[i]];
     const double length = (bound - x[free_indices_[i]]) / step_[i];
-    if (length < step_length) step_length = length, blocking = i;
+    if (length < step_length) step_length = length, entry = i;
   }
   const bool is_blocked = step_length < 1.0;
   for (Eigen::Index i = 0; i < count; ++i)
     x[free_indices_[i]] += (is_blocked ? step_length : 1.0) * step_[i];
   if (!is_blocked) return false;
-  const bool up = step_[blocking] > 0.0;
-  x[free_indices_[blocking]] = up ? upper[free_indices_[blocking]] : lower[free_indices_[blocking]];
-  active_bounds_[free_indices_[blocking]] = up ? 1 : -1;
+  const bool is_upper = step_[entry] > 0.0;
+  x[free_indices_[entry]] = is_upper ? upper[free_indices_[entry]] : lower[free_indices_[entry]];
+  active_bounds_[free_indices_[entry]] = is_upper ? 1 : -1;
   return true;
 }
 

@@ -19,7 +19,7 @@ using Body = MechanismTree::Body;
 
 namespace {
 
-double viscous_at(const MechanismJoint& joint, double theta) {
+double damping_at(const MechanismJoint& joint, double theta) {
   if (joint.softening == 0.0) return joint.viscous;
   return joint.viscous * std::exp(-joint.softening * (theta - joint.reference_theta));
 }
@@ -27,7 +27,7 @@ double viscous_at(const MechanismJoint& joint, double theta) {
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
   const double speed = std::abs(rate) / joint.slip;
   const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
-  return viscous_at(joint, theta) + joint.dry / joint.slip * ratio;
+  return damping_at(joint, theta) + joint.dry / joint.slip * ratio;
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
@@ -60,17 +60,17 @@ void write_step(const MechanismJoint& joint, const Twist& twist, double* u) {
 }  // namespace
 
 Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
-  const auto within = [](int at, int count, int size) { return at >= 0 && at + count <= size; };
+  const auto fits = [](int i, int count, int size) { return i >= 0 && i + count <= size; };
   const int bodies = static_cast<int>(parts_.bodies.size());
   const int heats = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
-  const int smallest_size = std::min({parts_.nx, parts_.rate_size, parts_.total});
+  const int smallest_size = std::min({parts_.nx, parts_.rate_size, parts_.effort_size});
   constexpr int kMaxSize = 1 << 24;
   bool is_valid =
-      smallest_size >= 0 && std::max({parts_.nx, parts_.rate_size, parts_.total}) <= kMaxSize;
+      smallest_size >= 0 && std::max({parts_.nx, parts_.rate_size, parts_.effort_size}) <= kMaxSize;
   for (const MechanismBody& body : parts_.bodies) {
-    is_valid = is_valid && within(body.momentum, 6, smallest_size) &&
-               within(body.pose, 16, parts_.nx) && within(body.pose_rate, 6, smallest_size) &&
+    is_valid = is_valid && fits(body.momentum, 6, smallest_size) &&
+               fits(body.pose, 16, parts_.nx) && fits(body.pose_rate, 6, smallest_size) &&
                body.mass > 0.0;
   }
   for (const MechanismJoint& joint : parts_.joints) {
@@ -79,18 +79,19 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
                joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
-               within(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
-               within(joint.position_rate, d, smallest_size) && joint.rotor < smallest_size &&
+               fits(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
+               fits(joint.position_rate, d, smallest_size) && joint.rotor < smallest_size &&
                (d == 3 || !has_matrix_position(joint)) &&
                (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
-               within(joint.effort, d, parts_.total) && within(joint.effort_1, 6, parts_.total) &&
-               within(joint.effort_2, 6, parts_.total) && joint.heat < heats &&
+               fits(joint.effort, d, parts_.effort_size) &&
+               fits(joint.effort_1, 6, parts_.effort_size) &&
+               fits(joint.effort_2, 6, parts_.effort_size) && joint.heat < heats &&
                (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
   for (const MechanismHeat& heat : parts_.heats)
-    is_valid = is_valid && within(heat.state, 1, smallest_size);
+    is_valid = is_valid && fits(heat.state, 1, smallest_size);
   for (const MechanismConduction& conduction : parts_.conductions) {
-    is_valid = is_valid && within(conduction.from, 1, heats) && within(conduction.to, 1, heats);
+    is_valid = is_valid && fits(conduction.from, 1, heats) && fits(conduction.to, 1, heats);
   }
   if (!is_valid) throw std::invalid_argument("a part of the mechanism is outside its vectors");
   tree_ = std::make_unique<MechanismTree>(parts_);
@@ -105,7 +106,7 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   theta_.resize(parts_.heats.size());
   for (auto& stage : stages_) stage = Eigen::VectorXd::Zero(parts_.rate_size);
   increment_ = stages_[0];
-  flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.total);
+  flow_ = efforts_ = Eigen::VectorXd::Zero(parts_.effort_size);
   stage_state_ = Eigen::VectorXd::Zero(parts_.nx);
 }
 
@@ -237,7 +238,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
 }
 
 void Mechanism::write_efforts(double* efforts) const {
-  std::fill(efforts, efforts + parts_.total, 0.0);
+  std::fill(efforts, efforts + parts_.effort_size, 0.0);
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     rigid::write_twist(tree_->bodies[k].velocity, efforts + parts_.bodies[k].momentum);
   }
@@ -248,13 +249,13 @@ void Mechanism::write_efforts(double* efforts) const {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
     std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
-    const auto write_end = [&](int index, const SE3& frame, double* to) {
+    const auto write_end_twist = [&](int index, const SE3& frame, double* to) {
       if (index < 0) return;
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
                          to);
     };
-    write_end(description.first, joint.offset_1, efforts + description.effort_1);
-    write_end(description.second, joint.offset_2, efforts + description.effort_2);
+    write_end_twist(description.first, joint.offset_1, efforts + description.effort_1);
+    write_end_twist(description.second, joint.offset_2, efforts + description.effort_2);
   }
 }
 
@@ -369,11 +370,11 @@ double Mechanism::project(double* x, double tolerance) {
 
 double Mechanism::violation(const double* x) {
   tree_->set_configuration(x);
-  double largest = 0.0;
+  double largest_opening = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
-    largest = std::max(largest, tree_->opening(j, x).cwiseAbs().maxCoeff());
+    largest_opening = std::max(largest_opening, tree_->opening(j, x).cwiseAbs().maxCoeff());
   }
-  return largest;
+  return largest_opening;
 }
 
 Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flows* flows,
@@ -381,8 +382,8 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
                                 double* supplied, double* exergy) {
   using Values = Eigen::Map<Eigen::VectorXd>;
   Step result;
-  if (supplied) std::fill(supplied, supplied + parts_.total, 0.0);
-  if (exergy) std::fill(exergy, exergy + parts_.total, 0.0);
+  if (supplied) std::fill(supplied, supplied + parts_.effort_size, 0.0);
+  if (exergy) std::fill(exergy, exergy + parts_.effort_size, 0.0);
   const double fractions[4] = {0.0, 0.5, 0.5, 1.0};
   const double weights[4] = {dt / 6.0, dt / 3.0, dt / 3.0, dt / 6.0};
   const bool has_exergy = exergy && flows;
@@ -401,8 +402,8 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
                           has_exergy ? efforts_.data() : nullptr);
     if (result.status != MechanismStatus::good) return result;
     if (k) map_rates(increment_.data(), stages_[k].data());
-    if (supplied && flows) Values(supplied, parts_.total) += weights[k] * flow_;
-    if (has_exergy) Values(exergy, parts_.total) += weights[k] * efforts_.cwiseProduct(flow_);
+    if (supplied && flows) Values(supplied, parts_.effort_size) += weights[k] * flow_;
+    if (has_exergy) Values(exergy, parts_.effort_size) += weights[k] * efforts_.cwiseProduct(flow_);
   }
   Values(total_step, parts_.rate_size) = weights[0] * stages_[0] + weights[1] * stages_[1] +
                                          weights[2] * stages_[2] + weights[3] * stages_[3];
@@ -481,7 +482,7 @@ double Mechanism::friction_rate(const double* x) {
     }
     if (description.friction == FrictionKind::coulomb) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
-      sum += mobility(0, 0) * (viscous_at(description, theta) + description.dry / description.slip);
+      sum += mobility(0, 0) * (damping_at(description, theta) + description.dry / description.slip);
     } else {
       sum += mobility.cwiseProduct(description.tensor.topLeftCorner(d, d)).sum();
     }

@@ -60,33 +60,33 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
 }
 
 void MechanismTree::build_tree() {
-  std::vector<bool> reached(bodies.size(), false), in_tree(joints.size(), false);
+  std::vector<bool> has_reached(bodies.size(), false), is_tree_joint(joints.size(), false);
   const auto is_reached = [&](int body) {
-    return body < 0 || reached[static_cast<std::size_t>(body)];
+    return body < 0 || has_reached[static_cast<std::size_t>(body)];
   };
   std::size_t next_root = 0;
   for (;;) {
-    for (bool changed = true; changed;) {
-      changed = false;
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
       for (std::size_t j = 0; j < joints.size(); ++j) {
         const int first = parts_.joints[j].first, second = parts_.joints[j].second;
-        if (in_tree[j] || is_reached(first) == is_reached(second)) continue;
+        if (is_tree_joint[j] || is_reached(first) == is_reached(second)) continue;
         Joint& joint = joints[j];
         joint.is_reversed = is_reached(second);
         joint.parent = joint.is_reversed ? second : first;
         joint.child = joint.is_reversed ? first : second;
-        in_tree[j] = changed = true;
-        reached[static_cast<std::size_t>(joint.child)] = true;
+        is_tree_joint[j] = has_changed = true;
+        has_reached[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
         body_order_.push_back(joint.child);
       }
     }
-    while (next_root < bodies.size() && reached[next_root]) ++next_root;
+    while (next_root < bodies.size() && has_reached[next_root]) ++next_root;
     if (next_root == bodies.size()) break;
-    reached[next_root] = true;
+    has_reached[next_root] = true;
     body_order_.push_back(static_cast<int>(next_root));
   }
-  for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !in_tree[j];
+  for (std::size_t j = 0; j < joints.size(); ++j) joints[j].is_loop = !is_tree_joint[j];
 }
 
 void MechanismTree::set_configuration(const double* x) {
@@ -110,8 +110,8 @@ void MechanismTree::set_configuration(const double* x) {
     }
     joint.first_to_joint = joint.offset_1 * joint.joint_pose;
     if (joint.is_loop) continue;
-    const SE3 forward = joint.first_to_joint * joint.offset_2.inverse();
-    joint.child_pose = joint.is_reversed ? forward.inverse() : forward;
+    const SE3 second_in_first = joint.first_to_joint * joint.offset_2.inverse();
+    joint.child_pose = joint.is_reversed ? second_in_first.inverse() : second_in_first;
     for (int k = 0; k < description.freedoms; ++k) {
       const Twist axis = description.subspace.col(k);
       joint.axes[k] =
@@ -155,14 +155,14 @@ void MechanismTree::factorise() {
   for (auto index = body_order_.rbegin(); index != body_order_.rend(); ++index) {
     Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) {
-      MatrixV full(6, 6);
+      MatrixV spatial_inertia(6, 6);
       const rigid::Inertia& m = body.articulated;
-      full.topLeftCorner<3, 3>() = m.A;
-      full.topRightCorner<3, 3>() = m.B;
-      full.bottomLeftCorner<3, 3>() = m.B.transpose();
-      full.bottomRightCorner<3, 3>() = m.C;
+      spatial_inertia.topLeftCorner<3, 3>() = m.A;
+      spatial_inertia.topRightCorner<3, 3>() = m.B;
+      spatial_inertia.bottomLeftCorner<3, 3>() = m.B.transpose();
+      spatial_inertia.bottomRightCorner<3, 3>() = m.C;
       body.mobility.setIdentity();
-      Cholesky(full).solve_columns(body.mobility);
+      Cholesky(spatial_inertia).solve_columns(body.mobility);
       continue;
     }
     const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
@@ -211,12 +211,12 @@ void MechanismTree::solve_tree() {
                           joint.articulated_axes[k].dot(joint.child_bias);
     }
     if (joint.parent < 0) continue;
-    Twist transmitted = body.force - body.articulated * joint.child_bias;
+    Twist wrench = body.force - body.articulated * joint.child_bias;
     JointVector joint_acceleration(joint.residual.size());
     apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
     for (int k = 0; k < joint_acceleration.size(); ++k)
-      transmitted -= joint_acceleration[k] * joint.articulated_axes[k];
-    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(transmitted);
+      wrench -= joint_acceleration[k] * joint.articulated_axes[k];
+    bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(wrench);
   }
   for (const int index : body_order_) {
     Body& body = bodies[static_cast<std::size_t>(index)];
@@ -230,24 +230,24 @@ void MechanismTree::solve_tree() {
       parent_acceleration =
           joint.child_pose.act_inv(bodies[static_cast<std::size_t>(joint.parent)].acceleration);
     }
-    JointVector transmitted = joint.residual;
-    for (int k = 0; k < transmitted.size(); ++k)
-      transmitted[k] -= joint.articulated_axes[k].dot(parent_acceleration);
-    apply(joint.inverse, transmitted.data(), joint.acceleration.data());
+    JointVector joint_residual = joint.residual;
+    for (int k = 0; k < joint_residual.size(); ++k)
+      joint_residual[k] -= joint.articulated_axes[k].dot(parent_acceleration);
+    apply(joint.inverse, joint_residual.data(), joint.acceleration.data());
     body.acceleration = parent_acceleration + joint.child_bias;
-    for (int k = 0; k < transmitted.size(); ++k) {
+    for (int k = 0; k < joint_residual.size(); ++k) {
       body.acceleration += joint.acceleration[k] * joint.axes[k];
     }
   }
 }
 
 Twist MechanismTree::opening(std::size_t joint, const double* x) const {
-  const auto placed = [&](int body, const SE3& frame) {
+  const auto pose_in_space = [&](int body, const SE3& frame) {
     if (body < 0) return frame;
     return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose) * frame;
   };
-  const SE3 first = placed(parts_.joints[joint].first, joints[joint].first_to_joint);
-  const SE3 second = placed(parts_.joints[joint].second, joints[joint].offset_2);
+  const SE3 first = pose_in_space(parts_.joints[joint].first, joints[joint].first_to_joint);
+  const SE3 second = pose_in_space(parts_.joints[joint].second, joints[joint].offset_2);
   return rigid::cayley_inverse(second.inverse() * first);
 }
 
@@ -284,8 +284,8 @@ void MechanismTree::factorise_loops() {
       }
       for (std::size_t i = 0; i < joints.size(); ++i) {
         if (!joints[i].is_loop) continue;
-        const Twist opening = relative_acceleration(i);
-        apply(parts_.joints[i].constraints, opening.data(), &delassus_(joints[i].row, column));
+        const Twist loop_accel = relative_acceleration(i);
+        apply(parts_.joints[i].constraints, loop_accel.data(), &delassus_(joints[i].row, column));
       }
     }
   }
@@ -305,8 +305,8 @@ void MechanismTree::solve() {
   if (!rows()) return;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist opening = relative_acceleration(j);
-    apply(parts_.joints[j].constraints, opening.data(), &right_side_[joints[j].row]);
+    const Twist loop_accel = relative_acceleration(j);
+    apply(parts_.joints[j].constraints, loop_accel.data(), &right_side_[joints[j].row]);
   }
   const MatrixView basis = MatrixView(eigen_.vectors()).right_columns(rank_);
   for (Eigen::Index i = 0; i < right_side_.size(); ++i) right_side_[i] /= row_scales_[i];
@@ -325,8 +325,8 @@ void MechanismTree::solve() {
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!joints[j].is_loop) continue;
-    const Twist closing = -relative_acceleration(j);
-    apply(parts_.joints[j].dual_basis, closing.data(), joints[j].acceleration.data());
+    const Twist closing_accel = -relative_acceleration(j);
+    apply(parts_.joints[j].dual_basis, closing_accel.data(), joints[j].acceleration.data());
   }
 }
 

@@ -108,18 +108,18 @@ struct Inertia {
   void add(const Inertia& M, const SE3& g) {
     const Matrix3d inverse_rotation = g.R.transpose();
     const auto rotate = [&](const Matrix3d& m) -> Matrix3d {
-      const Matrix3d half = g.R * m;
-      return half * inverse_rotation;
+      const Matrix3d left_product = g.R * m;
+      return left_product * inverse_rotation;
     };
     const Matrix3d a = rotate(M.A), b = rotate(M.B), hat = skew(g.p);
-    const Matrix3d shift = a * hat;
-    const Matrix3d shifted = b - shift;
-    const Matrix3d hat_shifted = hat * shifted;
+    const Matrix3d b_shift = a * hat;
+    const Matrix3d shifted_b = b - b_shift;
+    const Matrix3d hat_shifted_b = hat * shifted_b;
     const Matrix3d hat_b = hat * b;  // minus the transpose of b^T hat
     A += a;
-    B += shifted;
+    B += shifted_b;
     C += rotate(M.C);
-    C += hat_shifted + hat_b.transpose();
+    C += hat_shifted_b + hat_b.transpose();
   }
 };
 
@@ -134,8 +134,8 @@ inline SE3 cayley_step(const SE3& g, const Twist& u) {
   const Vector3d v = linear(u), w = angular(u);
   const double scale = 1.0 / (1.0 + 0.25 * w.squaredNorm());
   const Matrix3d hat = skew(w);
-  const Matrix3d squared = hat * hat;
-  const Matrix3d rotation_step = scale * hat + (0.5 * scale) * squared;
+  const Matrix3d hat_squared = hat * hat;
+  const Matrix3d rotation_step = scale * hat + (0.5 * scale) * hat_squared;
   const Vector3d translation_step = scale * v + (0.5 * scale) * w.cross(v);
   const Matrix3d rotation_change = g.R * rotation_step;
   const Vector3d translation = g.R * translation_step;

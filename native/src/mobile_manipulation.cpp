@@ -73,15 +73,15 @@ class MobileManipulation final : public PostureGains<MobileGains> {
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override {
-    if (reference.pose && reference.pose->allFinite()) goal_ = *reference.pose;
+    if (reference.pose && reference.pose->allFinite()) base_goal_ = *reference.pose;
     return PostureGains::update(state, reference, dt);
   }
 
  private:
   void start_holding() noexcept override {
     PoseImpedance::start_holding();
-    goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
-    vehicle_.restart(goal_);
+    base_goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
+    vehicle_.restart(base_goal_);
     tool_home_ = tool_reference_.pose().topRightCorner<3, 1>();
   }
 
@@ -97,7 +97,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
     Eigen::Vector3d base_displacement =
         gains.base_share * (tool_reference_.pose().topRightCorner<3, 1>() - tool_home_);
     if (model_.base() == Base::planar) base_displacement[2] = 0.0;
-    Pose goal = goal_;
+    Pose goal = base_goal_;
     goal.topRightCorner<3, 1>() += base_displacement;
     if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
       vehicle_.set_target(goal);
@@ -112,7 +112,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   }
 
   PoseReference vehicle_;
-  Pose goal_ = Pose::Identity();                         // of the base, without what it takes over
+  Pose base_goal_ = Pose::Identity();                    // of the base, without what it takes over
   Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
 };
 

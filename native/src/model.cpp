@@ -187,26 +187,26 @@ void integrate_space(const double* q, const double* dv, double* out) noexcept {
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
                                 sign * vector.z());
-  const Eigen::Quaterniond rotated = orientation * step;
-  const double scale = 0.5 * (3.0 - rotated.squaredNorm());
+  const Eigen::Quaterniond end_orientation = orientation * step;
+  const double scale = 0.5 * (3.0 - end_orientation.squaredNorm());
   for (int i = 0; i < 3; ++i) out[i] = end[i];
-  for (int i = 0; i < 4; ++i) out[3 + i] = scale * rotated.coeffs()[i];
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end_orientation.coeffs()[i];
 }
 
 void difference_space(const double* from, const double* to, double* out) noexcept {
   const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
-  const Eigen::Quaterniond relative = start.conjugate() * end;
+  const Eigen::Quaterniond relative_rotation = start.conjugate() * end;
   const Vector3d displacement(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-  const Vector3d local = start.toRotationMatrix().transpose() * displacement;
-  const double sign = relative.w() < 0.0 ? -1.0 : 1.0, w = sign * relative.w();
-  const Vector3d vector = sign * relative.vec();
+  const Vector3d local_displacement = start.toRotationMatrix().transpose() * displacement;
+  const double sign = relative_rotation.w() < 0.0 ? -1.0 : 1.0, w = sign * relative_rotation.w();
+  const Vector3d vector = sign * relative_rotation.vec();
   const double sine = vector.norm();
   // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
   const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
   const Vector3d rotation = ratio * vector;
-  const Vector3d cross = rotation.cross(local);
+  const Vector3d cross = rotation.cross(local_displacement);
   const double coefficient = Stumpff(rotation.dot(rotation)).inverse();
-  const Vector3d twist = local - 0.5 * cross + coefficient * rotation.cross(cross);
+  const Vector3d twist = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
   for (int i = 0; i < 3; ++i) {
     out[i] = twist[i];
     out[3 + i] = rotation[i];
@@ -332,13 +332,13 @@ void Model::add_mimic(const Mimic& mimic) {
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
   high = (high < kNoLimit ? high - mimic.offset : kInfinity) / m;
-  const double own_low = lower_[k], own_high = upper_[k];
-  lower_[k] = std::max(own_low, std::min(low, high));
-  upper_[k] = std::min(own_high, std::max(low, high));
+  const double leader_low = lower_[k], leader_high = upper_[k];
+  lower_[k] = std::max(leader_low, std::min(low, high));
+  upper_[k] = std::min(leader_high, std::max(low, high));
   if (lower_[k] > upper_[k]) {
     throw ModelError("the limits of joint '" + mimic.joint + "' cannot be met: it mimics '" +
-                     mimic.leader + "', whose own limits are " + std::to_string(own_low) + " and " +
-                     std::to_string(own_high));
+                     mimic.leader + "', whose own limits are " + std::to_string(leader_low) +
+                     " and " + std::to_string(leader_high));
   }
 }
 
@@ -354,9 +354,9 @@ Model Model::with_gravity(const Eigen::Vector3d& gravity) const {
 Model Model::in_fluid(const Fluid& fluid) const {
   fluid.check();
   for (const ImmersedBody& body : fluid.bodies) std::ignore = frame_id(body.link);
-  Model immersed = *this;
-  immersed.fluid_ = std::make_shared<const Fluid>(fluid);
-  return immersed;
+  Model immersed_model = *this;
+  immersed_model.fluid_ = std::make_shared<const Fluid>(fluid);
+  return immersed_model;
 }
 
 double Model::reach() const {

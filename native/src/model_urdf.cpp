@@ -23,7 +23,7 @@ namespace {
 
 // Tags of a URDF that Pinocchio's parser does not pass on are found in the text.
 
-constexpr const char* kSpace = " \t\r\n";
+constexpr const char* kWhitespace = " \t\r\n";
 
 std::string without_comments(std::string xml) {
   for (auto start = xml.find("<!--"); start != std::string::npos; start = xml.find("<!--", start)) {
@@ -34,8 +34,8 @@ std::string without_comments(std::string xml) {
 }
 
 /// The text of the tag that begins at a position, up to its bracket.
-std::string tag_at(const std::string& xml, std::size_t at) {
-  return xml.substr(at, xml.find('>', at) - at);
+std::string tag_at(const std::string& xml, std::size_t start) {
+  return xml.substr(start, xml.find('>', start) - start);
 }
 
 /// The value of an attribute of a tag.
@@ -44,8 +44,8 @@ std::optional<std::string> attribute(const std::string& tag, const std::string& 
     const auto quote = tag.find_first_of("\"'", equals);
     const auto end = quote == std::string::npos ? quote : tag.find(tag[quote], quote + 1);
     if (end == std::string::npos) return std::nullopt;
-    const auto last = tag.find_last_not_of(kSpace, equals - 1);
-    const auto first = tag.find_last_of(kSpace, last) + 1;
+    const auto last = tag.find_last_not_of(kWhitespace, equals - 1);
+    const auto first = tag.find_last_of(kWhitespace, last) + 1;
     if (tag.compare(first, last + 1 - first, name) == 0) {
       return tag.substr(quote + 1, end - quote - 1);
     }
@@ -55,8 +55,8 @@ std::optional<std::string> attribute(const std::string& tag, const std::string& 
 }
 
 /// The tag of the joint whose element encloses a position; empty if none does.
-std::string enclosing_joint_tag(const std::string& xml, std::size_t at) {
-  const auto joint = xml.rfind("<joint", at);
+std::string enclosing_joint_tag(const std::string& xml, std::size_t position) {
+  const auto joint = xml.rfind("<joint", position);
   return joint == std::string::npos ? "" : tag_at(xml, joint);
 }
 
@@ -68,7 +68,7 @@ double read_number(const std::string& tag, const std::string& name, double defau
   const double value = std::strtod(text->c_str(), &end);
   const bool is_number =
       end != text->c_str() &&
-      text->find_first_not_of(kSpace, static_cast<std::size_t>(end - text->c_str())) ==
+      text->find_first_not_of(kWhitespace, static_cast<std::size_t>(end - text->c_str())) ==
           std::string::npos;
   if (!is_number || !std::isfinite(value)) {
     throw ModelError("the " + name + " of the <mimic> of joint '" + joint +
@@ -82,11 +82,11 @@ double read_number(const std::string& tag, const std::string& name, double defau
 std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
   const std::string tag_start = "<mimic";
   std::vector<Mimic> mimics;
-  for (auto at = xml.find(tag_start); at != std::string::npos; at = xml.find(tag_start, at + 1)) {
-    const std::string tag = tag_at(xml, at), joint = enclosing_joint_tag(xml, at);
+  for (auto i = xml.find(tag_start); i != std::string::npos; i = xml.find(tag_start, i + 1)) {
+    const std::string tag = tag_at(xml, i), joint = enclosing_joint_tag(xml, i);
     const bool is_longer_word =
         tag.size() > tag_start.size() &&
-        (kSpace + std::string("/")).find(tag[tag_start.size()]) == std::string::npos;
+        (kWhitespace + std::string("/")).find(tag[tag_start.size()]) == std::string::npos;
     if (is_longer_word || attribute(joint, "type").value_or("") == "fixed") continue;
     const std::string name = attribute(joint, "name").value_or("");
     const auto leader = attribute(tag, "joint");
@@ -103,41 +103,41 @@ ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
     return std::find_if(mimics.begin(), mimics.end(),
                         [&](const Mimic& mimic) { return mimic.joint == name; });
   };
-  ResolvedMimics resolved{{}, locked};
+  ResolvedMimics resolved_mimics{{}, locked};
   for (const Mimic& mimic : mimics) {
     if (locked.count(mimic.joint) > 0) continue;
-    Mimic combined{mimic.joint, mimic.leader, mimic.multiplier, mimic.offset};
+    Mimic combined_mimic{mimic.joint, mimic.leader, mimic.multiplier, mimic.offset};
     std::string cycle = mimic.joint;
-    for (std::size_t steps = 0; locked.count(combined.leader) == 0; ++steps) {
-      const auto next = mimic_named(combined.leader);
-      if (next == mimics.end()) break;
-      if (combined.leader == mimic.joint || steps == mimics.size()) {
+    for (std::size_t steps = 0; locked.count(combined_mimic.leader) == 0; ++steps) {
+      const auto next_mimic = mimic_named(combined_mimic.leader);
+      if (next_mimic == mimics.end()) break;
+      if (combined_mimic.leader == mimic.joint || steps == mimics.size()) {
         throw ModelError("the joints " + cycle + " mimic each other in a circle");
       }
-      cycle += ", " + combined.leader;
-      combined.offset += combined.multiplier * next->offset;
-      combined.multiplier *= next->multiplier;
-      combined.leader = next->leader;
+      cycle += ", " + combined_mimic.leader;
+      combined_mimic.offset += combined_mimic.multiplier * next_mimic->offset;
+      combined_mimic.multiplier *= next_mimic->multiplier;
+      combined_mimic.leader = next_mimic->leader;
     }
-    const auto locked_joint = locked.find(combined.leader);
+    const auto locked_joint = locked.find(combined_mimic.leader);
     if (locked_joint == locked.end()) {
-      resolved.mimics.push_back(combined);
+      resolved_mimics.mimics.push_back(combined_mimic);
     } else {
-      resolved.locked[combined.joint] =
-          combined.multiplier * locked_joint->second + combined.offset;
+      resolved_mimics.locked[combined_mimic.joint] =
+          combined_mimic.multiplier * locked_joint->second + combined_mimic.offset;
     }
   }
-  return resolved;
+  return resolved_mimics;
 }
 
 namespace {
 
 // Sets the inertia of rotors, an attribute of <dynamics> that is not in the URDF standard.
 void add_armature(const std::string& xml, pinocchio::Model& model) {
-  for (auto at = xml.find("<dynamics"); at != std::string::npos;
-       at = xml.find("<dynamics", at + 1)) {
-    const auto attribute_text = attribute(tag_at(xml, at), "armature");
-    const auto name = attribute(enclosing_joint_tag(xml, at), "name").value_or("");
+  for (auto start = xml.find("<dynamics"); start != std::string::npos;
+       start = xml.find("<dynamics", start + 1)) {
+    const auto attribute_text = attribute(tag_at(xml, start), "armature");
+    const auto name = attribute(enclosing_joint_tag(xml, start), "name").value_or("");
     if (!attribute_text || !model.existJointName(name)) continue;
     const double armature = std::strtod(attribute_text->c_str(), nullptr);
     const auto joint = model.getJointId(name);
@@ -154,18 +154,18 @@ pinocchio::Model reduced_model(const std::map<std::string, double>& positions,
                                const pinocchio::Model& model) {
   std::vector<pinocchio::JointIndex> joints;
   Eigen::VectorXd q = pinocchio::neutral(model);
-  for (const auto& [name, position] : positions) {
+  for (const auto& [name, joint_position] : positions) {
     if (!model.existJointName(name)) {
       throw ModelError("cannot lock '" + name + "': the robot '" + model.name +
                        "' has no such joint");
     }
     const auto joint = model.getJointId(name);
     joints.push_back(joint);
-    const int at = model.idx_qs[joint];
+    const int q_index = model.idx_qs[joint];
     if (model.nqs[joint] == 1) {
-      q[at] = position;
+      q[q_index] = joint_position;
     } else if (model.nqs[joint] == 2) {
-      q.segment<2>(at) << std::cos(position), std::sin(position);
+      q.segment<2>(q_index) << std::cos(joint_position), std::sin(joint_position);
     }
   }
   return pinocchio::buildReducedModel(model, joints, q);
@@ -196,10 +196,10 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   add_armature(text, model);
   std::map<std::string, double> locked;
   for (const auto& name : locked_joints) locked[name] = 0.0;
-  ResolvedMimics resolved = resolve_mimics(mimics_of_urdf(text), locked);
-  if (!resolved.locked.empty()) model = reduced_model(resolved.locked, model);
+  ResolvedMimics resolved_mimics = resolve_mimics(mimics_of_urdf(text), locked);
+  if (!resolved_mimics.locked.empty()) model = reduced_model(resolved_mimics.locked, model);
   model.gravity.linear() = gravity;
-  return Model(model, end_effector, std::move(resolved.mimics));
+  return Model(model, end_effector, std::move(resolved_mimics.mimics));
 }
 
 }  // namespace vms_ph

@@ -31,7 +31,7 @@ OutputStage::OutputStage(const Model& model, std::unique_ptr<Actuation> actuatio
     : b_(model.b()),
       n_(model.n()),
       actuation_(std::move(actuation)),
-      limits_(model),
+      torque_limits_(model),
       tank_(model),
       load_(VectorV::Zero(model.nv())),
       reason_(1024) {
@@ -50,7 +50,7 @@ void OutputStage::restart(Evaluation& d) noexcept {
 }
 
 void OutputStage::resume(Evaluation& d) noexcept {
-  limits_.restart();
+  torque_limits_.restart();
   tank_.discard_sample();
   update_safe_command(d);
 }
@@ -74,8 +74,8 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   static_effort_.tail(n_) = safe_command_.torque;
   loaded_effort_ = desired + load_;
   realise_wrench(d, loaded_effort_, effort_);
-  effort_.tail(n_) = limits_.apply(effort_.tail(n_), total_weight_.tail(n_), d.v().tail(n_),
-                                   gains.torque_rate, gains.power, dt);
+  effort_.tail(n_) = torque_limits_.apply(effort_.tail(n_), total_weight_.tail(n_), d.v().tail(n_),
+                                          gains.torque_rate, gains.power, dt);
   // The motion of the robot is predicted without the load and what holds it.
   effort_ -= load_;
   static_effort_ -= load_;
@@ -83,18 +83,18 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   reason_.clear();
   reason_.append(tank_.reason().text());
   reason_.append(actuation_->reason().text());
-  reason_.append(limits_.reason().text());
+  reason_.append(torque_limits_.reason().text());
   if (!is_covered) {
     strongest_brake(d, dt, loaded_effort_);
     loaded_effort_ += load_;
     realise_wrench(d, loaded_effort_, brake_);
-    const double share = limits_.share_within(safe_command_.torque, brake_.tail(n_));
+    const double share = torque_limits_.share_within(safe_command_.torque, brake_.tail(n_));
     brake_ = static_effort_ + share * (brake_ - load_ - static_effort_);
     tank_.brake(effort_, static_effort_, brake_);
   }
   effort_ += load_;
   static_effort_ += load_;
-  if (!tank_.reason().empty()) limits_.replace(effort_.tail(n_));
+  if (!tank_.reason().empty()) torque_limits_.replace(effort_.tail(n_));
   // Gravity that the static effort leaves is not counted.
   if (tank_.tank()) tank_.end_sample(d, effort_ - (static_effort_ - d.g()), -d.potential_energy());
   effort_ -= load_;
@@ -124,7 +124,7 @@ namespace {
 constexpr double kLargestWeightRatio = 3.0;
 
 // Step of a difference of the weight, rad or m.
-constexpr double kDifference = 1e-4;
+constexpr double kDifferenceStep = 1e-4;
 
 }  // namespace
 
@@ -160,15 +160,9 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
     add_product(transposed(d_.A()), wrench_error, torque_step_);
   }
   clip_to_effort(model_, holding_torque_);
-  double share = 1.0;
-  for (Eigen::Index i = 0; i < torque_step_.size(); ++i) {
-    const double magnitude = std::abs(torque_step_[i]);
-    if (magnitude <= 1e-12) continue;
-    share = std::min(share, (torque_step_[i] > 0.0 ? effort[i] - holding_torque_[i]
-                                                   : effort[i] + holding_torque_[i]) /
-                                magnitude);
-  }
-  torque_ = holding_torque_ + share * torque_step_;
+  const VectorV lower = -effort;
+  torque_ = share_within_limits(holding_torque_, torque_step_, lower, effort) * torque_step_;
+  torque_ += holding_torque_;
   clip_to_effort(model_, torque_);
 }
 
@@ -179,11 +173,11 @@ bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
   MatrixV stability_matrix = kLargestWeightRatio / (h * h) * d_.M();
   for (Eigen::Index i = 0; i < step.size(); ++i) {
     step.setZero();
-    step[i] = kDifference;
+    step[i] = kDifferenceStep;
     model_.integrate(q, step, next_q_);
     step.setZero();
     d_.set(next_q_, step);
-    const VectorV half_slope = 0.5 / kDifference * (d_.g() - weight);
+    const VectorV half_slope = 0.5 / kDifferenceStep * (d_.g() - weight);
     stability_matrix.row(i) += half_slope;
     stability_matrix.col(i) += half_slope;
   }

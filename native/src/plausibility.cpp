@@ -134,9 +134,9 @@ const Judgement& StatePlausibility::judge(const ConstVector& q, const ConstVecto
   judgement_.is_position_measured = false;
   if (has_position) {
     model_.difference(q_, q, step_);
-    const double elapsed = elapsed_time + std::min(implausible_time_, kLongestGap);
+    const double span = elapsed_time + std::min(implausible_time_, kLongestGap);
     const auto is_within_reach = [&](Eigen::Index i) {
-      const double reach = elapsed * speed_bounds_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
+      const double reach = span * speed_bounds_[i] + 2.0 * travel_[i] + bounds_.step_tolerance;
       return std::abs(step_[i]) <= reach;
     };
     Eigen::Index jump_index = 0;

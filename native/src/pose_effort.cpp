@@ -26,12 +26,12 @@ constexpr double kFadingThreshold = 0.1, kFadedShare = 0.05;
 /// The part along inertial axes, in the axes of the reference.
 Eigen::Matrix3d inertial_part(const Eigen::Vector3d& diagonal, double reference_share,
                               const Eigen::Matrix3d& axes) noexcept {
-  Eigen::Matrix3d scaled = diagonal.asDiagonal();
+  Eigen::Matrix3d scaled_axes = diagonal.asDiagonal();
   // The same along all axes.
   if (diagonal[0] == diagonal[1] && diagonal[1] == diagonal[2])
-    return (1.0 - reference_share) * scaled;
-  for (int k = 0; k < 3; ++k) scaled.row(k) = diagonal[k] * axes.row(k);
-  return (1.0 - reference_share) * product<Eigen::Matrix3d>(transposed(axes), scaled);
+    return (1.0 - reference_share) * scaled_axes;
+  for (int k = 0; k < 3; ++k) scaled_axes.row(k) = diagonal[k] * axes.row(k);
+  return (1.0 - reference_share) * product<Eigen::Matrix3d>(transposed(axes), scaled_axes);
 }
 
 /// basis^T matrix basis.
@@ -90,10 +90,10 @@ void PoseMotion::compute(Evaluation& d, pinocchio::FrameIndex frame) noexcept {
   multiply(mass_inverse_jt_, momentum, task_velocity_);
   null_velocity_ = d.v() - task_velocity_;
   multiply(d.C(), null_velocity_, coriolis_force_);
-  auto drift = product<Vector6>(J_rate, null_velocity_);
-  add_product(transposed(mass_inverse_jt_), coriolis_force_, drift, -1.0);
+  auto null_acceleration = product<Vector6>(J_rate, null_velocity_);
+  add_product(transposed(mass_inverse_jt_), coriolis_force_, null_acceleration, -1.0);
   task_decoupling.setZero();
-  add_product(inertia, drift, task_decoupling, -1.0);
+  add_product(inertia, null_acceleration, task_decoupling, -1.0);
   multiply(transposed(J_rate), momentum, null_decoupling);
   add_product(transposed(d.C()), task_velocity_, null_decoupling, -1.0);
   const auto null_twist = product<Vector6>(transposed(mass_inverse_jt_), null_decoupling);
@@ -113,19 +113,19 @@ void PoseMotion::invert_mobility() noexcept {
   }
   mobility_eigen_.compute(mobility_);
   const Matrix6 vectors = mobility_eigen_.vectors();
-  Matrix6 scaled = vectors;
+  Matrix6 scaled_vectors = vectors;
   for (Eigen::Index k = 0; k < 6; ++k) {
-    scaled.col(k) /= std::max(mobility_eigen_.values()[k], kLeastMobility);
+    scaled_vectors.col(k) /= std::max(mobility_eigen_.values()[k], kLeastMobility);
   }
-  multiply(scaled, transposed(vectors), inertia);
+  multiply(scaled_vectors, transposed(vectors), inertia);
 }
 
 PoseEffort::PoseEffort(const Model& model, Eigen::Index velocity_count)
-    : other_force(VectorV::Zero(model.nv())),
-      other_stiffness(MatrixV::Zero(model.nv(), model.nv())),
-      other_damping(other_stiffness),
+    : extra_force(VectorV::Zero(model.nv())),
+      extra_stiffness(MatrixV::Zero(model.nv(), model.nv())),
+      extra_damping(extra_stiffness),
       impedance(model, velocity_count) {
-  continuous_effort = sampled_effort = posture_effort = other_force;
+  continuous_effort = sampled_effort = posture_effort = extra_force;
   reference_twist_ = spring_wrench_ = feedforward_ = Twist::Zero();
   stiffness_ = damping_ = Matrix6::Zero();
 }
@@ -134,36 +134,36 @@ void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& fo
                              const ConstVector& stiffness, const LimitSprings& limits,
                              double attitude_damping) noexcept {
   const int b = d.model().b();
-  other_stiffness.setZero();
-  other_energy = energy + limits.energy;
-  other_force << force, limits.force;
-  other_stiffness.diagonal() << stiffness, limits.stiffness;
+  extra_stiffness.setZero();
+  extra_energy = energy + limits.energy;
+  extra_force << force, limits.force;
+  extra_stiffness.diagonal() << stiffness, limits.stiffness;
   const MatrixV& mass = d.M();
   const int angular = b == 6 ? 3 : 2;  // the first velocity that turns the base
   for (Eigen::Index j = angular; j < b; ++j) {
-    for (Eigen::Index i = angular; i < b; ++i) other_damping(i, j) += attitude_damping * mass(i, j);
+    for (Eigen::Index i = angular; i < b; ++i) extra_damping(i, j) += attitude_damping * mass(i, j);
   }
 }
 
-PoseEffort::Springs PoseEffort::springs(const AxisGains& c, Matrix6& stiffness) const noexcept {
-  const Eigen::Vector3d k = c.stiffness.head<3>(), k_angular = c.stiffness.tail<3>();
+PoseEffort::Springs PoseEffort::springs(const AxisGains& gains, Matrix6& stiffness) const noexcept {
+  const Eigen::Vector3d k = gains.stiffness.head<3>(), k_angular = gains.stiffness.tail<3>();
   const Eigen::Matrix3d rotation = error_.topLeftCorner<3, 3>();
-  const Eigen::Matrix3d linear = in_reference_axes(k, c.reference_share, axes_);
-  const Eigen::Matrix3d angular = in_reference_axes(k_angular, c.reference_share, axes_);
-  SpringEnergy position = potential_.position_spring(error_, linear);
-  SpringEnergy attitude = potential_.attitude_spring(angular);
-  const double force_share = position.limit_force(c.force_limit, k.maxCoeff());
-  const double moment_share = attitude.limit_force(c.moment_limit, k_angular.maxCoeff());
+  const Eigen::Matrix3d linear_k = in_reference_axes(k, gains.reference_share, axes_);
+  const Eigen::Matrix3d angular_k = in_reference_axes(k_angular, gains.reference_share, axes_);
+  SpringEnergy position_spring = potential_.position_spring(error_, linear_k);
+  SpringEnergy attitude_spring = potential_.attitude_spring(angular_k);
+  const double force_share = position_spring.limit_force(gains.force_limit, k.maxCoeff());
+  const double moment_share = attitude_spring.limit_force(gains.moment_limit, k_angular.maxCoeff());
   stiffness.setZero();
-  stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear, rotation);
-  stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular);
-  Springs springs{position.energy + attitude.energy, Twist::Zero(), 0.0};
-  springs.gradient << position.gradient, attitude.gradient;
-  if (c.reference_share < 1.0) {
+  stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear_k, rotation);
+  stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular_k);
+  Springs springs{position_spring.energy + attitude_spring.energy, Twist::Zero(), 0.0};
+  springs.gradient << position_spring.gradient, attitude_spring.gradient;
+  if (gains.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
-    const auto force = product<Eigen::Vector3d>(inertial_part(k, c.reference_share, axes_), e);
+    const auto force = product<Eigen::Vector3d>(inertial_part(k, gains.reference_share, axes_), e);
     const double moment_power =
-        potential_.rotation_power(inertial_part(k_angular, c.reference_share, axes_), omega_);
+        potential_.rotation_power(inertial_part(k_angular, gains.reference_share, axes_), omega_);
     springs.turning_power = force_share * force.dot(omega_.cross(e)) + moment_share * moment_power;
   }
   return springs;
@@ -185,10 +185,10 @@ void PoseEffort::hold_posture(const MatrixV6& mass_inverse_jt, const Matrix6V& m
   if (size > n) multiply(joint_rows.right_columns(n), posture_error, spring_force);
   spring_force = -stiffness.cwiseProduct(spring_force).eval();
   multiply(transposed(joint_rows), spring_force, posture_effort);
-  other_force -= posture_effort;
+  extra_force -= posture_effort;
   null_stiffness_ = null_projector_.bottomRows(n);
   for (Eigen::Index k = 0; k < n; ++k) null_stiffness_.row(k) *= stiffness[k];
-  add_product(transposed(joint_rows), null_stiffness_, other_stiffness);
+  add_product(transposed(joint_rows), null_stiffness_, extra_stiffness);
 }
 
 void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist& twist,
@@ -203,13 +203,13 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   rotation_power_ = current_springs.turning_power;
   potential = current_springs.energy;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
-  const Eigen::Vector3d linear = axis_gains.damping.head<3>(),
-                        angular = axis_gains.damping.tail<3>();
+  const Eigen::Vector3d linear_damping = axis_gains.damping.head<3>(),
+                        angular_damping = axis_gains.damping.tail<3>();
   damping_.setZero();
   damping_.topLeftCorner<3, 3>() =
-      change_basis(in_reference_axes(linear, axis_gains.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(linear_damping, axis_gains.reference_share, axes_), rotation);
   damping_.bottomRightCorner<3, 3>() =
-      change_basis(in_reference_axes(angular, axis_gains.reference_share, axes_), rotation);
+      change_basis(in_reference_axes(angular_damping, axis_gains.reference_share, axes_), rotation);
   feedforward_.setZero();
   add_product(stiffness_, reference_twist_, feedforward_, h);
   distance = error.topRightCorner<3, 1>().norm();
@@ -232,14 +232,14 @@ void PoseEffort::release(const Eigen::Vector3d& direction, double damping, doubl
 void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v,
                          double h) noexcept {
   auto weighted_jacobian = product<Matrix6V>(damping_, J);
-  total_damping_ = other_damping;
+  total_damping_ = extra_damping;
   add_product(transposed(J), weighted_jacobian, total_damping_);
   multiply(stiffness_, J, weighted_jacobian);
-  total_stiffness_ = other_stiffness;
+  total_stiffness_ = extra_stiffness;
   add_product(transposed(J), weighted_jacobian, total_stiffness_);
   const Twist spring_force = spring_wrench_ - feedforward_;
   const auto reference_damping = product<Twist>(damping_, reference_twist_);
-  gradient_ = other_force;
+  gradient_ = extra_force;
   add_product(transposed(J), spring_force, gradient_);
   multiply(transposed(J), reference_damping, reference_effort_);
   impedance.compute(mass, total_damping_, total_stiffness_, gradient_, v, h, &reference_effort_);
@@ -249,13 +249,13 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   const auto task_damping = product<Twist>(damping_, end_velocity);
   const Twist force = spring_force + task_damping;
   null_force_ = impedance.predicted_spring;
-  add_product(other_damping, impedance.velocity, null_force_);
-  continuous_effort = -other_force - null_force_;
+  add_product(extra_damping, impedance.velocity, null_force_);
+  continuous_effort = -extra_force - null_force_;
   add_product(transposed(J), force, continuous_effort, -1.0);
   sampled_effort = -impedance.spring - null_force_;
   add_product(transposed(J), task_damping, sampled_effort, -1.0);
 
-  potential += other_energy;
+  potential += extra_energy;
   auto twist_error = product<Twist>(J, v);
   twist_error -= reference_twist_;
   const Twist braking_force = task_damping - feedforward_;

@@ -53,7 +53,7 @@ namespace {
 
 // Smallest singular value of the task Jacobian below which the coupling of task and null space is
 // left as it is: what cancels it grows there without bound.
-constexpr double kSingular = 0.03;
+constexpr double kMinSigma = 0.03;
 
 const Model& check_model(const Model& model, const std::optional<Allocation>& allocation,
                          bool base_actuated) {
@@ -116,13 +116,13 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     effort_.set_error(
         error, tool_reference_.pose(), tool_reference_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, h);
-    effort_.other_damping = gains.damping_null * motion_.null_inertia;
+    effort_.extra_damping = gains.damping_null * motion_.null_inertia;
     compute_springs(h, dt);
     effort_.compute(d_.M(), J, d_.v(), h);
 
     const double null_to_task = -motion_.task_decoupling.dot(motion_.twist);
     const double sigma_min = motion_.smallest_singular_value;
-    double cancellation = std::min(std::max(sigma_min / kSingular - 1.0, 0.0), 1.0);
+    double cancellation = std::min(std::max(sigma_min / kMinSigma - 1.0, 0.0), 1.0);
     cancellation *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
     gyroscopic_force_ = motion_.null_decoupling;
     add_product(transposed(J), motion_.task_decoupling, gyroscopic_force_);
@@ -149,7 +149,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     command_.task_error = effort_.distance;
     command_.smallest_singular_value = sigma_min;
     make_command(output, {effort_.impedance.reason()});
-    if (command_.status == Status::ok && gains.cancel_coupling && sigma_min < 2.0 * kSingular) {
+    if (command_.status == Status::ok && gains.cancel_coupling && sigma_min < 2.0 * kMinSigma) {
       command_.status = Status::degraded;
       reason_.set("near a singularity: smallest singular value %.3g", sigma_min);
     }
@@ -172,9 +172,9 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
                         0.0);
     const VectorV stiffness = frequency_squared * shape_inertia_;
     const VectorV force = stiffness.cwiseProduct(posture_error_.tail(n_));
-    effort_.other_energy += 0.5 * force.dot(posture_error_.tail(n_));
-    effort_.other_force.tail(n_) += force;
-    effort_.other_stiffness.diagonal().tail(n_) += stiffness;
+    effort_.extra_energy += 0.5 * force.dot(posture_error_.tail(n_));
+    effort_.extra_force.tail(n_) += force;
+    effort_.extra_stiffness.diagonal().tail(n_) += stiffness;
   }
 
   SwitchRamp base_ramp_, cancelling_ramp_;

@@ -52,9 +52,9 @@ const GainTable<PushGains>& PushGains::table() {
 PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation> allocation,
                                    bool base_actuated)
     : PostureGains(model, std::move(allocation), base_actuated),
-      balance_(model, NoiseModel(), true),
-      observer_(model, kObserverBandwidth),
-      wrench_map_(balance_, kContactForce, kContactMoment, 0.0, 0.0),
+      impulse_balance_(model, NoiseModel(), true),
+      momentum_observer_(model, kObserverBandwidth),
+      wrench_map_(impulse_balance_, kContactForce, kContactMoment, 0.0, 0.0),
       tool_jacobian_(Matrix6V::Zero(6, model.nv())),
       tool_rotation_(Eigen::Matrix3d::Identity()),
       tool_position_(Eigen::Vector3d::Zero()) {
@@ -70,18 +70,18 @@ bool PushingImpedance::reset(const RobotState& state) noexcept {
 
 void PushingImpedance::missed_updates() noexcept {
   PoseImpedance::missed_updates();
-  balance_.restart();
+  impulse_balance_.restart();
   last_force_.reset();
 }
 
 void PushingImpedance::start_holding() noexcept {
   PoseImpedance::start_holding();
-  balance_.restart();
-  observer_.restart();
+  impulse_balance_.restart();
+  momentum_observer_.restart();
   last_force_.reset();
   desired_force_.setZero();
   push_axis_ = Eigen::Vector3d::UnitX();
-  force_ = force_correction_ = observed_force_ = routable_power_ = 0.0;
+  push_force_ = force_correction_ = observed_force_ = routable_power_ = 0.0;
 }
 
 const Push* PushingImpedance::update_push(const Reference& reference, double dt) noexcept {
@@ -95,7 +95,7 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   move_reference();
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserveShare * capacity));
-  const double force = push_.authority * (force_ + force_correction(dt));
+  const double force = push_.authority * (push_force_ + force_correction(dt));
   last_force_ = AppliedForce{tool_position_, force, push_axis_};
   multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
@@ -145,14 +145,14 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
   const bool is_changing_direction =
       desired_norm > kMinForce && desired_force_.dot(push_axis_) < 0.999 * desired_norm;
   // Before the direction changes, the force goes down to zero.
-  const double target = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
+  const double new_force = is_changing_direction ? 0.0 : std::min(desired_norm, gains.push_force);
   const double step = dt > 0.0 ? gains.push_rate * dt : kInfinity;
-  force_ += std::min(std::max(target - force_, -step), step);
-  if (force_ > kMinForce) return true;
-  force_ = force_correction_ = 0.0;
+  push_force_ += std::min(std::max(new_force - push_force_, -step), step);
+  if (push_force_ > kMinForce) return true;
+  push_force_ = force_correction_ = 0.0;
   if (desired_norm <= kMinForce) {
-    balance_.restart();
-    observer_.restart();
+    impulse_balance_.restart();
+    momentum_observer_.restart();
     last_force_.reset();
     return false;
   }
@@ -162,30 +162,31 @@ bool PushingImpedance::update_direction(const Reference& reference, double dt) n
 
 /// Let the reference pose follow along the direction of the push.
 void PushingImpedance::move_reference() noexcept {
-  Eigen::Vector3d normal = push_axis_, position = tool_position_;
+  Eigen::Vector3d push_direction = push_axis_, position = tool_position_;
   if (is_relative_ && b_ > 0) {
     const auto base = model_.base_pose(d_.q());
     const Eigen::Vector3d base_offset = tool_position_ - base.translation();
-    multiply(transposed(base.rotation()), push_axis_, normal);
+    multiply(transposed(base.rotation()), push_axis_, push_direction);
     multiply(transposed(base.rotation()), base_offset, position);
   }
   const Eigen::Vector3d deviation = position - tool_reference_.pose().topRightCorner<3, 1>();
-  tool_reference_.shift(normal.dot(deviation) * normal);
+  tool_reference_.shift(push_direction.dot(deviation) * push_direction);
 }
 
 /// Return the correction of the force by the observed one, N.
 double PushingImpedance::force_correction(double dt) noexcept {
-  const ExternalImpulse* impulse = balance_.add(d_.q(), d_.v(), last_effort_, dt);
+  const ExternalImpulse* impulse = impulse_balance_.add(d_.q(), d_.v(), last_effort_, dt);
   if (impulse == nullptr) return force_correction_;
-  observer_.add(*impulse);
-  wrench_map_.estimate(*impulse->d, observer_);
+  momentum_observer_.add(*impulse);
+  wrench_map_.estimate(*impulse->d, momentum_observer_);
   const Eigen::Vector3d force = wrench_map_.wrench().head<3>();
   const Eigen::Vector3d inertial_force = tool_rotation_ * force;
   observed_force_ = -push_axis_.dot(inertial_force);
   const double feedback = active_gains().push_feedback;
   // A force that only accelerates the end effector is no contact: it is not corrected.
-  if (feedback > 0.0 && observed_force_ > kCorrectionShare * force_) {
-    const double error = feedback * (force_ - observed_force_), limit = kCorrectionShare * force_;
+  if (feedback > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
+    const double error = feedback * (push_force_ - observed_force_),
+                 limit = kCorrectionShare * push_force_;
     force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
     force_correction_ = std::min(std::max(force_correction_, -limit), limit);
   } else {

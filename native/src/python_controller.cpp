@@ -57,15 +57,15 @@ double* numbers_of(const py::object& array) { return py::array_t<double>(array).
 /// vms_ph_controllers.hosting.hosted_controller.make_model.
 py::tuple model_arguments(const PythonRobot& robot) {
   const auto& g = robot.gravity;
-  py::list immersed;
+  py::list immersed_bodies;
   for (const auto& body : robot.fluid.bodies) {
-    immersed.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
-                                   list_of(body.centre_of_buoyancy), list_of(body.linear_drag),
-                                   list_of(body.quadratic_drag)));
+    immersed_bodies.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
+                                          list_of(body.centre_of_buoyancy),
+                                          list_of(body.linear_drag), list_of(body.quadratic_drag)));
   }
   return py::make_tuple(robot.urdf, robot.base, robot.end_effector,
                         py::tuple(py::cast(robot.locked_joints)), py::make_tuple(g[0], g[1], g[2]),
-                        immersed, robot.fluid.density);
+                        immersed_bodies, robot.fluid.density);
 }
 
 /// Arguments of vms_ph_dynamics.actuation.allocation.Allocation.of_matrix; None without actuators.
@@ -167,7 +167,7 @@ OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
 
 // The requested value of a gain, and whether Python has it yet.
 struct GainSlot {
-  explicit GainSlot(Gain described) : gain(std::move(described)), value(gain.value) {}
+  explicit GainSlot(Gain description) : gain(std::move(description)), value(gain.value) {}
   const Gain gain;
   std::atomic<double> value;
   std::atomic<bool> changed{false};
@@ -190,10 +190,10 @@ class ControllerTask final : public PythonTask {
 
   // Used by the caller while it owns the buffers.
   PythonSizes sizes;
-  InputLayout in;
-  FlagLayout flag;
-  OutputLayout out;
-  std::vector<std::unique_ptr<GainSlot>> gains;
+  InputLayout in_slots;
+  FlagLayout flag_slots;
+  OutputLayout out_slots;
+  std::vector<std::unique_ptr<GainSlot>> gain_slots;
   Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
   Flags flag_array{nullptr, 0};
   char reason[kReasonSize] = "";
@@ -210,29 +210,29 @@ class ControllerTask final : public PythonTask {
             "records differ; rebuild the library");
       }
     }
-    hosted_ = hosting.attr("make_hosted")(kind_, model_arguments(robot_), robot_.base_actuated,
-                                          allocation_of(robot_));
-    sizes = sizes_of(hosted_.attr("model"));
-    update_ = hosted_.attr("update");
-    reset_ = hosted_.attr("reset");
-    in = read_inputs(hosted_, sizes);
-    flag = read_flags(hosted_);
-    out = read_outputs(hosted_, sizes);
+    hosted_controller_ = hosting.attr("make_hosted")(kind_, model_arguments(robot_),
+                                                     robot_.base_actuated, allocation_of(robot_));
+    sizes = sizes_of(hosted_controller_.attr("model"));
+    update_ = hosted_controller_.attr("update");
+    reset_ = hosted_controller_.attr("reset");
+    in_slots = read_inputs(hosted_controller_, sizes);
+    flag_slots = read_flags(hosted_controller_);
+    out_slots = read_outputs(hosted_controller_, sizes);
     // Placement new is Eigen's way to change the address of a map.
-    new (&inputs) Numbers(numbers_of(hosted_.attr("inputs")), in.size);
-    new (&outputs) Numbers(numbers_of(hosted_.attr("outputs")), out.size);
-    auto flags = py::array_t<unsigned char>(hosted_.attr("flags"));
-    new (&flag_array) Flags(flags.mutable_data(), flag.size);
-    for (const auto& description : hosted_.attr("gains")()) {
+    new (&inputs) Numbers(numbers_of(hosted_controller_.attr("inputs")), in_slots.size);
+    new (&outputs) Numbers(numbers_of(hosted_controller_.attr("outputs")), out_slots.size);
+    auto flags = py::array_t<unsigned char>(hosted_controller_.attr("flags"));
+    new (&flag_array) Flags(flags.mutable_data(), flag_slots.size);
+    for (const auto& description : hosted_controller_.attr("gains")()) {
       using Row = std::tuple<std::string, std::string, double, double, double, double, bool>;
       const auto [name, text, value, low, high, initial, is_switch] = py::cast<Row>(description);
-      gains.push_back(
+      gain_slots.push_back(
           std::make_unique<GainSlot>(Gain{name, text, value, low, high, initial, is_switch}));
     }
   }
 
   void work(int job) override {
-    for (const auto& gain_slot : gains) {
+    for (const auto& gain_slot : gain_slots) {
       if (gain_slot->changed.exchange(false)) apply_gain(*gain_slot);
     }
     if (job == kReset) {
@@ -251,16 +251,17 @@ class ControllerTask final : public PythonTask {
   }
 
   bool safe_output_is_finite() const {
-    return out.safe_wrench_base.of(outputs).allFinite() && out.safe_torque.of(outputs).allFinite();
+    return out_slots.safe_wrench_base.of(outputs).allFinite() &&
+           out_slots.safe_torque.of(outputs).allFinite();
   }
 
   bool command_is_finite() const {
-    for (const Slice* part : {&out.wrench_base, &out.torque, &out.energy, &out.task_error,
-                              &out.authority, &out.status}) {
+    for (const Slice* part : {&out_slots.wrench_base, &out_slots.torque, &out_slots.energy,
+                              &out_slots.task_error, &out_slots.authority, &out_slots.status}) {
       if (!part->of(outputs).allFinite()) return false;
     }
     // The singular value is infinite for a law without a task.
-    return safe_output_is_finite() && !std::isnan(outputs[out.smallest_singular_value.start]);
+    return safe_output_is_finite() && !std::isnan(outputs[out_slots.smallest_singular_value.start]);
   }
 
   // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
@@ -269,22 +270,22 @@ class ControllerTask final : public PythonTask {
     const std::string& name = gain_slot.gain.name;
     double number = gain_slot.value.load();
     try {
-      hosted_.attr("set_gain")(name, number);
+      hosted_controller_.attr("set_gain")(name, number);
     } catch (const py::error_already_set&) {
-      const py::object present = hosted_.attr("controller").attr("gains");
-      gain_slot.value.compare_exchange_strong(number, present.attr(name.c_str()).cast<double>());
+      const py::object gains = hosted_controller_.attr("controller").attr("gains");
+      gain_slot.value.compare_exchange_strong(number, gains.attr(name.c_str()).cast<double>());
       throw;
     }
   }
 
   void unload() override {
     update_ = reset_ = py::object();
-    hosted_ = py::object();
+    hosted_controller_ = py::object();
   }
 
   std::string kind_;
   PythonRobot robot_;
-  py::object hosted_, update_, reset_;
+  py::object hosted_controller_, update_, reset_;
 };
 
 }  // namespace
@@ -327,8 +328,8 @@ PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
       reset_timeout(options.reset_timeout),
       safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
       safe_torque_(Eigen::VectorXd::Zero(task.sizes.n)),
-      next_inputs_(Eigen::VectorXd::Zero(task.in.size)) {
-  flags_.setZero(task.flag.size);
+      next_inputs_(Eigen::VectorXd::Zero(task.in_slots.size)) {
+  flags_.setZero(task.flag_slots.size);
   command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
 }
@@ -344,8 +345,8 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
     input.of(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
     flag.of(flags_).setOnes();
   };
-  const InputLayout& in = task.in;
-  const FlagLayout& flag = task.flag;
+  const InputLayout& in = task.in_slots;
+  const FlagLayout& flag = task.flag_slots;
   const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
   store(reference.position, in.position, flag.position);
   store(reference.velocity, in.velocity, flag.velocity);
@@ -356,20 +357,20 @@ void PythonController::Host::merge_reference(const Reference& reference) noexcep
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
-  task.in.q.of(next_inputs_) = state.q;
-  task.in.v.of(next_inputs_) = state.v;
-  task.in.dt.of(next_inputs_).setConstant(dt);
-  task.in.age.of(next_inputs_).setConstant(state.age);
+  task.in_slots.q.of(next_inputs_) = state.q;
+  task.in_slots.v.of(next_inputs_) = state.v;
+  task.in_slots.dt.of(next_inputs_).setConstant(dt);
+  task.in_slots.age.of(next_inputs_).setConstant(state.age);
   task.inputs = next_inputs_;
-  task.flag.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
+  task.flag_slots.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;
   flags_.setZero();
   has_missed_updates_ = false;
 }
 
 void PythonController::Host::store_safe_output() noexcept {
-  safe_wrench_base_ = task.out.safe_wrench_base.of(task.outputs);
-  safe_torque_ = task.out.safe_torque.of(task.outputs);
+  safe_wrench_base_ = task.out_slots.safe_wrench_base.of(task.outputs);
+  safe_torque_ = task.out_slots.safe_torque.of(task.outputs);
 }
 
 const Command& PythonController::Host::hold(const char* reason) noexcept {
@@ -426,7 +427,7 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
       break;
   }
   store_safe_output();
-  const OutputLayout& out = task.out;
+  const OutputLayout& out = task.out_slots;
   const Numbers& outputs = task.outputs;
   command_.wrench_base = out.wrench_base.of(outputs);
   command_.torque = out.torque.of(outputs);
@@ -478,7 +479,7 @@ const Command& PythonController::update(const RobotState& state, const Reference
 
 std::vector<Gain> PythonController::gains() const {
   std::vector<Gain> current_gains;
-  for (const auto& gain_slot : host_->task.gains) {
+  for (const auto& gain_slot : host_->task.gain_slots) {
     current_gains.push_back(gain_slot->gain);
     current_gains.back().value = gain_slot->value.load();
   }
@@ -486,7 +487,7 @@ std::vector<Gain> PythonController::gains() const {
 }
 
 bool PythonController::set_gain(const std::string& name, double value) noexcept {
-  for (const auto& gain_slot : host_->task.gains) {
+  for (const auto& gain_slot : host_->task.gain_slots) {
     const Gain& gain = gain_slot->gain;
     if (gain.name != name) continue;
     if (!(value >= gain.low && value <= gain.high)) return false;

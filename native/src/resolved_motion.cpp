@@ -170,8 +170,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
   const Command& control(const Reference& reference, double dt) noexcept override {
     ResolvedGains gains = active_gains();
     const double bandwidth_limit = age_ > 0.0 ? 0.25 / age_ : kInfinity;
-    for (double* decay : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
-      *decay = std::min(*decay, bandwidth_limit);
+    for (double* rate : {&gains.bandwidth, &gains.bandwidth_attitude, &gains.limit_frequency}) {
+      *rate = std::min(*rate, bandwidth_limit);
     }
     tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate,
                            std::max(2.0 * gains.bandwidth, 1e-3), dt);
@@ -207,8 +207,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     const Eigen::Matrix3d goal_rotation = tool_reference_.pose().topLeftCorner<3, 3>();
     Twist error;
     error.head<3>() = tool_reference_.pose().topRightCorner<3, 1>() - pose.translation();
-    const Eigen::Vector3d turn = se3::rotation_vector(pose.rotation().transpose() * goal_rotation);
-    error.tail<3>() = goal_rotation * turn;
+    const Eigen::Vector3d phi = se3::rotation_vector(pose.rotation().transpose() * goal_rotation);
+    error.tail<3>() = goal_rotation * phi;
     return error;
   }
 
@@ -223,11 +223,11 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       jacobian_ = J_tool.topRightCorner(rows, n_);
       add_product(J_tool.topLeftCorner(rows, 6), A, jacobian_, -1.0);
     };
-    Twist twist = gains.bandwidth * error;
-    add_product(goal_rotation, tool_reference_.twist().head<3>(), twist.head<3>());
-    add_product(goal_rotation, tool_reference_.twist().tail<3>(), twist.tail<3>());
-    add_product(J_tool.leftCols<6>(), locked_twist, twist, -1.0);
-    const auto add = [&](const VectorB& desired) {
+    Twist tool_twist = gains.bandwidth * error;
+    add_product(goal_rotation, tool_reference_.twist().head<3>(), tool_twist.head<3>());
+    add_product(goal_rotation, tool_reference_.twist().tail<3>(), tool_twist.tail<3>());
+    add_product(J_tool.leftCols<6>(), locked_twist, tool_twist, -1.0);
+    const auto add_task = [&](const VectorB& desired) {
       rate_solver_.add(jacobian_, desired, gains.least_singular_value, gains.max_joint_speed);
     };
     rate_solver_.restart();
@@ -235,12 +235,12 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
       const Eigen::Matrix3d rotation = model_.base_pose(d_.q()).rotation();
       const Eigen::Vector3d base_deviation = se3::rotation_vector(attitude_.transpose() * rotation);
       jacobian_ = A.bottomRows<3>();
-      add(locked_twist.tail<3>() + gains.bandwidth_attitude * base_deviation);
+      add_task(locked_twist.tail<3>() + gains.bandwidth_attitude * base_deviation);
       set_tool_jacobian(3);
-      add(twist.head<3>());
+      add_task(tool_twist.head<3>());
     } else {
       set_tool_jacobian(6);
-      add(twist);
+      add_task(tool_twist);
     }
   }
 

@@ -40,7 +40,7 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
                                           const VectorV* feedforward) noexcept {
   spring = gradient;
   velocity = initial_velocity;
-  is_reduced_ = false;
+  is_softened_ = false;
   reason_ = "";
   if (!(h > 0.0)) {
     predicted_spring.setZero(velocity.size());
@@ -48,15 +48,15 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   }
   const double largest_stiffness = 0.5 / (h * h);
   stiffness_ = stiffness;
-  system_ = largest_stiffness * mass - stiffness_;
-  if (!Cholesky(system_).is_positive()) reduce_stiffness(mass, largest_stiffness);
-  system_ = mass + h * (damping + h * stiffness_);
+  system_matrix_ = largest_stiffness * mass - stiffness_;
+  if (!Cholesky(system_matrix_).is_positive()) reduce_stiffness(mass, largest_stiffness);
+  system_matrix_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(velocity);
   const double reference_power = feedforward ? velocity.dot(*feedforward) : 0.0;
   const double damping_power = velocity.dot(damping_force) - reference_power;
   VectorV predicted_velocity = mass.lazyProduct(velocity);
   if (feedforward) predicted_velocity += h * *feedforward;
-  Cholesky(system_).solve(predicted_velocity.data());
+  Cholesky(system_matrix_).solve(predicted_velocity.data());
   // D is symmetric: the power of D w is w against D v.
   const bool is_damping_reduced =
       damping_power > kLeastPower &&
@@ -64,10 +64,10 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   velocity = predicted_velocity;
   predicted_spring = h * stiffness_.lazyProduct(velocity);
   if (is_damping_reduced) {
-    reason_ = is_reduced_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
-                            "what is stable at this rate"
-                          : reasons::damping_reduced;
-  } else if (is_reduced_) {
+    reason_ = is_softened_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
+                             "what is stable at this rate"
+                           : reasons::damping_reduced;
+  } else if (is_softened_) {
     reason_ = reasons::stiffness_reduced;
   }
 }
@@ -84,19 +84,19 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
   if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();
     spring.setZero();
-    is_reduced_ = true;
+    is_softened_ = true;
     return;
   }
-  const Eigen::VectorXd& values = eigen_.values();
-  is_reduced_ = values[size - 1] > largest_stiffness;
+  const Eigen::VectorXd& spectrum = eigen_.values();
+  is_softened_ = spectrum[size - 1] > largest_stiffness;
   factors.solve_root(spring.data());
   auto modal_gradient = product<VectorV>(transposed(eigen_.vectors()), spring);
   modes_ = eigen_.vectors();
   MatrixV reduced_modes(size, size);
   for (Eigen::Index k = 0; k < size; ++k) {
-    modal_gradient[k] *= largest_stiffness / std::max(values[k], largest_stiffness);
+    modal_gradient[k] *= largest_stiffness / std::max(spectrum[k], largest_stiffness);
     factors.multiply_root(&modes_(0, k));
-    reduced_modes.col(k) = std::min(std::max(values[k], 0.0), largest_stiffness) * modes_.col(k);
+    reduced_modes.col(k) = std::min(std::max(spectrum[k], 0.0), largest_stiffness) * modes_.col(k);
   }
   multiply(modes_, modal_gradient, spring);
   multiply(reduced_modes, transposed(modes_), stiffness_);
@@ -114,8 +114,8 @@ const VectorV& SampledImpedance::brake(Evaluation& d, double h,
   double pumped_power = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
   if (gyroscopic_force) {
     VectorV gyroscopic_acceleration = *gyroscopic_force;
-    system_ = d.M();
-    Cholesky(system_).solve(gyroscopic_acceleration.data());
+    system_matrix_ = d.M();
+    Cholesky(system_matrix_).solve(gyroscopic_acceleration.data());
     pumped_power += 0.5 * h * gyroscopic_force->dot(gyroscopic_acceleration);
   }
   brake_ = -std::min(kBrakeMargin * pumped_power / twice_kinetic, 1.0 / h) * d.momentum();

@@ -16,21 +16,21 @@ constexpr double kSmallArgument = 4.0;
 constexpr int kTerms = 12;
 
 struct InverseFactorials {
-  constexpr InverseFactorials() : of() {
+  constexpr InverseFactorials() : entries() {
     double factorial = 1.0;
     for (int n = 0; n < 7 + 2 * kTerms; ++n) {
-      of[n] = 1.0 / factorial;
+      entries[n] = 1.0 / factorial;
       factorial *= n + 1;
     }
   }
-  double of[7 + 2 * kTerms];
+  double entries[7 + 2 * kTerms];
 };
 constexpr InverseFactorials kInverseFactorials;
 
 /// sum_k (-s)^k / (n + 2k)!, from its last term to its first.
 double series(int n, double s) noexcept {
   double total = 0.0;
-  for (int k = kTerms; k >= 0; --k) total = kInverseFactorials.of[n + 2 * k] - s * total;
+  for (int k = kTerms; k >= 0; --k) total = kInverseFactorials.entries[n + 2 * k] - s * total;
   return total;
 }
 
@@ -48,8 +48,8 @@ Stumpff::Stumpff(double s) noexcept {
   }
   const double t = std::sqrt(s);
   c1 = std::sin(t) / t;
-  const double half = std::sin(0.5 * t) / t;
-  c2 = 2.0 * half * half;
+  const double half_sine_ratio = std::sin(0.5 * t) / t;
+  c2 = 2.0 * half_sine_ratio * half_sine_ratio;
   c3 = (1.0 - c1) / s;
   c4 = (0.5 - c2) / s;
   c5 = (1.0 / 6.0 - c3) / s;
@@ -80,13 +80,13 @@ struct UnitQuaternion {
 /// computed first, so that none is a small difference.
 UnitQuaternion quaternion(const Matrix3d& r) noexcept {
   const double squares[4] = {r.trace(), r(0, 0), r(1, 1), r(2, 2)};
-  const auto largest = std::max_element(squares, squares + 4) - squares;
-  if (largest == 0) {
+  const auto largest_index = std::max_element(squares, squares + 4) - squares;
+  if (largest_index == 0) {
     const double w = 0.5 * std::sqrt(1.0 + squares[0]);
     const Vector3d skew_part(r(2, 1) - r(1, 2), r(0, 2) - r(2, 0), r(1, 0) - r(0, 1));
     return {w, skew_part / (4.0 * w)};
   }
-  const Eigen::Index i = largest - 1, j = (i + 1) % 3, k = (i + 2) % 3;
+  const Eigen::Index i = largest_index - 1, j = (i + 1) % 3, k = (i + 2) % 3;
   Vector3d v;
   v[i] = 0.5 * std::sqrt(std::max(1.0 + r(i, i) - r(j, j) - r(k, k), 0.0));
   v[j] = (r(j, i) + r(i, j)) / (4.0 * v[i]);
@@ -99,11 +99,11 @@ UnitQuaternion quaternion(const Matrix3d& r) noexcept {
 }  // namespace
 
 Vector3d rotation_vector(const Matrix3d& r) noexcept {
-  const UnitQuaternion unit = quaternion(r);
-  const double sine = std::sqrt(unit.v.dot(unit.v));
+  const UnitQuaternion unit_quaternion = quaternion(r);
+  const double sine = std::sqrt(unit_quaternion.v.dot(unit_quaternion.v));
   // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
-  if (sine < 1e-10) return (2.0 / unit.w) * unit.v;
-  return (2.0 * std::atan2(sine, unit.w) / sine) * unit.v;
+  if (sine < 1e-10) return (2.0 / unit_quaternion.w) * unit_quaternion.v;
+  return (2.0 * std::atan2(sine, unit_quaternion.w) / sine) * unit_quaternion.v;
 }
 
 Pose inverse(const Pose& g) noexcept {

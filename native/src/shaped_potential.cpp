@@ -98,10 +98,10 @@ constexpr double kPostureRate = 1.0;
 
 MinimumStep::MinimumStep(const Model& model)
     : model_(model),
-      limits_(model),
+      joint_limits_(model),
       state_(model),
       zero_velocity_(Eigen::VectorXd::Zero(model.nv())) {
-  next.q = model.neutral_configuration();
+  next_minimum.q = model.neutral_configuration();
 }
 
 Evaluation& MinimumStep::evaluate_at(const ConstVector& q) noexcept {
@@ -122,23 +122,23 @@ void MinimumStep::compute(const PositionTask& task, const Minimum& current,
   const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.reach);
   is_out_of_reach = distance > reach_limit;
   position_step *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
-  VectorV before(model_.n());
-  model_.joint_positions(current.q, before);
-  const VectorV displacement = solution(jacobian, position_step, before, posture, bounds) - before;
-  model_.integrate(current.q, displacement, next.q);
-  next.x = position + position_step;
+  VectorV q0(model_.n());
+  model_.joint_positions(current.q, q0);
+  const VectorV displacement = solution(jacobian, position_step, q0, posture, bounds) - q0;
+  model_.integrate(current.q, displacement, next_minimum.q);
+  next_minimum.x = position + position_step;
 }
 
 VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
-                              const VectorV& before, const VectorV& posture,
+                              const VectorV& q0, const VectorV& posture,
                               const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, damping = bounds.damping;
-  const Eigen::Index n = before.size();
-  VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), after = before;
+  const Eigen::Index n = q0.size();
+  VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
   if (is_out_of_reach) {
     // A stretched arm could fold in the wrong direction when it returns; the initial posture
     // decides.
-    posture_step = posture - before;
+    posture_step = posture - q0;
     posture_step *= dt * kPostureRate;
   }
   for (Eigen::Index round = 0; round < n; ++round) {
@@ -160,30 +160,29 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
       speed_ratio = std::max(speed_ratio, std::abs(increment[i]) / (dt * model_.velocity()[i]));
     }
     increment /= speed_ratio;
-    after = limits_.clipped(before + increment, before, bounds.margin);
+    q1 = joint_limits_.clip_positions(q0 + increment, q0, bounds.margin);
     bool is_limited = false;
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (is_free[i] == 0.0 || !(std::abs(after[i] - before[i] - increment[i]) > kNegligible))
-        continue;
+      if (is_free[i] == 0.0 || !(std::abs(q1[i] - q0[i] - increment[i]) > kNegligible)) continue;
       is_free[i] = 0.0;
       is_limited = true;
     }
     if (!is_limited) break;
   }
-  return after;
+  return q1;
 }
 
 ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
-    : model_(model), task_(task), damping_(damping), step_(model), posture_(model.n()) {
+    : model_(model), task_(task), damping_(damping), minimum_step_(model), posture_(model.n()) {
   restart(model.neutral_configuration());
-  interpolated_.q = current_.q;
+  interpolated_minimum_.q = current_minimum_.q;
 }
 
 Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
-  Evaluation& d = step_.evaluate_at(q);
-  current_.q = q;
-  current_.x = task_.value(d);
-  current_.identifier = ++last_identifier_;
+  Evaluation& d = minimum_step_.evaluate_at(q);
+  current_minimum_.q = q;
+  current_minimum_.x = task_.value(d);
+  current_minimum_.identifier = ++last_identifier_;
   target_.reset();
   is_rejected_ = is_out_of_reach_ = false;
   is_settled_ = true;
@@ -195,29 +194,29 @@ const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt,
                                           double margin) noexcept {
   Eigen::Vector3d step = desired_step(reference, dt);
   const double length = step.norm();
-  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return current_;
+  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return current_minimum_;
   const double reach = dt * speed;
   step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
-  step_.compute(task_, current_, step, posture_, {damping_, dt, reach, margin});
-  is_settled_ = step_.is_settled;
-  is_out_of_reach_ = step_.is_out_of_reach;
-  step_.next.identifier = ++last_identifier_;
-  return step_.next;
+  minimum_step_.compute(task_, current_minimum_, step, posture_, {damping_, dt, reach, margin});
+  is_settled_ = minimum_step_.is_settled;
+  is_out_of_reach_ = minimum_step_.is_out_of_reach;
+  minimum_step_.next_minimum.identifier = ++last_identifier_;
+  return minimum_step_.next_minimum;
 }
 
 const Minimum& ReferenceGovernor::interpolate(const Minimum& minimum, double share) noexcept {
   VectorV displacement(model_.nv());
-  model_.difference(current_.q, minimum.q, displacement);
+  model_.difference(current_minimum_.q, minimum.q, displacement);
   displacement *= share;
-  model_.integrate(current_.q, displacement, interpolated_.q);
-  interpolated_.x = current_.x + share * (minimum.x - current_.x);
-  interpolated_.identifier = ++last_identifier_;
-  return interpolated_;
+  model_.integrate(current_minimum_.q, displacement, interpolated_minimum_.q);
+  interpolated_minimum_.x = current_minimum_.x + share * (minimum.x - current_minimum_.x);
+  interpolated_minimum_.identifier = ++last_identifier_;
+  return interpolated_minimum_;
 }
 
 void ReferenceGovernor::accept(const Minimum& minimum) noexcept {
-  if (&minimum == &current_) return;
-  current_ = minimum;
+  if (&minimum == &current_minimum_) return;
+  current_minimum_ = minimum;
 }
 
 Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, double dt) noexcept {
@@ -229,7 +228,7 @@ Eigen::Vector3d ReferenceGovernor::desired_step(const Reference& reference, doub
     step += dt * *reference.velocity;
     target_.reset();
   }
-  if (target_) step += *target_ - current_.x;
+  if (target_) step += *target_ - current_minimum_.x;
   return step;
 }
 

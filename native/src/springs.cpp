@@ -30,8 +30,8 @@ bool PosePotential::set_error(const Pose& error) noexcept {
   return true;
 }
 
-double PosePotential::value(const Pose& error, double k_position,
-                            double k_rotation) const noexcept {
+double PosePotential::energy(const Pose& error, double k_position,
+                             double k_rotation) const noexcept {
   const Eigen::Vector3d e = error.topRightCorner<3, 1>(), eps = quaternion_.head<3>();
   const double eta = sign_ * quaternion_[3];
   // 1 - eta, without its cancellation near the reference.
@@ -81,13 +81,13 @@ Eigen::Matrix3d PosePotential::hessian_bound(const Eigen::Matrix3d& stiffness) c
   if (stiffness == isotropic) return stiffness;
   const Eigen::Vector3d eps = quaternion_.head<3>();
   const double eta = quaternion_[3], divisor = 1.0 + sign_ * eta, length = eps.norm();
-  Eigen::Matrix3d rates;
-  rates << eta, -eps[2], eps[1], eps[2], eta, -eps[0], -eps[1], eps[0], eta;
+  Eigen::Matrix3d rate_map;
+  rate_map << eta, -eps[2], eps[1], eps[2], eta, -eps[0], -eps[1], eps[0], eta;
   const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
   const double coefficient = eps.dot(stiff_eps) * (1.0 / divisor + 1.0 / std::max(length, 1e-9));
-  const auto stiff_rates = product<Eigen::Matrix3d>(stiffness, rates);
+  const auto stiff_rate_map = product<Eigen::Matrix3d>(stiffness, rate_map);
   Eigen::Matrix3d bound =
-      (divisor + length) * product<Eigen::Matrix3d>(transposed(rates), stiff_rates);
+      (divisor + length) * product<Eigen::Matrix3d>(transposed(rate_map), stiff_rate_map);
   add_product(eps, transposed(eps), bound, coefficient);
   return 2.0 / (divisor * divisor) * bound;
 }
@@ -109,10 +109,10 @@ void BaseSpring::restart(Evaluation& d) noexcept {
   rest_pose_ = d.model().base_pose(d.q()).toHomogeneousMatrix();
   potential_.restart();
   if (b_ == 0) return;
-  const int linear = b_ == 6 ? 3 : 2;
+  const int linear_size = b_ == 6 ? 3 : 2;
   const VectorV diagonal = d.M().diagonal();
-  mean_mass_ = diagonal.head(linear).mean();
-  mean_inertia_ = diagonal.segment(linear, b_ - linear).mean();
+  mean_mass_ = diagonal.head(linear_size).mean();
+  mean_inertia_ = diagonal.segment(linear_size, b_ - linear_size).mean();
 }
 
 void BaseSpring::compute(const Pose& pose, double frequency, double position_share,
@@ -128,7 +128,7 @@ void BaseSpring::compute(const Pose& pose, double frequency, double position_sha
                k_rotation = rotation_share * squared_frequency * mean_inertia_;
   Twist stiffnesses;
   stiffnesses << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
-  energy = potential_.value(error, k_position, k_rotation);
+  energy = potential_.energy(error, k_position, k_rotation);
   force = base_components(potential_.gradient(error, k_position, k_rotation), b_);
   stiffness = base_components(stiffnesses, b_);
 }
@@ -152,8 +152,8 @@ LimitSprings JointLimitPotential::springs(const VectorV& positions, const Vector
   return limit_springs;
 }
 
-VectorV JointLimitPotential::clipped(const VectorV& positions, const VectorV& last_positions,
-                                     double margin) const noexcept {
+VectorV JointLimitPotential::clip_positions(const VectorV& positions, const VectorV& last_positions,
+                                            double margin) const noexcept {
   const VectorV high = upper_.array() - margin, low = lower_.array() + margin;
   return positions.cwiseMax(low.cwiseMin(last_positions.cwiseMax(lower_)))
       .cwiseMin(high.cwiseMax(last_positions.cwiseMin(upper_)));

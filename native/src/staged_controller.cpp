@@ -11,7 +11,7 @@ StagedController::StagedController(const Model& model, std::unique_ptr<Actuation
       n_(model.n()),
       zero_velocity_(VectorV::Zero(model.nv())),
       d_(model),
-      output_(model, std::move(actuation)),
+      stage_(model, std::move(actuation)),
       joint_limits_(model),
       reason_(2048) {
   command_.wrench_base.setZero(b_);
@@ -20,13 +20,13 @@ StagedController::StagedController(const Model& model, std::unique_ptr<Actuation
 
 bool StagedController::reset(const RobotState& state) noexcept {
   if (!restart_at(state.q)) return false;
-  output_.restart(d_);
+  stage_.restart(d_);
   return true;
 }
 
 bool StagedController::resume(const RobotState& state) noexcept {
   if (!restart_at(state.q)) return false;
-  output_.resume(d_);
+  stage_.resume(d_);
   return true;
 }
 
@@ -43,7 +43,7 @@ const Command& StagedController::update(const RobotState& state, const Reference
                                         double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
     missed_updates();
-    return output_.safe_command();
+    return stage_.safe_command();
   }
   d_.set(state);
   age_ = state.age;
@@ -53,12 +53,12 @@ const Command& StagedController::update(const RobotState& state, const Reference
 
 const Command& StagedController::make_command(const VectorV& force,
                                               std::initializer_list<const char*> reasons) noexcept {
-  command_.wrench_base = force.head(b_) + output_.load().head(b_);
-  command_.torque = force.tail(n_) + output_.load().tail(n_);
-  command_.energy.tank_level = output_.tank_level();
-  is_limited_ = !output_.reason().empty();
+  command_.wrench_base = force.head(b_) + stage_.load().head(b_);
+  command_.torque = force.tail(n_) + stage_.load().tail(n_);
+  command_.energy.tank_level = stage_.tank_level();
+  is_limited_ = !stage_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;
-  reason_.set("%s", output_.reason().text());
+  reason_.set("%s", stage_.reason().text());
   for (const char* cause : reasons) reason_.append(cause);
   command_.reason = reason_.text();
   return command_;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kReliableShare = 0.2;
 
 // The first moment changes at most as that of a mass this far from the end effector, m.
-constexpr double kLever = 0.3;
+constexpr double kReach = 0.3;
 
 // Time step of the safe output where the measured one cannot be one, s.
 constexpr double kDefaultStep = 1e-3;
@@ -83,10 +83,10 @@ bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& first_moment
 }
 
 void PayloadCompensation::advance_payload(double dt) noexcept {
-  const Eigen::Vector4d change = target_payload_ - payload_;
+  const Eigen::Vector4d gap = target_payload_ - payload_;
   // The first moment arrives with the mass.
-  const double mass_gap = std::max({std::abs(change[0]), change.tail<3>().norm() / kLever, 1e-9});
-  payload_ += std::min(1.0, rate_ * dt / mass_gap) * change;
+  const double mass_gap = std::max({std::abs(gap[0]), gap.tail<3>().norm() / kReach, 1e-9});
+  payload_ += std::min(1.0, rate_ * dt / mass_gap) * gap;
 }
 
 const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd& q) noexcept {

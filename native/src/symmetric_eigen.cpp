@@ -24,10 +24,10 @@ bool SymmetricEigen::solve(const Eigen::Ref<const Eigen::MatrixXd>& matrix, int 
 }
 
 bool SymmetricEigen::compute(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {
-  const bool solved = solve(matrix, Eigen::ComputeEigenvectors);
+  const bool has_converged = solve(matrix, Eigen::ComputeEigenvectors);
   tridiagonal_.matrixQ().evalTo(rotation_, workspace_);
   multiply(rotation_, solver_.eigenvectors(), vectors_);
-  return solved;
+  return has_converged;
 }
 
 double SymmetricEigen::least_eigenvalue(const Eigen::Ref<const Eigen::MatrixXd>& matrix) noexcept {

@@ -88,26 +88,26 @@ Tree::Tree(const Model& model, bool gravity)
     link.mass[lane] = link.subtree_mass[lane] = inertia.mass();
     set_lane(Vector3d(inertia.lever()), link.lever, lane);
     const Matrix3d tensor = inertia.inertia().matrix();
-    Eigen::Matrix<double, 6, 1> packed;
-    packed << tensor(0, 0), tensor(0, 1), tensor(0, 2), tensor(1, 1), tensor(1, 2), tensor(2, 2);
-    set_lane(packed, link.inertia, lane);
+    Eigen::Matrix<double, 6, 1> entries;
+    entries << tensor(0, 0), tensor(0, 1), tensor(0, 2), tensor(1, 1), tensor(1, 2), tensor(2, 2);
+    set_lane(entries, link.inertia, lane);
     total_mass_ += inertia.mass();
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
   for (int k = 0; k < n_; ++k) is_pair_.push_back(model.is_pair(k) ? 1 : 0);
-  const std::size_t padded = groups() * kLaneCount;
+  const std::size_t padded_count = groups() * kLaneCount;
   const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
   columns_.resize(columns);
   link_groups_.resize(groups());
   motions_.resize(groups());
   scratch_.resize(groups());
-  other_poses_.resize(groups());
-  descendants_.assign(joints_.size() * padded, 0.0);
+  lifting_poses_.resize(groups());
+  descendants_.assign(joints_.size() * padded_count, 0.0);
   for (std::size_t i = joints_.size(); i-- > 0;) {
-    descendants_[i * padded + i] = 1.0;
+    descendants_[i * padded_count + i] = 1.0;
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto ancestor = static_cast<std::size_t>(j);
-      descendants_[ancestor * padded + i] = 1.0;
+      descendants_[ancestor * padded_count + i] = 1.0;
       link_constants_[ancestor / kLaneCount].subtree_mass[ancestor % kLaneCount] +=
           link_constants_[i / kLaneCount].mass[i % kLaneCount];
     }
@@ -118,7 +118,7 @@ Tree::Tree(const Model& model, bool gravity)
                        inertia.inertia().matrix());
     total_mass_ += inertia.mass();
   }
-  angles_.assign(padded, 0.0);
+  angles_.assign(padded_count, 0.0);
   sines_ = cosines_ = body_rates_ = products_ = angles_;
   fingerprint_ = fingerprint_of();
   const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
@@ -147,25 +147,25 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
 /// A number that other joints and inertias do not have.
 std::uint64_t Tree::fingerprint_of() const noexcept {
   std::uint64_t hash = 14695981039346656037ULL;
-  const auto add = [&hash](const auto& values) {
+  const auto hash_values = [&hash](const auto& values) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
     const std::size_t size = static_cast<std::size_t>(values.size()) * sizeof(values.data()[0]);
     for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 1099511628211ULL;
   };
-  const auto add_numbers = [&add](std::initializer_list<double> numbers) {
-    add(std::vector<double>(numbers));
+  const auto hash_numbers = [&hash_values](std::initializer_list<double> numbers) {
+    hash_values(std::vector<double>(numbers));
   };
   for (const Joint& j : joints_) {
-    add_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
-                 j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.offset});
+    hash_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
+                  j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.offset});
   }
   for (const LinkConstants& link : link_constants_) {
     const auto* numbers = reinterpret_cast<const double*>(&link);
-    add(std::vector<double>(numbers, numbers + sizeof(LinkConstants) / sizeof(double)));
+    hash_values(std::vector<double>(numbers, numbers + sizeof(LinkConstants) / sizeof(double)));
   }
-  add_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
-  add(root_.mc);
-  add(root_origin_);
+  hash_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
+  hash_values(root_.mc);
+  hash_values(root_origin_);
   return hash;
 }
 

@@ -166,12 +166,12 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
 // With the mass and the first moment of the subtree behind it, every joint lifts like one body.
 VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
                                       const Vector3d& field) noexcept {
-  update_poses(q, other_poses_);
+  update_poses(q, lifting_poses_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
-    const LaneMatrix rotation(other_poses_[g].rotation);
+    const LaneMatrix rotation(lifting_poses_[g].rotation);
     const LaneVector centre =
-        LaneVector(other_poses_[g].origin) + rotation * LaneVector(link.lever);
+        LaneVector(lifting_poses_[g].origin) + rotation * LaneVector(link.lever);
     (centre * load(link.mass)).store_in(scratch_[g].force);
   }
   const Vector3d first_moment =
@@ -181,10 +181,10 @@ VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
   const LaneVector gravity(field);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
-    const LaneMatrix rotation(other_poses_[g].rotation);
+    const LaneMatrix rotation(lifting_poses_[g].rotation);
     const LaneVector angular = rotation * LaneVector(link.axis);
-    const LaneVector linear =
-        rotation * LaneVector(link.linear_axis) + LaneVector(other_poses_[g].origin).cross(angular);
+    const LaneVector linear = rotation * LaneVector(link.linear_axis) +
+                              LaneVector(lifting_poses_[g].origin).cross(angular);
     const LaneVector velocity =
         linear * load(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
     power -= load(&body_rates_[g * kLaneCount]) * gravity.dot(velocity);
@@ -314,8 +314,8 @@ VMS_PH_FMA void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   const Screw p = moment_about_centre(momentum);
   const LaneScrew lane_momentum(p);
   for (std::size_t g = 0; g < columns_.size(); ++g) {
-    double* right = right_side_.data() + g * kLaneCount;
-    store(right, load(right) - LaneScrew(columns_[g].connection).dot(lane_momentum));
+    double* right_side = right_side_.data() + g * kLaneCount;
+    store(right_side, load(right_side) - LaneScrew(columns_[g].connection).dot(lane_momentum));
   }
   solve_factors();
   solve_base(p, out);

@@ -58,9 +58,9 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
     }
     out[index * size + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
-      const int other = b_ + joints_[i].leader;
-      out[index * size + other] += products_[i];
-      out[other * size + index] += products_[i];  // twice on the diagonal if one mimics the other
+      const int column = b_ + joints_[i].leader;
+      out[index * size + column] += products_[i];
+      out[column * size + index] += products_[i];  // twice on the diagonal if one mimics the other
     }
   }
 }
@@ -86,10 +86,10 @@ VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
       const auto k = static_cast<std::size_t>(j);
       const int ancestor = joints_[k].leader;
-      const double value = screw(k).dot(joint_reaction);
+      const double product = screw(k).dot(joint_reaction);
       // Below the diagonal; on it, where one mimics the other, the product counts twice.
       out[std::max(index, ancestor) * n_ + std::min(index, ancestor)] +=
-          index == ancestor ? 2.0 * value : value;
+          index == ancestor ? 2.0 * product : product;
     }
   }
   for (int i = 0; i < n_; ++i) {
@@ -115,7 +115,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
   const int size = b_ + n_;
   std::fill(out, out + 6 * size, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
-  const auto add = [&](const Screw& s, int column) VMS_PH_INLINED {
+  const auto add_column = [&](const Screw& s, int column) VMS_PH_INLINED {
     const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(frame.origin));
     const Vector3d angular = rotation.transpose() * s.angular;
     for (int k = 0; k < 3; ++k) {
@@ -123,10 +123,10 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
       out[(k + 3) * size + column] += angular[k];
     }
   };
-  for (int k = 0; k < b_; ++k) add(base_unit_twist(k), k);
+  for (int k = 0; k < b_; ++k) add_column(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
-    add(screw(index), b_ + joints_[index].leader);
+    add_column(screw(index), b_ + joints_[index].leader);
   }
 }
 
@@ -142,7 +142,7 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
   if (frame.body < -1) return;
   const Screw body_twist = twist_of(frame.body);
   const Vector3d origin_velocity = body_twist.linear + body_twist.angular.cross(frame.origin);
-  const auto add = [&](const Screw& twist, const Screw& s, int column) VMS_PH_INLINED {
+  const auto add_column = [&](const Screw& twist, const Screw& s, int column) VMS_PH_INLINED {
     const Screw rate = bracket(twist, s);
     const Vector3d linear = s.linear + s.angular.cross(frame.origin);
     const Vector3d linear_rate =
@@ -155,10 +155,10 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
       out[(k + 3) * size + column] += angular_rate[k];
     }
   };
-  for (int k = 0; k < b_; ++k) add(base_, base_unit_twist(k), k);
+  for (int k = 0; k < b_; ++k) add_column(base_, base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
-    add(twist(index), screw(index), b_ + joints_[index].leader);
+    add_column(twist(index), screw(index), b_ + joints_[index].leader);
   }
 }
 
@@ -239,8 +239,8 @@ VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, cons
                                              const Screw& z_rate) {
   const Vector3d &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.mc));
-  const double half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const Vector3d second_moment = half * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
+  const double half_trace = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
+  const Vector3d second_moment = half_trace * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
   const Vector3d moment = inertia.mc.dot(l) * a - inertia.mc.dot(a) * l - w.cross(second_moment);
   return x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) +
          x_twist.angular.dot(moment);
@@ -251,8 +251,8 @@ VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const
                                                const LaneScrew& z_rate, Lanes& sum) {
   const LaneVector &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
   const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.mc));
-  const Lanes half = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const LaneVector second_moment = a * half - inertia.times_inertia(a);
+  const Lanes half_trace = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
+  const LaneVector second_moment = a * half_trace - inertia.times_inertia(a);
   const LaneVector moment = a * inertia.mc.dot(l) - l * inertia.mc.dot(a) - w.cross(second_moment);
   sum +=
       x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) + x_twist.angular.dot(moment);

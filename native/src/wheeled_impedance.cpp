@@ -74,7 +74,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     tool_reference_.restart(static_state_.placement(model_.end_effector()).toHomogeneousMatrix());
     limit_inertia_ = static_state_.M_hat_m().diagonal();
     effort_.restart();
-    limits_.restart();
+    torque_limits_.restart();
     return true;
   }
 
@@ -90,8 +90,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
         tool_reference_.twist(),
         {gains.stiffness, gains.stiffness_rotation, gains.damping, gains.damping_rotation}, 0.0);
     multiply(d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL), terms_.basis, jacobian_);
-    split_inertia(terms_.mass, jacobian_, mass_inverse_jt_, momentum_map_, effort_.other_damping);
-    effort_.other_damping *= gains.damping_null;
+    split_inertia(terms_.mass, jacobian_, mass_inverse_jt_, momentum_map_, effort_.extra_damping);
+    effort_.extra_damping *= gains.damping_null;
     compute_limit_springs();
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
     multiply(transposed(terms_.basis), d.g(), desired_effort_);
@@ -105,9 +105,10 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     energy.reference_power = effort_.reference_power;
     energy.clipped_power = (command_.torque - desired_torque_).dot(d.v().tail(n_));
     command_.task_error = effort_.distance;
-    const char* const reduction = effort_.impedance.reason();
-    if (*reduction != '\0') {
-      reason_.set(limits_.reason().empty() ? "%s%s" : "%s; %s", limits_.reason().text(), reduction);
+    const char* const reason = effort_.impedance.reason();
+    if (*reason != '\0') {
+      reason_.set(torque_limits_.reason().empty() ? "%s%s" : "%s; %s",
+                  torque_limits_.reason().text(), reason);
       command_.reason = reason_.text();
     }
     return nullptr;
@@ -120,12 +121,12 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     const VectorV rates = terms_.evaluation().v().tail(n_);
     const LimitSprings limits =
         joint_limits_.springs(positions_, rates, stiffness, gains_.limit_margin, 0.0);
-    MatrixV scaled = terms_.basis.bottomRows(n_);
-    const MatrixView by_joints = MatrixView(terms_.basis).bottom_rows(n_).transposed();
-    effort_.other_energy = limits.energy;
-    multiply(by_joints, limits.force, effort_.other_force);
-    for (Eigen::Index i = 0; i < n_; ++i) scaled.row(i) *= limits.stiffness[i];
-    multiply(by_joints, scaled, effort_.other_stiffness);
+    MatrixV scaled_basis = terms_.basis.bottomRows(n_);
+    const MatrixView joint_basis_transpose = MatrixView(terms_.basis).bottom_rows(n_).transposed();
+    effort_.extra_energy = limits.energy;
+    multiply(joint_basis_transpose, limits.force, effort_.extra_force);
+    for (Eigen::Index i = 0; i < n_; ++i) scaled_basis.row(i) *= limits.stiffness[i];
+    multiply(joint_basis_transpose, scaled_basis, effort_.extra_stiffness);
   }
 
   JointLimitPotential joint_limits_;

@@ -18,37 +18,37 @@ namespace {
 using Eigen::Vector3d;
 
 // Sizes below which a row or column depends on others.
-constexpr double kRank = 1e-9;
+constexpr double kMinNorm = 1e-9;
 
 /// Write the indices of columns that are independent, by pivoted Gram-Schmidt, as many as there are
 /// up to `count`, in their order; the columns are used up.
 template <class Matrix>
-void select_pivots(Matrix& columns, Eigen::Index count, std::vector<Eigen::Index>& selected) {
-  selected.clear();
-  while (static_cast<Eigen::Index>(selected.size()) < count) {
-    Eigen::Index best = -1;
-    double largest = kRank;
+void select_pivots(Matrix& columns, Eigen::Index count, std::vector<Eigen::Index>& pivot_indices) {
+  pivot_indices.clear();
+  while (static_cast<Eigen::Index>(pivot_indices.size()) < count) {
+    Eigen::Index pivot = -1;
+    double largest_norm = kMinNorm;
     for (Eigen::Index i = 0; i < columns.cols(); ++i) {
       const double magnitude = std::nearbyint(columns.col(i).norm() * 1e9) / 1e9;
-      if (!(magnitude > largest)) continue;
-      largest = magnitude;
-      best = i;
+      if (!(magnitude > largest_norm)) continue;
+      largest_norm = magnitude;
+      pivot = i;
     }
-    if (best < 0) break;
-    selected.push_back(best);
-    columns.col(best) /= columns.col(best).norm();
+    if (pivot < 0) break;
+    pivot_indices.push_back(pivot);
+    columns.col(pivot) /= columns.col(pivot).norm();
     for (Eigen::Index i = 0; i < columns.cols(); ++i) {
-      if (i != best) columns.col(i) -= columns.col(i).dot(columns.col(best)) * columns.col(best);
+      if (i != pivot) columns.col(i) -= columns.col(i).dot(columns.col(pivot)) * columns.col(pivot);
     }
-    columns.col(best).setZero();
+    columns.col(pivot).setZero();
   }
-  std::sort(selected.begin(), selected.end());
+  std::sort(pivot_indices.begin(), pivot_indices.end());
 }
 
 std::vector<Eigen::Index> pivot_columns(Eigen::MatrixXd columns, Eigen::Index count) {
-  std::vector<Eigen::Index> selected;
-  select_pivots(columns, count, selected);
-  return selected;
+  std::vector<Eigen::Index> pivot_indices;
+  select_pivots(columns, count, pivot_indices);
+  return pivot_indices;
 }
 
 }  // namespace
@@ -107,45 +107,46 @@ Eigen::MatrixXd WheeledTerms::constraints_at(const Eigen::VectorXd& q) {
 
 /// Choose independent rows of the constraints, and velocities, from those at several postures.
 void WheeledTerms::choose_partition() {
-  const int nv = model_.nv(), count = 5;
+  const int nv = model_.nv(), posture_count = 5;
   const Eigen::Index row_count = constraints_.rows();
-  Eigen::MatrixXd stacked_rows(row_count, count * nv);
-  std::vector<Eigen::MatrixXd> samples;
+  Eigen::MatrixXd stacked_rows(row_count, posture_count * nv);
+  std::vector<Eigen::MatrixXd> constraints;
   Eigen::Index rank = 0;
-  for (int k = 0; k < count; ++k) {
+  for (int k = 0; k < posture_count; ++k) {
     Eigen::VectorXd q = model_.neutral_configuration(), increment(nv);
     for (int i = 0; i < nv; ++i)
       increment[i] = k == 0 ? 0.0 : 2.0 * std::sin(1.3 * (i + 1) * (k + 1));
     model_.integrate(model_.neutral_configuration(), increment, q);
-    samples.push_back(constraints_at(q));
+    constraints.push_back(constraints_at(q));
     rank = std::max(rank, static_cast<Eigen::Index>(
-                              pivot_columns(samples.back().transpose(), row_count).size()));
-    const double size = std::max(1e-300, samples.back().cwiseAbs().maxCoeff());
-    stacked_rows.middleCols(k * nv, nv) = samples.back() / size;
+                              pivot_columns(constraints.back().transpose(), row_count).size()));
+    const double scale = std::max(1e-300, constraints.back().cwiseAbs().maxCoeff());
+    stacked_rows.middleCols(k * nv, nv) = constraints.back() / scale;
   }
   if (rank == nv) {
     throw ModelError("the constraints leave the robot no motion; take away those too many");
   }
   independent_rows_ = pivot_columns(stacked_rows.transpose(), rank);
-  Eigen::MatrixXd stacked_columns(count * rank, nv);
-  for (int k = 0; k < count; ++k) {
+  Eigen::MatrixXd stacked_columns(posture_count * rank, nv);
+  for (int k = 0; k < posture_count; ++k) {
     for (Eigen::Index r = 0; r < rank; ++r) {
-      stacked_columns.row(k * rank + r) =
-          samples[static_cast<std::size_t>(k)].row(independent_rows_[static_cast<std::size_t>(r)]);
+      stacked_columns.row(k * rank + r) = constraints[static_cast<std::size_t>(k)].row(
+          independent_rows_[static_cast<std::size_t>(r)]);
     }
   }
-  dependent_ = pivot_columns(std::move(stacked_columns), rank);
+  dependent_dofs_ = pivot_columns(std::move(stacked_columns), rank);
   std::string names;
   for (Eigen::Index i = 0; i < nv; ++i) {
-    if (std::find(dependent_.begin(), dependent_.end(), i) != dependent_.end()) continue;
-    independent_.push_back(i);
-    const char* base[] = {"base x", "base y", "base yaw"};
+    if (std::find(dependent_dofs_.begin(), dependent_dofs_.end(), i) != dependent_dofs_.end())
+      continue;
+    independent_dofs_.push_back(i);
+    const char* base_names[] = {"base x", "base y", "base yaw"};
     const std::string name =
-        i < 3 ? base[i] : model_.joint_names()[static_cast<std::size_t>(i - 3)];
+        i < 3 ? base_names[i] : model_.joint_names()[static_cast<std::size_t>(i - 3)];
     names += (names.empty() ? "" : ", ") + name;
   }
-  m_ = static_cast<int>(independent_.size());
-  pivots_.reserve(dependent_.size());
+  m_ = static_cast<int>(independent_dofs_.size());
+  pivots_.reserve(dependent_dofs_.size());
   reason_ = "the velocities " + names +
             " do not determine the others at this posture: a wheel stands across the motion that "
             "they describe";
@@ -158,25 +159,25 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
     const Vector3d axis = jacobian.col(i).template tail<3>();
     return Vector3d(jacobian.col(i).template head<3>() + radius * Vector3d(-axis.y(), axis.x(), 0));
   };
-  const auto forward = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
+  const auto heading = [](const Vector3d& axle) { return Vector3d(axle.y(), -axle.x(), 0.0); };
   for (const WheelContact& wheel : contacts_) {
     const auto& jacobian = d_.frame_jacobian(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
     const Vector3d axle = jacobian.col(wheel.axle_velocity_index).tail<3>() / wheel.axle_norm;
     Vector3d angular_velocity = Vector3d::Zero();
     for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-      const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
-      constraints_(row, i) = forward(axle).dot(point);
-      constraints_(row + 1, i) = axle.dot(point);
+      const Vector3d velocity = contact_velocity(jacobian, wheel.radius, i);
+      constraints_(row, i) = heading(axle).dot(velocity);
+      constraints_(row + 1, i) = axle.dot(velocity);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
     if (with_rates) {
       const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
       for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-        const Vector3d point = contact_velocity(jacobian, wheel.radius, i);
+        const Vector3d velocity = contact_velocity(jacobian, wheel.radius, i);
         const Vector3d change = contact_velocity(rate, wheel.radius, i);
-        constraint_rates_(row, i) = forward(axle).dot(change) + forward(axle_rate).dot(point);
-        constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(point);
+        constraint_rates_(row, i) = heading(axle).dot(change) + heading(axle_rate).dot(velocity);
+        constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(velocity);
       }
     }
     row += 2;
@@ -193,12 +194,12 @@ bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcep
     const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
     squares += constraints_.row(row).squaredNorm();
     for (Eigen::Index c = 0; c < count; ++c) {
-      dependent_block_(r, c) = constraints_(row, dependent_[static_cast<std::size_t>(c)]);
+      dependent_block_(r, c) = constraints_(row, dependent_dofs_[static_cast<std::size_t>(c)]);
     }
   }
-  if (!solve_square(dependent_block_, workspace_, kRank * std::sqrt(squares))) return false;
+  if (!solve_square(dependent_block_, workspace_, kMinNorm * std::sqrt(squares))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
-    const Eigen::Index row = dependent_[static_cast<std::size_t>(r)];
+    const Eigen::Index row = dependent_dofs_[static_cast<std::size_t>(r)];
     for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = workspace_(r, c);
   }
   return true;
@@ -212,22 +213,22 @@ void WheeledTerms::select_dependent() noexcept {
     columns.row(r) = constraints_.row(independent_rows_[static_cast<std::size_t>(r)]);
   select_pivots(columns, count, pivots_);
   if (static_cast<Eigen::Index>(pivots_.size()) < count) return;
-  std::copy(pivots_.begin(), pivots_.end(), dependent_.begin());
+  std::copy(pivots_.begin(), pivots_.end(), dependent_dofs_.begin());
   std::size_t k = 0;
   for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
-    if (!std::binary_search(pivots_.begin(), pivots_.end(), i)) independent_[k++] = i;
+    if (!std::binary_search(pivots_.begin(), pivots_.end(), i)) independent_dofs_[k++] = i;
   }
 }
 
-bool WheeledTerms::compute(const RobotState& state, Partition choice) noexcept {
+bool WheeledTerms::compute(const RobotState& state, Partition partition) noexcept {
   const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   d_.set(state);
   compute_constraints(false);
-  if (choice == Partition::best) select_dependent();
+  if (partition == Partition::best) select_dependent();
   MatrixV rows(count, m_);
   basis.setZero();
   for (Eigen::Index c = 0; c < m_; ++c) {
-    const Eigen::Index column = independent_[static_cast<std::size_t>(c)];
+    const Eigen::Index column = independent_dofs_[static_cast<std::size_t>(c)];
     nu[c] = state.v[column];
     basis(column, c) = 1.0;
     for (Eigen::Index r = 0; r < count; ++r) {

@@ -79,12 +79,12 @@ Deadline Deadline::in(double seconds) noexcept {
 
 // Shared by caller and thread: the thread may outlive the caller.
 struct Worker::Shared {
-  Semaphore request, done, ended;
+  Semaphore request, job_done, thread_ended;
   std::unique_ptr<WorkerTask> task;
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop_requested{false};
   int job = 0;
-  std::atomic<std::uint64_t> requested{0}, completed{0};
-  std::atomic<bool> failed{false};
+  std::atomic<std::uint64_t> requested_job{0}, completed_job{0};
+  std::atomic<bool> job_failed{false};
   std::string failure;  // of begin(); read after begin() has returned
 
   mutable std::mutex mutex;
@@ -108,13 +108,13 @@ struct Worker::Shared {
     } catch (...) {
       failure = exception_message();
     }
-    failed.store(!is_started, std::memory_order_release);
-    completed.store(0, std::memory_order_release);
-    done.post();
+    job_failed.store(!is_started, std::memory_order_release);
+    completed_job.store(0, std::memory_order_release);
+    job_done.post();
     while (is_started) {
       request.wait();
-      if (stop.load(std::memory_order_acquire)) break;
-      const std::uint64_t sequence = requested.load(std::memory_order_acquire);
+      if (stop_requested.load(std::memory_order_acquire)) break;
+      const std::uint64_t sequence = requested_job.load(std::memory_order_acquire);
       bool has_failed = false;
       try {
         task->run(job);
@@ -122,9 +122,9 @@ struct Worker::Shared {
         has_failed = true;
         note(exception_message());
       }
-      failed.store(has_failed, std::memory_order_relaxed);
-      completed.store(sequence, std::memory_order_release);
-      done.post();
+      job_failed.store(has_failed, std::memory_order_relaxed);
+      completed_job.store(sequence, std::memory_order_release);
+      job_done.post();
     }
     if (is_started) task->end();
     task.reset();
@@ -141,7 +141,7 @@ Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
   try {
     thread_ = std::thread([shared = shared_] {
       shared->run_jobs();
-      shared->ended.post();
+      shared->thread_ended.post();
     });
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &last_mask, nullptr);
@@ -155,9 +155,9 @@ Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
     scheduling_error = pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
   }
   std::string failure;
-  if (!shared_->done.wait(Deadline::in(timeout))) {
+  if (!shared_->job_done.wait(Deadline::in(timeout))) {
     failure = "it took longer than " + std::to_string(timeout) + " s to begin";
-  } else if (shared_->failed.load(std::memory_order_acquire)) {
+  } else if (shared_->job_failed.load(std::memory_order_acquire)) {
     failure = shared_->failure;
   } else if (scheduling_error != 0) {
     failure = "a thread cannot have real-time priority " + std::to_string(priority) + " (" +
@@ -173,9 +173,9 @@ Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
 Worker::~Worker() { detach_thread(); }
 
 void Worker::detach_thread() noexcept {
-  shared_->stop.store(true, std::memory_order_release);
+  shared_->stop_requested.store(true, std::memory_order_release);
   shared_->request.post();
-  if (shared_->ended.wait(Deadline::in(kShutdownTimeout))) {
+  if (shared_->thread_ended.wait(Deadline::in(kShutdownTimeout))) {
     thread_.join();
   } else {
     thread_.detach();
@@ -184,10 +184,10 @@ void Worker::detach_thread() noexcept {
 
 Worker::Outcome Worker::wait_for_buffers(const Deadline& deadline) noexcept {
   if (thread_owns_buffers_) {
-    if (!shared_->done.wait(deadline)) return Outcome::late;
+    if (!shared_->job_done.wait(deadline)) return Outcome::late;
     thread_owns_buffers_ = false;
-    const bool is_current = shared_->completed.load(std::memory_order_acquire) == sequence_;
-    const bool failed = shared_->failed.load(std::memory_order_relaxed);
+    const bool is_current = shared_->completed_job.load(std::memory_order_acquire) == sequence_;
+    const bool failed = shared_->job_failed.load(std::memory_order_relaxed);
     last_outcome_ = is_current && !failed ? Outcome::done : Outcome::failed;
   }
   return last_outcome_;
@@ -195,7 +195,7 @@ Worker::Outcome Worker::wait_for_buffers(const Deadline& deadline) noexcept {
 
 Worker::Outcome Worker::run(int job, const Deadline& deadline) noexcept {
   shared_->job = job;
-  shared_->requested.store(++sequence_, std::memory_order_release);
+  shared_->requested_job.store(++sequence_, std::memory_order_release);
   thread_owns_buffers_ = true;
   shared_->request.post();
   return wait_for_buffers(deadline);

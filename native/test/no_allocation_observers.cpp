@@ -43,7 +43,7 @@ void survives_everything(Base base, bool decoupled) {
     if (k % 700 == 0) observers.restart();
     observed += observers.add(q, v, effort, dt) ? 1 : 0;
     contacts += observers.contact().contact ? 1 : 0;
-    CHECK(observers.force().value().allFinite());
+    CHECK(observers.force().force().allFinite());
     CHECK(observers.wrench().wrench().allFinite());
     CHECK(std::isfinite(observers.payload().mass));
   }

@@ -180,7 +180,7 @@ void bind_observers(py::module_& module) {
       .def("add", [](RobotObservers& observers, const Vector& q, const Vector& v,
                      const Vector& effort, double dt) { return observers.add(q, v, effort, dt); })
       .def_property_readonly("force",
-                             [](const RobotObservers& o) { return Vector(o.force().value()); })
+                             [](const RobotObservers& o) { return Vector(o.force().force()); })
       .def_property_readonly("force_covariance",
                              [](const RobotObservers& o) { return Matrix(o.force().covariance()); })
       .def_property_readonly("wrench",

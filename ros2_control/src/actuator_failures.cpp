@@ -14,31 +14,31 @@ const char* const kParameter = "failed_actuators";
 
 }  // namespace
 
-std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool applies) {
+std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool must_apply) {
   std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::good);
   for (std::string& word : words_of(text)) {
     const bool is_hidden = word.back() == '?';  // from the allocation
     if (is_hidden) word.pop_back();
     const auto inputs = inputs_of(word, names);
     if (inputs.empty()) {
-      std::string list;
-      for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+      std::string names_text;
+      for (const auto& name : names) names_text += (names_text.empty() ? "" : ", ") + name;
       return std::string(kParameter) + ": there is no actuator '" + word + "'; " +
-             (list.empty() ? "the base has none" : "there are " + list);
+             (names_text.empty() ? "the base has none" : "there are " + names_text);
     }
     for (const auto i : inputs)
       new_health[i] = is_hidden ? vms_ph::Health::hidden : vms_ph::Health::failed;
   }
-  if (!applies) return {};
+  if (!must_apply) return {};
   std::copy(new_health.begin(), new_health.end(), health.begin());
   has_changed.store(true, std::memory_order_release);
   return {};
 }
 
 void ActuatorFailures::declare(const rclcpp::Node::SharedPtr& node) {
-  const auto on_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& then) {
+  const auto on_text = [](const std::vector<rclcpp::Parameter>& parameters, const auto& action) {
     for (const auto& parameter : parameters) {
-      if (parameter.get_name() == kParameter) then(parameter.as_string());
+      if (parameter.get_name() == kParameter) action(parameter.as_string());
     }
   };
   check_callback_ = node->add_on_set_parameters_callback(

@@ -37,7 +37,7 @@ class ActuatorFailures {
       for (auto& input : health) input = vms_ph::Health::good;
     }
     /// Check the names, and apply them if asked to; return why they are not valid, or nothing.
-    std::string set_failed(const std::string& text, bool applies);
+    std::string set_failed(const std::string& text, bool must_apply);
 
     const std::vector<std::string> names;
     std::vector<std::atomic<vms_ph::Health>> health;

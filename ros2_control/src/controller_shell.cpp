@@ -49,8 +49,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   }
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   stamp_monitor_ = StampMonitor(p.state_timeout);
-  references_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
-                                                 p.frame_prefix, pose_is_of_base());
+  reference_ports_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
+                                                      p.frame_prefix, pose_is_of_base());
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
                                   p.publish_rate, p.joint_friction);
@@ -75,7 +75,7 @@ InterfaceConfiguration ControllerShell::state_interface_configuration() const {
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
 ControllerShell::on_export_reference_interfaces_list() {
-  return references_->interfaces();
+  return reference_ports_->interfaces();
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecycle::State&) {
@@ -83,7 +83,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
     return CallbackReturn::FAILURE;
   }
   const auto& state = reader_->read(state_interfaces_);
-  references_->clear();
+  reference_ports_->clear();
   telemetry_->reset();
   gain_parameters_->apply(*law_);
   payload_parameters_->apply(*law_);
@@ -98,14 +98,14 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   }
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
-  write(law_->update(state, references_->reference(state.q), 1.0 / get_update_rate()));
+  write(law_->update(state, reference_ports_->reference(state.q), 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
   // The last command must not remain active: from here on the hardware holds the robot.
   write_zero();
-  references_->clear();
+  reference_ports_->clear();
   return CallbackReturn::SUCCESS;
 }
 
@@ -114,7 +114,7 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
   log_state_->shell = nullptr;
   log_timer_.reset();
   telemetry_.reset();
-  references_.reset();
+  reference_ports_.reset();
   reader_.reset();
   payload_parameters_.reset();
   gain_parameters_.reset();
@@ -131,15 +131,15 @@ ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecy
 
 return_type ControllerShell::update_reference_from_subscribers(const rclcpp::Time&,
                                                                const rclcpp::Duration& period) {
-  references_->read_topics(period.seconds());
+  reference_ports_->read_topics(period.seconds());
   return return_type::OK;
 }
 
 return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
                                                        const rclcpp::Duration& period) {
   if (is_in_chained_mode()) {
-    references_->read_topics(period.seconds());
-    references_->read_interfaces();
+    reference_ports_->read_topics(period.seconds());
+    reference_ports_->read_interfaces();
   }
   gain_parameters_->apply(*law_);
   payload_parameters_->apply(*law_);
@@ -159,7 +159,7 @@ const vms_ph::Command& ControllerShell::command_for(const vms_ph::RobotState& st
     const char* problem = stamp_monitor_.problem(*stamp, dt);
     if (problem[0] != '\0') return law_->hold(problem, dt);
   }
-  return law_->update(state, references_->reference(state.q), dt);
+  return law_->update(state, reference_ports_->reference(state.q), dt);
 }
 
 void ControllerShell::write(const vms_ph::Command& command) noexcept {

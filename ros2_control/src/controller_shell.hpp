@@ -72,7 +72,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::Supervisor> law_;  ///< plausible states and references only
   std::unique_ptr<StateReader> reader_;
-  std::unique_ptr<ReferencePorts> references_;
+  std::unique_ptr<ReferencePorts> reference_ports_;
   std::unique_ptr<GainParameters> gain_parameters_;
   std::unique_ptr<PayloadParameters> payload_parameters_;
   const vms_ph::Controller* inner_law_ = nullptr;  ///< by make(); inside of law_

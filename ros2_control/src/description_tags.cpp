@@ -124,37 +124,37 @@ std::string to_text(const Eigen::VectorXd& values) {
 
 /// Read what gives the angular momentum of what an input spins: rate, inertia and axes.
 void read_spin(const ptree& child, const std::string& element_name, Eigen::Index i,
-               ActuatorInputs& parsed, SpinningParts& spinning) {
+               ActuatorInputs& inputs, SpinningParts& spinning_parts) {
   const auto kind = text_of(child, "kind");
   if (!kind.empty() && kind != kReactionWheel) {
     throw ModelError("the attribute kind of <" + element_name + "> must be " + kReactionWheel +
                      ", or not be there; given: '" + kind + "'");
   }
   const bool is_reaction_wheel = kind == kReactionWheel;
-  parsed.is_reaction_wheel[static_cast<std::size_t>(i)] = is_reaction_wheel;
-  parsed.start_rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
-  spinning.inertia[i] = nonnegative_number(child, element_name, "inertia");
-  if (is_reaction_wheel && !(spinning.inertia[i] > 0.0)) {
+  inputs.is_reaction_wheel[static_cast<std::size_t>(i)] = is_reaction_wheel;
+  inputs.start_rate[i] = finite_numbers(child, element_name, "rate", 1)[0];
+  spinning_parts.inertia[i] = nonnegative_number(child, element_name, "inertia");
+  if (is_reaction_wheel && !(spinning_parts.inertia[i] > 0.0)) {
     throw ModelError("the attribute inertia of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be above zero; given: '" + text_of(child, "inertia") +
                      "'");
   }
-  if (is_reaction_wheel && std::abs(parsed.start_rate[i]) > parsed.largest_rate[i]) {
+  if (is_reaction_wheel && std::abs(inputs.start_rate[i]) > inputs.largest_rate[i]) {
     throw ModelError("the attribute rate of an <" + element_name + "> of the kind " +
                      kReactionWheel + " must be within largest_rate, " +
-                     std::to_string(parsed.largest_rate[i]) +
-                     "; given: " + std::to_string(parsed.start_rate[i]));
+                     std::to_string(inputs.largest_rate[i]) +
+                     "; given: " + std::to_string(inputs.start_rate[i]));
   }
-  if (!(spinning.inertia[i] > 0.0)) return;
-  if (!is_reaction_wheel && !(parsed.thrust_constant[i] > 0.0)) {
+  if (!(spinning_parts.inertia[i] > 0.0)) return;
+  if (!is_reaction_wheel && !(inputs.thrust_constant[i] > 0.0)) {
     throw ModelError("an <" + element_name +
                      "> with the attribute inertia needs thrust_constant, from which its rate "
                      "follows, or the kind " +
                      kReactionWheel);
   }
-  spinning.axis.col(i) = axis_of(child, element_name, "spin_axis");
+  spinning_parts.axis.col(i) = axis_of(child, element_name, "spin_axis");
   if (has_attribute(child, "tilt_rate"))
-    spinning.quarter_turn_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
+    spinning_parts.quarter_turn_axis.col(i) = axis_of(child, element_name, "spin_axis_sin");
 }
 
 /// Read the limits of a tilt.
@@ -206,21 +206,21 @@ Eigen::Index angle_input_of(const ptree& child, const std::string& element_name,
 }
 
 /// Check an input that turns: what steers it, and its column at the start, which is `column` (b,).
-void check_angle_input(const AngleColumns& parsed, const std::string& element_name, Eigen::Index i,
+void check_angle_input(const AngleColumns& columns, const std::string& element_name, Eigen::Index i,
                        const std::vector<std::string>& names, const Eigen::VectorXd& column) {
-  const Eigen::Index angle_input = parsed.angle_input[static_cast<std::size_t>(i)];
+  const Eigen::Index angle_input = columns.angle_input[static_cast<std::size_t>(i)];
   if (angle_input < 0) return;
   const std::string& name = names[static_cast<std::size_t>(i)];
-  if (parsed.angle_input[static_cast<std::size_t>(angle_input)] != angle_input ||
-      (angle_input != i && parsed.tilts(angle_input))) {
+  if (columns.angle_input[static_cast<std::size_t>(angle_input)] != angle_input ||
+      (angle_input != i && columns.tilts(angle_input))) {
     throw ModelError("the attribute steering of the <" + element_name + "> '" + name +
                      "' must be an input that steers itself; given: '" +
                      names[static_cast<std::size_t>(angle_input)] + "'");
   }
-  const double angle = parsed.angles[angle_input];
-  const Eigen::VectorXd start_column = parsed.fixed.col(i) +
-                                       std::cos(angle) * parsed.cosine.col(i) +
-                                       std::sin(angle) * parsed.sine.col(i);
+  const double angle = columns.angles[angle_input];
+  const Eigen::VectorXd start_column = columns.fixed.col(i) +
+                                       std::cos(angle) * columns.cosine.col(i) +
+                                       std::sin(angle) * columns.sine.col(i);
   const double scale = 1.0 + start_column.cwiseAbs().maxCoeff();
   if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * scale) return;
   throw ModelError("the attribute column of the <" + element_name + "> '" + name +
@@ -233,36 +233,36 @@ void check_angle_input(const AngleColumns& parsed, const std::string& element_na
 AngleColumns angle_columns(const ptree& element, const std::string& element_name,
                            const std::vector<std::string>& names, const Eigen::MatrixXd& matrix) {
   const Eigen::Index b = matrix.rows(), m = matrix.cols();
-  AngleColumns parsed;
-  parsed.fixed = matrix;
-  parsed.cosine = parsed.sine = Eigen::MatrixXd::Zero(b, m);
-  parsed.angles = parsed.lower = parsed.upper = parsed.largest_tilt_rate = Eigen::VectorXd::Zero(m);
+  AngleColumns table;
+  table.fixed = matrix;
+  table.cosine = table.sine = Eigen::MatrixXd::Zero(b, m);
+  table.angles = table.lower = table.upper = table.largest_tilt_rate = Eigen::VectorXd::Zero(m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : element) {
     if (name != element_name) continue;
-    parsed.angle_input.push_back(angle_input_of(child, element_name, i, names));
-    if (parsed.angle_input.back() >= 0) {
-      parsed.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
-      parsed.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
-      parsed.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
-      parsed.angles[i] = finite_numbers(child, element_name, "angle", 1)[0];
-      if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, parsed);
+    table.angle_input.push_back(angle_input_of(child, element_name, i, names));
+    if (table.angle_input.back() >= 0) {
+      table.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
+      table.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
+      table.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
+      table.angles[i] = finite_numbers(child, element_name, "angle", 1)[0];
+      if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, table);
     }
     ++i;
   }
-  for (i = 0; i < m; ++i) check_angle_input(parsed, element_name, i, names, matrix.col(i));
-  return parsed;
+  for (i = 0; i < m; ++i) check_angle_input(table, element_name, i, names, matrix.col(i));
+  return table;
 }
 
 }  // namespace
 
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names) {
-  const auto owner = [](const std::string& input) { return input.substr(0, input.find('/')); };
+  const auto stem = [](const std::string& input) { return input.substr(0, input.find('/')); };
   std::vector<std::size_t> matches;
   bool exists = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    exists = exists || names[i] == name || owner(names[i]) == name;
-    if (owner(names[i]) == owner(name)) matches.push_back(i);
+    exists = exists || names[i] == name || stem(names[i]) == name;
+    if (stem(names[i]) == stem(name)) matches.push_back(i);
   }
   return exists ? matches : std::vector<std::size_t>();
 }
@@ -281,43 +281,43 @@ std::optional<BaseActuators> parse_actuators(const std::string& urdf) {
   const Eigen::Index b = text_of(*element, "base") == "planar" ? 3 : 6;
   Eigen::MatrixXd matrix(b, m);
   Eigen::VectorXd lower(m), upper(m);
-  ActuatorInputs parsed;
-  SpinningParts spinning;
+  ActuatorInputs inputs;
+  SpinningParts spinning_parts;
   for (Eigen::VectorXd* values :
-       {&spinning.inertia, &parsed.start_rate, &parsed.thrust_constant, &parsed.time_constant,
-        &parsed.dead_zone, &parsed.loss_ratio, &parsed.friction, &parsed.largest_rate,
-        &parsed.torque_constant, &parsed.resistance}) {
+       {&spinning_parts.inertia, &inputs.start_rate, &inputs.thrust_constant, &inputs.time_constant,
+        &inputs.dead_zone, &inputs.loss_ratio, &inputs.friction, &inputs.largest_rate,
+        &inputs.torque_constant, &inputs.resistance}) {
     values->resize(m);
   }
-  parsed.is_reaction_wheel.resize(static_cast<std::size_t>(m));
-  spinning.axis = spinning.quarter_turn_axis = Eigen::Matrix3Xd::Zero(3, m);
+  inputs.is_reaction_wheel.resize(static_cast<std::size_t>(m));
+  spinning_parts.axis = spinning_parts.quarter_turn_axis = Eigen::Matrix3Xd::Zero(3, m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : *element) {
     if (name != input_tag) continue;
     matrix.col(i) = numbers(child, input_tag, "column", b);
     lower[i] = number(child, input_tag, "lower");
     upper[i] = number(child, input_tag, "upper");
-    parsed.names.push_back(child.get<std::string>("<xmlattr>.name", std::to_string(i)));
-    parsed.thrust_constant[i] = nonnegative_number(child, input_tag, "thrust_constant");
-    parsed.time_constant[i] = nonnegative_number(child, input_tag, "time_constant");
-    parsed.dead_zone[i] = nonnegative_number(child, input_tag, "dead_zone");
-    parsed.loss_ratio[i] = nonnegative_number(child, input_tag, "loss_ratio");
-    parsed.friction[i] = nonnegative_number(child, input_tag, "friction");
-    parsed.largest_rate[i] = nonnegative_number(child, input_tag, "largest_rate",
+    inputs.names.push_back(child.get<std::string>("<xmlattr>.name", std::to_string(i)));
+    inputs.thrust_constant[i] = nonnegative_number(child, input_tag, "thrust_constant");
+    inputs.time_constant[i] = nonnegative_number(child, input_tag, "time_constant");
+    inputs.dead_zone[i] = nonnegative_number(child, input_tag, "dead_zone");
+    inputs.loss_ratio[i] = nonnegative_number(child, input_tag, "loss_ratio");
+    inputs.friction[i] = nonnegative_number(child, input_tag, "friction");
+    inputs.largest_rate[i] = nonnegative_number(child, input_tag, "largest_rate",
                                                 std::numeric_limits<double>::infinity());
-    parsed.torque_constant[i] = nonnegative_number(child, input_tag, "torque_constant");
-    parsed.resistance[i] = nonnegative_number(child, input_tag, "resistance");
-    read_spin(child, input_tag, i, parsed, spinning);
+    inputs.torque_constant[i] = nonnegative_number(child, input_tag, "torque_constant");
+    inputs.resistance[i] = nonnegative_number(child, input_tag, "resistance");
+    read_spin(child, input_tag, i, inputs, spinning_parts);
     ++i;
   }
   Eigen::VectorXd weights = numbers(*element, tag, "weights", b);
   if (!(weights.minCoeff() > 0.0) || !weights.allFinite()) {
     throw ModelError("the attribute weights of <" + tag + "> must be positive");
   }
-  AngleColumns columns = angle_columns(*element, input_tag, parsed.names, matrix);
-  return BaseActuators{std::move(parsed),
+  AngleColumns columns = angle_columns(*element, input_tag, inputs.names, matrix);
+  return BaseActuators{std::move(inputs),
                        vms_ph::Allocation(std::move(matrix), std::move(lower), std::move(upper)),
-                       std::move(weights), std::move(spinning), std::move(columns)};
+                       std::move(weights), std::move(spinning_parts), std::move(columns)};
 }
 
 std::optional<vms_ph::Fluid> parse_fluid(const std::string& urdf) {

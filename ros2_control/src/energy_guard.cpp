@@ -83,7 +83,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       const auto set = [&](const std::string& name, double value) {
         return table.set(guard_->settings, name, value);
       };
-      settings_ = std::make_unique<GainParameters>(get_node(), settings, set);
+      setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
@@ -113,7 +113,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     if (!are_doubles(logger, state_interfaces_, command_interfaces_))
       return CallbackReturn::FAILURE;
     apply_settings();
-    budget_->energy.store(0.0);
+    inbox_->energy.store(0.0);
     stamp_monitor_.restart();
     for (auto& command : commands_) command.clear();
     if (!engage(reader_->read(state_interfaces_))) {
@@ -126,7 +126,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State&) override {
     stop();
     RCLCPP_INFO(get_node()->get_logger(), "%s",
-                certificate_->text(guard_->certificate(), not_seen()).c_str());
+                certificate_->text(guard_->certificate(), unseen_effects()).c_str());
     return CallbackReturn::SUCCESS;
   }
 
@@ -134,7 +134,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     budget_subscription_.reset();
     budget_service_.reset();
     certificate_.reset();
-    settings_.reset();
+    setting_parameters_.reset();
     guard_.reset();
     model_.reset();
     return CallbackReturn::SUCCESS;
@@ -146,13 +146,13 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual void declare_parameters() = 0;
   virtual void make_guard(const controller_shell::Params& p, const RobotSetup& setup) = 0;
   virtual bool carries_weight() const = 0;
-  virtual const char* not_seen() const = 0;
+  virtual const char* unseen_effects() const = 0;
   virtual bool engage(const vms_ph::RobotState& state) = 0;
   // Update the guard with a state, of which something may be wrong, and write what it gives.
   virtual void guard(const vms_ph::RobotState& state, const char* problem, double dt,
                      const rclcpp::Time& time) noexcept = 0;
 
-  virtual const char* interface() const { return "/effort"; }
+  virtual const char* interface_suffix() const { return "/effort"; }
 
   // The last effort must not remain active: from here on the hardware holds the robot.
   virtual void stop() noexcept {
@@ -162,7 +162,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   // The commands that are guarded; those of joints first.
   virtual std::vector<std::string> command_names() const {
     std::vector<std::string> names;
-    for (const auto& joint : model_->joint_names()) names.push_back(joint + interface());
+    for (const auto& joint : model_->joint_names()) names.push_back(joint + interface_suffix());
     return names;
   }
 
@@ -191,7 +191,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   return_type update_and_write_commands(const rclcpp::Time& time,
                                         const rclcpp::Duration& period) override {
     apply_settings();
-    const double budget_change = budget_->energy.exchange(0.0, std::memory_order_acquire);
+    const double budget_change = inbox_->energy.exchange(0.0, std::memory_order_acquire);
     if (budget_change > 0.0) guard_->refill(budget_change);
     if (budget_change < 0.0) guard_->drain(-budget_change);
     const auto& state = reader_->read(state_interfaces_);
@@ -209,7 +209,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
       std::ignore = command_interfaces_[i].set_value(command(i));
     }
-    budget_->level.store(output.level, std::memory_order_relaxed);
+    inbox_->level.store(output.level, std::memory_order_relaxed);
     if (const auto stamp = reader_->stamp_or(time)) certificate_->add(*stamp, *guard_, output);
   }
 
@@ -221,17 +221,17 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
  private:
   void apply_settings() noexcept {
-    settings_->apply_to([this](const std::string& name, double value) {
+    setting_parameters_->apply_to([this](const std::string& name, double value) {
       EnergyGuardSettings::table().set(guard_->settings, name, value);
     });
   }
 
   void subscribe() {
     using ChangeBudget = vms_ph::srv::ChangeBudget;
-    budget_ = std::make_shared<BudgetInbox>();
+    inbox_ = std::make_shared<BudgetInbox>();
     budget_subscription_ = get_node()->create_subscription<std_msgs::msg::Float64>(
         "~/budget", 10,
-        [inbox = budget_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
+        [inbox = inbox_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
           if (std::isfinite(m.data)) {
             inbox->add(m.data);
           } else {
@@ -240,8 +240,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
         });
     const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
     budget_service_ = get_node()->create_service<ChangeBudget>(
-        "~/change_budget", [inbox = budget_, owner](const ChangeBudget::Request::SharedPtr request,
-                                                    ChangeBudget::Response::SharedPtr response) {
+        "~/change_budget", [inbox = inbox_, owner](const ChangeBudget::Request::SharedPtr request,
+                                                   ChangeBudget::Response::SharedPtr response) {
           response->level = inbox->level.load(std::memory_order_relaxed);
           if (!std::isfinite(request->energy) || request->freezing > ChangeBudget::Request::THAW) {
             response->message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW";
@@ -258,9 +258,9 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   std::shared_ptr<controller_shell::ParamListener> common_listener_;
-  std::unique_ptr<GainParameters> settings_;
+  std::unique_ptr<GainParameters> setting_parameters_;
   std::unique_ptr<GuardCertificate> certificate_;
-  std::shared_ptr<BudgetInbox> budget_ = std::make_shared<BudgetInbox>();
+  std::shared_ptr<BudgetInbox> inbox_ = std::make_shared<BudgetInbox>();
   rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr budget_subscription_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr budget_service_;
   StampMonitor stamp_monitor_;
@@ -283,7 +283,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     options.period = 1.0 / get_update_rate();
     base_name_ = p.base_name;
     if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
-      options.allocation = without_failed(*actuators, guard_parameters.failed_actuators);
+      options.allocation = allocation_without_failed(*actuators, guard_parameters.failed_actuators);
       options.weights = actuators->weights;
     } else if (!guard_parameters.failed_actuators.empty()) {
       throw vms_ph::ModelError(
@@ -291,7 +291,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
           "(<vms_ph_actuators>), or base_actuated is false");
     }
     guard_ = std::make_unique<vms_ph::PortGuard>(*model_, EnergyGuardSettings(), options);
-    desired_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
+    desired_effort_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
   }
 
   std::vector<std::string> command_names() const override {
@@ -303,7 +303,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 
   bool carries_weight() const override { return guard_->carries_weight(); }
 
-  const char* not_seen() const override {
+  const char* unseen_effects() const override {
     return "contacts, other ports, drives that do not follow commands, peaks between two samples";
   }
 
@@ -319,12 +319,12 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 
   void guard(const vms_ph::RobotState& state, const char* problem, double dt,
              const rclcpp::Time& time) noexcept override {
-    if (!base_actuated_) desired_.head(model_->b()).setZero();
+    if (!base_actuated_) desired_effort_.head(model_->b()).setZero();
     for (std::size_t i = 0; i < commands_.size(); ++i) {
-      desired_[velocity_index(i)] = commands_[i].read(dt, command_timeout_);
+      desired_effort_[velocity_index(i)] = commands_[i].read(dt, command_timeout_);
     }
     const auto& output = problem[0] != '\0' ? guard_->hold(problem, dt)
-                                            : guard_->update(state.q, state.v, desired_, dt);
+                                            : guard_->update(state.q, state.v, desired_effort_, dt);
     write(time, output, [&](std::size_t i) { return output.effort[velocity_index(i)]; });
   }
 
@@ -337,7 +337,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 
   std::shared_ptr<energy_guard::ParamListener> guard_listener_;
   std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
-  Eigen::VectorXd desired_, acting_effort_;
+  Eigen::VectorXd desired_effort_, acting_effort_;
   std::string base_name_;
   bool base_actuated_ = true;
 };
@@ -367,7 +367,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
     positions_ = desired_ = JointValues(n, kNaN);
   }
 
-  const char* interface() const override { return kIsPosition ? "/position" : "/velocity"; }
+  const char* interface_suffix() const override { return kIsPosition ? "/position" : "/velocity"; }
 
   // The last position may remain: a servo gives no more than its spring holds.
   void stop() noexcept override {
@@ -376,7 +376,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   bool carries_weight() const override { return false; }
 
-  const char* not_seen() const override {
+  const char* unseen_effects() const override {
     return "servos of another kind than declared; contacts, people, other actuators, and the "
            "weight, which the servos carry";
   }
@@ -393,7 +393,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
     read_last_commands();  // the controller manager may have limited it
     guard_->replace_last(desired_, dt);
     for (std::size_t k = 0; k < desired_.size(); ++k) {
-      desired_[k] = kIsPosition ? commands_[k].written() : commands_[k].read(dt, command_timeout_);
+      desired_[k] = kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
     }
     const auto& output = guard_->update(positions_, desired_, dt, problem);
     write(time, output, [&](std::size_t k) { return output.command[k]; });

@@ -19,14 +19,14 @@ using geometry_msgs::msg::WrenchStamped;
 
 // The largest acceleration of the whole robot by a push, m/s^2, and the smallest lever arm of the
 // largest moment, m; as in vms_ph_nodes/robot/effort_bounds.py.
-constexpr double kLargestAcceleration = 20 * 9.81, kSmallestArm = 0.1;
+constexpr double kLargestAcceleration = 20 * 9.81, kSmallestLeverArm = 0.1;
 
 double largest_reach(const vms_ph::Model& model) {
   double total_length = 0.0;
   for (std::size_t i = 2; i < model.pinocchio().jointPlacements.size(); ++i) {
     total_length += model.pinocchio().jointPlacements[i].translation().norm();
   }
-  return std::max(total_length, kSmallestArm);
+  return std::max(total_length, kSmallestLeverArm);
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ struct ExternalWrench::Inbox {
   Inbox(rclcpp::Node& node, const vms_ph::Model& model)
       : logger(node.get_logger()),
         clock(node.get_clock()),
-        tool(model.frame_name(model.end_effector())),
-        root(root_link(model)),
-        inertial(inertial_frame(model)),
+        end_effector_frame_id(model.frame_name(model.end_effector())),
+        root_frame_id(root_link(model)),
+        inertial_frame_id(inertial_frame(model)),
         largest_force(kLargestAcceleration * model.total_mass()),
         largest_moment(largest_force * largest_reach(model)) {}
 
@@ -45,22 +45,22 @@ struct ExternalWrench::Inbox {
     const auto& frame = message.header.frame_id;
     const auto& f = message.wrench.force;
     const auto& m = message.wrench.torque;
-    WrenchSample next{latest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
-    if (frame == root) {
-      next.axes = Axes::root;
-    } else if (frame == "world" || frame == inertial) {
-      next.axes = Axes::world;
-    } else if (!frame.empty() && frame != tool) {
-      return reject("its frame must be " + tool + ", " + root + " or world; given: frame_id '" +
-                    frame + "'");
+    WrenchSample sample{latest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
+    if (frame == root_frame_id) {
+      sample.axes = Axes::root;
+    } else if (frame == "world" || frame == inertial_frame_id) {
+      sample.axes = Axes::world;
+    } else if (!frame.empty() && frame != end_effector_frame_id) {
+      return reject("its frame must be " + end_effector_frame_id + ", " + root_frame_id +
+                    " or world; given: frame_id '" + frame + "'");
     }
     // A comparison with a number that is not finite is false.
-    if (!(next.wrench.linear.norm() <= largest_force &&
-          next.wrench.angular.norm() <= largest_moment)) {
+    if (!(sample.wrench.linear.norm() <= largest_force &&
+          sample.wrench.angular.norm() <= largest_moment)) {
       return reject("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
                     std::to_string(largest_moment) + " N m");
     }
-    latest = next;
+    latest = sample;
     box.set(latest);
   }
 
@@ -71,7 +71,7 @@ struct ExternalWrench::Inbox {
 
   rclcpp::Logger logger;
   rclcpp::Clock::SharedPtr clock;
-  std::string tool, root, inertial;
+  std::string end_effector_frame_id, root_frame_id, inertial_frame_id;
   double largest_force, largest_moment;
   WrenchSample latest;
   realtime_tools::RealtimeThreadSafeBox<WrenchSample> box;
@@ -98,9 +98,9 @@ void ExternalWrench::clear() noexcept {
 }
 
 void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
-  const auto count = sample_.count;
+  const auto last_count = sample_.count;
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
-  age_ = sample_.count != count ? 0.0 : age_ + std::max(elapsed, 0.0);
+  age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed, 0.0);
   if (!is_active()) {
     wrench_ = {};
     return;

@@ -41,7 +41,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : effort_interfaces(*model_, base_wrench_))
+    for (const auto& name : effort_interfaces(*model_, base_wrench_name_))
       configuration.names.push_back(name);
     return configuration;
   }
@@ -73,7 +73,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     set_robot(setup_of(p, get_robot_description()), p);
     observers_ = std::make_unique<vms_ph::RobotObservers>(*model_, observer_options(p));
     gravity_evaluation_ = std::make_unique<vms_ph::Evaluation>(*model_);
-    base_wrench_ = p.base_wrench;
+    base_wrench_name_ = p.base_wrench;
     effort_at_ends_ = p.effort_at_ends;
     carries_weight_ = p.effort_carries_weight;
     effort_ = last_effort_ = mean_effort_ = Eigen::VectorXd::Zero(model_->nv());
@@ -114,11 +114,11 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   void read_efforts(const vms_ph::RobotState& state) noexcept {
     const int b = model_->b(), n = model_->n();
-    const std::size_t first = reader_->names().size();
+    const std::size_t offset = reader_->names().size();
     effort_.setZero();
-    for (int i = 0; i < n; ++i) effort_[b + i] = state_value(first + static_cast<std::size_t>(i));
-    for (int i = 0; i < b && !base_wrench_.empty(); ++i) {
-      effort_[i] = state_value(first + static_cast<std::size_t>(n + i));
+    for (int i = 0; i < n; ++i) effort_[b + i] = state_value(offset + static_cast<std::size_t>(i));
+    for (int i = 0; i < b && !base_wrench_name_.empty(); ++i) {
+      effort_[i] = state_value(offset + static_cast<std::size_t>(n + i));
     }
     if (carries_weight_ || !state.q.allFinite() || !state.v.allFinite()) return;
     gravity_evaluation_->set(state.q, state.v);
@@ -128,12 +128,12 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
   void prepare_messages(const std::string& prefix) {
     auto& node = *get_node();
     const auto frame = model_->frame_name(model_->end_effector());
-    contact_.header.frame_id = payload_.header.frame_id = prefix + frame;
+    contact_msg_.header.frame_id = payload_msg_.header.frame_id = prefix + frame;
     std::size_t longest = 0;
     for (const auto& name : model_->joint_names()) longest = std::max(longest, name.size());
-    contact_.joint.assign(longest, ' ');
-    contact_publisher_ = make_publisher(node, "vms_ph/contact", contact_);
-    payload_publisher_ = make_publisher(node, "vms_ph/payload", payload_);
+    contact_msg_.joint.assign(longest, ' ');
+    contact_publisher_ = make_publisher(node, "vms_ph/contact", contact_msg_);
+    payload_publisher_ = make_publisher(node, "vms_ph/payload", payload_msg_);
     wrench_messages_.clear();
     wrench_publishers_.clear();
     add_wrench("vms_ph/estimated_wrench", prefix + frame);
@@ -154,9 +154,9 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     for (std::size_t k = 0; k < wrench_messages_.size(); ++k) {
       const bool is_base = k >= 2, is_deviation = k % 2 == 1;
       Eigen::Matrix<double, 6, 1> components = Eigen::Matrix<double, 6, 1>::Zero();
-      const int size = is_base ? wrench_map.wind_size() : 6, first = is_base ? 6 : 0;
+      const int size = is_base ? wrench_map.wind_size() : 6, offset = is_base ? 6 : 0;
       for (int i = 0; i < size; ++i) {
-        const int row = first + i;
+        const int row = offset + i;
         const int axis = is_base && size == 3 ? kPlanarComponents[static_cast<std::size_t>(i)] : i;
         components[axis] =
             is_deviation ? std::sqrt(wrench_map.covariance()(row, row)) : wrench_map.wrench()[row];
@@ -173,39 +173,39 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
 
   void publish_contact(const builtin_interfaces::msg::Time& stamp) noexcept {
     const vms_ph::ContactReport& estimate = observers_->contact();
-    contact_.header.stamp = stamp;
-    contact_.contact = estimate.contact;
-    contact_.began = estimate.began;
-#define VMS_PH_FIELD(name) contact_.name = estimate.name;
+    contact_msg_.header.stamp = stamp;
+    contact_msg_.contact = estimate.contact;
+    contact_msg_.began = estimate.began;
+#define VMS_PH_FIELD(name) contact_msg_.name = estimate.name;
     VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
-    contact_.joint.clear();
+    contact_msg_.joint.clear();
     if (estimate.joint >= 0) {
-      contact_.joint.assign(model_->joint_names()[static_cast<std::size_t>(estimate.joint)]);
+      contact_msg_.joint.assign(model_->joint_names()[static_cast<std::size_t>(estimate.joint)]);
     }
-    contact_publisher_->try_publish(contact_);
+    contact_publisher_->try_publish(contact_msg_);
   }
 
   void publish_payload(const builtin_interfaces::msg::Time& stamp) noexcept {
     const vms_ph::Payload& estimate = observers_->payload();
-    payload_.header.stamp = stamp;
-    payload_.mass = estimate.mass;
-    payload_.mass_deviation = estimate.mass_deviation();
-    set_vector(payload_.centre_of_mass, estimate.centre());
-    set_vector(payload_.centre_deviation, estimate.centre_deviation());
-    payload_.changed = estimate.changed;
-    payload_publisher_->try_publish(payload_);
+    payload_msg_.header.stamp = stamp;
+    payload_msg_.mass = estimate.mass;
+    payload_msg_.mass_deviation = estimate.mass_deviation();
+    set_vector(payload_msg_.centre_of_mass, estimate.centre());
+    set_vector(payload_msg_.centre_deviation, estimate.centre_deviation());
+    payload_msg_.changed = estimate.changed;
+    payload_publisher_->try_publish(payload_msg_);
   }
 
   std::unique_ptr<vms_ph::RobotObservers> observers_;
   std::unique_ptr<vms_ph::Evaluation> gravity_evaluation_;
-  std::string base_wrench_;
+  std::string base_wrench_name_;
   bool effort_at_ends_ = false, carries_weight_ = true, has_last_sample_ = false;
   builtin_interfaces::msg::Time last_stamp_;
   Eigen::VectorXd effort_, last_effort_, mean_effort_;
   std::vector<geometry_msgs::msg::WrenchStamped> wrench_messages_;
-  vms_ph::msg::Contact contact_;
-  vms_ph::msg::Payload payload_;
+  vms_ph::msg::Contact contact_msg_;
+  vms_ph::msg::Payload payload_msg_;
   std::vector<SizedPublisher<geometry_msgs::msg::WrenchStamped>> wrench_publishers_;
   SizedPublisher<vms_ph::msg::Contact> contact_publisher_;
   SizedPublisher<vms_ph::msg::Payload> payload_publisher_;

@@ -47,7 +47,7 @@ class GuardCertificate {
   }
 
   /// The certificate in words, for the log at the end of a run.
-  std::string text(const vms_ph::Certificate& c, const char* not_seen) const {
+  std::string text(const vms_ph::Certificate& c, const char* unseen_effects) const {
     char line[1024];
     std::snprintf(line, sizeof line,
                   "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
@@ -56,7 +56,7 @@ class GuardCertificate {
                   c.verdict(), c.largest_given, c.budget, c.margin, c.largest_unseen,
                   message_.delay + 1, c.duration, c.samples, c.lost,
                   c.lost > 0 ? ", the first as " : "", c.first_loss, c.scaled, c.braked, c.reflexes,
-                  not_seen);
+                  unseen_effects);
     return line;
   }
 

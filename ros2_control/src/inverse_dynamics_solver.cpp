@@ -54,26 +54,26 @@ Eigen::Vector3d parse_gravity(const rclcpp::Parameter& parameter) {
 ///
 /// @param root  empty for the root link of the robot.
 /// @throws vms_ph::ModelError  no joint moves the tip against the root.
-std::vector<std::string> other_joints(const vms_ph::Model& robot, const std::string& root,
-                                      const std::string& tip) {
+std::vector<std::string> joints_off_chain(const vms_ph::Model& robot, const std::string& root,
+                                          const std::string& tip) {
   const auto& model = robot.pinocchio();
   const auto joint_of = [&](const std::string& link) {
     return model.frames[robot.frame_id(link)].parentJoint;
   };
-  const pinocchio::JointIndex first = root.empty() ? 0 : joint_of(root);
+  const pinocchio::JointIndex root_joint = root.empty() ? 0 : joint_of(root);
   pinocchio::JointIndex joint = joint_of(tip);
-  std::vector<bool> on_chain(model.names.size(), false);
-  for (; joint > first; joint = model.parents[joint]) on_chain[joint] = true;
-  if (joint != first || joint_of(tip) == first) {
+  std::vector<bool> is_on_chain(model.names.size(), false);
+  for (; joint > root_joint; joint = model.parents[joint]) is_on_chain[joint] = true;
+  if (joint != root_joint || joint_of(tip) == root_joint) {
     throw vms_ph::ModelError("no joint of the robot '" + robot.name() + "' moves the tip '" + tip +
                              "' against the root '" + root +
                              "'; give two links of one branch, the root first");
   }
-  std::vector<std::string> others;
+  std::vector<std::string> off_chain_joints;
   for (std::size_t i = 1; i < model.names.size(); ++i) {
-    if (!on_chain[i]) others.push_back(model.names[i]);
+    if (!is_on_chain[i]) off_chain_joints.push_back(model.names[i]);
   }
-  return others;
+  return off_chain_joints;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
     const std::string root = is_set(root_link) ? root_link.as_string() : "";
     try {
       const auto gravity = parse_gravity(optional_parameter(parameters, prefix + "gravity"));
-      setup.locked_joints = other_joints(make_model(setup), root, setup.end_effector);
+      setup.locked_joints = joints_off_chain(make_model(setup), root, setup.end_effector);
       const vms_ph::Model chain = make_model(setup);
       Eigen::Matrix3d axes = Eigen::Matrix3d::Identity();  // of the root, at rest
       if (!root.empty()) axes = chain.pinocchio().frames[chain.frame_id(root)].placement.rotation();

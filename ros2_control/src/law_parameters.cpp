@@ -56,23 +56,23 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
   }
   // "ros2 param set <controller> stiffness 100" sends an integer.
   conversion_callback_ = node_->add_pre_set_parameters_callback(
-      [shared = gains_](std::vector<rclcpp::Parameter>& parameters) {
+      [shared_gains = gains_](std::vector<rclcpp::Parameter>& parameters) {
         for (auto& parameter : parameters) {
           if (parameter.get_type() != rclcpp::ParameterType::PARAMETER_INTEGER) continue;
-          for (const auto& gain : shared->gains) {
+          for (const auto& gain : shared_gains->gains) {
             if (gain->name == parameter.get_name() && gain->is_number)
               parameter = {gain->name, static_cast<double>(parameter.as_int())};
           }
         }
       });
   storing_callback_ = node_->add_post_set_parameters_callback(
-      [shared = gains_](const std::vector<rclcpp::Parameter>& parameters) {
+      [shared_gains = gains_](const std::vector<rclcpp::Parameter>& parameters) {
         for (const auto& parameter : parameters) {
-          for (const auto& gain : shared->gains) {
+          for (const auto& gain : shared_gains->gains) {
             if (gain->name != parameter.get_name()) continue;
             gain->value.store(number_of(parameter), std::memory_order_relaxed);
-            gain->changed.store(true, std::memory_order_release);
-            shared->changed.store(true, std::memory_order_release);
+            gain->has_changed.store(true, std::memory_order_release);
+            shared_gains->has_changed.store(true, std::memory_order_release);
           }
         }
       });

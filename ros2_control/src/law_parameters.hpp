@@ -43,9 +43,9 @@ class GainParameters {
   /// Pass the changed gains to a function of name and value, in the same way.
   template <class Set>
   void apply_to(Set&& set) noexcept {
-    if (!gains_->changed.exchange(false, std::memory_order_acquire)) return;
+    if (!gains_->has_changed.exchange(false, std::memory_order_acquire)) return;
     for (const auto& gain : gains_->gains) {
-      if (!gain->changed.exchange(false, std::memory_order_acquire)) continue;
+      if (!gain->has_changed.exchange(false, std::memory_order_acquire)) continue;
       set(gain->name, gain->value.load(std::memory_order_relaxed));
     }
   }
@@ -54,12 +54,12 @@ class GainParameters {
   struct SharedGain {
     std::string name;
     std::atomic<double> value;
-    std::atomic<bool> changed{false};
+    std::atomic<bool> has_changed{false};
     bool is_number = true;  ///< false for a switch
   };
   struct SharedGains {
     std::vector<std::unique_ptr<SharedGain>> gains;
-    std::atomic<bool> changed{false};  ///< whether any of them has changed
+    std::atomic<bool> has_changed{false};  ///< whether any of them has changed
   };
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
@@ -80,7 +80,7 @@ class PayloadParameters {
                     vms_ph::Controller& law)
       : largest_mass_(model.total_mass()),
         largest_distance_(model.reach() / std::sqrt(3.0)),
-        parameters_(std::move(node), descriptions(),
+        parameters_(std::move(node), payload_gains(),
                     [this](const std::string& name, double value) { return set(name, value); }) {
     update_law(law);
   }
@@ -97,7 +97,7 @@ class PayloadParameters {
   static constexpr std::array<const char*, 4> kNames{"payload.mass", "payload.center.x",
                                                      "payload.center.y", "payload.center.z"};
 
-  std::vector<vms_ph::Gain> descriptions() const {
+  std::vector<vms_ph::Gain> payload_gains() const {
     std::vector<vms_ph::Gain> gains;
     for (const char* name : kNames) {
       const bool is_mass = gains.empty();

@@ -27,16 +27,16 @@ class Sampling {
     const double intervals_since_epoch = stamp.sec * rate_,
                  intervals = std::floor(intervals_since_epoch);
     const double fraction = intervals_since_epoch - intervals + stamp.nanosec * 1e-9 * rate_;
-    const auto slot = static_cast<std::int64_t>(intervals) +
-                      static_cast<std::int64_t>(std::floor(fraction + 1e-6));
-    const bool is_new = slot != last_slot_;
-    last_slot_ = slot;
+    const auto interval = static_cast<std::int64_t>(intervals) +
+                          static_cast<std::int64_t>(std::floor(fraction + 1e-6));
+    const bool is_new = interval != last_interval_;
+    last_interval_ = interval;
     return is_new;
   }
 
  private:
   double rate_;
-  std::int64_t last_slot_ = -1;
+  std::int64_t last_interval_ = -1;
 };
 
 /// Write a vector (3,) to the fields of a message.
@@ -50,12 +50,12 @@ void set_vector(Message& message, const Vector& vector) noexcept {
 template <typename Message>
 using SizedPublisher = std::unique_ptr<realtime_tools::RealtimePublisher<Message>>;
 
-/// @param sized  a message as large as any that is published; its strings are filled.
+/// @param sized_message  a message as large as any that is published; its strings are filled.
 /// It is not a lifecycle publisher, which would log a warning when it publishes while inactive.
 template <typename Message>
 SizedPublisher<Message> make_publisher(rclcpp_lifecycle::LifecycleNode& node,
                                        const std::string& topic,
-                                       [[maybe_unused]] const Message& sized,
+                                       [[maybe_unused]] const Message& sized_message,
                                        const rclcpp::QoS& qos = rclcpp::QoS(10)) {
   auto publisher = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
       rclcpp::create_publisher<Message>(node, topic, qos));
@@ -63,7 +63,7 @@ SizedPublisher<Message> make_publisher(rclcpp_lifecycle::LifecycleNode& node,
   // So that the loop copies without allocating. In newer realtime_tools the message is private: it
   // grows with the first ones published.
   const std::lock_guard<realtime_tools::RealtimePublisher<Message>> lock(*publisher);
-  publisher->msg_ = sized;
+  publisher->msg_ = sized_message;
 #endif
   return publisher;
 }

@@ -39,7 +39,7 @@ struct ReferencePorts::Inbox {
         joint_names(model.joint_names()),
         prefix(std::move(frame_prefix)),
         root(root_link(model)),
-        inertial(inertial_frame(model)) {
+        inertial_frame_id(inertial_frame(model)) {
     sample.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
     box.set(sample);
   }
@@ -53,9 +53,9 @@ struct ReferencePorts::Inbox {
   std::string without_prefix(const std::string& frame) const;
   void refuse(const std::string& problem);
   /// Pass on a part of the sample, which has changed.
-  template <class Part>
-  void store(Part& part, const Part& value, std::uint64_t& count) {
-    part = value;
+  template <class Field>
+  void store(Field& field, const Field& value, std::uint64_t& count) {
+    field = value;
     ++count;
     box.set(sample);
   }
@@ -66,8 +66,8 @@ struct ReferencePorts::Inbox {
   rclcpp::Clock::ConstSharedPtr clock;
   vms_ph::Base base;
   std::vector<std::string> joint_names;
-  std::string prefix, root, inertial;
-  std::array<std::atomic<bool>, kGroups> chained{};  ///< written by the control loop
+  std::string prefix, root, inertial_frame_id;
+  std::array<std::atomic<bool>, kGroups> chained_groups{};  ///< written by the control loop
   ReferenceSample sample;
   realtime_tools::RealtimeThreadSafeBox<ReferenceSample> box;
 };
@@ -84,11 +84,11 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       sample_(inbox_->sample) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
-  pose_ = subscribe("~/reference_pose", &Inbox::on_pose);
-  position_ = subscribe("~/reference_position", &Inbox::on_position);
-  wrench_ = subscribe("~/reference_wrench", &Inbox::on_wrench);
-  twist_ = subscribe("~/reference_twist", &Inbox::on_twist);
-  joints_ = subscribe("~/reference_joints", &Inbox::on_joints);
+  pose_subscription_ = subscribe("~/reference_pose", &Inbox::on_pose);
+  position_subscription_ = subscribe("~/reference_position", &Inbox::on_position);
+  wrench_subscription_ = subscribe("~/reference_wrench", &Inbox::on_wrench);
+  twist_subscription_ = subscribe("~/reference_twist", &Inbox::on_twist);
+  joints_subscription_ = subscribe("~/reference_joints", &Inbox::on_joints);
 }
 
 template <class Message>
@@ -117,7 +117,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
 void ReferencePorts::clear() noexcept {
   values_.setConstant(kNaN);
   for (const auto& interface : interfaces_) std::ignore = interface->set_value(kNaN);
-  for (auto& is_chained : inbox_->chained) is_chained = false;
+  for (auto& is_chained : inbox_->chained_groups) is_chained = false;
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
   pose_count_ = sample_.pose_count;
   position_count_ = sample_.position_count;
@@ -165,14 +165,14 @@ void ReferencePorts::read_interfaces() noexcept {
   const auto value = [this](std::size_t i) {
     return interfaces_[i]->get_optional().value_or(kNaN);
   };
-  std::size_t first = 0;
-  for (std::size_t group = 0; group < kGroups; first = ends[group++]) {
+  std::size_t start = 0;
+  for (std::size_t group = 0; group < kGroups; start = ends[group++]) {
     bool is_commanded = false;
-    for (auto i = first; i < ends[group]; ++i) is_commanded = is_commanded || !std::isnan(value(i));
-    inbox_->chained[group] = is_commanded;
+    for (auto i = start; i < ends[group]; ++i) is_commanded = is_commanded || !std::isnan(value(i));
+    inbox_->chained_groups[group] = is_commanded;
     if (!is_commanded) continue;
     if (group == kPoseGroup) reference_.position.reset();
-    for (auto i = first; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
+    for (auto i = start; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
     if (group == kTwistGroup) in_base_axes_ = true;
   }
 }
@@ -219,9 +219,9 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
 bool ReferencePorts::Inbox::accepts_frame(const std::string& name, const char* quantity,
                                           bool accepts_root) {
   const std::string frame = without_prefix(name);
-  const bool is_accepted = frame.empty() || frame == inertial || frame == "world";
+  const bool is_accepted = frame.empty() || frame == inertial_frame_id || frame == "world";
   if (is_accepted || (accepts_root && frame == root)) return true;
-  refuse(std::string(quantity) + " is taken in " + inertial +
+  refuse(std::string(quantity) + " is taken in " + inertial_frame_id +
          (accepts_root ? ", world or " + root : " or world") + "; given: frame_id '" + name + "'");
   return false;
 }
@@ -231,7 +231,7 @@ std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) cons
 }
 
 bool ReferencePorts::Inbox::is_chained(ReferenceGroup group, const char* quantity) {
-  if (!chained[group]) return false;
+  if (!chained_groups[group]) return false;
   refuse(std::string(quantity) +
          " from a topic, because a preceding controller commands it through the interfaces");
   return true;

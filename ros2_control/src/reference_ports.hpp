@@ -88,11 +88,11 @@ class ReferencePorts {
                 wrench_count_ = 0;
   double twist_age_ = 0.0, wrench_age_ = 0.0;  ///< s
   vms_ph::Reference reference_;
-  rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_;
-  rclcpp::Subscription<geometry_msgs::msg::PointStamped>::SharedPtr position_;
-  rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_;
-  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr wrench_;
-  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr joints_;
+  rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_subscription_;
+  rclcpp::Subscription<geometry_msgs::msg::PointStamped>::SharedPtr position_subscription_;
+  rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_subscription_;
+  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr wrench_subscription_;
+  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr joints_subscription_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -95,15 +95,15 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   }
 
   void publish_port_energy(const builtin_interfaces::msg::Time& stamp) noexcept {
-    const std::size_t first = reader_->names().size() + joint_state_.name.size();
-    const double resets = state_value(first + 4);
+    const std::size_t first_index = reader_->names().size() + joint_state_.name.size();
+    const double resets = state_value(first_index + 4);
     if (!(resets >= 0.0 && resets <= kMaxResets))
       return;  // not read yet, or not a valid number of a start
     port_energy_.header.stamp = stamp;
-    port_energy_.torque = state_value(first);
-    port_energy_.wrench_base = state_value(first + 1);
-    port_energy_.wrench_end_effector = state_value(first + 2);
-    port_energy_.dissipated = state_value(first + 3);
+    port_energy_.torque = state_value(first_index);
+    port_energy_.wrench_base = state_value(first_index + 1);
+    port_energy_.wrench_end_effector = state_value(first_index + 2);
+    port_energy_.dissipated = state_value(first_index + 3);
     port_energy_.resets = static_cast<std::uint32_t>(resets);
     energy_publisher_->try_publish(port_energy_);
   }

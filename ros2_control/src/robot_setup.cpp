@@ -69,8 +69,8 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup) {
   return actuators ? std::optional<vms_ph::Allocation>(actuators->allocation) : std::nullopt;
 }
 
-vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
-                                  const std::string& failed_names) {
+vms_ph::Allocation allocation_without_failed(const vms_ph::BaseActuators& actuators,
+                                             const std::string& failed_names) {
   Eigen::VectorXd lower = actuators.allocation.lower(), upper = actuators.allocation.upper();
   for (const std::string& name : words_of(failed_names)) {
     const auto inputs = inputs_of(name, actuators.names);

@@ -58,8 +58,8 @@ std::optional<vms_ph::Allocation> base_allocation(const RobotSetup& setup);
 /// are zero.
 ///
 /// @throws vms_ph::ModelError  a name that no input has.
-vms_ph::Allocation without_failed(const vms_ph::BaseActuators& actuators,
-                                  const std::string& failed_names);
+vms_ph::Allocation allocation_without_failed(const vms_ph::BaseActuators& actuators,
+                                             const std::string& failed_names);
 
 /// Name of the root link, the frame of the base.
 std::string root_link(const vms_ph::Model& model);

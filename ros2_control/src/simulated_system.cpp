@@ -54,8 +54,8 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.start = tag.home(*model_);
     options.current = tag.vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
-    failures_ = std::make_unique<ActuatorFailures>(options.actuators ? options.actuators->names
-                                                                     : std::vector<std::string>());
+    actuator_failures_ = std::make_unique<ActuatorFailures>(
+        options.actuators ? options.actuators->names : std::vector<std::string>());
     plant_ = std::make_unique<vms_ph::Plant>(*model_, options);
     servo_ = std::make_unique<vms_ph::Servo>(*model_, tag.positive_number("servo_frequency", 30.0),
                                              options.wheels);
@@ -63,7 +63,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     // Without an executor, as in tests of components, the hardware has no node.
     if (get_node()) {
       external_wrench_->subscribe(*get_node());
-      failures_->declare(get_node());
+      actuator_failures_->declare(get_node());
     }
   } catch (const std::exception& error) {
     RCLCPP_ERROR(get_logger(), "%s", error.what());
@@ -79,10 +79,10 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
 }
 
 void SimulatedSystem::find_handles() {
-  const auto state = [this](const std::string& name) {
+  const auto state_of = [this](const std::string& name) {
     return has_state(name) ? get_state_interface_handle(name) : nullptr;
   };
-  const auto command = [this](const std::string& name) {
+  const auto command_of = [this](const std::string& name) {
     return has_command(name) ? get_command_interface_handle(name) : nullptr;
   };
   joints_.clear();
@@ -92,12 +92,12 @@ void SimulatedSystem::find_handles() {
     joint.q_index = model_->position_index(i);
     joint.v_index = model_->b() + i;
     joint.is_continuous = model_->is_pair(i);
-    joint.position = state(name + "/position");
-    joint.velocity = state(name + "/velocity");
-    joint.effort = state(name + "/effort");
-    joint.effort_command = TimedCommand(command(name + "/effort"));
-    joint.position_command = command(name + "/position");
-    joint.velocity_command = TimedCommand(command(name + "/velocity"));
+    joint.position = state_of(name + "/position");
+    joint.velocity = state_of(name + "/velocity");
+    joint.effort = state_of(name + "/effort");
+    joint.effort_command = TimedCommand(command_of(name + "/effort"));
+    joint.position_command = command_of(name + "/position");
+    joint.velocity_command = TimedCommand(command_of(name + "/velocity"));
     joints_.push_back(joint);
   }
   followers_.clear();
@@ -105,26 +105,26 @@ void SimulatedSystem::find_handles() {
     const auto& names = model_->joint_names();
     const auto leader_index = std::find(names.begin(), names.end(), mimic.leader) - names.begin();
     followers_.push_back({static_cast<std::size_t>(leader_index), mimic.multiplier, mimic.offset,
-                          state(mimic.joint + "/position"), state(mimic.joint + "/velocity"),
-                          state(mimic.joint + "/effort")});
+                          state_of(mimic.joint + "/position"), state_of(mimic.joint + "/velocity"),
+                          state_of(mimic.joint + "/effort")});
   }
   const auto add_states = [&](std::vector<State>& handles, const std::string& prefix,
                               const auto& names) {
-    for (const char* name : names) handles.push_back(state(prefix + "/" + name));
+    for (const char* name : names) handles.push_back(state_of(prefix + "/" + name));
   };
   base_states_.clear();
   clock_.clear();
   port_energies_.clear();
   actuator_energies_.clear();
   wrench_states_.clear();
-  wrench_.clear();
+  base_commands_.clear();
   if (model_->b() > 0) {
     add_states(base_states_, base_name_, kPosition);
     add_states(base_states_, base_name_, kOrientation);
     add_states(base_states_, base_name_, kLinearVelocity);
     add_states(base_states_, base_name_, kAngularVelocity);
     for (const auto& name : wrench_interfaces(*model_, base_name_)) {
-      wrench_.emplace_back(command(name));
+      base_commands_.emplace_back(command_of(name));
     }
   }
   add_states(clock_, clock_name_, kStamp);
@@ -161,11 +161,11 @@ SimulatedSystem::return_type SimulatedSystem::prepare_command_mode_switch(
     const std::vector<std::string>& start, const std::vector<std::string>& stop) {
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::string& name = model_->joint_names()[i];
-    const auto is_own = [&](const std::string& interface) { return has_prefix(interface, name); };
-    const auto requested = std::count_if(start.begin(), start.end(), is_own);
+    const auto matches = [&](const std::string& interface) { return has_prefix(interface, name); };
+    const auto requested_count = std::count_if(start.begin(), start.end(), matches);
     const bool keeps_interface =
-        joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), is_own);
-    if (requested > (keeps_interface ? 0 : 1)) {
+        joints_[i].mode != Mode::braked && std::none_of(stop.begin(), stop.end(), matches);
+    if (requested_count > (keeps_interface ? 0 : 1)) {
       RCLCPP_ERROR(get_logger(),
                    "the joint '%s' accepts one of effort, position and velocity at a time",
                    name.c_str());
@@ -182,26 +182,26 @@ SimulatedSystem::return_type SimulatedSystem::perform_command_mode_switch(
   return return_type::OK;
 }
 
-void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool starts) {
+void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool is_start) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const int b = model_->b();
   for (const auto& name : names) {
     if (b > 0 && has_prefix(name, base_name_)) {
-      base_mode_ = starts ? Mode::effort : Mode::braked;
+      base_mode_ = is_start ? Mode::effort : Mode::braked;
       servo_->hold_position(state_.q, 0);
-      for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !starts;
-      for (auto& interface : wrench_) interface.clear();
+      for (int i = 0; i < b; ++i) servo_->is_held[static_cast<std::size_t>(i)] = !is_start;
+      for (auto& interface : base_commands_) interface.clear();
       continue;
     }
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto& joint_name = model_->joint_names()[i];
       if (!has_prefix(name, joint_name)) continue;
       Joint& joint = joints_[i];
-      const std::string kind = name.substr(joint_name.size() + 1);
-      joint.mode = !starts              ? Mode::braked
-                   : kind == "effort"   ? Mode::effort
-                   : kind == "position" ? Mode::position
-                                        : Mode::velocity;
+      const std::string interface_name = name.substr(joint_name.size() + 1);
+      joint.mode = !is_start                      ? Mode::braked
+                   : interface_name == "effort"   ? Mode::effort
+                   : interface_name == "position" ? Mode::position
+                                                  : Mode::velocity;
       servo_->hold_position(state_.q, joint.v_index);
       // The joint is held until its controller writes.
       joint.effort_command.clear();
@@ -222,9 +222,9 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
       case Mode::effort: {
         const double effort = joint.effort_command.read(period, command_timeout_);
         if (std::isfinite(effort)) {
-          const double largest = model_->effort()[static_cast<Eigen::Index>(i)];
+          const double largest_effort = model_->effort()[static_cast<Eigen::Index>(i)];
           *is_held = false;
-          effort_[joint.v_index] = std::clamp(effort, -largest, largest);
+          effort_[joint.v_index] = std::clamp(effort, -largest_effort, largest_effort);
           servo_->hold_position(state_.q, joint.v_index);
         }
         break;
@@ -246,7 +246,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   }
   if (b > 0) {
     for (int i = 0; i < b; ++i) {
-      wrench_base_[i] = wrench_[static_cast<std::size_t>(i)].read(period, command_timeout_);
+      wrench_base_[i] = base_commands_[static_cast<std::size_t>(i)].read(period, command_timeout_);
     }
     const bool is_commanded = base_mode_ == Mode::effort && wrench_base_.allFinite();
     if (!is_commanded) wrench_base_.setZero();
@@ -262,7 +262,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   torque_ = effort_.tail(model_->n());
 }
 
-int SimulatedSystem::steps_due(double period) noexcept {
+int SimulatedSystem::due_step_count(double period) noexcept {
   elapsed_ += period;
   const auto lag_steps = std::llround(elapsed_ / step_) - step_count_;
   // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
@@ -281,8 +281,8 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   }
   external_wrench_->update(state_.q, period.seconds());
   plant_->push(external_wrench_->wrench(), external_wrench_->is_active());
-  failures_->apply(*plant_);
-  const int steps = steps_due(period.seconds());
+  actuator_failures_->apply(*plant_);
+  const int steps = due_step_count(period.seconds());
   if (steps == 0) return return_type::OK;
   if (!plant_->advance(wrench_base_, !is_base_free_, torque_, steps)) {
     RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
@@ -303,58 +303,58 @@ SimulatedSystem::return_type SimulatedSystem::write(const rclcpp::Time&,
 }
 
 void SimulatedSystem::write_states() noexcept {
-  const auto set = [](const State& handle, double value) {
+  const auto set_state = [](const State& handle, double value) {
     if (handle) std::ignore = handle->set_value(value, true);
   };
   for (Joint& joint : joints_) {
     if (joint.is_continuous) {
       const double angle = std::atan2(state_.q[joint.q_index + 1], state_.q[joint.q_index]);
       joint.unwrapped_position += std::remainder(angle - joint.unwrapped_position, 2.0 * M_PI);
-      set(joint.position, joint.unwrapped_position);
+      set_state(joint.position, joint.unwrapped_position);
     } else {
-      set(joint.position, state_.q[joint.q_index]);
+      set_state(joint.position, state_.q[joint.q_index]);
     }
-    set(joint.velocity, state_.v[joint.v_index]);
-    set(joint.effort, torque_[joint.v_index - model_->b()]);
+    set_state(joint.velocity, state_.v[joint.v_index]);
+    set_state(joint.effort, torque_[joint.v_index - model_->b()]);
   }
   for (const Follower& follower : followers_) {
     const Joint& leader = joints_[follower.leader_index];
-    set(follower.position, follower.multiplier * state_.q[leader.q_index] + follower.offset);
-    set(follower.velocity, follower.multiplier * state_.v[leader.v_index]);
-    set(follower.effort, 0.0);  // the motor is that of the other one
+    set_state(follower.position, follower.multiplier * state_.q[leader.q_index] + follower.offset);
+    set_state(follower.velocity, follower.multiplier * state_.v[leader.v_index]);
+    set_state(follower.effort, 0.0);  // the motor is that of the other one
   }
   if (model_->b() > 0) {
-    Eigen::Matrix<double, 13, 1> base = Eigen::Matrix<double, 13, 1>::Zero();
+    Eigen::Matrix<double, 13, 1> base_values = Eigen::Matrix<double, 13, 1>::Zero();
     if (model_->b() == 3) {
       const double half_angle = 0.5 * std::atan2(state_.q[3], state_.q[2]);
-      base.head<2>() = state_.q.head<2>();
-      base.segment<2>(5) << std::sin(half_angle), std::cos(half_angle);
-      base.segment<2>(7) = state_.v.head<2>();
-      base[12] = state_.v[2];
+      base_values.head<2>() = state_.q.head<2>();
+      base_values.segment<2>(5) << std::sin(half_angle), std::cos(half_angle);
+      base_values.segment<2>(7) = state_.v.head<2>();
+      base_values[12] = state_.v[2];
     } else {
-      base << state_.q.head<7>(), state_.v.head<6>();
+      base_values << state_.q.head<7>(), state_.v.head<6>();
     }
     for (std::size_t i = 0; i < base_states_.size(); ++i) {
-      set(base_states_[i], base[static_cast<Eigen::Index>(i)]);
+      set_state(base_states_[i], base_values[static_cast<Eigen::Index>(i)]);
     }
   }
   const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * step_ *
                                                    static_cast<double>(kSecond));
-  set(clock_[0], static_cast<double>(stamp / kSecond));
-  set(clock_[1], static_cast<double>(stamp % kSecond));
+  set_state(clock_[0], static_cast<double>(stamp / kSecond));
+  set_state(clock_[1], static_cast<double>(stamp % kSecond));
   const auto& energies = plant_->port_energies();
-  set(port_energies_[0], energies.supplied[0]);
-  set(port_energies_[1], energies.supplied[1]);
-  set(port_energies_[2], energies.supplied[2]);
-  set(port_energies_[3], energies.dissipated);
-  set(port_energies_[4], reset_count_);
-  set(actuator_energies_[0], plant_->actuators().electric_energy());
-  set(actuator_energies_[1], plant_->actuators().lost_energy());
-  set(actuator_energies_[2], plant_->actuators().stored_energy());
+  set_state(port_energies_[0], energies.supplied[0]);
+  set_state(port_energies_[1], energies.supplied[1]);
+  set_state(port_energies_[2], energies.supplied[2]);
+  set_state(port_energies_[3], energies.dissipated);
+  set_state(port_energies_[4], reset_count_);
+  set_state(actuator_energies_[0], plant_->actuators().electric_energy());
+  set_state(actuator_energies_[1], plant_->actuators().lost_energy());
+  set_state(actuator_energies_[2], plant_->actuators().stored_energy());
   const auto& wrench = external_wrench_->wrench();
   for (std::size_t i = 0; i < wrench_states_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    set(wrench_states_[i], k < 3 ? wrench.linear[k] : wrench.angular[k - 3]);
+    set_state(wrench_states_[i], k < 3 ? wrench.linear[k] : wrench.angular[k - 3]);
   }
 }
 

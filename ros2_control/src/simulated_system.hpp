@@ -63,16 +63,16 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   };
 
   void find_handles();
-  void set_modes(const std::vector<std::string>& names, bool starts);
+  void set_modes(const std::vector<std::string>& names, bool is_start);
   void gather_efforts(double period) noexcept;
-  int steps_due(double period) noexcept;
+  int due_step_count(double period) noexcept;
   void write_states() noexcept;
 
   std::unique_ptr<vms_ph::Model> model_;
   std::unique_ptr<vms_ph::Plant> plant_;
   std::unique_ptr<vms_ph::Servo> servo_;
   std::unique_ptr<ExternalWrench> external_wrench_;
-  std::unique_ptr<ActuatorFailures> failures_;
+  std::unique_ptr<ActuatorFailures> actuator_failures_;
   std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
   double step_ = 1e-3;
   double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
@@ -81,7 +81,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::vector<Joint> joints_;
   std::vector<Follower> followers_;
   std::vector<State> base_states_, clock_, port_energies_, actuator_energies_, wrench_states_;
-  std::vector<TimedCommand> wrench_;
+  std::vector<TimedCommand> base_commands_;
   Mode base_mode_ = Mode::braked;
   bool has_stand_ = true;      ///< which holds a base that no controller commands
   bool is_base_free_ = false;  ///< whether the base moves by its actuators, or freely

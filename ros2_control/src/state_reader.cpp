@@ -23,7 +23,7 @@ constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Advancing stamps in succession after which a clock that was set back is believed.
-constexpr int kMinConsecutive = 5;
+constexpr int kMinConsecutiveStamps = 5;
 
 }  // namespace
 
@@ -34,16 +34,16 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
     names_.push_back(name + "/position");
     if (!positions_only) names_.push_back(name + "/velocity");
   }
-  const auto add = [this](const std::string& prefix, const auto& list) {
-    for (const char* name : list) names_.push_back(prefix + "/" + name);
+  const auto add_names = [this](const std::string& prefix, const auto& interface_names) {
+    for (const char* name : interface_names) names_.push_back(prefix + "/" + name);
   };
   if (model.b() > 0 && !positions_only) {
-    add(base, kPosition);
-    add(base, kOrientation);
-    add(base, kLinearVelocity);
-    add(base, kAngularVelocity);
+    add_names(base, kPosition);
+    add_names(base, kOrientation);
+    add_names(base, kLinearVelocity);
+    add_names(base, kAngularVelocity);
   }
-  if (is_stamped_) add(stamp, kStamp);
+  if (is_stamped_) add_names(stamp, kStamp);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
                                       std::numeric_limits<double>::quiet_NaN());
   state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
@@ -65,8 +65,8 @@ const vms_ph::RobotState& StateReader::read(
   if (b == 0) return state_;
   const auto base = values_.segment<kBaseValues>(2 * n);
   if (model_.base() == vms_ph::Base::planar) {
-    const double z = base[5], w = base[6], norm2 = z * z + w * w;
-    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / norm2, 2.0 * w * z / norm2;
+    const double z = base[5], w = base[6], norm_sq = z * z + w * w;
+    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / norm_sq, 2.0 * w * z / norm_sq;
     state_.v.head<3>() << base[7], base[8], base[12];
   } else {
     state_.q.head<7>() = base.head<7>();
@@ -79,7 +79,7 @@ const vms_ph::RobotState& StateReader::read(
 void StampMonitor::restart() noexcept {
   has_last_stamp_ = false;
   stall_time_ = 0.0;
-  consecutive_ = 0;
+  consecutive_stamps_ = 0;
 }
 
 const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
@@ -89,27 +89,27 @@ const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
     has_last_stamp_ = true;
     last_stamp_ = stamp_ns;
     stall_time_ = 0.0;
-    consecutive_ = 0;
+    consecutive_stamps_ = 0;
     return "";
   }
   stall_time_ += std::max(elapsed, 0.0);
   if (stamp_ns == last_stamp_)
     return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
   // A clock that was set back is believed once its stamps advance again.
-  consecutive_ = consecutive_ == 0 || stamp_ns < rejected_stamp_
-                     ? 1
-                     : consecutive_ + (stamp_ns > rejected_stamp_ ? 1 : 0);
+  consecutive_stamps_ = consecutive_stamps_ == 0 || stamp_ns < rejected_stamp_
+                            ? 1
+                            : consecutive_stamps_ + (stamp_ns > rejected_stamp_ ? 1 : 0);
   rejected_stamp_ = stamp_ns;
-  if (consecutive_ < kMinConsecutive) return "the state is older than the last one";
+  if (consecutive_stamps_ < kMinConsecutiveStamps) return "the state is older than the last one";
   last_stamp_ = stamp_ns;
   stall_time_ = 0.0;
-  consecutive_ = 0;
+  consecutive_stamps_ = 0;
   return "";
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp_or(
-    const rclcpp::Time& update) const noexcept {
-  return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(update);
+    const rclcpp::Time& time) const noexcept {
+  return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(time);
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {

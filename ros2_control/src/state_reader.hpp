@@ -21,9 +21,9 @@ namespace vms_ph_ros2_control {
 /// The name of an interface that is not a double, which cannot be read here; empty when all are.
 template <class Loaned>
 std::optional<std::string> non_double_interface(const std::vector<Loaned>& interfaces) {
-  for (const auto& entry : interfaces) {
-    if (entry.get_data_type() != hardware_interface::HandleDataType::DOUBLE)
-      return entry.get_name();
+  for (const auto& interface : interfaces) {
+    if (interface.get_data_type() != hardware_interface::HandleDataType::DOUBLE)
+      return interface.get_name();
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ class StampMonitor {
  private:
   double timeout_, stall_time_ = 0.0;
   std::int64_t last_stamp_ = 0, rejected_stamp_ = 0;
-  int consecutive_ = 0;
+  int consecutive_stamps_ = 0;
   bool has_last_stamp_ = false;
 };
 
@@ -84,7 +84,7 @@ class StateReader {
 
   /// The same; the time of the update where the hardware is not configured to stamp. A stamp that
   /// is not valid is not replaced by one of another clock, which would count as elapsed time.
-  std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& update) const noexcept;
+  std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& time) const noexcept;
 
  private:
   vms_ph::Model model_;

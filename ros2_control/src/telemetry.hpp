@@ -39,15 +39,15 @@ class Telemetry {
   void publish_state(const vms_ph::Command& command) noexcept;
   void publish_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
 
-  vms_ph::EnergySplit split_;
-  vms_ph::PowerAudit audit_;
+  vms_ph::EnergySplit energy_split_;
+  vms_ph::PowerAudit power_audit_;
   Sampling sampling_;
   vms_ph::Command last_command_;
   bool has_last_command_ = false;
   double last_time_ = 0.0;
-  vms_ph::msg::ControllerState state_;
-  vms_ph::msg::Energy energy_;
-  vms_ph::msg::Power power_;
+  vms_ph::msg::ControllerState state_msg_;
+  vms_ph::msg::Energy energy_msg_;
+  vms_ph::msg::Power power_msg_;
   SizedPublisher<vms_ph::msg::ControllerState> state_publisher_;
   SizedPublisher<vms_ph::msg::Energy> energy_publisher_;
   SizedPublisher<vms_ph::msg::Power> power_publisher_;

@@ -26,13 +26,13 @@ class TimedCommand {
 
   /// Forget the command, and what was written.
   void clear() noexcept {
-    value_ = kNone;
+    command_ = kNone;
     read_marker_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
   /// What was written last; NaN for nothing.
-  double written() const noexcept { return handle_->get_optional().value_or(kNone); }
+  double content() const noexcept { return handle_->get_optional().value_or(kNone); }
 
   /// The command of now; NaN when there is none.
   ///
@@ -41,23 +41,23 @@ class TimedCommand {
   double read(double period, double timeout) noexcept {
     const auto value = handle_ ? handle_->get_optional() : std::nullopt;
     if (value && std::isfinite(*value) && *value != read_marker_) {
-      value_ = *value;
+      command_ = *value;
       age_ = 0.0;
       // The largest double has no finite neighbour above.
-      const double above = std::nextafter(value_, std::numeric_limits<double>::infinity());
-      read_marker_ = std::isfinite(above) ? above : std::nextafter(value_, 0.0);
+      const double next = std::nextafter(command_, std::numeric_limits<double>::infinity());
+      read_marker_ = std::isfinite(next) ? next : std::nextafter(command_, 0.0);
       std::ignore = handle_->set_value(read_marker_);
     } else if (period > 0.0) {
       age_ += period;
-      if (age_ > timeout) value_ = kNone;
+      if (age_ > timeout) command_ = kNone;
     }
-    return value_;
+    return command_;
   }
 
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Handle handle_;
-  double value_ = kNone, read_marker_ = kNone, age_ = 0.0;
+  double command_ = kNone, read_marker_ = kNone, age_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control

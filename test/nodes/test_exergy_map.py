@@ -36,10 +36,10 @@ def test_powers_are_the_destruction_since_the_last_message_and_begin_anew_after_
 
 def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     run, messages, flows = simulation(), ExergyMessages(), ExergyFlow()
-    assert flows.between(messages.next_message(stamped(0), run.exergy_map(), run.resets)) is None
+    assert flows.update(messages.next_message(stamped(0), run.exergy_map(), run.resets)) is None
     run.advance(20)
     message = messages.next_message(stamped(40), run.exergy_map(), run.resets)
-    flow = flows.between(message)
+    flow = flows.update(message)
     assert flow is not None
     sources = {each.name: each.power for each in flow.sources}
     sinks = {each.name: each.power for each in flow.sinks}
@@ -55,7 +55,7 @@ def test_the_flow_of_exergy_adds_up_and_names_who_destroys_it() -> None:
     assert f"{quantity(given, 'J')} given = " in said
     assert f"{quantity(sum(message.destroyed), 'J')} destroyed" in said
     run.reset()
-    assert flows.between(messages.next_message(stamped(80), run.exergy_map(), run.resets)) is None
+    assert flows.update(messages.next_message(stamped(80), run.exergy_map(), run.resets)) is None
 
 
 def stamped(milliseconds: int) -> Header:

@@ -173,7 +173,7 @@ def _with_checks(function: Callable[..., Any], box_kind: Kind, skipped: int) -> 
     """Return a function that checks the numbers among its arguments before it runs."""
 
     @wraps(function)
-    def checked(*arguments: Any, **keywords: Any) -> Any:
+    def checked_function(*arguments: Any, **keywords: Any) -> Any:
         parameters = box_kind.parameters
         for name, value in (*zip(parameters, arguments[skipped:], strict=False), *keywords.items()):
             parameter = parameters.get(name)
@@ -182,7 +182,7 @@ def _with_checks(function: Callable[..., Any], box_kind: Kind, skipped: int) -> 
                 parameter.spec.check(name, box_kind.name, value)
         return function(*arguments, **keywords)
 
-    return checked
+    return checked_function
 
 
 class NumericOps:

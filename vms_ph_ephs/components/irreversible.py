@@ -126,13 +126,13 @@ class Irreversible(Component):
         # Powers that are not finite pass here; the scheme reports the state that they lead to.
         if destroyed_power < -tolerance:
             raise LawError(
-                f"the second law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
+                f"the second law fails in box '{name}': at the efforts {_rounded_e(e)} its Onsager "
                 f"structure destroys entropy at {-destroyed_power / theta_0:.6g} W/K; look for "
                 "negative friction, or give a factor N and K with M = N^T K N"
             )
         if abs(unbalanced_power) > tolerance:
             raise LawError(
-                f"the first law fails in box '{name}': at the efforts {_rounded(e)} its Onsager "
+                f"the first law fails in box '{name}': at the efforts {_rounded_e(e)} its Onsager "
                 f"structure takes {unbalanced_power:.6g} W more than it returns as heat; M times "
                 "the energy efforts e + theta_0 1_s must vanish"
             )
@@ -280,5 +280,5 @@ def semidefinite_matrix(value: Any, label: str) -> Array:
     return frozen(array)
 
 
-def _rounded(e: Array) -> list[float]:
+def _rounded_e(e: Array) -> list[float]:
     return [float(f"{value:.6g}") for value in e]

@@ -184,12 +184,12 @@ class Reversible(Component):
             @ e
             for sign in (1.0, -1.0)
         ]
-        numeric = (displaced_values[0] - displaced_values[1]) / (2.0 * _STEP)
+        numeric_rate = (displaced_values[0] - displaced_values[1]) / (2.0 * _STEP)
         analytic = self.constraint_rate(tuple(states), np.concatenate(rates), e)
-        if not np.abs(numeric - analytic).max() <= _TOLERANCE * (1.0 + np.abs(analytic).max()):
+        if not np.abs(numeric_rate - analytic).max() <= _TOLERANCE * (1.0 + np.abs(analytic).max()):
             raise StructureError(
                 f"box '{name}': the rate of its constraint is not the derivative of the "
-                f"constraint (off by {np.abs(numeric - analytic).max():.3g})"
+                f"constraint (off by {np.abs(numeric_rate - analytic).max():.3g})"
             )
 
 

@@ -209,12 +209,12 @@ class Contact(SetValued):
             x = space.random(rng)
             u = rng.uniform(-1.0, 1.0, space.dimension)
             forward, backward = (self._gap(space.step(x, s * _STEP * u)) for s in (1.0, -1.0))
-            numeric = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
-            analytic = float(self.closed_bounds((x,)).rows[0] @ u)
-            if not abs(numeric - analytic) <= _TOLERANCE * (1.0 + abs(numeric)):
+            numeric_gap_rate = float(np.reshape(forward - backward, ())) / (2.0 * _STEP)
+            row_rate = float(self.closed_bounds((x,)).rows[0] @ u)
+            if not abs(numeric_gap_rate - row_rate) <= _TOLERANCE * (1.0 + abs(numeric_gap_rate)):
                 raise StructureError(
                     f"box '{name}': the first row of the contact gives the rate "
-                    f"{analytic:.6g} m/s, but its gap changes at {numeric:.6g} m/s"
+                    f"{row_rate:.6g} m/s, but its gap changes at {numeric_gap_rate:.6g} m/s"
                 )
 
     def gap(self, states: States) -> float:

@@ -149,14 +149,14 @@ class Storage(Component):
                         space.step(states[k], step),
                         space.step(states[k], -step),
                     )
-                    numeric = (self.energy(*forward) - self.energy(*backward)) / (2.0 * _STEP)
+                    slope = (self.energy(*forward) - self.energy(*backward)) / (2.0 * _STEP)
                     port = list(self.interface)[k]
-                    analytic = float(d[self.slices[port]][i])
+                    given_slope = float(d[self.slices[port]][i])
                     scale = 1.0 + abs(self.energy(*states)) + float(np.abs(d).max())
-                    if not abs(numeric - analytic) <= _TOLERANCE * scale:
+                    if not abs(slope - given_slope) <= _TOLERANCE * scale:
                         raise StructureError(
                             f"box '{name}', port '{port}': entry {i} of the differential is "
-                            f"{analytic:.6g}, but the energy changes at {numeric:.6g} along it; "
+                            f"{given_slope:.6g}, but the energy changes at {slope:.6g} along it; "
                             "give the left-trivialised differential of the energy"
                         )
 

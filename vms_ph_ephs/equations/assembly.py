@@ -148,7 +148,7 @@ def assemble(
         rng = np.random.default_rng(7)
         for box, component in flat_system.fillings.items():
             assert isinstance(component, Component)  # a flat system has components only
-            if not any(component is other for other in checked_components):
+            if not any(component is checked_component for checked_component in checked_components):
                 component.check(box, temperature, rng)
                 checked_components.append(component)
     equations = Equations(flat_system, lay_out(flat_system), temperature, native)

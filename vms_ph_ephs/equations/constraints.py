@@ -161,8 +161,8 @@ class Constraints:
         rows = np.zeros((index.size, self._stored))
         is_stored = index < self._stored
         rows[is_stored, index[is_stored]] = 1.0
-        free = index[~is_stored] - self._stored
-        rows[~is_stored] = self.T[free] - (self.to_free[free] @ self.solving_rows) @ a
+        indices = index[~is_stored] - self._stored
+        rows[~is_stored] = self.T[indices] - (self.to_free[indices] @ self.solving_rows) @ a
         return rows
 
     @property
@@ -178,17 +178,17 @@ class Constraints:
             phi: (total,) flows at every junction without those of multipliers.
             kappa: (count,) forces of the rows of G.
         """
-        free = phi[self._stored :].copy()
+        flows = phi[self._stored :].copy()
         kappa = kappa[: kappa.size - self.multiplier_basis.shape[1]]
         m = self.remaining_rows.shape[0]
-        lam = self._w_reduction.transform.T @ np.concatenate([-self.to_free.T @ free, kappa[:m]])
+        lam = self._w_reduction.transform.T @ np.concatenate([-self.to_free.T @ flows, kappa[:m]])
         forces = {}
         for block in self.blocks:
             forces[block.box] = lam[block.rows]
-            self._add_flows(block.box, block.component, states[block.box], lam[block.rows], free)
+            self._add_flows(block.box, block.component, states[block.box], lam[block.rows], flows)
         n = len(self._y_reduction.pivots)
         mu = np.zeros(self._y_reduction.transform.shape[0])
-        mu[:n] = -free[self._y_reduction.pivots]
+        mu[:n] = -flows[self._y_reduction.pivots]
         mu[n + self._nonzero_rows] = kappa[m:]
         lam, first_row = self._y_reduction.transform.T @ mu, 0
         for box, c in self._constant_components:
@@ -197,14 +197,14 @@ class Constraints:
         return forces
 
     def _add_flows(
-        self, box: str, c: Reversible, states: tuple[Array, ...], lam: Array, free: Array
+        self, box: str, c: Reversible, states: tuple[Array, ...], lam: Array, flows: Array
     ) -> None:
         """Add the flows ``C^T lambda`` of a component at junctions without storage."""
         flow = c.constraint(*states).T @ lam
         for port, columns in c.slices.items():
             indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
             if indices.start >= self._stored:
-                free[indices.start - self._stored : indices.stop - self._stored] += flow[columns]
+                flows[indices.start - self._stored : indices.stop - self._stored] += flow[columns]
 
     def dominant_box(self, weights: Array) -> str:
         """Return the box whose constraint has the largest share in a combination of rows of G."""
@@ -254,12 +254,12 @@ class Constraints:
         self._z = np.zeros((self._free, len(reduction.non_pivots)))
         self._z[reduction.non_pivots] = np.eye(len(reduction.non_pivots))
         self._z[reduction.pivots] = -reduction.reduced[:n, reduction.non_pivots]
-        remaining = s[n:]
-        nonzero = np.abs(remaining).max(axis=1, initial=0.0) > 1e-11
-        self._fixed_rows = remaining[nonzero]
-        self._nonzero_rows = np.flatnonzero(nonzero)
+        remaining_rows = s[n:]
+        is_nonzero = np.abs(remaining_rows).max(axis=1, initial=0.0) > 1e-11
+        self._fixed_rows = remaining_rows[is_nonzero]
+        self._nonzero_rows = np.flatnonzero(is_nonzero)
         self._fixed_row_boxes = [
-            row_boxes[int(np.abs(row).argmax())] for row in reduction.transform[n:][nonzero]
+            row_boxes[int(np.abs(row).argmax())] for row in reduction.transform[n:][is_nonzero]
         ]
 
     def _reduce_variable(self) -> None:
@@ -303,5 +303,5 @@ class Constraints:
             selection = np.zeros((indices.stop - indices.start, self._stored))
             selection[:, indices] = np.eye(indices.stop - indices.start)
             return selection, np.zeros((indices.stop - indices.start, self._z.shape[1]))
-        free = slice(indices.start - self._stored, indices.stop - self._stored)
-        return self.T[free], self._z[free]
+        free_indices = slice(indices.start - self._stored, indices.stop - self._stored)
+        return self.T[free_indices], self._z[free_indices]

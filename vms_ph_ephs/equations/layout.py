@@ -126,7 +126,7 @@ def lay_out(flat: System) -> Layout:
     _check_reads(components, junctions, storage_of)
     order = sorted(storage_of, key=lambda j: _storage_order(components[split(storage_of[j])[0]]))
     states, efforts = {}, {}
-    size = stored = quadratic_size = vector_size = 0
+    size = stored_size = quadratic_size = vector_size = 0
     for junction in _group_by_storage(order, storage_of, components):
         space = pattern.quantity(junction).space
         element_size = math.prod(space.shape)
@@ -135,21 +135,21 @@ def lay_out(flat: System) -> Layout:
             storage_of[junction],
             space,
             slice(size, size + element_size),
-            slice(stored, stored + space.dimension),
+            slice(stored_size, stored_size + space.dimension),
         )
         states[junction], efforts[junction] = entry, entry.tangent
-        size, stored = size + element_size, stored + space.dimension
+        size, stored_size = size + element_size, stored_size + space.dimension
         if isinstance(components[split(entry.port)[0]], Quadratic):
-            quadratic_size = stored
+            quadratic_size = stored_size
         if _storage_order(components[split(entry.port)[0]]) < 2:
-            vector_size = stored
-    total = stored
+            vector_size = stored_size
+    total_size = stored_size
     for junction in free_junctions:
         dimension = pattern.quantity(junction).space.dimension
-        efforts[junction] = slice(total, total + dimension)
-        total += dimension
+        efforts[junction] = slice(total_size, total_size + dimension)
+        total_size += dimension
     return Layout(
-        components, states, efforts, size, stored, total, quadratic_size, vector_size,
+        components, states, efforts, size, stored_size, total_size, quadratic_size, vector_size,
         {name: junctions[name] for name in pattern.outer}, junctions,
     )  # fmt: skip
 

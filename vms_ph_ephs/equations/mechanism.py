@@ -118,7 +118,7 @@ class _MechanismReader:
     def _unique_box(self, junction: str, kind: str, box: str) -> str:
         """Return the box of a kind at a junction, which must be there once."""
         matches = [
-            other for other in self._boxes_at[junction] if self._descriptions[other]["kind"] == kind
+            name for name in self._boxes_at[junction] if self._descriptions[name]["kind"] == kind
         ]
         if len(matches) != 1:
             raise NotCovered(f"box '{box}' is connected with {len(matches)} boxes of kind {kind}")
@@ -227,9 +227,9 @@ class _MechanismReader:
             "heat": -1,
         }
         friction_boxes = [
-            other
-            for other in self._boxes_at[p_r]
-            if self._descriptions[other]["kind"] == "joint_friction"
+            found_box
+            for found_box in self._boxes_at[p_r]
+            if self._descriptions[found_box]["kind"] == "joint_friction"
         ]
         if len(friction_boxes) > 1:
             raise NotCovered(f"box '{box}' has several frictions")

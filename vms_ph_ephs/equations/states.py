@@ -90,8 +90,8 @@ class States:
         u = np.empty(self.layout.stored_size)
         u[:n] = y[:n] - x[:n]
         for entry in self.groups:
-            first, second = (z[entry.indices].reshape(entry.space.shape) for z in (x, y))
-            u[entry.tangent] = entry.space.difference(first, second)
+            element_x, element_y = (z[entry.indices].reshape(entry.space.shape) for z in (x, y))
+            u[entry.tangent] = entry.space.difference(element_x, element_y)
         return u
 
     def step_rate(self, step: Array, rate: Array) -> Array:
@@ -369,9 +369,11 @@ class Processes:
             _add_flow(phi, index, flow, has_repeats)
         for box, process, index, has_repeats in self._irreversible_processes:
             if box in self.imposed_flows:
-                imposed = self.imposed_flows[box]
+                held_flow = self.imposed_flows[box]
                 flow_of_box = (
-                    imposed.flows(views[box]) if isinstance(imposed, ConstantForce) else imposed
+                    held_flow.flows(views[box])
+                    if isinstance(held_flow, ConstantForce)
+                    else held_flow
                 )
                 _add_flow(phi, index, flow_of_box, has_repeats)
                 continue
@@ -385,9 +387,9 @@ class Processes:
     def row_velocities(self, efforts: Array) -> dict[str, Array]:
         """Return the velocities along the rows of the forces that are held, by box."""
         return {
-            box: imposed.velocities(self._states.views[box], efforts[self.indices[box][:-1]])
-            for box, imposed in self.imposed_flows.items()
-            if isinstance(imposed, ConstantForce)
+            box: held_flow.velocities(self._states.views[box], efforts[self.indices[box][:-1]])
+            for box, held_flow in self.imposed_flows.items()
+            if isinstance(held_flow, ConstantForce)
         }
 
     def _port_indices(self, box: str, component: Component) -> Index:

@@ -78,7 +78,9 @@ def load(
         robots = content.get("robots") or {}
         _check_keys(robots, "robots", tuple(robots) if isinstance(robots, Mapping) else ())
         settings_of_robot = robots.get(robot) or {}
-        settings = _merged(content.get("defaults") or {}, settings_of_robot, f"robots: {robot}")
+        settings = _with_defaults(
+            content.get("defaults") or {}, settings_of_robot, f"robots: {robot}"
+        )
         return _drives(model, settings, allocation)
     except (ModelError, YamlError) as error:
         raise ModelError(
@@ -86,16 +88,19 @@ def load(
         ) from None
 
 
-def _merged(defaults: Any, specific: Any, label: str) -> dict[str, Any]:
-    for settings, owner in ((defaults, "defaults"), (specific, label)):
+def _with_defaults(defaults: Any, overrides: Any, label: str) -> dict[str, Any]:
+    for settings, owner in ((defaults, "defaults"), (overrides, label)):
         _check_keys(settings, owner, (*_SCALAR_KEYS, *_SECTIONS))
-    merged = {**defaults, **{name: specific[name] for name in _SCALAR_KEYS if name in specific}}
+    robot_settings = {
+        **defaults,
+        **{name: overrides[name] for name in _SCALAR_KEYS if name in overrides},
+    }
     for section in _SECTIONS:
-        sections = [settings.get(section) or {} for settings in (defaults, specific)]
+        sections = [settings.get(section) or {} for settings in (defaults, overrides)]
         for entries in sections:
             _check_keys(entries, section, _accepted_keys(section, entries))
-        merged[section] = {**sections[0], **sections[1]}
-    return merged
+        robot_settings[section] = {**sections[0], **sections[1]}
+    return robot_settings
 
 
 def _accepted_keys(section: str, section_settings: Any) -> tuple[str, ...]:

@@ -139,10 +139,10 @@ def configuration_of(
 
 def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     """Return what stands before the names of a robot's bodies and joints in a system."""
-    full = model.tree.pinocchio
+    robot = model.tree.pinocchio
     names = [
-        f"{body_names(full)[i]}.q" if full.joints[i].nv == 6 else joint_name(full.names[i])
-        for i in range(1, full.njoints)
+        f"{body_names(robot)[i]}.q" if robot.joints[i].nv == 6 else joint_name(robot.names[i])
+        for i in range(1, robot.njoints)
     ]
     if not names:
         return ""

@@ -175,13 +175,13 @@ class Weights(StorageLaw):
 
     def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return minus the sums of the forces and of their moments, in the frame of the pose."""
-        q, total = states[0], [0.0] * 6
+        q, sums = states[0], [0.0] * 6
         for k in range(self.forces.shape[0]):
             f = [sum(q[j, i] * self.forces[k, j] for j in range(3)) for i in range(3)]
             x, y, z = (self.points[k, i] for i in range(3))
             moment = (y * f[2] - z * f[1], z * f[0] - x * f[2], x * f[1] - y * f[0])
-            total = [sum_entry - term for sum_entry, term in zip(total, (*f, *moment), strict=True)]
-        return total
+            sums = [sum_entry - term for sum_entry, term in zip(sums, (*f, *moment), strict=True)]
+        return sums
 
 
 @kind("fluid_drag", "drag of a body in a fluid")

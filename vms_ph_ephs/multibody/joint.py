@@ -91,15 +91,15 @@ class HolonomicConstraint(Reversible):
 
     def law(self, ops: Any, q_r: Any) -> Any:
         """Return C, (6,width); ops has the operations, ``NumericOps`` or an ``Algebra``."""
-        transported = self.pair.adjoint_of_inverse(q_r, ops)
-        return ops.hstack([ops.constant(self.pair.subspace), transported, ops.constant(-np.eye(6))])
+        adjoint = self.pair.adjoint_of_inverse(q_r, ops)
+        return ops.hstack([ops.constant(self.pair.subspace), adjoint, ops.constant(-np.eye(6))])
 
     def rate_law(self, ops: Any, q_r: Any, u_r: Any, e: Any) -> list[Any]:
         """Return ``Cdot e = -ad_{i u_r} Ad_{I(q_r)^-1} u_j1``."""
         d = self.pair.dimension
         x, y, z, a, b, c = ops.product(ops.constant(self.pair.subspace), [u_r[j] for j in range(d)])
-        transported = self.pair.adjoint_of_inverse(q_r, ops)
-        p, q, r, s, t, u = ops.product(transported, [e[d + j] for j in range(6)])
+        adjoint = self.pair.adjoint_of_inverse(q_r, ops)
+        p, q, r, s, t, u = ops.product(adjoint, [e[d + j] for j in range(6)])
         return [
             c * q - b * r - y * u + z * t,
             a * r - c * p - z * s + x * u,

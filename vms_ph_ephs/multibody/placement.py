@@ -66,20 +66,20 @@ def consistent_state(
         if name not in closures:
             raise SimulationError(f"there is no joint '{name}'; there are {', '.join(closures)}")
     values: dict[str, Any] = {}
-    remaining = {name: closure for name, (_, closure) in closures.items()}
-    while remaining:
+    open_closures = {name: closure for name, (_, closure) in closures.items()}
+    while open_closures:
         placeable = [
             n
-            for n, c in remaining.items()
+            for n, c in open_closures.items()
             if _motion_of(c.first, motions) or _motion_of(c.second, motions)
         ]
         if not placeable:
-            root_state = next(iter(remaining.values())).first.state
+            root_state = next(iter(open_closures.values())).first.state
             assert root_state is not None  # the ground is always known
             motions[root_state.junction] = (np.eye(4), np.zeros(6))
             continue
         for name in placeable:
-            _place_joint(equations, name, remaining.pop(name), q, u, motions, values)
+            _place_joint(equations, name, open_closures.pop(name), q, u, motions, values)
     # A junction that is also an outer port has the name of that port, so the momentum of a body is
     # found by its twist: the effort of the momentum, of which the pose is the integral.
     twist_indices = {entry.junction: indices for entry, indices in equations.couplings}
@@ -155,19 +155,19 @@ def _place_joint(
     values: dict[str, Any],
 ) -> None:
     pair = _pair_of(closure)
-    first, second = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
+    motion_1, motion_2 = _motion_of(closure.first, motions), _motion_of(closure.second, motions)
     q_r = _pair_element(name, pair, q.get(name))
     u_r = np.broadcast_to(np.asarray(u.get(name, 0.0), dtype=np.float64), (pair.dimension,))
-    if second is None:
-        assert first is not None  # one of the two is known
-        twist = pair.adjoint_of_inverse(q_r) @ first[1] + pair.subspace @ u_r
-        _place_body(closure.second, first[0] @ pair.inclusion(q_r), twist, motions)
-    elif first is None:
+    if motion_2 is None:
+        assert motion_1 is not None  # one of the two is known
+        twist = pair.adjoint_of_inverse(q_r) @ motion_1[1] + pair.subspace @ u_r
+        _place_body(closure.second, motion_1[0] @ pair.inclusion(q_r), twist, motions)
+    elif motion_1 is None:
         inverse = _SE3.inverse(pair.inclusion(q_r))
-        twist = adjoint_of_inverse(inverse) @ (second[1] - pair.subspace @ u_r)
-        _place_body(closure.first, second[0] @ inverse, twist, motions)
+        twist = adjoint_of_inverse(inverse) @ (motion_2[1] - pair.subspace @ u_r)
+        _place_body(closure.first, motion_2[0] @ inverse, twist, motions)
     elif name not in q:
-        q_r = pair.nearest(_SE3.inverse(first[0]) @ second[0], q_r)
+        q_r = pair.nearest(_SE3.inverse(motion_1[0]) @ motion_2[0], q_r)
     values[closure.q_r.junction] = q_r
 
 

@@ -27,7 +27,7 @@ class ExergyFlow:
     def __init__(self) -> None:
         self._previous: tuple[tuple[int, int], dict[str, float]] | None = None
 
-    def between(self, message: Exergy) -> Flow | None:
+    def update(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
         stored = dict(zip(message.stores, message.stored, strict=False))
         supplied_exergy = -stored.pop("battery", 0.0)

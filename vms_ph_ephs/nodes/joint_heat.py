@@ -71,20 +71,20 @@ class JointHeatNode(ReportingNode):
 
     def _on_state(self, state: JoinedState) -> None:
         stamp, rates = state.stamp, state.v[self._model.b :]
-        previous, self._last_sample = self._last_sample, (stamp, rates)
-        if previous is None or stamp <= previous[0]:
-            if previous is not None and stamp < previous[0]:
+        previous_sample, self._last_sample = self._last_sample, (stamp, rates)
+        if previous_sample is None or stamp <= previous_sample[0]:
+            if previous_sample is not None and stamp < previous_sample[0]:
                 self._joint_heat.reset()
                 self._published_stamp = 0
             return
-        dt = (stamp - previous[0]) / NS_PER_SEC
+        dt = (stamp - previous_sample[0]) / NS_PER_SEC
         if dt > _MAX_GAP:
             self._health.report(
                 WARN, f"{dt:.1f} s without joint states; the heat of that time is unknown"
             )
             return
         self._health.tick()
-        temperatures = self._joint_heat.update(previous[1], rates, dt)
+        temperatures = self._joint_heat.update(previous_sample[1], rates, dt)
         if stamp - self._published_stamp >= self._period and not self._health.disagreement:
             self._published_stamp = stamp
             self._publish(to_stamp(stamp), temperatures)

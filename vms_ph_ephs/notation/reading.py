@@ -151,7 +151,7 @@ def _make_box(kind: Kind, parameters: Mapping[str, Any]) -> System | Component:
 
 def _mapping(data: Any, label: str, content: str) -> Mapping[Any, Any]:
     if not isinstance(data, Mapping):
-        raise PatternError(f"{label} must be a mapping with {content}; given: {_shortened(data)}")
+        raise PatternError(f"{label} must be a mapping with {content}; given: {_excerpt(data)}")
     return data
 
 
@@ -165,7 +165,7 @@ def _box_name(name: Any, label: str) -> str:
 def _port_list(data: Any, label: str) -> list[str]:
     if not isinstance(data, list) or not all(isinstance(entry, (str, int)) for entry in data):
         raise PatternError(
-            f"{label} must be a list of ports such as [a.p, b.p]; given: {_shortened(data)}"
+            f"{label} must be a list of ports such as [a.p, b.p]; given: {_excerpt(data)}"
         )
     return [str(entry) for entry in data]
 
@@ -181,17 +181,17 @@ def _array(value: Any, label: str) -> Array:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise PatternError(
-            f"{label} must be numbers in a list or a list of lists; given: {_shortened(value)}"
+            f"{label} must be numbers in a list or a list of lists; given: {_excerpt(value)}"
         ) from None
     if not np.isfinite(array).all():
-        raise PatternError(f"{label} must be finite numbers; given: {_shortened(value)}")
+        raise PatternError(f"{label} must be finite numbers; given: {_excerpt(value)}")
     return array
 
 
 def _type_reader(accepted: type, description: str) -> Callable[[Any, str], Any]:
     def read(value: Any, label: str) -> Any:
         if type(value) is not accepted:  # a flag is an integer too
-            raise PatternError(f"{label} must be {description}; given: {_shortened(value)}")
+            raise PatternError(f"{label} must be {description}; given: {_excerpt(value)}")
         return value
 
     return read
@@ -210,7 +210,7 @@ def _space(value: Any, label: str) -> Any:
     return parse_pair(value)
 
 
-def _shortened(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

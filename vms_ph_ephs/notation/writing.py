@@ -27,11 +27,11 @@ def describe(system: System) -> dict[str, Any]:
     return fold(system, _system_data)
 
 
-def _system_data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _system_data(system: System, inner_data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     boxes = {}
     for box, filling in system.fillings.items():
-        if box in inner:
-            boxes[box] = inner[box]
+        if box in inner_data:
+            boxes[box] = inner_data[box]
         else:
             assert isinstance(filling, Component)  # systems are within
             boxes[box] = component_data(box, filling)
@@ -42,8 +42,8 @@ def _system_data(system: System, inner: Mapping[str, dict[str, Any]]) -> dict[st
 
 def _outer(pattern: Pattern) -> Any:
     names = list(pattern.outer)
-    inferred = Pattern(pattern.boxes, pattern.junctions, names).outer
-    if dict(inferred) == dict(pattern.outer):
+    inferred_ports = Pattern(pattern.boxes, pattern.junctions, names).outer
+    if dict(inferred_ports) == dict(pattern.outer):
         return names
     return {name: port_name(port) for name, port in pattern.outer.items()}
 

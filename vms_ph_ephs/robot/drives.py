@@ -63,9 +63,9 @@ class ThermalNetwork:
         self._conductances = np.array([conductor.conductance for conductor in conductors])
         self._heat_per_kelvin = dt * self._conductances[:, None] * self._incidence
         laplacian = self._incidence[:, :m].T @ self._heat_per_kelvin
-        implicit = np.diag(capacities) + 0.5 * laplacian[:, :m]
+        implicit_matrix = np.diag(capacities) + 0.5 * laplacian[:, :m]
         self._propagator = np.linalg.solve(
-            implicit,
+            implicit_matrix,
             np.hstack([np.diag(capacities) - 0.5 * laplacian[:, :m], -laplacian[:, m:], np.eye(m)]),
         )
         self._incidence_t = np.ascontiguousarray(self._incidence[:, :m].T)

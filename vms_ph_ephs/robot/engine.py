@@ -15,7 +15,7 @@ from vms_ph_dynamics.simulation.joint_effects import SimulatedForm, is_too_stiff
 
 from .drives import Drives
 from .mechanism import Mechanism, MechanismState, MechanismStepper
-from .powertrain import Powertrain, by_part
+from .powertrain import Powertrain, destruction_by_part
 
 
 class EphsEngine(Engine):
@@ -152,9 +152,9 @@ class EphsEngine(Engine):
 
     def present_friction(self, friction: Friction) -> Friction:
         """Return the friction of the joints at the temperatures of their housings."""
-        rise = self.powertrain.housing_temperatures - self._drives.theta_0
-        factor = np.exp(-self._drives.softening * rise)
-        return replace(friction, viscous=factor * friction.viscous)
+        temperature_rise = self.powertrain.housing_temperatures - self._drives.theta_0
+        softening_factor = np.exp(-self._drives.softening * temperature_rise)
+        return replace(friction, viscous=softening_factor * friction.viscous)
 
     def stored(self) -> dict[str, float]:
         """Return the exergy in the battery and as heat, J."""
@@ -162,7 +162,7 @@ class EphsEngine(Engine):
 
     def destroyed(self) -> dict[str, float]:
         """Return the exergy that every part has destroyed, J."""
-        return dict(by_part(self.powertrain.destroyed, self.powertrain.names))
+        return dict(destruction_by_part(self.powertrain.destroyed, self.powertrain.names))
 
     def electric(self) -> tuple[dict[str, float], float, float, float]:
         """Return temperatures (K), bus voltage (V), battery current (A) and charge level."""

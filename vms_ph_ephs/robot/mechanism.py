@@ -160,8 +160,8 @@ class Mechanism:
             loads = [(name, flows[body]) for name, owner, flows in wrench_flows if owner == body]
             indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
             powers = np.array([float(effort_integral[indices] @ flow) for _, flow in loads])
-            error = (supplied[body] - powers.sum()) / len(loads)
-            works |= {name: float(p + error) for (name, _), p in zip(loads, powers, strict=True)}
+            excess = (supplied[body] - powers.sum()) / len(loads)
+            works |= {name: float(p + excess) for (name, _), p in zip(loads, powers, strict=True)}
         return joint_work, works
 
     def temperatures(self, x: Array) -> Array:

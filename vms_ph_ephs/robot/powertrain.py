@@ -259,7 +259,7 @@ class Powertrain:
         return 1.0 if power <= max_power else max(max_power, 0.0) / power
 
 
-def by_part(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
+def destruction_by_part(destroyed: Mapping[str, Array], names: tuple[str, ...]) -> dict[str, float]:
     """Return exergy destroyed by ``"where/how"``, J, from arrays by joint or rotor."""
     exergies: dict[str, float] = {}
     for cause, values in destroyed.items():

@@ -71,14 +71,14 @@ class BoundedForces:
     def step(self, scheme: Scheme, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
         """Return a step of ``dt`` s; ``scheme`` is that of all other forces."""
         combined_step: Step | None = None
-        remaining, impacts = dt, 0
-        while remaining > 0.0:
+        remaining_time, impacts = dt, 0
+        while remaining_time > 0.0:
             step, duration, is_impact = self._step_to_contact(
-                scheme, x, inputs, t, remaining, impacts
+                scheme, x, inputs, t, remaining_time, impacts
             )
             impacts += is_impact
             combined_step = step if combined_step is None else combined_step.followed_by(step)
-            x, t, remaining = step.x, t + duration, remaining - duration
+            x, t, remaining_time = step.x, t + duration, remaining_time - duration
         assert combined_step is not None  # a step has a duration
         return combined_step
 
@@ -299,7 +299,7 @@ class BoundedForces:
                 processes.append(p)
                 rows.append(row @ columns)
         jacobian = np.reshape(rows, (len(rows), e.size))
-        empty = [np.zeros(0)]
+        no_values = [np.zeros(0)]
         momentum_response, reactions = equations.impulse_response(jacobian, A)
         velocity = jacobian @ e
         if reactions.size:
@@ -307,11 +307,11 @@ class BoundedForces:
             velocity = velocity - reactions.T @ (equations.constraints.matrix(A)[:, :n] @ e[:n])
         return ActiveRows(
             processes,
-            np.concatenate([*empty, *(b.lower for b in bounds_list)]),
-            np.concatenate([*empty, *(b.upper for b in bounds_list)]),
-            np.concatenate([*empty, *(b.friction for b in bounds_list)]),
+            np.concatenate([*no_values, *(b.lower for b in bounds_list)]),
+            np.concatenate([*no_values, *(b.upper for b in bounds_list)]),
+            np.concatenate([*no_values, *(b.friction for b in bounds_list)]),
             np.array(normal, dtype=np.intp),
-            np.concatenate([*empty, *(b.restitution for b in bounds_list)]),
+            np.concatenate([*no_values, *(b.restitution for b in bounds_list)]),
             jacobian,
             velocity,
             jacobian[:, :n] @ equations.storages.Q @ momentum_response,
@@ -331,5 +331,5 @@ def _match_impulses(before: ActiveRows, impulses: Array, after: ActiveRows) -> A
     by_box: dict[str, list[float]] = {}
     for p, impulse in zip(before.processes, impulses, strict=True):
         by_box.setdefault(p.box, []).append(float(impulse))
-    matched = [by_box[p.box].pop(0) if by_box.get(p.box) else 0.0 for p in after.processes]
-    return np.array(matched)
+    matched_impulses = [by_box[p.box].pop(0) if by_box.get(p.box) else 0.0 for p in after.processes]
+    return np.array(matched_impulses)

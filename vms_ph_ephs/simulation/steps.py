@@ -167,15 +167,15 @@ class DiscreteGradient:
         equations = self._equations
         states, n = equations.states, equations.layout.quadratic_size
         u, last, iterations = guess, np.inf, 0
-        before = self._storage_states(x)
+        start_states = self._storage_states(x)
         divergence_limit = _DIVERGENCE_FACTOR * (1.0 + float(np.abs(x).max()))
         for _ in range(100):
             iterations += 1
-            middle = states.step(x, 0.5 * u)
-            storage_efforts = self._storage_efforts(x, before, middle, u)
-            flows = flows_at(inputs, t + 0.5 * dt, middle)
+            middle_x = states.step(x, 0.5 * u)
+            storage_efforts = self._storage_efforts(x, start_states, middle_x, u)
+            flows = flows_at(inputs, t + 0.5 * dt, middle_x)
             rate, efforts = equations.midpoint_tangent(
-                middle, storage_efforts, x[:n], dt, equations.flow_vector(flows)
+                middle_x, storage_efforts, x[:n], dt, equations.flow_vector(flows)
             )
             next_u = dt * rate
             change = float(np.abs(next_u - u).max())
@@ -203,19 +203,19 @@ class DiscreteGradient:
         }
 
     def _storage_efforts(
-        self, x: Array, before: dict[str, tuple[Array, ...]], middle: Array, u: Array
+        self, x: Array, start_states: dict[str, tuple[Array, ...]], middle_x: Array, u: Array
     ) -> Array:
         """Return the discrete differentials of all exergies over the step u."""
         storages, states = self._equations.storages, self._equations.states
         n = self._equations.layout.quadratic_size
         efforts = np.empty(self._equations.layout.stored_size)
         efforts[:n] = storages.Q @ (x[:n] + 0.5 * u[:n])
-        after, halfway = self._storage_states(states.step(x, u)), self._storage_states(middle)
+        after, halfway = self._storage_states(states.step(x, u)), self._storage_states(middle_x)
         for box, storage, indices in storages.nonlinear:
             if isinstance(storage, Environment):
                 efforts[indices] = 0.0
                 continue
-            d = storage.discrete(before[box], halfway[box], after[box], u[indices])
+            d = storage.discrete(start_states[box], halfway[box], after[box], u[indices])
             efforts[indices] = storages.exergy_gradient(box, storage, d)
         return efforts
 

@@ -247,10 +247,10 @@ class StiffFriction:
         e[p.mechanical] = velocity
         theta_0, indices = self._equations.theta_0, np.ix_(p.mechanical, p.mechanical)
         states = self._equations.states.views[p.box]
-        sticking, sliding = (
+        rest_tensor, present_tensor = (
             p.component.matrix(states, efforts, theta_0)[indices] / theta_0 for efforts in (e_0, e)
         )
-        return sticking if np.trace(sticking) >= np.trace(sliding) else sliding
+        return rest_tensor if np.trace(rest_tensor) >= np.trace(present_tensor) else present_tensor
 
     def _radau(
         self, stiff: StiffProcesses, efforts: Array, u: Array, dt: float, acceleration: Array

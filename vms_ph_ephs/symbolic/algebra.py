@@ -171,10 +171,10 @@ class CasadiAlgebra(Expressions):
 
     def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
         """Return a function of numpy."""
-        inner = self._casadi.Function("f", list(inputs), [self._casadi.densify(output)])
+        numeric_function = self._casadi.Function("f", list(inputs), [self._casadi.densify(output)])
 
         def call(*values: Array) -> Array:
-            return np.array(inner(*values), dtype=np.float64).reshape(output.shape)
+            return np.array(numeric_function(*values), dtype=np.float64).reshape(output.shape)
 
         return call
 

@@ -123,13 +123,13 @@ class SymbolicEquations:
         self.unknowns = a.column([a.symbol(f"w_{k}") for k in range(c.undetermined_basis.shape[1])])
         e = self._stored_efforts()
         self._a = self._constraint_rows()
-        free = a.constant(c.T) @ e
+        free_efforts = a.constant(c.T) @ e
         if c.to_free.shape[1]:
-            free = free - a.constant(c.to_free @ c.solving_rows) @ (self._a @ e)
+            free_efforts = free_efforts - a.constant(c.to_free @ c.solving_rows) @ (self._a @ e)
         if c.undetermined_basis.shape[1]:
-            free = free + a.constant(c.undetermined_basis) @ self.unknowns
+            free_efforts = free_efforts + a.constant(c.undetermined_basis) @ self.unknowns
         self.efforts = a.column([e[i, 0] for i in range(layout.stored_size)] + [
-            free[i, 0] for i in range(layout.total_size - layout.stored_size)
+            free_efforts[i, 0] for i in range(layout.total_size - layout.stored_size)
         ])  # fmt: skip
         phi = self._flows()
         n = layout.stored_size
@@ -163,8 +163,8 @@ class SymbolicEquations:
             cdot_e = self._cdot_e(rates)
             if cdot_e is not None:
                 m = c.remaining_rows.shape[0]
-                added = a.constant(c.remaining_rows) @ cdot_e
-                b = a.column([b[i, 0] + (added[i, 0] if i < m else 0) for i in range(c.count)])
+                rate_terms = a.constant(c.remaining_rows) @ cdot_e
+                b = a.column([b[i, 0] + (rate_terms[i, 0] if i < m else 0) for i in range(c.count)])
             rates = rates - self._g.T @ a.solve_symmetric(gd @ self._g.T, b)
         if c.undetermined_basis.shape[1]:
             jacobian = a.jacobian(self.balance, self.unknowns)
@@ -234,9 +234,9 @@ class SymbolicEquations:
         entry = self.equations.layout.states[junction]
         shape = entry.space.shape
         columns = shape[1] if len(shape) > 1 else 1
-        first = entry.indices.start
+        start = entry.indices.start
         return self.algebra.matrix(
-            [[self.x[first + i * columns + j, 0] for j in range(columns)] for i in range(shape[0])]
+            [[self.x[start + i * columns + j, 0] for j in range(columns)] for i in range(shape[0])]
         )
 
     def _stored_efforts(self) -> Any:
@@ -258,9 +258,9 @@ class SymbolicEquations:
 
     def _theta_0(self) -> Any:
         """Return the temperature of the environment, an expression if one was given."""
-        for part in self._components.values():
-            if isinstance(part, Environment):
-                return part.theta_0
+        for component in self._components.values():
+            if isinstance(component, Environment):
+                return component.theta_0
         return self.equations.theta_0
 
     def _constraint_rows(self) -> Any:
@@ -278,10 +278,10 @@ class SymbolicEquations:
         return a.matrix(rows)
 
     def _joint(self, box: str) -> HolonomicConstraint:
-        part = self._components[box]
-        if not isinstance(part, HolonomicConstraint):
+        component = self._components[box]
+        if not isinstance(component, HolonomicConstraint):
             raise StructureError(f"box '{box}' is of a kind whose constraint has no expression")
-        return part
+        return component
 
     def _constraint_matrix(self) -> Any:
         c, a = self.equations.constraints, self.algebra
@@ -359,7 +359,7 @@ class SymbolicEquations:
 
 def _symbol_name(name: str, k: int, shape: tuple[int, ...]) -> str:
     """Return the name of one entry of a state, as ``body_q_12`` for row 1 and column 2."""
-    word = name.replace(".", "_")
+    base_name = name.replace(".", "_")
     if len(shape) > 1:
-        return f"{word}_{k // shape[1] + 1}{k % shape[1] + 1}"
-    return word if shape == (1,) else f"{word}_{k + 1}"
+        return f"{base_name}_{k // shape[1] + 1}{k % shape[1] + 1}"
+    return base_name if shape == (1,) else f"{base_name}_{k + 1}"

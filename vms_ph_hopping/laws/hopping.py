@@ -174,11 +174,11 @@ class HoppingController(Controller):
         self, leg: LegState, is_stance: bool, gains: "HoppingController.Gains", h: float = 0.0
     ) -> LegEfforts:
         offset, speed = leg.length - gains.length, leg.length_rate
-        stored = 0.5 * gains.radial_stiffness * offset * offset
+        spring_energy = 0.5 * gains.radial_stiffness * offset * offset
         spring = -gains.radial_stiffness * offset
         coefficient = gains.stance_damping if is_stance else gains.flight_damping
         damping = coefficient * (speed / (1.0 + h * coefficient * _mobility(leg, leg.J_length, h)))
-        regulator = -gains.energy_gain * (leg.energy + stored - gains.energy) * speed
+        regulator = -gains.energy_gain * (leg.energy + spring_energy - gains.energy) * speed
         force = (spring - damping + regulator) * leg.J_length
         polar = polar_damping = polar_rate = 0.0
         if is_stance and self.kind != "I":
@@ -190,7 +190,7 @@ class HoppingController(Controller):
             polar, polar_damping = -gains.polar_stiffness * error, gains.polar_damping * polar_rate
             polar_damping /= 1.0 + h * gains.polar_damping * _mobility(leg, row, h)
             force = force + (polar - polar_damping) * row
-            stored += 0.5 * gains.polar_stiffness * error * error
+            spring_energy += 0.5 * gains.polar_stiffness * error * error
         powers = (
             spring * speed,
             damping * speed,
@@ -198,7 +198,7 @@ class HoppingController(Controller):
             polar * polar_rate,
             polar_damping * polar_rate,
         )
-        return LegEfforts(force, powers, stored)
+        return LegEfforts(force, powers, spring_energy)
 
     @staticmethod
     def _connection(leg: LegState) -> float:

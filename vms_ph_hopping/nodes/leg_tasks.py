@@ -136,5 +136,5 @@ class LegScore:
 
 
 def _verdict(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
-    met = obtained is not None and abs(obtained) <= limit
-    return {"what": description, "wanted": limit, "obtained": obtained, "met": met}
+    is_met = obtained is not None and abs(obtained) <= limit
+    return {"what": description, "wanted": limit, "obtained": obtained, "met": is_met}

@@ -288,7 +288,7 @@ class Overview:
             "closed loop": self._loop_flow.flow(self._law.split),
         }
         if self._exergy is not None:
-            flows[_EXERGY] = self._exergy_flow.between(self._exergy)
+            flows[_EXERGY] = self._exergy_flow.update(self._exergy)
             self._destroyers.visible = chosen == _EXERGY
             if self._destroyers.visible:
                 self._destroyers.content = self._exergy_view.exergy_list(self._exergy)

@@ -68,25 +68,25 @@ def _dynamics_cases(robot: str, base: str) -> list[Case]:
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     tau = rng.uniform(-10, 10, model.nv)
     ports = Ports(torque=tau[model.b :], wrench_base=tau[: model.b])
-    standard, decoupled = StandardForm(model), DecoupledForm(model)
-    x, x_hat = standard.state(q, v), decoupled.state(q, v)
+    standard_form, decoupled_form = StandardForm(model), DecoupledForm(model)
+    x, x_hat = standard_form.state(q, v), decoupled_form.state(q, v)
     calls = _pinocchio_calls(model, q, v, tau)
     del calls[_TERMS]
     return [
         *(Case(name, call) for name, call in calls.items()),
         Case(
             "DecoupledForm.rate_arrays",
-            lambda: decoupled.rate_arrays(x_hat.q, x_hat.z, ports),
+            lambda: decoupled_form.rate_arrays(x_hat.q, x_hat.z, ports),
             max_ratio=9.0,
         ),
-        Case("DecoupledForm.rate", lambda: decoupled.rate(x_hat, ports), max_ratio=14.0),
-        Case("StandardForm.rate", lambda: standard.rate(x, ports)),
+        Case("DecoupledForm.rate", lambda: decoupled_form.rate(x_hat, ports), max_ratio=14.0),
+        Case("StandardForm.rate", lambda: standard_form.rate(x, ports)),
         Case(
             "VMSModel.evaluate, all blocks",
             _terms_call(lambda: model.evaluate(q, v), _BLOCKS),
             max_ratio=16.0,
         ),
-        Case("matrices of the decoupled form", lambda: decoupled.interconnection(x_hat)),
+        Case("matrices of the decoupled form", lambda: decoupled_form.interconnection(x_hat)),
     ]
 
 
@@ -188,16 +188,16 @@ def _growth_cases(robot: str, base: str) -> list[Case]:
 def _arm_cases(joints: int, base: str) -> list[Case]:
     model, rng = serial_arm(joints, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
-    standard, decoupled, ports = StandardForm(model), DecoupledForm(model), Ports()
-    x, x_hat = standard.state(q, v), decoupled.state(q, v)
+    standard_form, decoupled_form, ports = StandardForm(model), DecoupledForm(model), Ports()
+    x, x_hat = standard_form.state(q, v), decoupled_form.state(q, v)
     pinocchio_calls = _pinocchio_calls(model, q, v, np.zeros(model.nv))
     calls: dict[str, Callable[[], object]] = {
         **{name: pinocchio_calls[name] for name in (_ABA, _CRBA)},
-        "StandardForm.rate": lambda: standard.rate(x, ports),
-        "DecoupledForm.rate": lambda: decoupled.rate(x_hat, ports),
+        "StandardForm.rate": lambda: standard_form.rate(x, ports),
+        "DecoupledForm.rate": lambda: decoupled_form.rate(x_hat, ports),
     }
     try:
-        rate = standard.casadi().rate
+        rate = standard_form.casadi().rate
     except MissingExtraError:
         pass
     else:

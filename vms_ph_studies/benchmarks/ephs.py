@@ -31,10 +31,10 @@ _LINK_COUNTS = (1, 5, 10, 20, 40, 60)
 
 def chain(links: int) -> System:
     """Return a chain of equal bodies with revolute joints and friction, attached to the ground."""
-    up, down = np.eye(4), np.eye(4)
-    up[2, 3], down[2, 3] = 0.1, -0.1
+    top_pose, bottom_pose = np.eye(4), np.eye(4)
+    top_pose[2, 3], bottom_pose[2, 3] = 0.1, -0.1
     link = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
-    joint = mb.joint(mb.Revolute(), down, up, friction=0.01)
+    joint = mb.joint(mb.Revolute(), bottom_pose, top_pose, friction=0.01)
     bodies = {f"b{k}": link for k in range(links)}
     names = [mb.GROUND, *bodies]
     joints = {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(links)}

@@ -108,15 +108,15 @@ class Batches:
 def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     import jax
 
-    def make(size: int) -> tuple[Callable[[], Any], int]:
+    def make_batch(size: int) -> tuple[Callable[[], Any], int]:
         batch = [jax.numpy.asarray(np.resize(x, (size, len(x[0])))) for x in states]
-        mapped = jax.jit(jax.vmap(function))
-        analysis = mapped.lower(*batch).compile().memory_analysis()
+        batch_function = jax.jit(jax.vmap(function))
+        analysis = batch_function.lower(*batch).compile().memory_analysis()
         size_names = (f"{name}_size_in_bytes" for name in ("argument", "output", "temp"))
         memory_size = sum(getattr(analysis, name, 0) for name in size_names)
-        return lambda: jax.block_until_ready(mapped(*batch)), memory_size
+        return lambda: jax.block_until_ready(batch_function(*batch)), memory_size
 
-    return make
+    return make_batch
 
 
 def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
@@ -128,12 +128,12 @@ def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dic
     functions = dict[str, tuple[Callable[..., Any], Any]]()
     for form_class in (StandardForm, DecoupledForm):
         form = form_class(states[0].model)
-        exported, name = form.jax(), form_class.__name__
+        exported_form, name = form.jax(), form_class.__name__
         z = np.array([form.state(s.q, s.v).z for s in states], np.float32)
-        functions[f"rate: {name}"] = exported.rate, z
-        functions[f"energies: {name}"] = exported.hamiltonian, z
-        functions[f"momenta: {name}"] = exported.momenta, v
-    functions["M: vms_ph"] = lambda q, v, form=exported: form.mass_matrix(q), v
+        functions[f"rate: {name}"] = exported_form.rate, z
+        functions[f"energies: {name}"] = exported_form.hamiltonian, z
+        functions[f"momenta: {name}"] = exported_form.momenta, v
+    functions["M: vms_ph"] = lambda q, v, form=exported_form: form.mass_matrix(q), v
     calls, arguments = zip(*functions.values(), strict=True)
     all_terms = jax.vmap(lambda q, *xs: [f(q, x) for f, x in zip(calls, xs, strict=True)])
     terms = [jax.tree.leaves(term) for term in jax.jit(all_terms)(q, *arguments)]

@@ -93,7 +93,7 @@ class Contender:
     in_bulk: bool = False
 
 
-def own_scheme(model: VMSModel, scheme: str, native: bool = False) -> Contender:
+def project_scheme(model: VMSModel, scheme: str, native: bool = False) -> Contender:
     """Return a scheme of this project in the standard form; failing steps are halved."""
     form = StandardForm(model)
     stepper = make_stepper(scheme, form, native=native)
@@ -144,14 +144,14 @@ def pinocchio_rk4(model: VMSModel) -> Contender:
 
     def start(q: Array, v: Array, dt: float) -> Run:
         state = {"q": q, "v": v}
-        half = 0.5 * dt
+        half_dt = 0.5 * dt
 
         def step(q: Array, v: Array) -> Motion:
             a1 = pin.aba(m, data, q, v, zero_torque)
-            v2 = v + half * a1
-            a2 = pin.aba(m, data, pin.integrate(m, q, half * v), v2, zero_torque)
-            v3 = v + half * a2
-            a3 = pin.aba(m, data, pin.integrate(m, q, half * v2), v3, zero_torque)
+            v2 = v + half_dt * a1
+            a2 = pin.aba(m, data, pin.integrate(m, q, half_dt * v), v2, zero_torque)
+            v3 = v + half_dt * a2
+            a3 = pin.aba(m, data, pin.integrate(m, q, half_dt * v2), v3, zero_torque)
             v4 = v + dt * a3
             a4 = pin.aba(m, data, pin.integrate(m, q, dt * v3), v4, zero_torque)
             q = pin.integrate(m, q, (dt / 6.0) * (v + 2.0 * (v2 + v3) + v4))
@@ -388,19 +388,19 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     model = bundled.model(bundled.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
-    python_schemes = [own_scheme(model, scheme) for scheme in SCHEMES]
+    python_schemes = [project_scheme(model, scheme) for scheme in SCHEMES]
     form = StandardForm(model)
-    cpp_schemes = [own_scheme(model, s, native=True) for s in COMPILED if has_compiled(s, form)]
+    cpp_schemes = [project_scheme(model, s, native=True) for s in COMPILED if has_compiled(s, form)]
     baselines = [pinocchio_rk4(model), *pinocchio_rk4_in_cpp(model)]
     return model, [*python_schemes, *cpp_schemes, *baselines, *from_mujoco(model)]
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    model, compared = contenders(robot, base)
+    model, methods = contenders(robot, base)
     q, v = initial_motion(model)
-    names = {method.name for method in compared}
+    names = {method.name for method in methods}
     cases = []
-    for method in compared:
+    for method in methods:
         scheme = next((s for s in COMPILED if method.name == cpp_name(s)), None)
         reference = cpp_name(PINOCCHIO_RK4) if scheme and cpp_name(PINOCCHIO_RK4) in names else None
         max_ratio, count = _MAX_RATIOS.get(scheme or method.name), _STEPS if method.in_bulk else 1

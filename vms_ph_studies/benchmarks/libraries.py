@@ -147,20 +147,20 @@ def _this_project(problem: Problem) -> Contender:
 
 
 def _exported_to_casadi(problem: Problem) -> Contender:
-    standard = StandardForm(problem.model)
+    standard_form = StandardForm(problem.model)
     try:
-        form = standard.casadi()
+        form = standard_form.casadi()
     except MissingExtraError:
         raise UnavailableError("CasADi is not installed (pip install 'vms-ph[casadi]')") from None
     import casadi as ca
 
-    x = standard.state(problem.q, problem.v)
+    x = standard_form.state(problem.q, problem.v)
     q, z = ca.SX.sym("q", len(x.q)), ca.SX.sym("z", len(x.z))
     symbolic_rate = form.rate(q=q, z=z, torque=problem.torque)
     stacked = ca.vertcat(symbolic_rate["qdot"], symbolic_rate["zdot"])
     rate = ca.Function("rate", [q, z], [stacked])
     jacobians = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
-    batch = rate.map(_BATCH_SIZE)
+    batch_rate = rate.map(_BATCH_SIZE)
     batch_inputs = [np.tile(part[:, None], _BATCH_SIZE) for part in (x.q, x.z)]
     return Contender(
         "vms_ph in CasADi",
@@ -168,7 +168,7 @@ def _exported_to_casadi(problem: Problem) -> Contender:
             ACCELERATION: {"StandardForm.casadi().rate": lambda: rate(x.q, x.z)},
             MASS_MATRIX: {"StandardForm.casadi().mass_matrix": lambda: form.mass_matrix(x.q)},
             DERIVATIVES: {"jacobian of rate": lambda: jacobians(x.q, x.z)},
-            BATCH: {"rate.map": lambda: batch(*batch_inputs)},
+            BATCH: {"rate.map": lambda: batch_rate(*batch_inputs)},
         },
         version=metadata.version("casadi"),
     )
@@ -280,23 +280,23 @@ def _exported_to_jax(problem: Problem) -> Contender:
     label = "vms_ph in JAX"
     jax = _jax(problem, label, "'vms-ph[jax]'")
     quantities: dict[str, dict[str, Callable[[], object]]] = {name: {} for name in QUANTITIES}
-    ready = jax.block_until_ready
+    wait = jax.block_until_ready
     for form in (StandardForm(problem.model), DecoupledForm(problem.model)):
         exported, x = form.jax(), form.state(problem.q, problem.v)
 
         def rate(q: Any, z: Any, torque: Any, exported_rate: Any = exported.rate) -> Any:
             return exported_rate(q, z, torque=torque)
 
-        single, batch = jax.jit(rate), jax.jit(jax.vmap(rate))
+        jitted_rate, batch_rate = jax.jit(rate), jax.jit(jax.vmap(rate))
         jacobian = jax.jit(jax.jacfwd(rate, (0, 1)))
         state = [jax.numpy.asarray(part) for part in (x.q, x.z, problem.torque)]
         states = [jax.numpy.tile(part, (_BATCH_SIZE, 1)) for part in state]
         name = f"{type(form).__name__}.jax()"
-        quantities[ACCELERATION][f"{name}.rate"] = lambda f=single, s=state: ready(f(*s))  # type: ignore[misc]
-        quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=jacobian, s=state: ready(f(*s))  # type: ignore[misc]
-        quantities[BATCH][f"vmap of {name}.rate"] = lambda f=batch, s=states: ready(f(*s))  # type: ignore[misc]
-        mass = jax.jit(exported.mass_matrix)
-        quantities[MASS_MATRIX][f"{name}.mass_matrix"] = lambda f=mass, s=state: ready(f(s[0]))  # type: ignore[misc]
+        quantities[ACCELERATION][f"{name}.rate"] = lambda f=jitted_rate, s=state: wait(f(*s))  # type: ignore[misc]
+        quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=jacobian, s=state: wait(f(*s))  # type: ignore[misc]
+        quantities[BATCH][f"vmap of {name}.rate"] = lambda f=batch_rate, s=states: wait(f(*s))  # type: ignore[misc]
+        inertia = jax.jit(exported.mass_matrix)
+        quantities[MASS_MATRIX][f"{name}.mass_matrix"] = lambda f=inertia, s=state: wait(f(s[0]))  # type: ignore[misc]
     return Contender(label, quantities, version=metadata.version("jax"))
 
 
@@ -334,16 +334,16 @@ def _frax(problem: Problem) -> Contender:
 
     aba, mass_matrix = jax.jit(forward), jax.jit(robot.mass_matrix)
     jacobian = jax.jit(jax.jacfwd(forward, argnums=(0, 1, 2)))
-    batch = jax.jit(jax.vmap(forward))
+    batch_forward = jax.jit(jax.vmap(forward))
     batch_inputs = [jax.numpy.tile(x, (_BATCH_SIZE, 1)) for x in (q, v, tau)]
-    ready = jax.block_until_ready
+    wait = jax.block_until_ready
     return Contender(
         "frax",
         {
-            ACCELERATION: {"forward_dynamics in JAX": lambda: ready(aba(q, v, tau))},
-            MASS_MATRIX: {"mass_matrix in JAX": lambda: ready(mass_matrix(q))},
-            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: ready(jacobian(q, v, tau))},
-            BATCH: {"vmap of forward_dynamics": lambda: ready(batch(*batch_inputs))},
+            ACCELERATION: {"forward_dynamics in JAX": lambda: wait(aba(q, v, tau))},
+            MASS_MATRIX: {"mass_matrix in JAX": lambda: wait(mass_matrix(q))},
+            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: wait(jacobian(q, v, tau))},
+            BATCH: {"vmap of forward_dynamics": lambda: wait(batch_forward(*batch_inputs))},
         },
         lambda: np.array(aba(q, v, tau))[-model.n :][indices],
         metadata.version("frax"),

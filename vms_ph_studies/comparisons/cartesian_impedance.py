@@ -178,8 +178,8 @@ def _make_phases(figure_seconds: float, reach: float, push: float) -> dict[str, 
         return np.zeros(3)
 
     def figure_eight(t: float) -> Array:
-        angle, size = 2.0 * np.pi * t / 6.0, 0.12 * reach * min(1.0, t / 2.0)
-        return size * np.array([0.0, np.sin(angle), 0.5 * np.sin(2.0 * angle)])
+        angle, half_width = 2.0 * np.pi * t / 6.0, 0.12 * reach * min(1.0, t / 2.0)
+        return half_width * np.array([0.0, np.sin(angle), 0.5 * np.sin(2.0 * angle)])
 
     def move_outwards(distance: float, seconds: float) -> Callable[[float], Array]:
         return lambda t: np.array([distance * reach * min(1.0, t / seconds), 0.0, 0.0])
@@ -299,7 +299,7 @@ def _check(title: str, results: dict[str, PhaseResult]) -> Check:
     return required(
         title,
         "torques within limits, certificate kept; "
-        + "; ".join(f"{name}: {_result_text(other)}" for name, other in results.items()),
+        + "; ".join(f"{name}: {_result_text(result)}" for name, result in results.items()),
         _result_text(ours),
         within_limits,
         "" if within_limits else "a limit was exceeded, or the certificate was not kept",

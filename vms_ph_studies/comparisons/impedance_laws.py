@@ -135,8 +135,8 @@ class ExampleLaw(PublishedLaw):
         factor = self._FILTER_FACTOR if self._published else 1.0
         self._target.translation += factor * (target - self._target.translation)
         gains = np.array([self._gains.stiffness[:2], self._gains.damping[:2]])
-        previous = gains if self._filtered_gains is None else self._filtered_gains
-        self._filtered_gains = previous + self._FILTER_FACTOR * (gains - previous)
+        previous_gains = gains if self._filtered_gains is None else self._filtered_gains
+        self._filtered_gains = previous_gains + self._FILTER_FACTOR * (gains - previous_gains)
         k, damping = np.repeat(self._filtered_gains, 3, axis=1)
         quaternion = pin.Quaternion(pose.rotation.T @ self._target.rotation)
         vector = np.sign(quaternion.w or 1.0) * np.array([quaternion.x, quaternion.y, quaternion.z])
@@ -158,12 +158,14 @@ class CrispLaw(PublishedLaw):
     STIFFNESS, TORQUE_RATE = (500.0, 30.0, 1.0), 500.0
 
     def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
-        goal = pin.SE3(self._target.rotation, target)
+        target_pose = pin.SE3(self._target.rotation, target)
         if self._published:
-            goal = pin.exp6(0.9 * pin.log6(goal).vector + 0.1 * pin.log6(self._target).vector)
-        self._target = goal
-        rotation_error = pin.log3(goal.rotation @ pose.rotation.T)
-        error = np.concatenate([goal.translation - pose.translation, rotation_error])
+            target_pose = pin.exp6(
+                0.9 * pin.log6(target_pose).vector + 0.1 * pin.log6(self._target).vector
+            )
+        self._target = target_pose
+        rotation_error = pin.log3(target_pose.rotation @ pose.rotation.T)
+        error = np.concatenate([target_pose.translation - pose.translation, rotation_error])
         max_error = np.repeat([0.1, 0.5], 3)
         k, damping = (np.repeat(x[:2], 3) for x in (self._gains.stiffness, self._gains.damping))
         force = k * np.clip(error, -max_error, max_error) - damping * (jacobian @ d.v)
@@ -173,8 +175,8 @@ class CrispLaw(PublishedLaw):
         limit_torque = np.zeros(len(q))
         if np.isfinite([joints.lower, joints.upper]).all():
             distances = q - joints.lower, joints.upper - q
-            push_up, push_down = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
-            limit_torque = 5.0 * (push_up - push_down)
+            lower_share, upper_share = (np.clip(1.0 - x / 0.3, 0.0, 1.0) for x in distances)
+            limit_torque = 5.0 * (lower_share - upper_share)
         return jacobian.T @ force + posture_torque + limit_torque
 
 

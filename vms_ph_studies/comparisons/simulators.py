@@ -22,7 +22,7 @@ from vms_ph_dynamics import Array, VMSModel
 from vms_ph_dynamics.forms import StandardForm
 from vms_ph_dynamics.integrators import has_compiled
 
-from ..benchmarks.integrators import Motion, Run, own_scheme
+from ..benchmarks.integrators import Motion, Run, project_scheme
 from ..benchmarks.mujoco_robot import FreeRobot
 
 _ORIGIN = np.zeros(3)  # of the base
@@ -105,7 +105,7 @@ def _twist(pose: Array, linear: Array, angular: Array, point: Array) -> Array:
 
 def _vms_ph(scheme: str, robot: PassiveRobot, dt: float) -> Run:
     native = has_compiled(scheme, StandardForm(robot.model))
-    run = own_scheme(robot.model, scheme, native).start(robot.q, robot.v, dt)
+    run = project_scheme(robot.model, scheme, native).start(robot.q, robot.v, dt)
     return replace(run, kinetic_energy=lambda: robot.model.evaluate(*run.motion()).kinetic_energy)
 
 

@@ -98,32 +98,32 @@ def _compare(
     b, m = model.b, model.pinocchio
     wrench, torque = rng.uniform(-10, 10, b), rng.uniform(-10, 10, model.n)
     ports = Ports(torque, wrench)
-    standard, decoupled = StandardForm(model), DecoupledForm(model)
-    x, x_hat = standard.state(q, v), decoupled.state(q, v)
-    t = decoupled.terms(x_hat)
+    standard_form, decoupled_form = StandardForm(model), DecoupledForm(model)
+    x, x_hat = standard_form.state(q, v), decoupled_form.state(q, v)
+    t = decoupled_form.terms(x_hat)
     d = t.d
-    expected = pin.aba(m, m.createData(), q, v, np.concatenate([wrench, torque]))
-    rate, rate_hat = standard.rate(x, ports), decoupled.rate(x_hat, ports)
+    expected_acceleration = pin.aba(m, m.createData(), q, v, np.concatenate([wrench, torque]))
+    rate, rate_hat = standard_form.rate(x, ports), decoupled_form.rate(x_hat, ports)
 
-    drift = (d.C + d.C.T) @ v
-    acceleration = np.linalg.solve(d.M, rate.zdot - drift)
-    errors.add("aba_standard", acceleration - expected, expected)
+    inertia_rate_term = (d.C + d.C.T) @ v
+    acceleration = np.linalg.solve(d.M, rate.zdot - inertia_rate_term)
+    errors.add("aba_standard", acceleration - expected_acceleration, expected_acceleration)
     conjugate = rate_hat.zdot.copy()
     conjugate[b:] += d.A.T @ rate_hat.zdot[:b] + t.L @ v[b:]
-    acceleration = np.linalg.solve(d.M, conjugate - drift)
-    errors.add("aba_decoupled", acceleration - expected, expected)
-    transformed = t.Phi @ standard.layout(rate)
-    errors.add("pushed_rate", decoupled.layout(rate_hat) - transformed, transformed)
+    acceleration = np.linalg.solve(d.M, conjugate - inertia_rate_term)
+    errors.add("aba_decoupled", acceleration - expected_acceleration, expected_acceleration)
+    transformed = t.Phi @ standard_form.layout(rate)
+    errors.add("pushed_rate", decoupled_form.layout(rate_hat) - transformed, transformed)
 
-    energies = [standard.hamiltonian(x).kinetic, decoupled.hamiltonian(x_hat).kinetic]
+    energies = [standard_form.hamiltonian(x).kinetic, decoupled_form.hamiltonian(x_hat).kinetic]
     errors.add("energy", np.array(energies) - d.kinetic_energy, d.kinetic_energy)
-    for structure in (standard.interconnection(x), t.J_hat):
+    for structure in (standard_form.interconnection(x), t.J_hat):
         errors.add("skew", structure + structure.T, structure)
-    transformed = t.Phi @ standard.interconnection(x) @ t.Phi.T
+    transformed = t.Phi @ standard_form.interconnection(x) @ t.Phi.T
     errors.add("pushed_structure", t.J_hat - transformed, transformed)
     for name, form, state in (
-        ("power_standard", standard, x),
-        ("power_decoupled", decoupled, x_hat),
+        ("power_standard", standard_form, x),
+        ("power_decoupled", decoupled_form, x_hat),
     ):
         balance = form.power_balance(state, ports)
         errors.add(name, balance.residual, np.array(list(balance.supplied.values())))
@@ -131,7 +131,7 @@ def _compare(
     # [A (73)]: (w, tau - A^T w) are conjugate to (v_hat, qdot).
     transformed_power = wrench @ d.v_hat + (torque - d.A.T @ wrench) @ v[b:]
     errors.add("power_transformed", transformed_power - port_power, np.abs(torque) @ abs(v[b:]))
-    _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], expected, errors)
+    _compare_lagrangian(t, wrench - d.g[:b], torque - d.g[b:], expected_acceleration, errors)
 
 
 def _compare_lagrangian(
@@ -139,21 +139,21 @@ def _compare_lagrangian(
 ) -> None:
     d, b = t.d, t.d.model.b
     equations = ReducedEulerLagrange(t)
-    locked = equations.acceleration(wrench, torque)
-    errors.add("aba_euler_lagrange", locked.qddot - vdot[b:], vdot)
+    accelerations = equations.acceleration(wrench, torque)
+    errors.add("aba_euler_lagrange", accelerations.qddot - vdot[b:], vdot)
     c2 = equations.C2_hat
     errors.add("skew_c2", c2 + c2.T, np.append(c2, 1e-6))
-    aba_acceleration = LockedAcceleration(locked.v_hat_dot, vdot[b:])
-    expected = np.concatenate([wrench, torque - d.A.T @ wrench])
-    force_error = boltzmann_hamel_forces(t, aba_acceleration) - expected
-    errors.add("boltzmann_hamel", force_error, expected)
-    by_constants = -np.einsum("kij,k->ij", structure_constants(d.model), d.p)
-    errors.add("constants", by_constants - t.coadjoint_matrix, np.append(d.p, 1e-6))
+    aba_acceleration = LockedAcceleration(accelerations.v_hat_dot, vdot[b:])
+    expected_force = np.concatenate([wrench, torque - d.A.T @ wrench])
+    force_error = boltzmann_hamel_forces(t, aba_acceleration) - expected_force
+    errors.add("boltzmann_hamel", force_error, expected_force)
+    coadjoint_matrix = -np.einsum("kij,k->ij", structure_constants(d.model), d.p)
+    errors.add("constants", coadjoint_matrix - t.coadjoint_matrix, np.append(d.p, 1e-6))
     if not b:
         return
     # Both misprints turn the sign of E_b^T v_hat in the second row of (85).
-    opposite_sign = locked.qddot - np.linalg.solve(d.M_hat_m, 2.0 * t.E_b.T @ d.v_hat)
-    errors.add(_PRINTED_114, opposite_sign - vdot[b:], vdot)
+    acceleration_by_114 = accelerations.qddot - np.linalg.solve(d.M_hat_m, 2.0 * t.E_b.T @ d.v_hat)
+    errors.add(_PRINTED_114, acceleration_by_114 - vdot[b:], vdot)
     power = 2.0 * d.v[b:] @ t.E_b.T @ d.v_hat
     scale = abs(wrench) @ abs(d.v_hat) + abs(torque) @ abs(d.v[b:])
     errors.add(_SYMMETRIC, power, scale)

@@ -41,11 +41,11 @@ def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int
         k3 = acceleration(t + dt / 2, twist + dt / 2 * k2)
         k4 = acceleration(t + dt, twist + dt * k3)
         twist = twist + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        sample = loop(t + dt)
-        velocity = np.concatenate([twist, sample.rate])
-        d = model.evaluate(displace(model, home, sample.offset), velocity)
+        motion = loop(t + dt)
+        velocity = np.concatenate([twist, motion.rate])
+        d = model.evaluate(displace(model, home, motion.offset), velocity)
         max_momentum = max(max_momentum, float(np.abs(d.p).max()))
-        momentum_scale = max(momentum_scale, float(np.abs(d.M_bm @ sample.rate).max()))
+        momentum_scale = max(momentum_scale, float(np.abs(d.M_bm @ motion.rate).max()))
     return max_momentum / momentum_scale
 
 
@@ -85,8 +85,8 @@ def _degrees(pose: Array) -> float:
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    bus = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
-    model = robots.load("satellite_panda", **bus)
+    bus_data = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
+    model = robots.load("satellite_panda", **bus_data)
     joints = (int(settings["joint_a"]) - 1, int(settings["joint_b"]) - 1)
     if joints[0] == joints[1] or not all(0 <= j < model.n for j in joints):
         raise VmsPhError(f"joint_a and joint_b must be two of the joints 1 to {model.n}")

@@ -127,17 +127,17 @@ def _summary(
     displacement = np.linalg.norm(np.array(positions) - positions[0], axis=1)
     unsettled_times = run.t[displacement > _SETTLED_SHARE * np.max(displacement)]
     settling_time = unsettled_times[-1] if len(unsettled_times) else 0.0
-    supplied = {port: energy[-1] for port, energy in run.port_energy.items()}
-    stored = run.energy[-1] - run.energy[0]
+    supplied_energies = {port: energy[-1] for port, energy in run.port_energy.items()}
+    stored_energy = run.energy[-1] - run.energy[0]
     return {
         "peak_displacement": np.max(displacement),
         "final_displacement": displacement[-1],
         "settling_time": settling_time if settling_time < run.t[-1] else None,
         "peak_kinetic_energy": np.max(run.kinetic_energy),
         "final_kinetic_energy": run.kinetic_energy[-1],
-        **{f"supplied_{port}": energy for port, energy in supplied.items()},
+        **{f"supplied_{port}": energy for port, energy in supplied_energies.items()},
         "dissipated": run.dissipated[-1],
-        "balance_error": stored + run.dissipated[-1] - sum(supplied.values()),
+        "balance_error": stored_energy + run.dissipated[-1] - sum(supplied_energies.values()),
         "lowest_tank_level": np.min(tank_levels),
         "lowest_authority": np.min(authorities),
         "saturated_share": np.mean(statuses == Status.SATURATED),

@@ -59,12 +59,12 @@ def _statistics(results: Results) -> str:
             distinct_values = {str(value) for value in results.columns[name] if value is not None}
             rows.append([name, f"{len(distinct_values)} different values", "", "", "", "", ""])
             continue
-        finite = np.array(values)[np.isfinite(values)]
-        if not len(finite):
+        finite_values = np.array(values)[np.isfinite(values)]
+        if not len(finite_values):
             rows.append([name, "no finite value", "", "", "", "", ""])
             continue
-        quantiles = np.quantile(finite, (0.0, 0.05, 0.5, 0.95, 1.0))
-        rows.append([name, f"{finite.mean():.4g}", *(f"{value:.4g}" for value in quantiles)])
+        quantiles = np.quantile(finite_values, (0.0, 0.05, 0.5, 0.95, 1.0))
+        rows.append([name, f"{finite_values.mean():.4g}", *(f"{value:.4g}" for value in quantiles)])
     header = ["result", "mean", "least", "5 %", "median", "95 %", "largest"]
     return table(header, rows) if rows else "<p>There are no results.</p>"
 
@@ -86,20 +86,20 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
             rows_by_kind.setdefault(re.sub(r"[-+]?\d[\d.e+-]*", "#", error), []).append(row)
     if not rows_by_kind:
         return "<p>No point failed.</p>"
-    ranked = sorted(rows_by_kind.values(), key=len, reverse=True)
-    varied = study.varied
+    ranked_rows = sorted(rows_by_kind.values(), key=len, reverse=True)
+    names = study.varied
     rows, traces = [], []
-    for kind_rows in ranked[:_MAX_FAILURES]:
+    for kind_rows in ranked_rows[:_MAX_FAILURES]:
         first_row = kind_rows[0]
         record = records[results.columns["point"][first_row]]
-        values = ", ".join(f"{name} = {_text(results.columns[name][first_row])}" for name in varied)
+        values = ", ".join(f"{name} = {_text(results.columns[name][first_row])}" for name in names)
         rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
         if record.trace:
             traces.append(
                 f"<details><summary>traceback of {record.point}</summary>"
                 f"<pre>{escape(record.trace)}</pre></details>"
             )
-    omitted = len(ranked) - _MAX_FAILURES
+    omitted = len(ranked_rows) - _MAX_FAILURES
     omitted_note = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
     header = ["error", "points", "one of them", "its parameters"]
     return table(header, rows) + omitted_note + "\n".join(traces)
@@ -169,8 +169,8 @@ def _is_number(results: Results, name: str) -> bool:
 def _distribution(axes: Any, name: str, numbers: list[float] | None, values: list[Any]) -> None:
     if numbers is None or all(isinstance(value, bool | None) for value in values):
         counts = Counter(str(value) for value in values if value is not None)
-        frequent = counts.most_common(_MAX_BARS)[::-1]
-        axes.barh([text[:40] for text, _ in frequent], [count for _, count in frequent])
+        bars = counts.most_common(_MAX_BARS)[::-1]
+        axes.barh([text[:40] for text, _ in bars], [count for _, count in bars])
         axes.set(title=name, xlabel="points")
         return
     finite_numbers = np.array(numbers)[np.isfinite(numbers)]

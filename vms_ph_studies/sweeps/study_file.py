@@ -111,10 +111,10 @@ def _read(content: Any, text: str, file: Path) -> SweepStudy:
     if reserved := [name for name in parameters if name in RESERVED_NAMES]:
         raise OptionError(f"parameter '{reserved[0]}': the name is that of a column of the table")
     runs = _read_runs(content.get("runs"), parameters)
-    cells = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
-    if cells * (runs or 1) > MAX_POINTS:
+    size = prod(len(p.values) for p in parameters.values() if isinstance(p, Grid))
+    if size * (runs or 1) > MAX_POINTS:
         raise OptionError(
-            f"{cells} points of the grid with {runs or 1} runs each are {cells * (runs or 1)}"
+            f"{size} points of the grid with {runs or 1} runs each are {size * (runs or 1)}"
             f" points; at most {MAX_POINTS} are accepted"
         )
     plotted, against = _read_plots(content.get("plots", {}), parameters)
@@ -133,10 +133,10 @@ def _read(content: Any, text: str, file: Path) -> SweepStudy:
 
 
 def _read_runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
-    sampled = [name for name, p in parameters.items() if isinstance(p, Samples)]
-    if entry is None and sampled:
+    sampled_names = [name for name, p in parameters.items() if isinstance(p, Samples)]
+    if entry is None and sampled_names:
         raise OptionError(
-            f"the key 'runs' is missing: how many samples of {', '.join(sampled)} are drawn"
+            f"the key 'runs' is missing: how many samples of {', '.join(sampled_names)} are drawn"
         )
     return None if entry is None else _read_integer("runs", entry, 1)
 

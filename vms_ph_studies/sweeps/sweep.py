@@ -94,8 +94,8 @@ class Sweep:
             VmsPhError: the target cannot be loaded.
         """
         points, total = self.remaining(retry_failed), len(self.study.points)
-        retried = sum(point.id in self._journal.records for point in points)
-        done, failed = total - len(points), self.summary().failed - retried
+        retried_failures = sum(point.id in self._journal.records for point in points)
+        done, failed = total - len(points), self.summary().failed - retried_failures
         report = progress or (lambda state: None)
         report(SweepProgress(done, total, failed))
         if not points:
@@ -125,14 +125,14 @@ class Sweep:
     def summary(self, files: Iterable[str] = ()) -> SweepSummary:
         """Return what is there."""
         records, points = self._journal.records, self.study.points
-        computed = [records[point.id] for point in points if point.id in records]
-        failed = sum(bool(record.error) for record in computed)
+        present_records = [records[point.id] for point in points if point.id in records]
+        failed_count = sum(bool(record.error) for record in present_records)
         return SweepSummary(
             len(points),
-            len(computed) - failed,
-            failed,
-            len(points) - len(computed),
-            len(records) - len(computed),
+            len(present_records) - failed_count,
+            failed_count,
+            len(points) - len(present_records),
+            len(records) - len(present_records),
             tuple(files),
         )
 

@@ -123,11 +123,11 @@ class Target:
             OptionError: a parameter is unknown or missing.
         """
         given_names = {name.partition(".")[0] for name in names}
-        declared = inspect.signature(self.function()).parameters
+        declared_parameters = inspect.signature(self.function()).parameters
         kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        accepted = {name: p for name, p in declared.items() if p.kind in kinds}
-        takes_any_name = any(p.kind is p.VAR_KEYWORD for p in declared.values())
-        parameters = [name for name in accepted if name != "seed"]
+        named_parameters = {name: p for name, p in declared_parameters.items() if p.kind in kinds}
+        takes_any_name = any(p.kind is p.VAR_KEYWORD for p in declared_parameters.values())
+        parameters = [name for name in named_parameters if name != "seed"]
         for name in given_names:
             if name in parameters or (takes_any_name and name != "seed"):
                 continue
@@ -140,7 +140,7 @@ class Target:
         missing = [
             n
             for n in parameters
-            if accepted[n].default is accepted[n].empty and n not in given_names
+            if named_parameters[n].default is named_parameters[n].empty and n not in given_names
         ]
         if missing:
             raise OptionError(

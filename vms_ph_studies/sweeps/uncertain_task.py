@@ -89,15 +89,17 @@ def uncertain_task(
     goals = _task_with(task, slack, settle, step, calm, delay).goals
 
     def run(errors: Uncertainty, is_calm: bool) -> dict[str, Any]:
-        varied = _task_with(task, slack, settle, step, is_calm, delay)
-        maker = make_controller if law == "task" else _baseline_maker(varied, errors.delay)
-        return run_task(varied, seconds=seconds, uncertainty=errors, make_law=maker, native=native)
+        changed_task = _task_with(task, slack, settle, step, is_calm, delay)
+        maker = make_controller if law == "task" else _baseline_maker(changed_task, errors.delay)
+        return run_task(
+            changed_task, seconds=seconds, uncertainty=errors, make_law=maker, native=native
+        )
 
     outcome = run(uncertainty, calm)
-    missed = [name for name, goal in outcome["goals"].items() if not goal["met"]]
+    missed_goals = [name for name, goal in outcome["goals"].items() if not goal["met"]]
     causes: list[str] = []
-    failed = not outcome["met"]
-    if failed and explain:
+    is_failed = not outcome["met"]
+    if is_failed and explain:
         for cause in _CAUSES:
             change: dict[str, Any] = {cause: 0.0}
             if getattr(uncertainty, cause) and run(replace(uncertainty, **change), calm)["met"]:
@@ -110,10 +112,10 @@ def uncertain_task(
         if name in goals and goal["obtained"] is not None
     ]
     return {
-        "success": not failed,
+        "success": not is_failed,
         "share": max(shares, default=0.0),
-        "missed": ", ".join(missed),
-        "met_without": ", ".join(causes) or ("none alone" if explain and failed else ""),
+        "missed": ", ".join(missed_goals),
+        "met_without": ", ".join(causes) or ("none alone" if explain and is_failed else ""),
         "ended": outcome["failure"],
         **{
             name: goal["obtained"]
@@ -163,8 +165,8 @@ def _baseline_maker(task: RobotTask, delay: float) -> MakeLaw:
                     f"DifferentialDrive, not with {law_name}"
                 )
             return DecentralisedDrive(form, lag=delay + task.step)
-        applicable = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
-        law.gains = replace(law.gains, **applicable)
+        shared_gains = {k: v for k, v in task.gains.items() if hasattr(law.gains, k)}
+        law.gains = replace(law.gains, **shared_gains)
         return DecentralisedPD.like(law, model, allocation, lag=delay + task.step)
 
     return make

@@ -49,19 +49,19 @@ def evaluate_parallel(
         TargetError: the target cannot be loaded.
     """
     worker_count = workers or local_cores()
-    retries: list[Point] = []
-    suspects: list[Point] = []
+    retry_points: list[Point] = []
+    suspect_points: list[Point] = []
     for batch, records in _batches(target, points, limit, worker_count, _MAX_BATCH):
         if records is None:
-            retries += batch
+            retry_points += batch
         else:
             yield records
-    for batch, records in _batches(target, retries, limit, worker_count, 1):
+    for batch, records in _batches(target, retry_points, limit, worker_count, 1):
         if records is None:
-            suspects += batch
+            suspect_points += batch
         else:
             yield records
-    for point in suspects:
+    for point in suspect_points:
         for _, records in _batches(target, [point], limit, 1, 1):
             error = "BrokenProcessPool: every process that computed this point has ended"
             yield [Record(point.id, {}, error)] if records is None else records

@@ -71,6 +71,10 @@ class Actuation {
   virtual const Reason& reason() const noexcept = 0;
 };
 
+/// The share, at most 1, of a step (m,) from a start (m,) that stays within limits.
+double share_within_limits(const ConstVector& start, const ConstVector& step,
+                           const ConstVector& lower, const ConstVector& upper) noexcept;
+
 /// Maps desired wrenches of a base to those that its actuators can apply.
 /// A wrench beyond the limits is moved towards the one that compensates gravity, keeping the
 /// direction of the difference: clipping every rotor separately would turn the vehicle over. If
@@ -92,7 +96,6 @@ class BaseActuation final : public Actuation {
  private:
   void clip_thrusts() noexcept;
   bool static_thrusts_exceed_limits() const noexcept;
-  double share_within_limits() const noexcept;
 
   bool is_actuated_;
   std::optional<Allocation> allocation_;

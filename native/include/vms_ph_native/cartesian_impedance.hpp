@@ -86,7 +86,7 @@ class PoseImpedance : public StagedController {
   Pose tool_pose() noexcept;
   void compute_jacobian() noexcept;
   void hold_base_and_limits(double h, double dt) noexcept;
-  AxisGains axis_gains(double attachment, double dt) noexcept;
+  AxisGains axis_gains(double spring_share, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
   void compensate_friction(double h) noexcept;
 
@@ -98,7 +98,7 @@ class PoseImpedance : public StagedController {
   };
 
   PoseEffort effort_;
-  SwitchRamp position_ramp_, attachment_ramp_, attitude_ramp_, reference_ramp_;
+  SwitchRamp base_position_ramp_, frame_ramp_, base_attitude_ramp_, tool_axes_ramp_;
   std::optional<AxisGains> last_axis_gains_;
   JointReference posture_reference_;
   VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
@@ -108,10 +108,10 @@ class PoseImpedance : public StagedController {
   bool has_posture_ = false;          // of the last sample
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
   MatrixV6 mass_inverse_jt_;
-  double smallest_value_ = 0.0;  // singular value
+  double smallest_singular_value_ = 0.0;  // singular value
   VectorV shape_inertia_, positions_, desired_effort_, sampled_effort_;
   MatrixV gram_;
-  SymmetricEigen eigen_, relative_eigen_;
+  SymmetricEigen jacobian_eigen_, joint_jacobian_eigen_;
 };
 
 /// The gains of an impedance, and the weights of its posture by joint.
@@ -190,8 +190,8 @@ class PushingImpedance final : public PostureGains<PushGains> {
   void move_reference() noexcept;
   double force_correction(double dt) noexcept;
 
-  ImpulseBalance balance_;
-  MomentumObserver observer_;
+  ImpulseBalance impulse_balance_;
+  MomentumObserver momentum_observer_;
   WrenchMap wrench_map_;
   Push push_;
   std::optional<EnergyTank> tank_;
@@ -200,7 +200,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
   Eigen::Matrix3d tool_rotation_;  // its rotation
   Eigen::Vector3d tool_position_;  // its position, m
   Eigen::Vector3d desired_force_ = Eigen::Vector3d::Zero(), push_axis_ = Eigen::Vector3d::UnitX();
-  double force_ = 0.0, force_correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
+  double push_force_ = 0.0, force_correction_ = 0.0, observed_force_ = 0.0, routable_power_ = 0.0;
 };
 
 }  // namespace vms_ph

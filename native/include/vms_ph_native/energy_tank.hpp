@@ -28,15 +28,15 @@ class SampleWork {
   /// Restart; no effort is held.
   void restart() noexcept { has_effort_ = has_missed_updates_ = false; }
 
-  /// Hold efforts (nv,) from a state on, where `stored` joules are stored.
+  /// Hold efforts (nv,) from a state on, where `stored_energy` joules are stored.
   /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
   /// sample.
   void hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
-            double stored) noexcept;
+            double stored_energy) noexcept;
 
   /// Note that the safe output (nv,) has replaced the held effort.
-  void missed_updates(const VectorV& safe) noexcept {
-    safe_ = safe;
+  void missed_updates(const VectorV& safe_effort) noexcept {
+    safe_effort_ = safe_effort;
     has_missed_updates_ = true;
   }
 
@@ -45,7 +45,7 @@ class SampleWork {
   /// of them alone, or of the held effort over the predicted displacement and of the other one over
   /// the rest. The result is then not positive.
   /// @param dt  time since the last update, s.
-  double recovered_energy(const Evaluation& d, double stored, double dt) noexcept;
+  double recovered_energy(const Evaluation& d, double stored_energy, double dt) noexcept;
 
  private:
   double rotation_work_bound(const Evaluation& d, double dt) const noexcept;
@@ -53,8 +53,8 @@ class SampleWork {
   const Model& model_;
   bool has_effort_ = false, has_missed_updates_ = false;
   VectorQ q_;
-  VectorV v_, force_, safe_, predicted_step_, displacement_;
-  double stored_ = 0.0;
+  VectorV v_, force_, safe_effort_, predicted_step_, displacement_;
+  double stored_energy_ = 0.0;
 };
 
 /// The outcome of a sample.
@@ -104,7 +104,7 @@ class SamplePrediction {
   Cholesky inertia_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
-  Dynamics first_, second_, stage_;
+  Dynamics first_stage_, second_stage_, later_stage_;
   Evaluation* d_ = nullptr;
   Eigen::VectorXd step_q_, q_, velocity_, tangent_, force_, weight_, acceleration_;
   VectorV unactuated_gravity_, a1_, a2_, a3_, a4_, v1_, v2_, v3_, v4_, displacement_;
@@ -192,18 +192,18 @@ class SampledTank {
   /// Add the energy recovered over the sample that ends now.
   ///
   /// @param d         the present state.
-  /// @param stored    energy that the law has stored there, less that of gravity, J.
+  /// @param stored_energy  energy that the law has stored there, less that of gravity, J.
   /// @param capacity  of the tank, J; 0 for no tank.
   /// @param initial   level after a reset, J.
   /// @param dt        time since the last update, s.
-  void begin_sample(Evaluation& d, double stored, double capacity, double initial,
+  void begin_sample(Evaluation& d, double stored_energy, double capacity, double initial,
                     double dt) noexcept;
 
-  /// Reduce an effort (nv,) to the share that the tank and `stored` joules besides cover;
+  /// Reduce an effort (nv,) to the share that the tank and `stored_energy` joules besides cover;
   /// return whether it is covered then. See SampleGrant.
-  bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored,
+  bool grant(Evaluation& d, VectorV& force, const VectorV& static_effort, double stored_energy,
              double dt) noexcept {
-    return !tank_ || grant_.grant(d, force, static_effort, tank_->level + stored, dt);
+    return !tank_ || grant_.grant(d, force, static_effort, tank_->level + stored_energy, dt);
   }
 
   /// Replace an effort that is not covered by a brake; see SampleGrant.
@@ -214,9 +214,9 @@ class SampledTank {
   /// Why the last share was less than one; empty otherwise.
   const Reason& reason() const noexcept { return tank_ ? grant_.reason() : no_reason_; }
 
-  /// Hold the efforts (nv,) from now on, with `stored` as in begin_sample().
-  void end_sample(Evaluation& d, const VectorV& force, double stored) noexcept {
-    if (tank_) work_.hold(d, force, grant_.displacement(), stored);
+  /// Hold the efforts (nv,) from now on, with `stored_energy` as in begin_sample().
+  void end_sample(Evaluation& d, const VectorV& force, double stored_energy) noexcept {
+    if (tank_) work_.hold(d, force, grant_.displacement(), stored_energy);
   }
 
   /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
@@ -291,17 +291,17 @@ class TankBudget {
 
   /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-    if (tank()) tank_.end_sample(d, torque, stored(d, limit_energy));
+    if (tank()) tank_.end_sample(d, torque, storage(d, limit_energy));
   }
 
   /// Report missed updates: the safe output (n,) acts instead of the held torque.
-  void missed_updates(const VectorV& safe) noexcept { tank_.missed_updates(safe); }
+  void missed_updates(const VectorV& safe_effort) noexcept { tank_.missed_updates(safe_effort); }
 
  private:
   // Number of times a change that the tank does not cover is halved before it is refused.
   static constexpr int kHalvings = 4;
 
-  double stored(Evaluation& d, double limit_energy) const noexcept;
+  double storage(Evaluation& d, double limit_energy) const noexcept;
   double replace(const ConstVector& q, const ShapedPotential& next, double last_energy) noexcept;
   bool is_covered(const ShapedPotential& next, const ConstVector& q, double last_energy) noexcept;
   double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double last_energy,

@@ -14,6 +14,9 @@
 
 namespace vms_ph {
 
+/// The model, for a controller or scheme. @throws ModelError  more than kMaxVelocities velocities.
+const Model& checked_size(const Model& model, const char* user);
+
 /// A workspace for one state at a time; every term is computed on first use.
 ///
 /// In a fluid, inertia and momentum include the added mass, and gravity the buoyancy; drag is not a
@@ -99,9 +102,9 @@ class Evaluation {
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_;
-  std::optional<Dynamics> other_dynamics_;  ///< in a fluid, for a term at another configuration
+  std::optional<Dynamics> lifting_dynamics_;  ///< in a fluid, for a term at another configuration
   FluidTerms fluid_;
-  Eigen::VectorXd q_, v_, term_;
+  Eigen::VectorXd q_, v_, buffer_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
   MatrixV M_, C_, M_hat_m_;

@@ -17,12 +17,12 @@ namespace vms_ph {
 template <class Record>
 struct GainField {
   GainField(const char* its_name, const char* its_description, double Record::* member,
-            double least, double most, bool is_limit = false)
+            double lowest, double highest, bool is_limit = false)
       : name(its_name),
         description(its_description),
         number(member),
-        low(least),
-        high(most),
+        low(lowest),
+        high(highest),
         is_immediate(is_limit) {}
   GainField(const char* its_name, const char* its_description, bool Record::* member)
       : name(its_name), description(its_description), flag(member) {}
@@ -72,12 +72,12 @@ class GainTable {
       : fields_(base.fields().begin(), base.fields().end()) {
     for (const GainField<Record>& field : fields) {
       const std::string name = field.name;
-      const auto overridden = std::find_if(fields_.begin(), fields_.end(),
-                                           [&](const auto& listed) { return name == listed.name; });
-      if (overridden == fields_.end()) {
+      const auto base_field = std::find_if(fields_.begin(), fields_.end(),
+                                           [&](const auto& entry) { return name == entry.name; });
+      if (base_field == fields_.end()) {
         fields_.push_back(field);
       } else {
-        *overridden = field;
+        *base_field = field;
       }
     }
   }

@@ -41,7 +41,7 @@ class GravityCompensatingFallback final : public Controller {
  private:
   const Model& model_;
   std::unique_ptr<PythonController> law_;
-  SafeOutput safe_;
+  SafeOutput fallback_;
   Command fallback_command_;
 };
 

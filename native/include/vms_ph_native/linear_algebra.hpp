@@ -151,9 +151,9 @@ VMS_PH_INLINED inline bool factorise(double* columns, double* inverse_diagonal, 
     inverse_diagonal[j] = inverse;
     for (std::ptrdiff_t k = j + 1; k < size; ++k) {
       double* following = columns + k * stride;
-      const double scaled = inverse * column[k];
+      const double factor = inverse * column[k];
       for (std::ptrdiff_t r = group_start(k); r < rows; r += kGroupSize) {
-        add_group(following + r, -scaled, column + r);
+        add_group(following + r, -factor, column + r);
       }
     }
     for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroupSize) {
@@ -244,7 +244,7 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
   constexpr int kSweeps = 12;
   constexpr double kSmallSine = 1e-8;
   const Eigen::Index count = columns.cols();
-  const auto apply = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
+  const auto rotate_columns = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
     for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
       const double first = matrix(i, p), second = matrix(i, q);
       matrix(i, p) = c * first - s * second;
@@ -272,8 +272,8 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
         const double sum = root + std::abs(difference), scale = 1.0 / std::sqrt(2.0 * root * sum);
         const double cosine = scale * sum, sine = scale * (difference < 0.0 ? -2.0 : 2.0) * c;
         has_rotated = has_rotated || std::abs(sine) > kSmallSine;
-        apply(columns, p, q, cosine, sine);
-        apply(rotation, p, q, cosine, sine);
+        rotate_columns(columns, p, q, cosine, sine);
+        rotate_columns(rotation, p, q, cosine, sine);
       }
     }
   }

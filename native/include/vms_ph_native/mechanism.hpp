@@ -64,7 +64,7 @@ struct MechanismJoint {
 
 /// What a system consists of, all of it: there are no further components.
 struct MechanismParts {
-  int nx = 0, rate_size = 0, total = 0;  ///< of the vectors of states, rates and all efforts
+  int nx = 0, rate_size = 0, effort_size = 0;  ///< of the vectors of states, rates and all efforts
   double theta_0 = 298.15;
   std::vector<MechanismBody> bodies;
   std::vector<MechanismJoint> joints;

@@ -76,7 +76,7 @@ class OutputStage {
 
   const int b_, n_;
   std::unique_ptr<Actuation> actuation_;
-  TorqueLimits limits_;
+  TorqueLimits torque_limits_;
   SampledTank tank_;
   VectorV loaded_effort_, effort_, static_effort_, total_weight_, brake_, load_;
   Reason reason_;

@@ -90,7 +90,7 @@ class PoseEffort {
   /// Restart where the pose is that of the reference.
   void restart() noexcept { potential_.restart(); }
 
-  /// Set the other springs and dampers, except the null-space damping in `other_damping`.
+  /// Set the other springs and dampers, except the null-space damping in `extra_damping`.
   ///
   /// @param energy     of the spring of the base, J.
   /// @param force      its gradient, (b,).
@@ -131,9 +131,9 @@ class PoseEffort {
   void compute(const MatrixV& mass, const Matrix6V& J, const VectorV& v, double h) noexcept;
 
   // Other springs and dampers: energy, J, gradient (m,), stiffness and damping (m,m).
-  double other_energy = 0.0;
-  VectorV other_force;
-  MatrixV other_stiffness, other_damping;
+  double extra_energy = 0.0;
+  VectorV extra_force;
+  MatrixV extra_stiffness, extra_damping;
 
   SampledImpedance impedance;
   double potential = 0.0;        ///< energy of all springs, J

@@ -54,10 +54,10 @@ class SampledImpedance {
   void reduce_stiffness(const MatrixV& mass, double largest_stiffness) noexcept;
 
   Eigen::VectorXd predicted_q_;
-  MatrixV stiffness_, system_, modes_;
+  MatrixV stiffness_, system_matrix_, modes_;
   VectorV brake_;
   SymmetricEigen eigen_;
-  bool is_reduced_ = false;
+  bool is_softened_ = false;
   const char* reason_ = "";
 };
 

@@ -106,17 +106,16 @@ class MinimumStep {
   /// The evaluation at a configuration (nq,) at rest, valid until the next call.
   Evaluation& evaluate_at(const ConstVector& q) noexcept;
 
-  Minimum next;                  ///< the minimum after the step
+  Minimum next_minimum;          ///< the minimum after the step
   bool is_settled = true;        ///< whether it was where it should be before
   bool is_out_of_reach = false;  ///< whether it cannot follow the reference
 
  private:
   VectorV solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
-                   const VectorV& before, const VectorV& posture,
-                   const Bounds& bounds) const noexcept;
+                   const VectorV& q0, const VectorV& posture, const Bounds& bounds) const noexcept;
 
   const Model& model_;
-  JointLimitPotential limits_;
+  JointLimitPotential joint_limits_;
   Evaluation state_;
   Eigen::VectorXd zero_velocity_;
 };
@@ -128,7 +127,7 @@ class ReferenceGovernor {
   /// Start at the neutral configuration. Model and task must outlive it.
   ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
 
-  const Minimum& current() const noexcept { return current_; }
+  const Minimum& current() const noexcept { return current_minimum_; }
 
   /// Target, m; empty when the reference is a velocity.
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
@@ -165,9 +164,9 @@ class ReferenceGovernor {
   const Model& model_;
   const PositionTask& task_;
   double damping_;
-  MinimumStep step_;
+  MinimumStep minimum_step_;
   VectorV posture_;
-  Minimum current_, interpolated_;
+  Minimum current_minimum_, interpolated_minimum_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
   bool is_rejected_ = false, is_out_of_reach_ = false, is_settled_ = true;

@@ -38,7 +38,7 @@ class PosePotential {
 
   /// The potential at the pose error set last, J; k_position in N/m, k_rotation in N m/rad
   /// for small angles.
-  double value(const Pose& error, double k_position, double k_rotation) const noexcept;
+  double energy(const Pose& error, double k_position, double k_rotation) const noexcept;
 
   /// The gradient as a wrench in the axes of the body, linear first.
   Twist gradient(const Pose& error, double k_position, double k_rotation) const noexcept;
@@ -113,8 +113,8 @@ class JointLimitPotential {
 
   /// Joint positions (n,) clipped to the margins.
   /// Joints that were beyond a margin at the last positions may stay there, but move no further.
-  VectorV clipped(const VectorV& positions, const VectorV& last_positions,
-                  double margin) const noexcept;
+  VectorV clip_positions(const VectorV& positions, const VectorV& last_positions,
+                         double margin) const noexcept;
 
  private:
   VectorV lower_, upper_;

@@ -27,8 +27,8 @@ class StagedController : public Controller {
   bool resume(const RobotState& state) noexcept final;
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void missed_updates() noexcept override { output_.missed_updates(); }
-  bool carry_load(const Eigen::VectorXd& load) noexcept override { return output_.carry(load); }
+  void missed_updates() noexcept override { stage_.missed_updates(); }
+  bool carry_load(const Eigen::VectorXd& load) noexcept override { return stage_.carry(load); }
 
  protected:
   StagedController(const Model& model, std::unique_ptr<Actuation> actuation);
@@ -47,11 +47,11 @@ class StagedController : public Controller {
 
   /// The effort (nv,) that the output stage passes of a desired one.
   const VectorV& apply_output_stage(const VectorV& desired, double dt) noexcept {
-    return output_.apply(d_, desired, active_gains(), dt);
+    return stage_.apply(d_, desired, active_gains(), dt);
   }
 
   /// The safe output at a state for which the law computed no finite effort.
-  const Command& reject_effort() noexcept { return output_.reject_effort(d_); }
+  const Command& reject_effort() noexcept { return stage_.reject_effort(d_); }
 
   /// Complete the command with the effort that was passed, and with further reasons.
   const Command& make_command(const VectorV& force,
@@ -61,7 +61,7 @@ class StagedController : public Controller {
   const int b_, n_;
   const VectorV zero_velocity_;  // (nv,) zeros
   Evaluation d_;
-  OutputStage output_;
+  OutputStage stage_;
   JointLimitPotential joint_limits_;
   Reason reason_;
   Command command_;

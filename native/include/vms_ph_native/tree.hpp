@@ -234,7 +234,7 @@ class Tree {
   };
   struct LinkGroup : Pose {
     LaneRow screw[6], link_inertia[10], composite[10];
-    LaneRow reaction[6];  ///< composite inertia times screw
+    LaneRow reaction[6];  ///< composite inertia times screw: momentum at joint rate 1
   };
   /// Of the n joints in the rows of the base.
   struct alignas(Lanes) Column {
@@ -333,12 +333,12 @@ class Tree {
   std::vector<LinkGroup> link_groups_;
   std::vector<Motion> motions_;
   std::vector<Scratch> scratch_;
-  std::vector<Pose> other_poses_;  ///< at another configuration
+  std::vector<Pose> lifting_poses_;  ///< at another configuration
   std::vector<Column> columns_;
   std::vector<double> descendants_;
   std::vector<double> body_rates_;  ///< rates of the joints of all bodies
   std::vector<double> products_;    ///< of all bodies, intermediate
-  SpatialInertia root_, total_;
+  SpatialInertia root_, total_;     ///< of the root, of the whole robot
   Eigen::VectorXd computed_q_;
   bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_of_mass_ = Eigen::Vector3d::Zero();
@@ -347,7 +347,7 @@ class Tree {
   std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
   Eigen::VectorXd right_side_;         ///< padded, as those are
-  Screw base_, momentum_;
+  Screw base_, momentum_;              ///< twist of the base, momentum of the robot
   double kinetic_energy_ = 0.0;
   Eigen::VectorXd rates_;
   Frame end_effector_;

@@ -38,7 +38,7 @@ class WheeledController : public Controller {
 
  protected:
   /// The largest entry of a Jacobian that counts as zero.
-  static constexpr double kRank = 1e-9;
+  static constexpr double kRankTolerance = 1e-9;
 
   /// @throws ModelError  no wheels, a base that is not planar, or another mistake in the wheels.
   WheeledController(const Model& model, const std::vector<Wheel>& wheels)
@@ -47,7 +47,7 @@ class WheeledController : public Controller {
         n_(model.n()),
         zero_velocity_(VectorV::Zero(model.nv())),
         terms_(model, wheels),
-        limits_(model),
+        torque_limits_(model),
         desired_torque_(VectorV::Zero(n_)),
         static_state_(model) {
     Gains::table();  // constructed here, so that setting a gain later does not allocate
@@ -68,10 +68,10 @@ class WheeledController : public Controller {
   const char* send_torque(const VectorV& force, double dt) noexcept {
     if (!find_torque(force) || !desired_torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = terms_.evaluation();
-    command_.torque = limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
-                                    gains_.torque_rate, gains_.power, dt);
-    command_.status = limits_.reason().empty() ? Status::ok : Status::saturated;
-    command_.reason = limits_.reason().text();
+    command_.torque = torque_limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
+                                           gains_.torque_rate, gains_.power, dt);
+    command_.status = torque_limits_.reason().empty() ? Status::ok : Status::saturated;
+    command_.reason = torque_limits_.reason().text();
     return nullptr;
   }
 
@@ -84,7 +84,7 @@ class WheeledController : public Controller {
   const int b_, n_;
   const VectorV zero_velocity_;  // (nv,) zeros
   WheeledTerms terms_;
-  TorqueLimits limits_;
+  TorqueLimits torque_limits_;
   VectorV desired_torque_;  // (n,) before the limits
   Command command_;
   double age_ = 0.0;  // of the state of terms_, s

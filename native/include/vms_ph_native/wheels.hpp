@@ -33,11 +33,11 @@ class WheeledTerms {
 
   /// Compute the terms at a state, of which the independent velocities are taken; false where these
   /// do not determine the others.
-  bool compute(const RobotState& state, Partition choice = Partition::previous) noexcept;
+  bool compute(const RobotState& state, Partition partition = Partition::previous) noexcept;
 
   int dimension() const { return m_; }  ///< m
   /// The indices of the independent velocities in v, (m,).
-  const std::vector<Eigen::Index>& independent() const { return independent_; }
+  const std::vector<Eigen::Index>& independent_dofs() const { return independent_dofs_; }
   Evaluation& evaluation() { return d_; }  ///< at the velocity S nu
 
   VectorV nu;          ///< (m,) independent velocities
@@ -66,7 +66,7 @@ class WheeledTerms {
   const Model& model_;
   Evaluation d_;
   std::vector<WheelContact> contacts_;
-  std::vector<Eigen::Index> independent_rows_, dependent_, independent_, pivots_;
+  std::vector<Eigen::Index> independent_rows_, dependent_dofs_, independent_dofs_, pivots_;
   int m_ = 0;
   MatrixV constraints_, constraint_rates_, dependent_block_, workspace_;
   VectorV velocity_;

@@ -88,7 +88,7 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       unknown_q_(Eigen::VectorXd::Constant(model.nq(), kNaN)),
       unknown_v_(Eigen::VectorXd::Constant(model.nv(), kNaN)),
       state_plausibility_(model, options.bounds),
-      limits_(model),
+      torque_limits_(model),
       motion_limits_(model_),
       budget_(model_,
               BaseWrench(model, checked_allocation(model, options), options.base_actuated,
@@ -110,7 +110,7 @@ void PortGuard::restart() noexcept {
   ceiling_ = DebtCeiling(delay_);
   certificate_ = Certificate();
   first_loss_.clear();
-  limits_.restart();
+  torque_limits_.restart();
   has_acting_effort_ = has_jump_ = has_last_potential_ = has_surplus_ = false;
   jump_share_ = first_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
   rise_count_ = 0;
@@ -183,7 +183,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   if (is_fading) reason_.append("fading in");
   budget_.grant(d_, effort_, effort_queue_, level, ceiling_, sample_time);
   if (budget_.reason()[0] != '\0') {
-    limits_.replace(effort_.tail(n_));
+    torque_limits_.replace(effort_.tail(n_));
     reason_.append(budget_.reason());
   }
   count_sample(is_reflex, !reason_.empty(), budget_.is_braking());
@@ -233,7 +233,7 @@ void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
   const bool is_lost = !effort_queue_.is_measured();
   const double kinetic = d_.kinetic_energy();
-  double work = effort_queue_.work(d_, dt), refilled = 0.0;
+  double work = effort_queue_.work(d_, dt), refilled_energy = 0.0;
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
     work = std::max(work, kinetic - ceiling_.motion_energy());
@@ -242,9 +242,9 @@ void PortGuard::update_tank(double dt) noexcept {
   }
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) {
-    refilled = tank_.refill(settings.refill_power * dt);
+    refilled_energy = tank_.refill(settings.refill_power * dt);
   }
-  const double unobserved_work = ceiling_.update(tank_.level, work, kinetic, refilled);
+  const double unobserved_work = ceiling_.update(tank_.level, work, kinetic, refilled_energy);
   update_surplus(kinetic);
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unobserved_work);
   certificate_.lent = ceiling_.largest_loan();
@@ -302,10 +302,10 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
           100.0 * settings.torque);
     }
   }
-  const VectorV& torque = limits_.apply(effort_.tail(n_), static_effort.tail(n_), d_.v().tail(n_),
-                                        settings.torque_rate, 0.0, dt);
+  const VectorV& torque = torque_limits_.apply(effort_.tail(n_), static_effort.tail(n_),
+                                               d_.v().tail(n_), settings.torque_rate, 0.0, dt);
   effort_.tail(n_) = torque;
-  reason_.append(limits_.reason().text());
+  reason_.append(torque_limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;
   budget_.strongest_brake(d_, sample_time, brake_);
   budget_.next_velocity(d_, effort_queue_, sample_time, next_velocity_);
@@ -313,7 +313,7 @@ void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, d
                                             settings, sample_time);
   if (!(share < 1.0)) return;
   effort_ = brake_ + share * (effort_ - brake_);
-  limits_.replace(effort_.tail(n_));
+  torque_limits_.replace(effort_.tail(n_));
   reason_.append(motion_limits_.reason().text());
 }
 
@@ -342,7 +342,7 @@ const GuardedEffort& PortGuard::update_without_state(const ConstVector& q, const
   effort_ = static_effort_ + brake_;
   send(brake_, true);
   effort_queue_.advance_without_state();
-  limits_.replace(effort_.tail(n_));
+  torque_limits_.replace(effort_.tail(n_));
   ++certificate_.lost;
   if (is_valid_step) certificate_.duration += dt;
   count_sample(true, true, false);

@@ -73,10 +73,10 @@ bool BaseWrench::saturate(VectorB& wrench) noexcept {
     wrench.setZero();
     return is_changed;
   }
-  const VectorB& applied = actuation_->apply(wrench, wrench);
-  const double wrench_error = (wrench - applied).cwiseAbs().maxCoeff();
+  const VectorB& applied_wrench = actuation_->apply(wrench, wrench);
+  const double wrench_error = (wrench - applied_wrench).cwiseAbs().maxCoeff();
   if (wrench_error <= kRelativeTolerance * (1.0 + wrench.cwiseAbs().maxCoeff())) return false;
-  wrench = applied;
+  wrench = applied_wrench;
   return true;
 }
 
@@ -111,20 +111,20 @@ void EffortQueue::restart(const VectorV& effort, const VectorV& active) noexcept
   efforts_.fill(effort);
   active_parts_.fill(active);
   sample_work_.restart();
-  has_start_ = false;
+  has_start_state_ = false;
   is_measured_ = true;
 }
 
 void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
   efforts_[index(0)] = effort;
   active_parts_[index(0)] = active;
-  first_ = (first_ + 1) % (delay_ + 1);
+  first_index_ = (first_index_ + 1) % (delay_ + 1);
 }
 
 void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
   start_configuration_ = d.q();
   start_potential_ = d.potential_energy();
-  has_start_ = is_measured_ = true;
+  has_start_state_ = is_measured_ = true;
   sample_work_.hold(d, at(0), zero_velocity_, -start_potential_);
   start_speed_ = speed_ = std::sqrt(2.0 * motion_energy);
   path_length_ = work_error_ = 0.0;
@@ -134,13 +134,13 @@ void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
 
 void EffortQueue::mean_velocity(const ConstVector& q, double dt, VectorV& result) noexcept {
   result.setZero(model_.nv());
-  if (!has_start_ || !is_measured_) return;
+  if (!has_start_state_ || !is_measured_) return;
   model_.difference(start_configuration_, q, result);
   result /= dt;
 }
 
 void EffortQueue::skip_state(double dt) noexcept {
-  if (!has_start_) return;
+  if (!has_start_state_) return;
   if (is_measured_) {
     last_state_.set(start_configuration_, zero_velocity_);
     inertia_.compute(last_state_.M());
@@ -151,7 +151,7 @@ void EffortQueue::skip_state(double dt) noexcept {
 }
 
 void EffortQueue::advance_without_state() noexcept {
-  if (!has_start_) return;
+  if (!has_start_state_) return;
   const VectorV effort_change = at(0) - acting_effort_;
   work_error_ += path_length_ * norm(effort_change);
   acting_effort_ = at(0);
@@ -159,13 +159,13 @@ void EffortQueue::advance_without_state() noexcept {
 }
 
 double EffortQueue::largest_work() const noexcept {
-  if (!has_start_ || is_measured_) return 0.0;
+  if (!has_start_state_ || is_measured_) return 0.0;
   const double work = 0.5 * (speed_ * speed_ - start_speed_ * start_speed_);
   return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
 double EffortQueue::share_within(const VectorV& active, double level, double dt) noexcept {
-  if (!has_start_) return 0.0;
+  if (!has_start_state_) return 0.0;
   double speed = speed_;
   for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active(k));
   const double limit = std::sqrt(start_speed_ * start_speed_ + 2.0 * std::max(0.0, level));
@@ -174,7 +174,7 @@ double EffortQueue::share_within(const VectorV& active, double level, double dt)
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
-  if (!has_start_) return 0.0;
+  if (!has_start_state_) return 0.0;
   const double potential = d.potential_energy();
   if (is_measured_) return -sample_work_.recovered_energy(d, -potential, dt);
   advance_time(dt);
@@ -200,34 +200,34 @@ double EffortQueue::norm(const VectorV& effort) noexcept {
 
 SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
     : model_(model),
-      wrench_(std::move(wrench)),
+      base_wrench_(std::move(wrench)),
       sample_count_(delay + 1),
       predicted_state_(model),
       prediction_(model),
       grant_(model),
-      limits_(model) {
+      torque_limits_(model) {
   static_effort_ = unactuated_gravity_ = net_effort_ = active_part_ = VectorV::Zero(model.nv());
   scratch_ = held_weight_ = brake_ = static_effort_;
   candidate_.acceleration = candidate_.displacement = static_effort_;
 }
 
 bool SampleBudget::saturate(VectorV& effort) noexcept {
-  if (wrench_.is_ideal()) return false;
+  if (base_wrench_.is_ideal()) return false;
   VectorB wrench = effort.head(model_.b());
-  if (!wrench_.saturate(wrench)) return false;
+  if (!base_wrench_.saturate(wrench)) return false;
   effort.head(model_.b()) = wrench;
   return true;
 }
 
 void SampleBudget::static_effort(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
-  if (wrench_.is_ideal()) return;
+  if (base_wrench_.is_ideal()) return;
   VectorB wrench = result.head(model_.b());
-  if (wrench_.saturate(wrench)) replace_wrench(d, wrench, result);
+  if (base_wrench_.saturate(wrench)) replace_wrench(d, wrench, result);
 }
 
 void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
-  if (wrench_.is_ideal()) {
+  if (base_wrench_.is_ideal()) {
     result.setZero(model_.nv());
     return;
   }
@@ -238,13 +238,13 @@ void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
 /// Give an effort (nv,) another wrench and keep the force on the shape.
 void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept {
   const int b = model_.b();
-  const VectorB change = wrench - effort.head(b);
-  add_product(transposed(d.A()), change, effort.tail(model_.n()));
+  const VectorB wrench_change = wrench - effort.head(b);
+  add_product(transposed(d.A()), wrench_change, effort.tail(model_.n()));
   effort.head(b) = wrench;
 }
 
 bool SampleBudget::holds_weight(Evaluation& d) noexcept {
-  if (wrench_.is_ideal()) return true;
+  if (base_wrench_.is_ideal()) return true;
   unactuated_gravity(d, unactuated_gravity_);
   return (unactuated_gravity_.array() == 0.0).all();
 }
@@ -253,15 +253,15 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
   const int n = model_.n();
   static_effort(d, held_weight_);
   vms_ph::strongest_brake(d, sample_count_ * dt, result);
-  if (!wrench_.is_ideal()) {
+  if (!base_wrench_.is_ideal()) {
     // Relative to the weight that the actuators hold.
     result += held_weight_;
     result -= d.g();
     VectorB wrench = result.head(model_.b());
-    wrench_.brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
+    base_wrench_.brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
     replace_wrench(d, wrench, result);
   }
-  const double share = limits_.share_within(held_weight_.tail(n), result.tail(n));
+  const double share = torque_limits_.share_within(held_weight_.tail(n), result.tail(n));
   result = held_weight_ + share * (result - held_weight_);
 }
 
@@ -427,19 +427,19 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
                               double& share_bound) noexcept {
   const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
   const MatrixView linear = jacobian.top_rows(3);
-  const auto braked = product<Eigen::Vector3d>(linear, braked_velocity_);
-  const auto change = product<Eigen::Vector3d>(linear, velocity_step_);
-  const double a = change.squaredNorm(), b = 2.0 * braked.dot(change), c = braked.squaredNorm();
+  const auto v0 = product<Eigen::Vector3d>(linear, braked_velocity_);
+  const auto dv = product<Eigen::Vector3d>(linear, velocity_step_);
+  const double a = dv.squaredNorm(), b = 2.0 * v0.dot(dv), c = v0.squaredNorm();
   if (s.speed > 0.0 && tighten(largest_root(a, b, c - s.speed * s.speed), share_bound)) {
     reason_.set("speed at its limit of %g m/s", s.speed);
   }
   if (!(s.kinetic_energy > 0.0)) return;
-  auto u = product<Eigen::Vector3d>(linear, v);
-  if (!(u.norm() > kMinSpeed)) u = braked + change;
-  const double length = u.norm();
+  auto direction = product<Eigen::Vector3d>(linear, v);
+  if (!(direction.norm() > kMinSpeed)) direction = v0 + dv;
+  const double length = direction.norm();
   if (!(length > kMinSpeed)) return;
-  u /= length;
-  multiply(transposed(linear), u, direction_);
+  direction /= length;
+  multiply(transposed(linear), direction, direction_);
   VectorV response = direction_;
   inertia_.solve(response.data());
   const double squared_limit = 2.0 * s.kinetic_energy * direction_.dot(response);

@@ -46,7 +46,7 @@ bool ServoGuard::engage(const JointValues& positions, const JointValues& command
   certificate_ = Certificate();
   first_loss_.clear();
   positions_ = positions;
-  for (auto& each : commands_) each = is_usable(command) ? command : idle_command(positions);
+  for (auto& slot : commands_) slot = is_usable(command) ? command : idle_command(positions);
   elapsed_ = committed_energy_ = 0.0;
   lost_samples_ = 0;
   restart();
@@ -127,15 +127,15 @@ double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
   trial_command_ = desired;
   double bound = energy_bound(trial_command_, dt);
   if (bound <= limit) return commit(bound, 1.0);
-  const JointValues& last = commands_.back();
-  start_command_ = last;
+  const JointValues& last_command = commands_.back();
+  start_command_ = last_command;
   bound = energy_bound(start_command_, dt);
   const bool can_hold_last = bound <= limit;
   if (!can_hold_last) {  // into a debt
     withdraw_command(start_command_, dt);
     bound = energy_bound(start_command_, dt);
   }
-  const JointValues& end = can_hold_last ? desired : last;
+  const JointValues& end = can_hold_last ? desired : last_command;
   const auto set_trial = [&](double share) {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
       trial_command_[k] = start_command_[k] + share * (end[k] - start_command_[k]);
@@ -186,7 +186,7 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
 }
 
 void PositionGuard::restart() noexcept {
-  for (auto& each : pending_energy_) std::fill(each.begin(), each.end(), Bounds{});
+  for (auto& energies : pending_energy_) std::fill(energies.begin(), energies.end(), Bounds{});
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     added_energy_[k] = energy_change(k, positions_[k], commands_[0][k], 0.0);
   }
@@ -209,34 +209,34 @@ PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, d
   const double travel = time > 0.0 ? servo.velocity * time : 0.0;
   last -= positions_[k];
   command -= positions_[k];
-  Bounds added;
-  for (std::size_t i = 0; i < added.size(); ++i) {
+  Bounds rise_bounds;
+  for (std::size_t i = 0; i < rise_bounds.size(); ++i) {
     const double stiffness = error_factors_[i] * servo.stiffness;
-    const auto rise = [&](double shift) {
+    const auto energy_rise = [&](double shift) {
       return spring_energy(stiffness, servo.effort, command + shift) -
              spring_energy(stiffness, servo.effort, last + shift);
     };
-    added[i] = std::max(rise(-travel), rise(travel));
+    rise_bounds[i] = std::max(energy_rise(-travel), energy_rise(travel));
   }
   const double largest_stretch = std::max(std::abs(last), std::abs(command)) + travel;
-  if (largest_stretch <= servo.effort / (error_factors_[1] * servo.stiffness)) return added;
-  return {std::max(added[0], added[1]), std::max(added[0], added[1])};
+  if (largest_stretch <= servo.effort / (error_factors_[1] * servo.stiffness)) return rise_bounds;
+  return {std::max(rise_bounds[0], rise_bounds[1]), std::max(rise_bounds[0], rise_bounds[1])};
 }
 
 /// Count what was given until positions (n,) were measured.
 void PositionGuard::settle_energy(const JointValues& measured) noexcept {
-  double dissipated = 0.0;  // a force at its limit hides the damper
+  double dissipated_power = 0.0;  // a force at its limit hides the damper
   for (std::size_t k = 0; elapsed_ > 0.0 && lost_samples_ == 0 && k < servos_.size(); ++k) {
     const double damping = error_factors_[0] * servos_[k].damping;
     const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
                                     std::abs(commands_[0][k] - measured[k]));
     const double margin = servos_[k].effort - error_factors_[1] * servos_[k].stiffness * stretch;
     const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
-    const double capped =
+    const double capped_rate =
         std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kLeastDivisor));
-    dissipated += damping * capped * (2.0 * rate - capped);
+    dissipated_power += damping * capped_rate * (2.0 * rate - capped_rate);
   }
-  damped_energy_ += elapsed_ * dissipated;
+  damped_energy_ += elapsed_ * dissipated_power;
   positions_ = measured;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
     pending_energy_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
@@ -251,7 +251,7 @@ double PositionGuard::energy_bound(const JointValues& command, double dt) const 
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     Bounds sums =
         sum(added_energy_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
-    for (const auto& each : pending_energy_) sums = sum(sums, each[k]);
+    for (const auto& energies : pending_energy_) sums = sum(sums, energies[k]);
     result += std::max(sums[0], sums[1]);
   }
   return result - damped_energy_;
@@ -293,9 +293,9 @@ void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
       lost_squares_[k] = 0.0;
     } else if (elapsed_ > 0.0) {
       const double rate = (measured[k] - positions_[k]) / elapsed_;
-      const double band = servos_[k].effort / (error_factors_[1] * servos_[k].damping);
-      const double capped = std::clamp(rate, 0.5 * (command - band), 0.5 * (command + band));
-      unit_energy_[k] += elapsed_ * (capped * (command - capped) - band * std::abs(rate - capped));
+      const double width = servos_[k].effort / (error_factors_[1] * servos_[k].damping);
+      const double v = std::clamp(rate, 0.5 * (command - width), 0.5 * (command + width));
+      unit_energy_[k] += elapsed_ * (v * (command - v) - width * std::abs(rate - v));
     }
   }
 }

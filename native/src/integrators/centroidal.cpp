@@ -123,8 +123,8 @@ VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& in
     cosine = std::cos(0.5 * angle);
   }
   const Eigen::Quaterniond step_rotation(cosine, sinc * w.x(), sinc * w.y(), sinc * w.z());
-  const Eigen::Quaterniond end = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * step_rotation;
-  out.segment<4>(3) = end.coeffs() * (0.5 * (3.0 - end.squaredNorm()));
+  const Eigen::Quaterniond end_quat = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * step_rotation;
+  out.segment<4>(3) = end_quat.coeffs() * (0.5 * (3.0 - end_quat.squaredNorm()));
 }
 
 double CentroidalRobot::energy(const VectorXd& q, const VectorXd& v) noexcept {

@@ -17,16 +17,16 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 // As in the Python solver, which gives the reasons.
-constexpr double kTolerance = 1e-11, kFloor = 1e-13;
-constexpr double kStagnation = 1e-9, kNoise = 1e-10;
+constexpr double kRelTol = 1e-11, kAbsTol = 1e-13;
+constexpr double kStagnationTolerance = 1e-9, kStagnationFloor = 1e-10;
 constexpr double kContraction = 0.5;
 constexpr int kFixedPointLimit = 60, kNewtonLimit = 30;
-constexpr double kDifference = 1e-7, kShortest = 1.0 / 64.0;
+constexpr double kDifferenceStep = 1e-7, kMinStepScale = 1.0 / 64.0;
 
 /// The largest size of an entry; NaN where one is NaN.
 double largest_entry(const VectorXd& y) { return y.cwiseAbs().maxCoeff<Eigen::PropagateNaN>(); }
 
-double rounding(double scale) { return kStagnation * scale + kNoise; }
+double rounding_at(double scale) { return kStagnationTolerance * scale + kStagnationFloor; }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool FixedPointSolver::solve(Sweep& sweep, StepResult& result) noexcept {
     residual_ = image_ - iterate_;
     const double scale = largest_entry(image_), change = largest_entry(residual_);
     const bool is_stalled = change > kContraction * earlier_change;
-    if (change <= kTolerance * scale + kFloor || (is_stalled && change <= rounding(scale))) {
+    if (change <= kRelTol * scale + kAbsTol || (is_stalled && change <= rounding_at(scale))) {
       unknown = iterate_;
       result.iterations = iteration;
       return true;
@@ -74,12 +74,12 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
   // Full steps may cycle around a kink of a force within the step: they are shortened.
   for (int iteration = 1; iteration <= kNewtonLimit; ++iteration) {
     const double scale = largest_entry(iterate_) + largest_entry(residual_);
-    if (largest_entry(residual_) <= kTolerance * scale + kFloor) {
+    if (largest_entry(residual_) <= kRelTol * scale + kAbsTol) {
       unknown = iterate_;
       result.iterations += iteration;
       return true;
     }
-    const double increment = kDifference * std::max(scale, 1e-3);
+    const double increment = kDifferenceStep * std::max(scale, 1e-3);
     for (Eigen::Index i = 0; i < iterate_.size(); ++i) {
       trial_ = iterate_;
       trial_[i] += increment;
@@ -96,8 +96,8 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
       trial_residual_ = image_ - trial_;
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
       factor *= 0.5;
-      if (factor < kShortest) {
-        if (!(largest_entry(residual_) <= rounding(scale))) {
+      if (factor < kMinStepScale) {
+        if (!(largest_entry(residual_) <= rounding_at(scale))) {
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
         }
         unknown = iterate_;
@@ -114,7 +114,7 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
 namespace {
 
 // As in the Python scheme, which gives the reasons.
-constexpr double kLinearLimit = 1e-3, kStalled = 1e-9;
+constexpr double kLinearLimit = 1e-3, kMaxDeferred = 1e-9;
 
 /// The angle of cay(vector) over the length of the vector.
 double angle_ratio(const Vector3d& vector) {
@@ -150,7 +150,7 @@ SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double
   return x;
 }
 
-Vector3d DiscreteGradient::in_base(const VectorXd& q, const Vector3d& vector) const noexcept {
+Vector3d DiscreteGradient::to_base(const VectorXd& q, const Vector3d& vector) const noexcept {
   return robot_.rotation(q).transpose() * vector;
 }
 
@@ -161,7 +161,7 @@ void DiscreteGradient::centroidal_motion(const SolverState& x, VectorXd& q, Vect
     const Matrix3d rotation = robot_.rotation(q);
     robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
-  end_tree_.solve({Vector3d::Zero(), in_base(q, x.angular_momentum)}, x.pi, v);
+  end_tree_.solve({Vector3d::Zero(), to_base(q, x.angular_momentum)}, x.pi, v);
 }
 
 void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
@@ -194,7 +194,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   result_state_ = &next;
   t_ = t;
   dt_ = dt;
-  start_momentum_ = in_base(x.q, x.angular_momentum);
+  start_momentum_ = to_base(x.q, x.angular_momentum);
   StepResult result;
   FixedPointSolver& solver = ports.acts ? forced_solver_ : free_solver_;
   set_guess(x, t, dt, false);
@@ -213,35 +213,35 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
 
 bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept {
   const SolverState& x = *start_state_;
-  SolverState& end = *result_state_;
-  Tree& middle = robot_.tree;
+  SolverState& end_state = *result_state_;
+  Tree& mid_tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
   increment_ = dt_ * y;
   v_mid_ = y;
-  const Vector3d phi = middle.base_twist(increment_).angular;
-  middle.set_base({Vector3d::Zero(), (robot_.centre_dim == 3 ? angle_ratio(phi) : 1.0) * phi},
-                  increment_);
-  end.q = x.q;
-  robot_.integrate(x.q, increment_, end.q, true);
+  const Vector3d phi = mid_tree.base_twist(increment_).angular;
+  mid_tree.set_base({Vector3d::Zero(), (robot_.centre_dim == 3 ? angle_ratio(phi) : 1.0) * phi},
+                    increment_);
+  end_state.q = x.q;
+  robot_.integrate(x.q, increment_, end_state.q, true);
   increment_ *= 0.5;
   q_mid_ = x.q;
   robot_.integrate(x.q, increment_, q_mid_, true);
   increment_ *= 2.0;
-  if (!std::isfinite(end.q.squaredNorm())) return false;
+  if (!std::isfinite(end_state.q.squaredNorm())) return false;
   weighted_step_ = joint_inertias_.cwiseProduct(increment_.tail(n));
   step_norm_ = std::sqrt(increment_.tail(n).dot(weighted_step_));
 
-  middle.set_configuration(q_mid_);
-  middle.set_velocity(v_mid_);
+  mid_tree.set_configuration(q_mid_);
+  mid_tree.set_velocity(v_mid_);
   shape_force_.setZero();
-  middle.add_kinetic_gradient(1.0, shape_force_.data());
-  if (robot_.has_shape_potential) middle.add_weight(-1.0, shape_force_);
-  end.pi = x.pi + dt_ * shape_force_;
-  end.angular_momentum = x.angular_momentum;
-  end.energy = x.energy;
-  end.fall = x.fall;
-  end.t = t_ + dt_;
+  mid_tree.add_kinetic_gradient(1.0, shape_force_.data());
+  if (robot_.has_shape_potential) mid_tree.add_weight(-1.0, shape_force_);
+  end_state.pi = x.pi + dt_ * shape_force_;
+  end_state.angular_momentum = x.angular_momentum;
+  end_state.energy = x.energy;
+  end_state.fall = x.fall;
+  end_state.t = t_ + dt_;
   if (ports_->acts) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
@@ -252,43 +252,43 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
     robot_.port_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
     if (robot_.falls()) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
-      const Screw wrench = middle.base_twist(force_);
-      const Vector3d torque = wrench.angular - middle.centre_of_mass().cross(wrench.linear);
+      const Screw wrench = mid_tree.base_twist(force_);
+      const Vector3d torque = wrench.angular - mid_tree.centre_of_mass().cross(wrench.linear);
       for (int i = 0; i < n; ++i) {
-        force_[b + i] -= middle.linear_coupling(i).dot(wrench.linear) / robot_.mass;
+        force_[b + i] -= mid_tree.linear_coupling(i).dot(wrench.linear) / robot_.mass;
       }
       const Vector3d inertial_force = rotation * wrench.linear, half = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque = torque - half.cross(torque) + half * half.dot(torque);
-      end.angular_momentum +=
-          dt_ * (robot_.rotation(end.q) * rotated_torque) / (1.0 + half.squaredNorm());
-      end.energy.add(
-          dt_ * (torque.dot(middle.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
+      end_state.angular_momentum +=
+          dt_ * (robot_.rotation(end_state.q) * rotated_torque) / (1.0 + half.squaredNorm());
+      end_state.energy.add(
+          dt_ * (torque.dot(mid_tree.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half the final one.
       const Vector3d velocity_gain = (0.5 * dt_ / robot_.mass) * inertial_force;
       image.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + velocity_gain;
       if (!inertial_force.isZero(0.0)) {
-        end.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * inertial_force);
-        end.fall.start_time = end.t;
+        end_state.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * inertial_force);
+        end_state.fall.start_time = end_state.t;
       }
     } else {
-      end.energy.add(dt_ * force_.dot(y));
+      end_state.energy.add(dt_ * force_.dot(y));
     }
-    end.pi += dt_ * force_.tail(n);
+    end_state.pi += dt_ * force_.tail(n);
   }
   correct_momenta(unknown[nv]);
-  const Vector3d end_momentum = in_base(end.q, end.angular_momentum);
-  const Screw mean{Vector3d::Zero(), 0.5 * (start_momentum_ + end_momentum)};
-  pi_mean_ = 0.5 * (x.pi + end.pi);
-  middle.solve(mean, pi_mean_, velocity_);
+  const Vector3d end_momentum = to_base(end_state.q, end_state.angular_momentum);
+  const Screw mean_momentum{Vector3d::Zero(), 0.5 * (start_momentum_ + end_momentum)};
+  pi_mean_ = 0.5 * (x.pi + end_state.pi);
+  mid_tree.solve(mean_momentum, pi_mean_, velocity_);
   image.head(nv) = velocity_;
   const double new_multiplier = multiplier(image, end_momentum);
   image[nv] = new_multiplier;
   if (new_multiplier != unknown[nv]) {
     // The newer multiplier is used at once: the sweeps contract twice as fast.
     correct_momenta(new_multiplier - unknown[nv]);
-    pi_mean_ = 0.5 * (x.pi + end.pi);
-    middle.solve(mean, pi_mean_, velocity_);
+    pi_mean_ = 0.5 * (x.pi + end_state.pi);
+    mid_tree.solve(mean_momentum, pi_mean_, velocity_);
     image.head(nv) = velocity_;
   }
   return true;
@@ -329,8 +329,8 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q,
 /// Correct the energy error left by rounding in the solution; fail if it is larger.
 void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const int n = robot_.tree.n();
-  const Vector3d l = in_base(result_state_->q, result_state_->angular_momentum);
-  const Energy end_energy = energy(result_state_->q, l, result_state_->pi);
+  const Vector3d angular_momentum = to_base(result_state_->q, result_state_->angular_momentum);
+  const Energy end_energy = energy(result_state_->q, angular_momentum, result_state_->pi);
   const double energy_gap = end_energy.value - result_state_->energy.value;
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
@@ -341,7 +341,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
     // `slope` has the sign of the step.
     const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
     result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;
-  } else if (!(std::abs(energy_gap) <= kStalled * end_energy.scale)) {
+  } else if (!(std::abs(energy_gap) <= kMaxDeferred * end_energy.scale)) {
     result.failure = Failure::energy_residual;
     result.error = energy_gap;
   }

@@ -320,7 +320,7 @@ double speed_factor(double kinetic, double target) noexcept {
 }  // namespace
 
 WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel>& wheels)
-    : gravity_(gravity), model_(model), robot_(model, false), terms_(model, wheels) {
+    : has_gravity_(gravity), model_(model), robot_(model, false), terms_(model, wheels) {
   if (model.fluid() != nullptr) {
     throw ModelError("'" + model.name() + "' is in a fluid; wheels roll on dry ground");
   }
@@ -338,11 +338,11 @@ SolverState WheeledRK4::begin(const VectorXd& q, const VectorXd& v, double t) {
 
 /// Compute the terms at `increment_` from a configuration, with the independent ones of the
 /// velocities in `stage_`.
-Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept {
+Failure WheeledRK4::evaluate_at(const VectorXd& start_q, double fraction) noexcept {
   if (fraction > 0.0) {
-    model_.integrate(start, increment_, stage_.q);
+    model_.integrate(start_q, increment_, stage_.q);
   } else {
-    stage_.q = start;
+    stage_.q = start_q;
   }
   if (!std::isfinite(stage_.q.squaredNorm() + stage_.v.squaredNorm())) return Failure::not_finite;
   using Partition = WheeledTerms::Partition;
@@ -356,7 +356,7 @@ Failure WheeledRK4::evaluate_at(const VectorXd& start, double fraction) noexcept
 /// Kinetic energy, and potential energy where gravity acts, of the terms computed last, J.
 double WheeledRK4::energy() noexcept {
   Evaluation& d = terms_.evaluation();
-  return d.kinetic_energy() + (gravity_ ? d.potential_energy() : 0.0);
+  return d.kinetic_energy() + (has_gravity_ ? d.potential_energy() : 0.0);
 }
 
 /// Compute the rates of the stage whose terms were computed last, and add the energies of the ports
@@ -368,7 +368,7 @@ void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& res
     robot_.port_force(ports, 0.0, velocity_, force_);  // held efforts only
     robot_.add_port_energies(ports, velocity_, duration, result);
   }
-  if (gravity_) force_ -= terms_.evaluation().g();
+  if (has_gravity_) force_ -= terms_.evaluation().g();
   multiply(transposed(terms_.basis), force_, nu_rate_);
   add_product(terms_.coriolis, terms_.nu, nu_rate_, -1.0);
   Cholesky(terms_.mass).solve(nu_rate_.data());
@@ -380,12 +380,12 @@ void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& res
 StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, double dt,
                             SolverState& next) noexcept {
   StepResult result;
-  const auto& independent = terms_.independent();
+  const auto& independent_dofs = terms_.independent_dofs();
   const auto advance_to = [&](double duration, const VectorXd& rate, const VectorV& nu_rate) {
     increment_ = duration * rate;
     stage_.v = x.v;
-    for (std::size_t k = 0; k < independent.size(); ++k) {
-      stage_.v[independent[k]] += duration * nu_rate[static_cast<Eigen::Index>(k)];
+    for (std::size_t k = 0; k < independent_dofs.size(); ++k) {
+      stage_.v[independent_dofs[k]] += duration * nu_rate[static_cast<Eigen::Index>(k)];
     }
   };
   mean_rate_.setZero();
@@ -413,21 +413,8 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   return result;
 }
 
-namespace {
-
-const Model& checked_size(const Model& model) {
-  if (model.nv() > kMaxVelocities) {
-    throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
-                     " degrees of freedom; rkmk4 in C++ covers at most " +
-                     std::to_string(kMaxVelocities));
-  }
-  return model;
-}
-
-}  // namespace
-
 RKMK4::RKMK4(const Model& model, bool gravity)
-    : model_(checked_size(gravity ? model : model.with_gravity(Vector3d::Zero()))),
+    : model_(checked_size(gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
       robot_(model_),
       fluid_(model_),
       centroidal_(model_, gravity) {

@@ -24,18 +24,18 @@ Eigen::Vector3d Fall::velocity_at(double t, double elapsed) const {
 
 Fall Fall::after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
                          const Eigen::Vector3d& impulse) const {
-  Fall after = *this;
-  after.start_time = t + elapsed;
-  after.centre = centre_at(t, elapsed) + displacement;
-  after.linear_momentum = mass * velocity_at(t, elapsed) + impulse;
-  return after;
+  Fall next_fall = *this;
+  next_fall.start_time = t + elapsed;
+  next_fall.centre = centre_at(t, elapsed) + displacement;
+  next_fall.linear_momentum = mass * velocity_at(t, elapsed) + impulse;
+  return next_fall;
 }
 
 void CompensatedSum::add(double energy) {
   // Neumaier's sum.
-  const double added = remainder + energy, total = value + added;
-  const bool is_larger = std::abs(value) >= std::abs(added);
-  const double larger = is_larger ? value : added, smaller = is_larger ? added : value;
+  const double summand = remainder + energy, total = value + summand;
+  const bool is_larger = std::abs(value) >= std::abs(summand);
+  const double larger = is_larger ? value : summand, smaller = is_larger ? summand : value;
   remainder = (larger - total) + smaller;
   value = total;
 }
@@ -159,7 +159,7 @@ constexpr double kRelativeTolerance = 1e-6;
 }  // namespace
 
 ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy)
-    : stepper_(stepper), robot_(model), gravity_(gravity), rounding_energy_(rounding_energy) {
+    : stepper_(stepper), robot_(model), has_gravity_(gravity), rounding_energy_(rounding_energy) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
@@ -176,7 +176,7 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   }
   robot_.set_velocity(state_.v.data());
   const double kinetic = robot_.kinetic_energy();
-  const double potential = gravity_ ? robot_.potential_energy() : 0.0;
+  const double potential = has_gravity_ ? robot_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
@@ -192,7 +192,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   result.total = MultiStepResult();
   SolverState* current = &x;
   SolverState* next = &scratch;
-  Energy before = energy(x);
+  Energy start = energy(x);
   for (long k = 0; k < steps; ++k) {
     ports_.torque = result.next_command.torque;
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
@@ -201,14 +201,14 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     const double t = t0 + (static_cast<double>(first_step) + static_cast<double>(k)) * dt;
     const StepResult step_result = stepper_.step(*current, ports_, t, dt, *next);
     if (step_result.failure != Failure::none) break;
-    const Energy after = energy(*next);
+    const Energy end = energy(*next);
     double exchanged_energy = step_result.dissipated;
     for (const double supplied : step_result.supplied) exchanged_energy += std::abs(supplied);
     const double tolerance =
-        kRelativeTolerance * (before.magnitude + after.magnitude + exchanged_energy) +
+        kRelativeTolerance * (start.magnitude + end.magnitude + exchanged_energy) +
         2.0 * rounding_energy_;
-    if (!(std::abs(after.total - before.total - step_result.net_energy()) <= tolerance)) break;
-    before = after;
+    if (!(std::abs(end.total - start.total - step_result.net_energy()) <= tolerance)) break;
+    start = end;
     std::swap(current, next);
     result.total.sum.add(step_result);
     ++result.total.steps;

@@ -44,7 +44,7 @@ VectorV NoiseModel::stack(const Model& model, double linear, double angular, dou
 
 ImpulseBalance::EndTerms::EndTerms(const Model& model)
     : d(model), covariance(MatrixV::Zero(model.nv(), model.nv())) {
-  momentum = rate = friction = VectorV::Zero(model.nv());
+  momentum = momentum_rate = friction = VectorV::Zero(model.nv());
 }
 
 ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
@@ -56,13 +56,13 @@ ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool
       effort_variance_(noise.efforts(model).cwiseAbs2()),
       end_terms_{EndTerms(model), EndTerms(model)},
       connection_(MatrixBN::Zero(model.b(), model.n())) {
-  rate_change_ = second_diff_ = systematic_error_ = force_ = VectorV::Zero(model.nv());
+  rate_change_ = second_difference_ = slow_error_ = force_ = VectorV::Zero(model.nv());
   inertia_ = scaled_inertia_ = MatrixV::Zero(model.nv(), model.nv());
   if (friction) {
     viscous_ = model.damping();
     coulomb_ = model.dry_friction();
   }
-  impulse_.value = impulse_.systematic = impulse_.effort = impulse_.friction = rate_change_;
+  impulse_.vector = impulse_.slow_error = impulse_.effort = impulse_.friction = rate_change_;
   impulse_.effort_noise = inertia_;
 }
 
@@ -81,42 +81,42 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
     restart();
     return nullptr;
   }
-  const bool has_last = has_last_;
+  const bool had_last_state = has_last_state_;
   latest_index_ = 1 - latest_index_;
-  EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
-  current.d.set(q, v);
-  compute_terms(current);
-  has_last_ = true;
-  if (!has_last) return nullptr;
+  EndTerms &end_terms = end_terms_[latest_index_], &start_terms = end_terms_[1 - latest_index_];
+  end_terms.d.set(q, v);
+  compute_terms(end_terms);
+  has_last_state_ = true;
+  if (!had_last_state) return nullptr;
   ExternalImpulse& result = impulse_;
   result.is_first = !has_rate_change_;
-  second_diff_ = current.rate - last.rate - rate_change_;
-  if (result.is_first) second_diff_.setZero();
-  rate_change_ = current.rate - last.rate;
+  second_difference_ = end_terms.momentum_rate - start_terms.momentum_rate - rate_change_;
+  if (result.is_first) second_difference_.setZero();
+  rate_change_ = end_terms.momentum_rate - start_terms.momentum_rate;
   has_rate_change_ = true;
-  result.d = &current.d;
+  result.d = &end_terms.d;
   result.dt = dt;
-  result.start_covariance = &last.covariance;
-  result.end_covariance = &current.covariance;
+  result.start_covariance = &start_terms.covariance;
+  result.end_covariance = &end_terms.covariance;
   result.effort = effort;
-  result.friction = 0.5 * (last.friction + current.friction);
-  systematic_error_ = noise_.friction_error * result.friction.cwiseAbs();
-  systematic_error_.tail(model_.n()).array() += noise_.torque_error;
+  result.friction = 0.5 * (start_terms.friction + end_terms.friction);
+  slow_error_ = noise_.friction_error * result.friction.cwiseAbs();
+  slow_error_.tail(model_.n()).array() += noise_.torque_error;
   if (noise_.model_error > 0.0) {
-    force_ = (current.d.momentum() - last.d.momentum()) / dt;
-    for (EndTerms* end : {&last, &current}) {
-      add_product(transposed(end->d.C()), end->d.v(), force_, -0.5);
-      force_ += 0.5 * end->d.g();
+    force_ = (end_terms.d.momentum() - start_terms.d.momentum()) / dt;
+    for (EndTerms* terms : {&start_terms, &end_terms}) {
+      add_product(transposed(terms->d.C()), terms->d.v(), force_, -0.5);
+      force_ += 0.5 * terms->d.g();
     }
-    systematic_error_ += noise_.model_error * force_.cwiseAbs();
+    slow_error_ += noise_.model_error * force_.cwiseAbs();
   }
   force_ = effort;
   if (decoupled_) {
     const int b = model_.b(), n = model_.n();
-    connection_ = 0.5 * (last.d.A() + current.d.A());
+    connection_ = 0.5 * (start_terms.d.A() + end_terms.d.A());
     add_product(transposed(connection_), force_.head(b), force_.tail(n), -1.0);
     const MatrixBN abs_connection = connection_.cwiseAbs();
-    add_product(transposed(abs_connection), systematic_error_.head(b), systematic_error_.tail(n));
+    add_product(transposed(abs_connection), slow_error_.head(b), slow_error_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
     MatrixV& effort_noise = result.effort_noise;
     effort_noise.setZero();
@@ -132,28 +132,28 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   } else {
     result.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
-  force_ += 0.5 * (last.rate + current.rate);
-  result.value = current.momentum - last.momentum - dt * force_;
-  result.systematic = dt * (systematic_error_ + second_diff_.cwiseAbs() / 12.0);
+  force_ += 0.5 * (start_terms.momentum_rate + end_terms.momentum_rate);
+  result.vector = end_terms.momentum - start_terms.momentum - dt * force_;
+  result.slow_error = dt * (slow_error_ + second_difference_.cwiseAbs() / 12.0);
   return &result;
 }
 
 /// Find momentum, its rate and covariance at the state of an end.
-void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
+void ImpulseBalance::compute_terms(EndTerms& terms) noexcept {
   const int b = model_.b(), n = model_.n();
-  Evaluation& d = end.d;
+  Evaluation& d = terms.d;
   const MatrixV& coriolis = d.C();
-  multiply(transposed(coriolis), d.v(), end.rate);
-  end.rate -= d.g();
+  multiply(transposed(coriolis), d.v(), terms.momentum_rate);
+  terms.momentum_rate -= d.g();
   if (viscous_.size() > 0) {
     for (int i = 0; i < n; ++i) {
       const double rate = d.v()[b + i];
-      end.friction[b + i] = -(viscous_[i] * rate + coulomb_[i] * std::tanh(rate / kSlip));
+      terms.friction[b + i] = -(viscous_[i] * rate + coulomb_[i] * std::tanh(rate / kSlip));
     }
-    end.rate += end.friction;
+    terms.momentum_rate += terms.friction;
   }
   inertia_ = d.M();
-  end.momentum = d.momentum();
+  terms.momentum = d.momentum();
   if (decoupled_) {
     const MatrixBN& connection = d.A();
     // The rate of A^T p, of which the locked velocity has the part dM/dt A.
@@ -161,28 +161,28 @@ void ImpulseBalance::compute_terms(EndTerms& end) noexcept {
     add_product(connection, d.v().tail(n), locked_velocity);
     multiply(MatrixView(coriolis).left_columns(b), locked_velocity, force_);
     add_product(MatrixView(coriolis).top_rows(b).transposed(), locked_velocity, force_);
-    const VectorB base_rate_difference = force_.head(b) - end.rate.head(b);
-    add_product(transposed(connection), base_rate_difference, end.rate.tail(n));
-    end.rate.tail(n) -= force_.tail(n);
-    add_product(transposed(connection), d.momentum().head(b), end.momentum.tail(n), -1.0);
+    const VectorB base_rate_difference = force_.head(b) - terms.momentum_rate.head(b);
+    add_product(transposed(connection), base_rate_difference, terms.momentum_rate.tail(n));
+    terms.momentum_rate.tail(n) -= force_.tail(n);
+    add_product(transposed(connection), d.momentum().head(b), terms.momentum.tail(n), -1.0);
     const MatrixView M_base_rows = MatrixView(d.M()).top_rows(b);
     add_product(transposed(connection), M_base_rows, inertia_.bottomRows(n), -1.0);
   }
   scaled_inertia_ = inertia_;
   for (int k = 0; k < model_.nv(); ++k) scaled_inertia_.col(k) *= velocity_variance_[k];
-  multiply(scaled_inertia_, transposed(inertia_), end.covariance);
+  multiply(scaled_inertia_, transposed(inertia_), terms.covariance);
 }
 
 MomentumObserver::MomentumObserver(const Model& model, double bandwidth)
     : bandwidth_(checked_bandwidth(bandwidth)) {
-  value_ = systematic_ = VectorV::Zero(model.nv());
+  force_ = slow_error_ = VectorV::Zero(model.nv());
   start_covariance_ = effort_noise_ = MatrixV::Zero(model.nv(), model.nv());
   end_covariance_ = covariance_ = start_covariance_;
 }
 
 void MomentumObserver::restart() noexcept {
-  value_.setZero();
-  systematic_.setZero();
+  force_.setZero();
+  slow_error_.setZero();
   start_covariance_.setZero();
   effort_noise_.setZero();
   end_covariance_.setZero();
@@ -197,15 +197,15 @@ void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
     end_weight_ = 0.0;
   }
   const double start_weight = old_share * end_weight_ - gain;
-  value_ = old_share * value_ + gain * impulse.value;
+  force_ = old_share * force_ + gain * impulse.vector;
   start_covariance_ = old_share * old_share * start_covariance_ +
                       start_weight * start_weight * *impulse.start_covariance;
   end_weight_ = gain;
   effort_noise_ = old_share * old_share * effort_noise_ + gain * gain * impulse.effort_noise;
-  systematic_ = old_share * systematic_ + gain * impulse.systematic;
+  slow_error_ = old_share * slow_error_ + gain * impulse.slow_error;
   end_covariance_ = gain * gain * *impulse.end_covariance;
   covariance_ = start_covariance_ + effort_noise_ + end_covariance_;
-  covariance_.diagonal() += systematic_.cwiseAbs2();
+  covariance_.diagonal() += slow_error_.cwiseAbs2();
 }
 
 WrenchMap::WrenchMap(const ImpulseBalance& balance, double force, double moment, double wind_force,
@@ -252,7 +252,7 @@ void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observer) noexce
   if (!factors.is_positive()) return;
   covariance_.setIdentity();
   factors.solve_columns(covariance_);
-  multiply(transposed(weighted_map_), observer.value(), wrench_);
+  multiply(transposed(weighted_map_), observer.force(), wrench_);
   factors.solve(wrench_.data());
 }
 

@@ -36,14 +36,14 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 /// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
 Matrix610 momentum_regressor(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
   const double x = angular.x(), y = angular.y(), z = angular.z();
-  Matrix610 momentum = Matrix610::Zero();
-  momentum.topLeftCorner<3, 1>() = linear;
-  momentum.block<3, 3>(0, 1) = se3::skew(angular);
-  momentum.block<3, 3>(3, 1) = -se3::skew(linear);
-  momentum.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
-      0.0, x, y, 0.0, z, 0.0,                                    //
+  Matrix610 regressor = Matrix610::Zero();
+  regressor.topLeftCorner<3, 1>() = linear;
+  regressor.block<3, 3>(0, 1) = se3::skew(angular);
+  regressor.block<3, 3>(3, 1) = -se3::skew(linear);
+  regressor.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
+      0.0, x, y, 0.0, z, 0.0,                                     //
       0.0, 0.0, 0.0, x, y, z;
-  return momentum;
+  return regressor;
 }
 
 /// Multiply rows and columns of a matrix by the same factors.
@@ -57,11 +57,11 @@ void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
 
 MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
     : deviations_(deviations) {
-  TimeInterval empty;
-  empty.q = model.neutral_configuration();
-  empty.v = empty.value = empty.effort_noise = empty.systematic = VectorV::Zero(model.nv());
-  intervals_.fill(empty);
-  smoothed_.velocity = smoothed_.smoothing_error = empty.v;
+  TimeInterval zero;
+  zero.q = model.neutral_configuration();
+  zero.v = zero.impulse = zero.effort_noise = zero.slow_error = VectorV::Zero(model.nv());
+  intervals_.fill(zero);
+  smoothed_interval_.velocity = smoothed_interval_.smoothing_error = zero.v;
 }
 
 void MotionWindow::restart() noexcept {
@@ -76,18 +76,18 @@ const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexce
     first_ = (first_ + 1) % kIntervals;
     --count_;
   }
-  TimeInterval& interval = at(count_);
+  TimeInterval& interval = interval_at(count_);
   time_ += impulse.dt;
   if (!is_interval_open_) {
     interval.dt = impulse.dt;
-    interval.value = impulse.value;
+    interval.impulse = impulse.vector;
     interval.effort_noise = impulse.effort_noise.diagonal();
-    interval.systematic = impulse.systematic;
+    interval.slow_error = impulse.slow_error;
   } else {
     interval.dt += impulse.dt;
-    interval.value += impulse.value;
+    interval.impulse += impulse.vector;
     interval.effort_noise += impulse.effort_noise.diagonal();
-    interval.systematic += impulse.systematic;
+    interval.slow_error += impulse.slow_error;
   }
   interval.time = time_;
   interval.q = impulse.d->q();
@@ -101,43 +101,43 @@ const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexce
   ++count_;
   if (count_ <= 2 * half_width_) return nullptr;
   smooth();
-  return &smoothed_;
+  return &smoothed_interval_;
 }
 
 /// Find the middle interval with the value of the quadratic at its end.
 void MotionWindow::smooth() noexcept {
-  const TimeInterval& middle = at(half_width_);
-  const double half_span = 0.5 * (at(2 * half_width_).time - at(0).time);
+  const TimeInterval& middle_interval = interval_at(half_width_);
+  const double half_span = 0.5 * (interval_at(2 * half_width_).time - interval_at(0).time);
   Eigen::Matrix3d moments = Eigen::Matrix3d::Zero();
   for (int k = 0; k <= 2 * half_width_; ++k) {
     if (k == half_width_) continue;
-    const double t = (at(k).time - middle.time) / half_span;
+    const double t = (interval_at(k).time - middle_interval.time) / half_span;
     const Eigen::Vector3d monomials(1.0, t, t * t);
     moments.noalias() += monomials * monomials.transpose();
   }
   const Eigen::Vector3d coefficients = moments.inverse().col(0);
-  smoothed_.velocity.setZero();
+  smoothed_interval_.velocity.setZero();
   double variance_share = 0.0;
   for (int k = 0; k <= 2 * half_width_; ++k) {
     if (k == half_width_) continue;
-    const double t = (at(k).time - middle.time) / half_span;
+    const double t = (interval_at(k).time - middle_interval.time) / half_span;
     const double weight = coefficients[0] + t * (coefficients[1] + t * coefficients[2]);
-    smoothed_.velocity += weight * at(k).v;
+    smoothed_interval_.velocity += weight * interval_at(k).v;
     variance_share += weight * weight;
   }
   const double rest_threshold = kRestThreshold * std::sqrt(variance_share),
                noise_bound = kNoiseThreshold * std::sqrt(1.0 + variance_share);
   for (Eigen::Index i = 0; i < deviations_.size(); ++i) {
-    double& velocity = smoothed_.velocity[i];
-    const double square = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
-    velocity *= square * square / (1.0 + square * square);
-    const double error = middle.v[i] - velocity;
+    double& velocity = smoothed_interval_.velocity[i];
+    const double ratio2 = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
+    velocity *= ratio2 * ratio2 / (1.0 + ratio2 * ratio2);
+    const double error = middle_interval.v[i] - velocity;
     const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
-    smoothed_.smoothing_error[i] = std::copysign(excess, error);
+    smoothed_interval_.smoothing_error[i] = std::copysign(excess, error);
   }
-  smoothed_.interval = &middle;
-  smoothed_.error_intervals = 2 * half_width_ + 1;
-  smoothed_.variance_share = variance_share;
+  smoothed_interval_.interval = &middle_interval;
+  smoothed_interval_.error_intervals = 2 * half_width_ + 1;
+  smoothed_interval_.variance_share = variance_share;
 }
 
 Eigen::Vector3d Payload::centre_deviation() const noexcept {
@@ -146,8 +146,8 @@ Eigen::Vector3d Payload::centre_deviation() const noexcept {
   gradient.col(0) = -centre();
   gradient.rightCols<3>().setIdentity();
   gradient /= mass;
-  const auto weighted = product<Matrix34>(gradient, covariance);
-  return product<Eigen::Matrix3d>(weighted, transposed(gradient)).diagonal().cwiseSqrt();
+  const auto weighted_gradient = product<Matrix34>(gradient, covariance);
+  return product<Eigen::Matrix3d>(weighted_gradient, transposed(gradient)).diagonal().cwiseSqrt();
 }
 
 PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mass,
@@ -163,7 +163,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
   const int size = nv_ + kParameters;
   prior_information_ = information_vector_ = mean_ = scales_ = Eigen::VectorXd::Zero(size);
   information_ = inverse_information_ = scaled_information_ = Eigen::MatrixXd::Zero(size, size);
-  regressor_ = weighted_regressor_ = product_ = Eigen::MatrixXd::Zero(nv_, size);
+  regressor_ = weighted_regressor_ = regressor_product_ = Eigen::MatrixXd::Zero(nv_, size);
   impulse_sum_ = filtered_impulse_ = decorrelated_impulse_ = residual_ = VectorV::Zero(nv_);
   covariance_ = noise_covariance_ = gain_transpose_ = MatrixV::Zero(nv_, nv_);
   workspace_ = payload_mass_matrix_ = covariance_;
@@ -178,7 +178,7 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
     entry = 1.0 / (deviation * deviation);
   }
   end_terms_[0].momentum = end_terms_[0].rate = Regressor::Zero(nv_, kParameters);
-  end_terms_[0].noise = covariance_;
+  end_terms_[0].noise_covariance = covariance_;
   end_terms_[0].smoothing_error = impulse_sum_;
   end_terms_[1] = end_terms_[0];
   restart();
@@ -194,8 +194,8 @@ void PayloadObserver::restart() noexcept {
 
 const Payload& PayloadObserver::add(const ExternalImpulse& impulse) noexcept {
   if (impulse.is_first) restart_window();
-  const SmoothedInterval* smoothed = window_.add(impulse);
-  return report(smoothed != nullptr && observe(*smoothed));
+  const SmoothedInterval* smoothed_interval = window_.add(impulse);
+  return report(smoothed_interval != nullptr && observe(*smoothed_interval));
 }
 
 /// Restart at the next interval; keep the estimates.
@@ -224,63 +224,63 @@ void PayloadObserver::forget_payload() noexcept {
 }
 
 /// Take an interval into account; return whether the payload has changed.
-bool PayloadObserver::observe(const SmoothedInterval& smoothed) noexcept {
-  const TimeInterval& interval = *smoothed.interval;
+bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcept {
+  const TimeInterval& interval = *smoothed_interval.interval;
   const double dt = interval.dt;
   latest_index_ = 1 - latest_index_;
-  EndTerms &current = end_terms_[latest_index_], &last = end_terms_[1 - latest_index_];
-  compute_end_terms(smoothed, current);
-  const bool has_last = has_last_terms_;
+  EndTerms &end = end_terms_[latest_index_], &start = end_terms_[1 - latest_index_];
+  compute_end_terms(smoothed_interval, end);
+  const bool had_last_terms = has_last_terms_;
   has_last_terms_ = true;
-  if (!has_last) return false;
+  if (!had_last_terms) return false;
   if (!has_impulse_sum_) {
     has_impulse_sum_ = true;
     impulse_sum_.setZero();
     filtered_impulse_.setZero();
     regressor_.setZero();
-    covariance_ = last.noise;
+    covariance_ = start.noise_covariance;
   }
-  impulse_sum_ += interval.value;
+  impulse_sum_ += interval.impulse;
   regressor_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
-      const double momentum_change = current.momentum(i, j) - last.momentum(i, j);
-      regressor_(i, nv_ + j) += 0.5 * dt * (last.rate(i, j) + current.rate(i, j)) - momentum_change;
+      const double momentum_change = end.momentum(i, j) - start.momentum(i, j);
+      regressor_(i, nv_ + j) += 0.5 * dt * (start.rate(i, j) + end.rate(i, j)) - momentum_change;
     }
   }
   for (int i = 0; i < nv_; ++i) {
-    const double drift = std::max(interval.systematic[i] - dt * torque_error_, 0.0);
-    covariance_(i, i) += interval.effort_noise[i] + drift * drift * (2.0 * kCorrelationTime / dt);
+    const double bias = std::max(interval.slow_error[i] - dt * torque_error_, 0.0);
+    covariance_(i, i) += interval.effort_noise[i] + bias * bias * (2.0 * kCorrelationTime / dt);
   }
   decorrelated_impulse_ = impulse_sum_ - filtered_impulse_;
-  noise_covariance_ = covariance_ + current.noise;
-  add_product(current.smoothing_error, transposed(current.smoothing_error), noise_covariance_,
-              smoothed.error_intervals);
+  noise_covariance_ = covariance_ + end.noise_covariance;
+  add_product(end.smoothing_error, transposed(end.smoothing_error), noise_covariance_,
+              smoothed_interval.error_intervals);
   // Test whether the present estimate explains the decorrelated impulse.
   residual_ = decorrelated_impulse_;
   add_product(regressor_, mean_, residual_, -1.0);
-  multiply(regressor_, inverse_information_, product_);
+  multiply(regressor_, inverse_information_, regressor_product_);
   workspace_ = noise_covariance_;
-  add_product(product_, transposed(regressor_), workspace_);
+  add_product(regressor_product_, transposed(regressor_), workspace_);
   const Cholesky prediction_cholesky(workspace_), noise_cholesky(noise_covariance_);
   if (!prediction_cholesky.is_positive() || !noise_cholesky.is_positive()) return false;
-  VectorV weighted = residual_;
-  prediction_cholesky.solve(weighted.data());
-  if (residual_.dot(weighted) > change_threshold_) {
+  VectorV weighted_vector = residual_;
+  prediction_cholesky.solve(weighted_vector.data());
+  if (residual_.dot(weighted_vector) > change_threshold_) {
     forget_payload();
     return true;
   }
   weighted_regressor_ = regressor_;
   noise_cholesky.solve_columns(weighted_regressor_);
-  weighted = decorrelated_impulse_;
-  noise_cholesky.solve(weighted.data());
+  weighted_vector = decorrelated_impulse_;
+  noise_cholesky.solve(weighted_vector.data());
   gain_transpose_ = covariance_;
   noise_cholesky.solve_columns(gain_transpose_);
   add_product(transposed(regressor_), weighted_regressor_, information_);
-  add_product(transposed(regressor_), weighted, information_vector_);
+  add_product(transposed(regressor_), weighted_vector, information_vector_);
   add_product(transposed(gain_transpose_), decorrelated_impulse_, filtered_impulse_);
-  multiply(transposed(gain_transpose_), regressor_, product_);
-  regressor_ -= product_;
+  multiply(transposed(gain_transpose_), regressor_, regressor_product_);
+  regressor_ -= regressor_product_;
   multiply(transposed(gain_transpose_), covariance_, workspace_);
   covariance_ -= workspace_;
   workspace_ = covariance_.transpose();
@@ -291,8 +291,9 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed) noexcept {
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of an interval.
-void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed, EndTerms& end) noexcept {
-  smoothed_state_.set(smoothed.interval->q, smoothed.velocity);
+void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed_interval,
+                                        EndTerms& terms) noexcept {
+  smoothed_state_.set(smoothed_interval.interval->q, smoothed_interval.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
       smoothed_state_.placement(frame).rotation().transpose() * model_.gravity();
@@ -301,21 +302,22 @@ void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed, EndTer
   const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
   const Eigen::Matrix3d skew_angular = se3::skew(twist.tail<3>()),
                         skew_linear = se3::skew(twist.head<3>());
-  const Matrix610 momentum = momentum_regressor(twist.head<3>(), twist.tail<3>());
-  const MatrixView linear = MatrixView(momentum).top_rows(3);
-  Matrix610 rate = Matrix610::Zero();
+  const Matrix610 body_regressor = momentum_regressor(twist.head<3>(), twist.tail<3>());
+  const MatrixView linear_rows = MatrixView(body_regressor).top_rows(3);
+  Matrix610 body_rate = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
-  add_product(skew_angular, linear, rate.topRows<3>(), -1.0);
-  add_product(skew_angular, MatrixView(momentum).bottom_rows(3), rate.bottomRows<3>(), -1.0);
-  add_product(skew_linear, linear, rate.bottomRows<3>(), -1.0);
-  rate.topLeftCorner<3, 1>() += gravity;
-  rate.block<3, 3>(3, 1) -= se3::skew(gravity);
-  multiply(transposed(jacobian), momentum, end.momentum);
-  multiply(transposed(jacobian_rate), momentum, end.rate);
-  add_product(transposed(jacobian), rate, end.rate);
+  add_product(skew_angular, linear_rows, body_rate.topRows<3>(), -1.0);
+  add_product(skew_angular, MatrixView(body_regressor).bottom_rows(3), body_rate.bottomRows<3>(),
+              -1.0);
+  add_product(skew_linear, linear_rows, body_rate.bottomRows<3>(), -1.0);
+  body_rate.topLeftCorner<3, 1>() += gravity;
+  body_rate.block<3, 3>(3, 1) -= se3::skew(gravity);
+  multiply(transposed(jacobian), body_regressor, terms.momentum);
+  multiply(transposed(jacobian_rate), body_regressor, terms.rate);
+  add_product(transposed(jacobian), body_rate, terms.rate);
   workspace_ = smoothed_state_.M();
   for (int k = 0; k < nv_; ++k) workspace_.col(k) *= deviations_[k] * deviations_[k];
-  multiply(workspace_, transposed(smoothed_state_.M()), end.noise);
+  multiply(workspace_, transposed(smoothed_state_.M()), terms.noise_covariance);
   Eigen::Matrix<double, 6, 6> spatial_inertia;
   for (int k = 0; k < 6; ++k) {
     const Vector6 unit_twist = Vector6::Unit(k);
@@ -324,12 +326,12 @@ void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed, EndTer
   }
   const auto momentum_jacobian = product<Matrix6V>(spatial_inertia, jacobian);
   multiply(transposed(jacobian), momentum_jacobian, payload_mass_matrix_);
-  multiply(payload_mass_matrix_, smoothed.smoothing_error, end.smoothing_error);
+  multiply(payload_mass_matrix_, smoothed_interval.smoothing_error, terms.smoothing_error);
   // The noise of the smoothed velocity is the same for many intervals, added up as if it were not.
   workspace_ = payload_mass_matrix_;
-  const double noise_factor = smoothed.error_intervals * smoothed.variance_share;
+  const double noise_factor = smoothed_interval.error_intervals * smoothed_interval.variance_share;
   for (int k = 0; k < nv_; ++k) workspace_.col(k) *= noise_factor * deviations_[k] * deviations_[k];
-  add_product(workspace_, transposed(payload_mass_matrix_), end.noise);
+  add_product(workspace_, transposed(payload_mass_matrix_), terms.noise_covariance);
 }
 
 /// Find mean and covariance; the scale of the unknowns differs by many orders.

@@ -78,7 +78,7 @@ double chi_square_quantile(double tail, int dimension) noexcept {
 
 ContactDetector::Sums::Sums(Eigen::Index nv)
     : impulse(Eigen::VectorXd::Zero(nv)),
-      systematic(impulse),
+      slow_error(impulse),
       effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
       start_covariance(effort_noise) {}
 
@@ -106,51 +106,51 @@ void ContactDetector::restart() noexcept {
 
 /// Begin windows anew; a contact goes on.
 void ContactDetector::restart_windows() noexcept {
-  newest_ = 0;
+  newest_index_ = 0;
   count_ = 1;
-  Sums& first = sums_[0];
-  first.time = first.work_sum = first.work_noise = first.work_bias = 0.0;
-  first.impulse.setZero();
-  first.systematic.setZero();
-  first.effort_noise.setZero();
-  first.start_covariance.setZero();
-  first.work = Work();
+  Sums& first_sums = sums_[0];
+  first_sums.time = first_sums.work_sum = first_sums.work_noise = first_sums.work_bias = 0.0;
+  first_sums.impulse.setZero();
+  first_sums.slow_error.setZero();
+  first_sums.effort_noise.setZero();
+  first_sums.start_covariance.setZero();
+  first_sums.work = Work();
   has_last_state_ = false;
 }
 
 ContactDetector::Sums& ContactDetector::recent_sums(int k) noexcept {
   const int size = static_cast<int>(sums_.size());
-  return sums_[static_cast<std::size_t>((newest_ - k + 1 + size) % size)];
+  return sums_[static_cast<std::size_t>((newest_index_ - k + 1 + size) % size)];
 }
 
 const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexcept {
   if (impulse.is_first) restart_windows();
   add_work(impulse);
   const int size = static_cast<int>(sums_.size());
-  const Sums& before = recent_sums(1);
-  newest_ = (newest_ + 1) % size;
+  const Sums& last_sums = recent_sums(1);
+  newest_index_ = (newest_index_ + 1) % size;
   count_ = std::min(count_ + 1, size);
-  Sums& latest = recent_sums(1);
-  latest.time = before.time + impulse.dt;
-  latest.impulse = before.impulse + impulse.value;
-  latest.effort_noise = before.effort_noise + impulse.effort_noise;
-  latest.systematic = before.systematic + impulse.systematic;
-  latest.work_sum = before.work_sum + sample_work_.value;
-  latest.work_noise = before.work_noise + sample_work_.effort_noise;
-  latest.work_bias = before.work_bias + sample_work_.systematic;
-  latest.start_covariance = *impulse.start_covariance;
-  latest.work = sample_work_;
+  Sums& latest_sums = recent_sums(1);
+  latest_sums.time = last_sums.time + impulse.dt;
+  latest_sums.impulse = last_sums.impulse + impulse.vector;
+  latest_sums.effort_noise = last_sums.effort_noise + impulse.effort_noise;
+  latest_sums.slow_error = last_sums.slow_error + impulse.slow_error;
+  latest_sums.work_sum = last_sums.work_sum + sample_work_.work;
+  latest_sums.work_noise = last_sums.work_noise + sample_work_.effort_noise;
+  latest_sums.work_bias = last_sums.work_bias + sample_work_.slow_error;
+  latest_sums.start_covariance = *impulse.start_covariance;
+  latest_sums.work = sample_work_;
   find_thresholds(impulse.dt);
   report_.joint = -1;
   test_momentum(impulse);
   test_energy();
-  const double largest = std::max(report_.by_momentum, report_.by_energy);
-  report_.began = !has_contact_ && largest > 1.0;
-  samples_without_contact_ = largest > kQuietShare ? 0 : samples_without_contact_ + 1;
+  const double largest_statistic = std::max(report_.by_momentum, report_.by_energy);
+  report_.began = !has_contact_ && largest_statistic > 1.0;
+  samples_without_contact_ = largest_statistic > kQuietShare ? 0 : samples_without_contact_ + 1;
   has_contact_ =
       (has_contact_ || report_.began) && samples_without_contact_ < (1 << (window_count_ - 1));
   report_.contact = has_contact_;
-  if (!(largest > 1.0)) report_.joint = -1;
+  if (!(largest_statistic > 1.0)) report_.joint = -1;
   return report_;
 }
 
@@ -163,11 +163,11 @@ void ContactDetector::add_work(const ExternalImpulse& impulse) noexcept {
     model_.difference(last_q_, d.q(), displacement_);
     model_effort_ = impulse.effort + impulse.friction;
     sample_work_.is_valid = true;
-    sample_work_.value = energy - last_energy_ - model_effort_.dot(displacement_);
+    sample_work_.work = energy - last_energy_ - model_effort_.dot(displacement_);
     sample_work_.start_variance = work_variance(last_p_, last_g_);
     sample_work_.end_variance = work_variance(d.momentum(), d.g());
     sample_work_.effort_noise = effort_variances_.dot(displacement_.cwiseAbs2());
-    sample_work_.systematic = displacement_.cwiseAbs().dot(impulse.systematic) / impulse.dt;
+    sample_work_.slow_error = displacement_.cwiseAbs().dot(impulse.slow_error) / impulse.dt;
     sample_work_.curvature = d.M().diagonal().dot(velocity_variances_);
   }
   has_last_state_ = true;
@@ -188,24 +188,24 @@ void ContactDetector::find_thresholds(double dt) noexcept {
   if (threshold_period_ > 0.0 && dt > 0.5 * threshold_period_ && dt < 2.0 * threshold_period_)
     return;
   const int nv = model_.nv();
-  const double tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * window_count_));
+  const double p_tail = std::min(0.5, false_alarms_ * 0.5 * dt / kHour / (2 * window_count_));
   threshold_period_ = dt;
-  momentum_threshold_ = chi_square_quantile(tail, nv);
-  energy_threshold_ = chi_square_quantile(tail, 1);
-  joint_threshold_ = chi_square_quantile(tail / nv, 1);
+  momentum_threshold_ = chi_square_quantile(p_tail, nv);
+  energy_threshold_ = chi_square_quantile(p_tail, 1);
+  joint_threshold_ = chi_square_quantile(p_tail / nv, 1);
 }
 
 void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
   const int b = model_.b(), nv = model_.nv();
-  const Sums& latest = recent_sums(1);
+  const Sums& latest_sums = recent_sums(1);
   report_.by_momentum = report_.duration = 0.0;
   for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
-    const Sums &start = recent_sums(1 + length), &first_sample = recent_sums(length);
-    impulse_ = latest.impulse - start.impulse;
-    noise_covariance_ = *impulse.end_covariance + first_sample.start_covariance +
-                        latest.effort_noise - start.effort_noise;
+    const Sums &start_sums = recent_sums(1 + length), &first_sums = recent_sums(length);
+    impulse_ = latest_sums.impulse - start_sums.impulse;
+    noise_covariance_ = *impulse.end_covariance + first_sums.start_covariance +
+                        latest_sums.effort_noise - start_sums.effort_noise;
     noise_covariance_.diagonal().array() += kVarianceFloor;
-    noise_covariance_.diagonal() += (latest.systematic - start.systematic).cwiseAbs2();
+    noise_covariance_.diagonal() += (latest_sums.slow_error - start_sums.slow_error).cwiseAbs2();
     variances_ = noise_covariance_.diagonal();
     const Cholesky noise_factors(noise_covariance_);
     if (!noise_factors.is_positive()) continue;
@@ -214,7 +214,7 @@ void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
     const double statistic = impulse_.dot(scaled_impulse_) / momentum_threshold_;
     if (!(statistic > report_.by_momentum)) continue;
     report_.by_momentum = statistic;
-    report_.duration = latest.time - start.time;
+    report_.duration = latest_sums.time - start_sums.time;
     report_.joint = -1;
     for (int i = b; i < nv; ++i) {
       if (impulse_[i] * impulse_[i] > joint_threshold_ * variances_[i]) report_.joint = i - b;
@@ -223,24 +223,24 @@ void ContactDetector::test_momentum(const ExternalImpulse& impulse) noexcept {
 }
 
 void ContactDetector::test_energy() noexcept {
-  const Sums& latest = recent_sums(1);
+  const Sums& latest_sums = recent_sums(1);
   report_.by_energy = report_.work = 0.0;
   report_.work_deviation = kInfinity;
   for (int length = 1; length <= 1 << (window_count_ - 1) && length < count_; length *= 2) {
-    const Sums &start = recent_sums(1 + length), &first_sample = recent_sums(length);
-    if (!first_sample.work.is_valid) break;
-    const double window_work = latest.work_sum - start.work_sum;
-    const double systematic_error = latest.work_bias - start.work_bias;
-    const double noise = latest.work.end_variance + first_sample.work.start_variance +
-                         latest.work_noise - start.work_noise;
-    const double deviation = std::sqrt(noise + systematic_error * systematic_error);
+    const Sums &start_sums = recent_sums(1 + length), &first_sums = recent_sums(length);
+    if (!first_sums.work.is_valid) break;
+    const double window_work = latest_sums.work_sum - start_sums.work_sum;
+    const double slow_error = latest_sums.work_bias - start_sums.work_bias;
+    const double noise_variance = latest_sums.work.end_variance + first_sums.work.start_variance +
+                                  latest_sums.work_noise - start_sums.work_noise;
+    const double deviation = std::sqrt(noise_variance + slow_error * slow_error);
     const double curvature =
-        0.5 * momentum_threshold_ * (latest.work.curvature + first_sample.work.curvature);
-    const double excess = std::max(0.0, std::abs(window_work) - curvature);
+        0.5 * momentum_threshold_ * (latest_sums.work.curvature + first_sums.work.curvature);
+    const double excess_work = std::max(0.0, std::abs(window_work) - curvature);
     report_.work = window_work;
     report_.work_deviation = deviation;
     if (deviation > 0.0) {
-      const double ratio = excess / deviation;
+      const double ratio = excess_work / deviation;
       report_.by_energy = std::max(report_.by_energy, ratio * ratio / energy_threshold_);
     }
   }
@@ -250,16 +250,16 @@ RobotObservers::RobotObservers(const Model& model, const ObserverOptions& option
     : balance_(model, options.noise, options.decoupled, options.friction),
       standard_balance_(model, options.noise, false, options.friction),
       is_decoupled_(options.decoupled && model.b() > 0),
-      observer_(model, options.bandwidth),
-      wrench_(balance_, options.force, options.moment, options.wind_force, options.wind_moment),
-      detector_(balance_, options.false_alarms, options.windows),
+      momentum_observer_(model, options.bandwidth),
+      wrench_map_(balance_, options.force, options.moment, options.wind_force, options.wind_moment),
+      contact_detector_(balance_, options.false_alarms, options.windows),
       payload_observer_(standard_balance_) {}
 
 void RobotObservers::restart() noexcept {
   balance_.restart();
   standard_balance_.restart();
-  observer_.restart();
-  detector_.restart();
+  momentum_observer_.restart();
+  contact_detector_.restart();
   payload_observer_.restart();
   contact_ = ContactReport();
   payload_ = Payload();
@@ -268,12 +268,12 @@ void RobotObservers::restart() noexcept {
 bool RobotObservers::add(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
                          double dt) noexcept {
   const ExternalImpulse* impulse = balance_.add(q, v, effort, dt);
-  const auto* standard = is_decoupled_ ? standard_balance_.add(q, v, effort, dt) : impulse;
-  if (impulse == nullptr || standard == nullptr) return false;
-  observer_.add(*impulse);
-  wrench_.estimate(*impulse->d, observer_);
-  contact_ = detector_.add(*impulse);
-  payload_ = payload_observer_.add(*standard);
+  const auto* standard_impulse = is_decoupled_ ? standard_balance_.add(q, v, effort, dt) : impulse;
+  if (impulse == nullptr || standard_impulse == nullptr) return false;
+  momentum_observer_.add(*impulse);
+  wrench_map_.estimate(*impulse->d, momentum_observer_);
+  contact_ = contact_detector_.add(*impulse);
+  payload_ = payload_observer_.add(*standard_impulse);
   return true;
 }
 

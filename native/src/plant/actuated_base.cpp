@@ -38,20 +38,20 @@ std::vector<Eigen::Index> tilt_inputs(const AngleColumns& columns) {
 Eigen::MatrixXd weighted_columns(const BaseActuators& actuators,
                                  const std::vector<Eigen::Index>& tilt_inputs) {
   const AngleColumns& columns = actuators.columns;
-  Eigen::MatrixXd parts = actuators.allocation.matrix();
-  const Eigen::Index m = parts.cols(), t = static_cast<Eigen::Index>(tilt_inputs.size());
+  Eigen::MatrixXd map_columns = actuators.allocation.matrix();
+  const Eigen::Index m = map_columns.cols(), t = static_cast<Eigen::Index>(tilt_inputs.size());
   if (m + 2 * t > kMaxVelocities) {
     throw ModelError("a base with " + std::to_string(m) + " actuators, of which " +
                      std::to_string(t) + " tilt, has more than the " +
                      std::to_string(kMaxVelocities) + " directions that the C++ core serves");
   }
-  parts.conservativeResize(Eigen::NoChange, m + 2 * t);
+  map_columns.conservativeResize(Eigen::NoChange, m + 2 * t);
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilt_inputs[static_cast<std::size_t>(k)];
-    parts.col(m + k) = columns.column(i, columns.lower[i]);
-    parts.col(m + t + k) = columns.column(i, columns.upper[i]);
+    map_columns.col(m + k) = columns.column(i, columns.lower[i]);
+    map_columns.col(m + t + k) = columns.column(i, columns.upper[i]);
   }
-  return actuators.weights.asDiagonal() * parts;
+  return actuators.weights.asDiagonal() * map_columns;
 }
 
 /// The rate of a shaft at a thrust, with the sign of the thrust.
@@ -67,26 +67,26 @@ bool AngleColumns::has_angle_inputs() const {
 
 bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& lower,
                                  const Eigen::VectorXd& upper, Eigen::VectorXd& inputs) noexcept {
-  const Eigen::Index b = weighted_.rows(), m = weighted_.cols();
+  const Eigen::Index b = weighted_map_.rows(), m = weighted_map_.cols();
   gram_.setZero(b, b);
   residual_ = goal;
   for (Eigen::Index i = 0; i < m; ++i) {
     if (lower[i] < upper[i]) {
-      gram_.noalias() += weighted_.col(i).lazyProduct(weighted_.col(i).transpose());
+      gram_.noalias() += weighted_map_.col(i).lazyProduct(weighted_map_.col(i).transpose());
     } else {
-      residual_ -= lower[i] * weighted_.col(i);
+      residual_ -= lower[i] * weighted_map_.col(i);
     }
   }
   eigen_.compute(gram_);
-  const auto& squares = eigen_.values();
+  const auto& eigenvalues = eigen_.values();
   coordinates_.noalias() = eigen_.vectors().transpose().lazyProduct(residual_);
   for (Eigen::Index k = 0; k < b; ++k) {
     coordinates_[k] =
-        squares[k] > kSquareRank * squares[b - 1] ? coordinates_[k] / squares[k] : 0.0;
+        eigenvalues[k] > kSquareRank * eigenvalues[b - 1] ? coordinates_[k] / eigenvalues[k] : 0.0;
   }
   residual_.noalias() = eigen_.vectors().lazyProduct(coordinates_);
   for (Eigen::Index i = 0; i < m; ++i) {
-    inputs[i] = lower[i] < upper[i] ? weighted_.col(i).dot(residual_) : lower[i];
+    inputs[i] = lower[i] < upper[i] ? weighted_map_.col(i).dot(residual_) : lower[i];
     if (!(inputs[i] >= lower[i] && inputs[i] <= upper[i])) return false;
   }
   return true;
@@ -94,10 +94,10 @@ bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& low
 
 ActuatorMap::ActuatorMap(const BaseActuators& actuators)
     : columns_(actuators.columns),
-      spinning_(actuators.spinning),
+      spinning_parts_(actuators.spinning_parts),
       matrix_(actuators.allocation.matrix()),
       has_angles_(columns_.has_angle_inputs()),
-      has_spin_((spinning_.inertia.array() > 0.0).any()) {}
+      has_spin_((spinning_parts_.inertia.array() > 0.0).any()) {}
 
 void ActuatorMap::set_angles(const Eigen::VectorXd& angles) noexcept {
   if (!has_angles_) return;
@@ -112,13 +112,13 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
                                       const Eigen::VectorXd& rates) const noexcept {
   Eigen::Vector3d total = Eigen::Vector3d::Zero();
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    const double spin_momentum = spinning_.inertia[i] * rates[i];
+    const double spin_momentum = spinning_parts_.inertia[i] * rates[i];
     if (spin_momentum == 0.0) continue;
     if (columns_.tilts(i)) {
-      total += spin_momentum * (std::cos(angles[i]) * spinning_.axis.col(i) +
-                                std::sin(angles[i]) * spinning_.quarter_turn_axis.col(i));
+      total += spin_momentum * (std::cos(angles[i]) * spinning_parts_.axis.col(i) +
+                                std::sin(angles[i]) * spinning_parts_.quarter_turn_axis.col(i));
     } else {
-      total += spin_momentum * spinning_.axis.col(i);
+      total += spin_momentum * spinning_parts_.axis.col(i);
     }
   }
   return total;
@@ -175,10 +175,10 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
     const double lower_force = forces_[m + k], upper_force = forces_[m + t + k];
     const double half_range = 0.5 * (upper_angles_[k] - lower_angles_[k]),
                  largest_change = step * largest_tilt_rates_[k];
-    const double lateral = (upper_force - lower_force) * std::sin(half_range);
-    const double axial = forces_[i] + (lower_force + upper_force) * std::cos(half_range);
-    const double desired_angle = std::hypot(lateral, axial) > kMinForce
-                                     ? mean_angles_[k] + std::atan2(lateral, axial)
+    const double lateral_force = (upper_force - lower_force) * std::sin(half_range);
+    const double axial_force = forces_[i] + (lower_force + upper_force) * std::cos(half_range);
+    const double desired_angle = std::hypot(lateral_force, axial_force) > kMinForce
+                                     ? mean_angles_[k] + std::atan2(lateral_force, axial_force)
                                      : angles[i];
     const double limited_angle = std::clamp(desired_angle, lower_angles_[k], upper_angles_[k]);
     out[i] = std::clamp(limited_angle, angles[i] - largest_change, angles[i] + largest_change);
@@ -186,9 +186,9 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
 }
 
 ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
-    : nearest(actuators.allocation, actuators.weights),
-      weighted(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
-      search(weighted),
+    : fixed_actuation(actuators.allocation, actuators.weights),
+      weighted_map(actuators.weights.asDiagonal() * actuators.allocation.matrix()),
+      search(weighted_map),
       map(actuators),
       tilt_allocation(actuators) {}
 
@@ -204,7 +204,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
                      std::to_string(a.allocation.matrix().rows()) + " velocities; that of '" +
                      model.name() + "' has " + std::to_string(model.b()));
   }
-  parts_.emplace(a);
+  allocation_parts_.emplace(a);
   const Eigen::Index m = a.allocation.matrix().cols();
   lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
   end_rates_ = end_angles_ = input_rates_ = mean_rates_ = mean_angles_ = lag_factor_ = commands_;
@@ -218,7 +218,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
 }
 
 void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
-  if (parts_) {
+  if (allocation_parts_) {
     state_.rates = actuators_->start_rate;
     state_.thrusts.setZero(state_.rates.size());
     state_.angles = actuators_->columns.angles;
@@ -228,13 +228,13 @@ void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
 }
 
 double ActuatedBase::stored_energy() const noexcept {
-  if (!parts_) return 0.0;
-  return 0.5 * actuators_->spinning.inertia.dot(state_.rates.cwiseAbs2());
+  if (!allocation_parts_) return 0.0;
+  return 0.5 * actuators_->spinning_parts.inertia.dot(state_.rates.cwiseAbs2());
 }
 
 Eigen::Vector3d ActuatedBase::momentum() const noexcept {
-  if (!parts_) return Eigen::Vector3d::Zero();
-  return parts_->map.momentum(state_.angles, state_.rates);
+  if (!allocation_parts_) return Eigen::Vector3d::Zero();
+  return allocation_parts_->map.momentum(state_.angles, state_.rates);
 }
 
 /// Set the limits of the inputs at their velocities `input_rates_`.
@@ -246,7 +246,7 @@ void ActuatedBase::set_limits() noexcept {
     const double largest_rate = a.largest_rate[i];
     if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
-      const double inertia_per_step = a.spinning.inertia[i] / step_,
+      const double inertia_per_step = a.spinning_parts.inertia[i] / step_,
                    drag = a.friction[i] * input_rates_[i];
       const double upper_bound = inertia_per_step * (largest_rate - state_.rates[i]) + drag;
       const double lower_bound = inertia_per_step * (-largest_rate - state_.rates[i]) + drag;
@@ -266,7 +266,7 @@ void ActuatedBase::set_limits() noexcept {
 /// base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
-  auto& [nearest, weighted, search, map, tilt_allocation] = *parts_;
+  auto& [fixed_actuation, weighted_map, search, map, tilt_allocation] = *allocation_parts_;
   map.set_angles(state_.angles);
   input_rates_.noalias() = map.matrix().transpose().lazyProduct(twist);
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
@@ -281,12 +281,12 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
       mean_angles_ = 0.5 * (state_.angles + end_angles_);
       map.set_angles(mean_angles_);
     }
-    weighted = a.weights.asDiagonal() * map.matrix();
-    search.set_matrix(weighted);
+    weighted_map = a.weights.asDiagonal() * map.matrix();
+    search.set_matrix(weighted_map);
     search.solve(goal_, lower_, upper_, commands_);
   } else {
-    nearest.apply(wrench, wrench);
-    commands_ = nearest.inputs();
+    fixed_actuation.apply(wrench, wrench);
+    commands_ = fixed_actuation.inputs();
     if ((commands_.array() < lower_.array()).any() || (commands_.array() > upper_.array()).any()) {
       search.solve(goal_, lower_, upper_, commands_);
     }
@@ -298,9 +298,9 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
 }
 
 void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
-  if (!parts_) return;
+  if (!allocation_parts_) return;
   const auto& a = *actuators_;
-  const double stored_before = stored_energy();
+  const double last_stored_energy = stored_energy();
   twist_.setZero();
   allocate(wrench, twist_);
   state_.thrusts = commands_;
@@ -308,7 +308,7 @@ void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
     const double k = a.thrust_constant[i];
     if (k > 0.0) state_.rates[i] = shaft_rate(commands_[i], k);
   }
-  state_.electric += stored_energy() - stored_before;
+  state_.electric += stored_energy() - last_stored_energy;
 }
 
 /// Find the inputs over a step and the rates of rotors at its end.
@@ -320,8 +320,8 @@ void ActuatedBase::apply_lag() noexcept {
       // The rate of the shaft lags; the thrust is that of its mean over the step.
       const double desired_rate = shaft_rate(commands_[i], k);
       end_rates_[i] = desired_rate + lag_factor_[i] * (state_.rates[i] - desired_rate);
-      const double mean = 0.5 * (state_.rates[i] + end_rates_[i]);
-      inputs_[i] = k * mean * std::abs(mean);
+      const double mean_rate = 0.5 * (state_.rates[i] + end_rates_[i]);
+      inputs_[i] = k * mean_rate * std::abs(mean_rate);
     } else {
       inputs_[i] = commands_[i] + lag_factor_[i] * (state_.thrusts[i] - commands_[i]);
     }
@@ -331,9 +331,9 @@ void ActuatedBase::apply_lag() noexcept {
 const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
                                                 const Eigen::VectorXd& twist) noexcept {
   wrench_ = wrench;
-  if (!parts_) return wrench_;
+  if (!allocation_parts_) return wrench_;
   const auto& a = *actuators_;
-  const auto& map = parts_->map;
+  const auto& map = allocation_parts_->map;
   twist_ = twist;
   allocate(wrench, twist);
   apply_lag();
@@ -341,7 +341,7 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
     if (!a.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
-    end_rates_[i] += step_ * net_inputs_[i] / a.spinning.inertia[i];
+    end_rates_[i] += step_ * net_inputs_[i] / a.spinning_parts.inertia[i];
     net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
   mean_rates_ = 0.5 * (state_.rates + end_rates_);
@@ -359,18 +359,18 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
 
 const Spin& ActuatedBase::spin(double t) noexcept {
   // A planar base turns about one axis, without gyroscopic moments about it.
-  spin_.is_spinning = parts_ && parts_->map.has_spin() && wrench_.size() == 6;
+  spin_.is_spinning = allocation_parts_ && allocation_parts_->map.has_spin() && wrench_.size() == 6;
   spin_.start_time = t;
   return spin_;
 }
 
 void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept {
-  if (!parts_) return;
+  if (!allocation_parts_) return;
   const auto& a = *actuators_;
   twist_ = 0.5 * (twist_ + twist);
-  input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  input_rates_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_rates_);
-  const double stored_before = stored_energy();
+  const double last_stored_energy = stored_energy();
   double loss_power = 0.0;
   for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
     const double k = a.thrust_constant[i], shaft_speed = std::abs(mean_rates_[i]);
@@ -382,7 +382,7 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
     double torque = inputs_[i];
     if (k > 0.0) {
       torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
-               a.spinning.inertia[i] * (end_rates_[i] - state_.rates[i]) / step_;
+               a.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
     loss_power += a.loss_ratio[i] * k * shaft_speed * shaft_speed * shaft_speed -
@@ -391,25 +391,25 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   state_.rates = end_rates_;
   state_.thrusts = inputs_;
   state_.losses += step_ * loss_power;
-  state_.electric += work + stored_energy() - stored_before + step_ * loss_power;
+  state_.electric += work + stored_energy() - last_stored_energy + step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).
 void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
-  if (!parts_->map.has_angles()) return;
+  if (!allocation_parts_->map.has_angles()) return;
   state_.angles = end_angles_;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
     if (actuators_->columns.steers(i)) state_.angles[i] += step_ * rates[i];
   }
 }
 
-void ActuatedBase::steer_on_stand(const Eigen::VectorXd& before,
-                                  const Eigen::VectorXd& after) noexcept {
-  if (!parts_ || !parts_->map.has_angles()) return;
-  twist_ = 0.5 * (before + after);
+void ActuatedBase::steer_on_stand(const Eigen::VectorXd& twist_0,
+                                  const Eigen::VectorXd& twist_1) noexcept {
+  if (!allocation_parts_ || !allocation_parts_->map.has_angles()) return;
+  twist_ = 0.5 * (twist_0 + twist_1);
   end_angles_ = state_.angles;
-  parts_->map.set_angles(state_.angles);
-  input_rates_.noalias() = parts_->map.matrix().transpose().lazyProduct(twist_);
+  allocation_parts_->map.set_angles(state_.angles);
+  input_rates_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
   steer(input_rates_);
 }
 

@@ -107,7 +107,7 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   impulse_.setZero();
   rates_ = free_v.tail(n);
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    double change = 0.0;
+    double largest_change = 0.0;
     for (Eigen::Index i = 0; i < n; ++i) {
       const double inverse_mass = mobility_(b + i, b + i);
       const double free_rate = rates_[i] - inverse_mass * impulse_[i];
@@ -118,9 +118,9 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
       if (impulse_change == 0.0) continue;
       impulse_[i] = required_impulse;
       for (Eigen::Index k = 0; k < n; ++k) rates_[k] += mobility_(b + k, b + i) * impulse_change;
-      change = std::max(change, std::abs(inverse_mass * impulse_change));
+      largest_change = std::max(largest_change, std::abs(inverse_mass * impulse_change));
     }
-    if (change < kSpeedTolerance) break;
+    if (largest_change < kSpeedTolerance) break;
   }
   torque_ = impulse_ / dt;
   return torque_;
@@ -172,9 +172,9 @@ void Plant::reset() {
   }
   state_ = stepper_->begin(options_.start, v, 0.0);
   if (options_.actuators) {
-    Evaluation rest(model_);
-    rest.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
-    base_.reset(rest.g().head(model_.b()));
+    Evaluation rest_state(model_);
+    rest_state.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
+    base_.reset(rest_state.g().head(model_.b()));
   }
   next_state_ = saved_state_ = start_state_ = state_;
   total_result_ = failure_ = {};
@@ -215,7 +215,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
       ports_.wrench_base = base_.begin_step(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
-    const double supplied_before = total_result_.supplied[1];
+    const double last_supplied_energy = total_result_.supplied[1];
     const bool success = step_with_stops(t, torque);
     if (!success) {
       state_ = saved_state_;
@@ -228,7 +228,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
     if (on_stand) {
       base_.steer_on_stand(start_twist_, twist_);
     } else {
-      base_.end_step(total_result_.supplied[1] - supplied_before, twist_);
+      base_.end_step(total_result_.supplied[1] - last_supplied_energy, twist_);
     }
   }
   steps_ += steps;

@@ -38,20 +38,20 @@ def draw_run(trial: Trial, run: HoppingRun, title: str, file: Path, zoom: float 
         zoom: only the last so many seconds; 0 for all.
     """
     view = _View(run, zoom)
-    centre, foot = view.of("centre"), view.of("foot")
+    centre, foot = view.series("centre"), view.series("foot")
     spring = np.array([trial.spring_energy(leg) for leg in view.legs])
     path = {"centre of mass": (centre[:, 0], centre[:, 1]), "foot": (foot[:, 0], foot[:, 1])}
     energies = {
-        "kinetic": view.of("kinetic"),
-        "potential": view.of("potential"),
+        "kinetic": view.series("kinetic"),
+        "potential": view.series("potential"),
         "radial spring": spring,
-        "total": view.of("energy") + spring,
+        "total": view.series("energy") + spring,
     }
     polar = {
-        "length r_cf (cm)": 1e2 * view.of("length"),
-        "angle alpha (deg)": np.degrees(np.unwrap(view.of("angle"))),
+        "length r_cf (cm)": 1e2 * view.series("length"),
+        "angle alpha (deg)": np.degrees(np.unwrap(view.series("angle"))),
     }
-    momentum = {"about the centre of mass": 1e3 * view.of("angular_momentum")}
+    momentum = {"about the centre of mass": 1e3 * view.series("angular_momentum")}
     panels = [
         Panel("(a) hopping pattern", "x (m)", "y (m)", path),
         view.panel("(b) angular momentum", "mN m s", momentum, 0.2),
@@ -82,8 +82,11 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
             for p, leg in zip(phases, view.legs, strict=True)
         ]
     )
-    power, momentum = efforts * view.of("v"), view.of("momentum")
-    velocities = {"length (m/s)": view.of("length_rate"), "angle (rad/s)": view.of("angle_rate")}
+    power, momentum = efforts * view.series("v"), view.series("momentum")
+    velocities = {
+        "length (m/s)": view.series("length_rate"),
+        "angle (rad/s)": view.series("angle_rate"),
+    }
     ground = {name: [getattr(f, name) for f in floor_forces] for name in ("tangential", "normal")}
     powers = {"wrench_base": power[:, :3].sum(axis=1), "torque": power[:, 3:].sum(axis=1)}
     moments = {"wrench_base": efforts[:, 2], "torque": efforts[:, 3]}
@@ -102,8 +105,8 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
 def draw_energy_balance(run: HoppingRun, file: Path) -> Path:
     """Draw the cumulative energies as in the source's figure 4.14f."""
     view = _View(run, 0.0)
-    net = {"net inflow": run.energy("external") + run.energy("joint")}
-    energies = {**net, **_port_energies(run, view)}
+    net_inflow = {"net inflow": run.energy("external") + run.energy("joint")}
+    energies = {**net_inflow, **_port_energies(run, view)}
     title = "Energies since the start: in at base and joints, out at ground and damping"
     return draw([view.panel(title, "J", energies)], file)
 
@@ -125,7 +128,7 @@ class _View:
         self._stances = list(zip(self.times[begins], self.times[ends - 1], strict=True))
         self.note = " (shaded: the foot is on the floor)" if is_shaded else ""
 
-    def of(self, quantity: str) -> np.ndarray:
+    def series(self, quantity: str) -> np.ndarray:
         """Return a quantity of the leg over time."""
         return np.array([getattr(leg, quantity) for leg in self.legs])
 

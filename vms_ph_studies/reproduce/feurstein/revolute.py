@@ -53,7 +53,7 @@ def _momenta_text(hops: list[Flight]) -> str:
 def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
     signs = np.sign([f.angular_momentum for f in hops[1:6]])
-    drift = run.leg(-1).centre[0] - run.leg(0).centre[0]
+    travel = run.leg(-1).centre[0] - run.leg(0).centre[0]
     return [
         *_start_checks(trial),
         stated(
@@ -62,7 +62,7 @@ def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
             _momenta_text(hops),
             len(signs) > 3 and bool((signs[1:4] == -signs[:3]).all()),
         ),
-        stated("drift", "forward", f"{drift:+.3f} m", bool(drift > 0.0)),
+        stated("drift", "forward", f"{travel:+.3f} m", bool(travel > 0.0)),
         stated(
             "energy without regulator",
             "lost",

@@ -43,8 +43,8 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
         indices = damped.layout.efforts
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
-        assembled = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
-        damped_error = max(damped_error, np.abs(assembled - expected).max())
+        assembled_rates = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
+        damped_error = max(damped_error, np.abs(assembled_rates - expected).max())
     return float(ideal_error), float(damped_error)
 
 
@@ -52,24 +52,24 @@ def body_error(bodies: TwoBodies, rng: np.random.Generator, states: int) -> floa
     """Return the violation of (22)."""
     mass, inertia = bodies.masses[0], np.array(bodies.inertias[0])
     equations = assemble(bodies.bodies["b1"])
-    indices, worst = equations.layout.efforts, 0.0
+    indices, error = equations.layout.efforts, 0.0
     for _ in range(states):
         q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
         rate = equations.rates(equations.states.vector({"q": q, "p": p}), {"p": f}).tangent
         u = np.concatenate([p[:3] / mass, p[3:] / inertia])
         force = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         expected = coadjoint(u, p) - force + f
-        worst = max(
-            worst, np.abs(rate[indices["q"]] - u).max(), np.abs(rate[indices["p"]] - expected).max()
+        error = max(
+            error, np.abs(rate[indices["q"]] - u).max(), np.abs(rate[indices["p"]] - expected).max()
         )
-    return float(worst)
+    return float(error)
 
 
 def joint_matrices(
-    offsets: tuple[Array, Array], inclusion: Array, printed: bool = False
+    offsets: tuple[Array, Array], inclusion: Array, as_printed: bool = False
 ) -> tuple[Array, Array]:
     """Return the maps of u_1 and u_2 to frame C2, as in (31) or as section 6 prints them."""
-    o1, o2 = offsets if printed else (_SE3.inverse(offsets[0]), _SE3.inverse(offsets[1]))
+    o1, o2 = offsets if as_printed else (_SE3.inverse(offsets[0]), _SE3.inverse(offsets[1]))
     return _SE3.Ad(_SE3.inverse(inclusion)) @ _SE3.Ad(o1), _SE3.Ad(o2)
 
 
@@ -81,7 +81,7 @@ def section_6_errors(
     The second is that of its constraint on velocities only.
     """
     equations = assemble(bodies.free())
-    corrected = printed = 0.0
+    corrected_error = printed = 0.0
     for _ in range(states):
         x = mb.consistent_state(
             equations,
@@ -91,8 +91,8 @@ def section_6_errors(
             twists={"b1": rng.normal(size=6)},
         )
         violation = _section_6_violations(bodies, equations, x)
-        corrected, printed = max(corrected, violation[0]), max(printed, violation[1])
-    return corrected, printed
+        corrected_error, printed = max(corrected_error, violation[0]), max(printed, violation[1])
+    return corrected_error, printed
 
 
 def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
@@ -116,7 +116,7 @@ def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> 
         weight = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
         errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
-    printed_maps = joint_matrices(bodies.offsets, inclusion, printed=True)
+    printed_maps = joint_matrices(bodies.offsets, inclusion, as_printed=True)
     printed_residual = printed_maps[0] @ u[0] - printed_maps[1] @ u[1] + i @ u_r
     return float(np.abs(np.concatenate(errors)).max()), float(np.abs(printed_residual).max())
 
@@ -128,6 +128,6 @@ def frame_of_relative_velocity(rng: np.random.Generator) -> tuple[float, float]:
     inclusions = [pair.inclusion(pair.step(q, s * h * u_r)) for s in (1.0, -1.0)]
     rate = (inclusions[0] - inclusions[1]) / (2.0 * h)
     inverse = _SE3.inverse(pair.inclusion(q))
-    in_c2, in_c1 = _SE3.vee(inverse @ rate), _SE3.vee(rate @ inverse)
+    twist_in_c2, twist_in_c1 = _SE3.vee(inverse @ rate), _SE3.vee(rate @ inverse)
     i = np.eye(6)[:, [0, 1, 5]]
-    return float(np.abs(i @ u_r - in_c2).max()), float(np.abs(i @ u_r - in_c1).max())
+    return float(np.abs(i @ u_r - twist_in_c2).max()), float(np.abs(i @ u_r - twist_in_c1).max())

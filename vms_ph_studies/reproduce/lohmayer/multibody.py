@@ -79,11 +79,11 @@ def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, states: int) -
 
 def _flat_error(rng: np.random.Generator, states: int) -> float:
     nested, flat = assemble(damped_oscillator()), assemble(flatten(damped_oscillator()))
-    largest = 0.0
+    error = 0.0
     for _ in range(states):
         x = rng.normal(size=3)
-        largest = max(largest, float(np.abs(nested.rates(x).tangent - flat.rates(x).tangent).max()))
-    return largest
+        error = max(error, float(np.abs(nested.rates(x).tangent - flat.rates(x).tangent).max()))
+    return error
 
 
 def _variation_checks(bodies: TwoBodies, rng: np.random.Generator) -> list[Check]:

@@ -193,7 +193,7 @@ class EffortQueue {
 
  private:
   std::size_t index(int k) const noexcept {
-    return static_cast<std::size_t>((first_ + k) % (delay_ + 1));
+    return static_cast<std::size_t>((first_index_ + k) % (delay_ + 1));
   }
   const VectorV& at(int k) const noexcept { return efforts_[index(k)]; }
   void advance_time(double dt) noexcept;
@@ -201,10 +201,10 @@ class EffortQueue {
 
   const Model& model_;
   const int delay_;
-  int first_ = 0;
+  int first_index_ = 0;
   std::array<VectorV, kMaxDelay + 1> efforts_, active_parts_;
   SampleWork sample_work_;
-  bool has_start_ = false, is_measured_ = true;
+  bool has_start_state_ = false, is_measured_ = true;
   VectorQ start_configuration_;
   double start_potential_ = 0.0;
   double start_speed_ = 0.0, speed_ = 0.0, path_length_ = 0.0, work_error_ = 0.0;
@@ -268,13 +268,13 @@ class SampleBudget {
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
-  BaseWrench wrench_;
+  BaseWrench base_wrench_;
   const int sample_count_;  // from a state to the end of an effort that it led to
   Evaluation predicted_state_;
   SamplePrediction prediction_;
   Prediction candidate_;
   SampleGrant grant_;
-  TorqueLimits limits_;
+  TorqueLimits torque_limits_;
   Cholesky inertia_;
   VectorV static_effort_, unactuated_gravity_, net_effort_, active_part_, scratch_, held_weight_,
       brake_;
@@ -406,7 +406,7 @@ class PortGuard {
   const double period_;
   const Eigen::VectorXd unknown_q_, unknown_v_;
   StatePlausibility state_plausibility_;
-  TorqueLimits limits_;
+  TorqueLimits torque_limits_;
   MotionLimits motion_limits_;
   SampleBudget budget_;
   SafeOutput safe_output_;

@@ -124,7 +124,7 @@ class DiscreteGradient final : public Stepper, private FixedPointSolver::Sweep {
   void correct_momenta(double lambda) noexcept;
   void remove_rounding_error(StepResult& result) noexcept;
   void centroidal_motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
-  Eigen::Vector3d in_base(const Eigen::VectorXd& q, const Eigen::Vector3d& vector) const noexcept;
+  Eigen::Vector3d to_base(const Eigen::VectorXd& q, const Eigen::Vector3d& vector) const noexcept;
 
   CentroidalRobot robot_;
   Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
@@ -227,11 +227,11 @@ class WheeledRK4 final : public Stepper {
                   SolverState& next) noexcept override;
 
  private:
-  Failure evaluate_at(const Eigen::VectorXd& start, double fraction) noexcept;
+  Failure evaluate_at(const Eigen::VectorXd& start_q, double fraction) noexcept;
   double energy() noexcept;
   void accelerate(const Ports& ports, double duration, StepResult& result) noexcept;
 
-  const bool gravity_;
+  const bool has_gravity_;
   const Model& model_;
   CentroidalRobot robot_;
   WheeledTerms terms_;

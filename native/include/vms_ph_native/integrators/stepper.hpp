@@ -231,7 +231,7 @@ class ClosedLoop {
 
   Stepper& stepper_;
   Dynamics robot_;
-  const bool gravity_;
+  const bool has_gravity_;
   const double rounding_energy_;
   Ports ports_;
   RobotState state_;

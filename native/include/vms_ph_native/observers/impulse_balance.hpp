@@ -45,11 +45,11 @@ struct NoiseModel {
 struct ExternalImpulse {
   Evaluation* d = nullptr;  ///< the state at the end of the sample
   double dt = 0.0;          ///< its duration, s
-  VectorV value;            ///< (nv,) N s and N m s, in the coordinates of the balance
+  VectorV vector;           ///< (nv,) N s and N m s, in the coordinates of the balance
   const MatrixV* start_covariance = nullptr;  ///< (nv,nv) covariances of the momenta at both ends
   const MatrixV* end_covariance = nullptr;
   MatrixV effort_noise;      ///< (nv,nv) covariance by noise of the efforts
-  VectorV systematic;        ///< (nv,) standard deviations of slow errors
+  VectorV slow_error;        ///< (nv,) standard deviations of slow errors
   VectorV effort, friction;  ///< (nv,) means over the sample
   bool is_first = false;     ///< whether it is the first sample after a beginning
 };
@@ -65,7 +65,7 @@ class ImpulseBalance {
                  bool friction = false);
 
   /// Begin at the next state.
-  void restart() noexcept { has_last_ = has_rate_change_ = false; }
+  void restart() noexcept { has_last_state_ = has_rate_change_ = false; }
 
   /// The external impulse since the last state; nullptr at the first one, and for a state (nq,) and
   /// (nv,), an effort (nv,) or a time step, s, that is not usable.
@@ -83,11 +83,11 @@ class ImpulseBalance {
   struct EndTerms {
     explicit EndTerms(const Model& model);
     Evaluation d;
-    VectorV momentum, rate, friction;
+    VectorV momentum, momentum_rate, friction;
     MatrixV covariance;
   };
 
-  void compute_terms(EndTerms& end) noexcept;
+  void compute_terms(EndTerms& terms) noexcept;
 
   const Model& model_;
   const NoiseModel noise_;
@@ -96,8 +96,8 @@ class ImpulseBalance {
   const VectorV velocity_variance_, effort_variance_;
   EndTerms end_terms_[2];
   int latest_index_ = 0;
-  bool has_last_ = false, has_rate_change_ = false;
-  VectorV rate_change_, second_diff_, systematic_error_, force_;
+  bool has_last_state_ = false, has_rate_change_ = false;
+  VectorV rate_change_, second_difference_, slow_error_, force_;
   MatrixV inertia_, scaled_inertia_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;
@@ -117,12 +117,12 @@ class MomentumObserver {
   void add(const ExternalImpulse& impulse) noexcept;
 
   /// The external force (nv,) in the coordinates of the balance, and its covariance (nv,nv).
-  const VectorV& value() const noexcept { return value_; }
+  const VectorV& force() const noexcept { return force_; }
   const MatrixV& covariance() const noexcept { return covariance_; }
 
  private:
   const double bandwidth_;
-  VectorV value_, systematic_;
+  VectorV force_, slow_error_;
   MatrixV start_covariance_, effort_noise_, end_covariance_, covariance_;
   double end_weight_ = 0.0;
 };

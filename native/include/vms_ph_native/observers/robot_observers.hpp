@@ -53,14 +53,14 @@ class ContactDetector {
   // The work of the external forces over a sample, with its uncertainty, J and J^2.
   struct Work {
     bool is_valid = false;
-    double value = 0.0, start_variance = 0.0, end_variance = 0.0, effort_noise = 0.0,
-           systematic = 0.0, curvature = 0.0;
+    double work = 0.0, start_variance = 0.0, end_variance = 0.0, effort_noise = 0.0,
+           slow_error = 0.0, curvature = 0.0;
   };
   // Sums over all samples up to one, and its own work; a window is the difference of two sums.
   struct Sums {
     explicit Sums(Eigen::Index nv);
     double time = 0.0, work_sum = 0.0, work_noise = 0.0, work_bias = 0.0;
-    Eigen::VectorXd impulse, systematic;
+    Eigen::VectorXd impulse, slow_error;
     Eigen::MatrixXd effort_noise, start_covariance;
     Work work;
   };
@@ -78,7 +78,7 @@ class ContactDetector {
   const int window_count_;
   const VectorV position_variances_, velocity_variances_, effort_variances_;
   std::vector<Sums> sums_;
-  int count_ = 0, newest_ = 0, samples_without_contact_ = 0;
+  int count_ = 0, newest_index_ = 0, samples_without_contact_ = 0;
   bool has_contact_ = false, has_last_state_ = false;
   double threshold_period_ = 0.0, momentum_threshold_ = 0.0, energy_threshold_ = 0.0,
          joint_threshold_ = 0.0;
@@ -95,9 +95,9 @@ struct TimeInterval {
   double time = 0.0, dt = 0.0;  ///< of its end, and its duration, s
   VectorQ q;                    ///< (nq,) and (nv,) measured at its end
   VectorV v;
-  VectorV value;         ///< (nv,) external impulse, in the standard coordinates
+  VectorV impulse;       ///< (nv,) external impulse, in the standard coordinates
   VectorV effort_noise;  ///< (nv,) variances of the impulse by noise of the efforts
-  VectorV systematic;    ///< (nv,) standard deviations of slow errors
+  VectorV slow_error;    ///< (nv,) standard deviations of slow errors
 };
 
 /// The interval in the middle of a window.
@@ -126,7 +126,7 @@ class MotionWindow {
   static constexpr int kMaxHalfWidth = 10;
   static constexpr int kIntervals = 2 * kMaxHalfWidth + 1;
 
-  TimeInterval& at(int k) noexcept {
+  TimeInterval& interval_at(int k) noexcept {
     return intervals_[static_cast<std::size_t>((first_ + k) % kIntervals)];
   }
   void smooth() noexcept;
@@ -136,7 +136,7 @@ class MotionWindow {
   int first_ = 0, count_ = 0, half_width_ = 0;
   bool is_interval_open_ = false;
   double time_ = 0.0;
-  SmoothedInterval smoothed_;
+  SmoothedInterval smoothed_interval_;
 };
 
 /// An observed payload; see vms_ph_controllers.observers.Payload.
@@ -180,14 +180,14 @@ class PayloadObserver {
   // Terms of the model at the end of an interval.
   struct EndTerms {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
-    MatrixV noise;             // covariance of the momentum by noise of the velocity
+    MatrixV noise_covariance;  // covariance of the momentum by noise of the velocity
     VectorV smoothing_error;   // momentum of the payload by the error of the smoothed velocity
   };
 
   void restart_window() noexcept;
   void forget_payload() noexcept;
-  bool observe(const SmoothedInterval& smoothed) noexcept;
-  void compute_end_terms(const SmoothedInterval& smoothed, EndTerms& end) noexcept;
+  bool observe(const SmoothedInterval& smoothed_interval) noexcept;
+  void compute_end_terms(const SmoothedInterval& smoothed_interval, EndTerms& terms) noexcept;
   void solve() noexcept;
   const Payload& report(bool changed) noexcept;
 
@@ -201,8 +201,8 @@ class PayloadObserver {
   Eigen::VectorXd prior_information_, information_vector_, mean_, scales_;
   Eigen::MatrixXd information_, inverse_information_, scaled_information_;
   Cholesky cholesky_;
-  Eigen::MatrixXd regressor_, weighted_regressor_, product_;  // (nv,nv+10)
-  Eigen::MatrixXd cross_terms_;                               // (10,nv+1)
+  Eigen::MatrixXd regressor_, weighted_regressor_, regressor_product_;  // (nv,nv+10)
+  Eigen::MatrixXd cross_terms_;                                         // (10,nv+1)
   VectorV impulse_sum_, filtered_impulse_, decorrelated_impulse_, residual_;
   MatrixV covariance_, noise_covariance_, gain_transpose_, workspace_, payload_mass_matrix_;
   EndTerms end_terms_[2];
@@ -242,8 +242,8 @@ class RobotObservers {
   bool add(const ConstVector& q, const ConstVector& v, const ConstVector& effort,
            double dt) noexcept;
 
-  const MomentumObserver& force() const noexcept { return observer_; }
-  const WrenchMap& wrench() const noexcept { return wrench_; }
+  const MomentumObserver& force() const noexcept { return momentum_observer_; }
+  const WrenchMap& wrench() const noexcept { return wrench_map_; }
   const ContactReport& contact() const noexcept { return contact_; }
   const Payload& payload() const noexcept { return payload_; }
 
@@ -251,9 +251,9 @@ class RobotObservers {
   ImpulseBalance balance_;
   ImpulseBalance standard_balance_;  // of the payload, whose regressor is that of these coordinates
   const bool is_decoupled_;
-  MomentumObserver observer_;
-  WrenchMap wrench_;
-  ContactDetector detector_;
+  MomentumObserver momentum_observer_;
+  WrenchMap wrench_map_;
+  ContactDetector contact_detector_;
   PayloadObserver payload_observer_;
   ContactReport contact_;
   Payload payload_;

@@ -63,7 +63,7 @@ struct AngleColumns {
 struct BaseActuators : ActuatorInputs {
   Allocation allocation;    ///< the map at the start, without tilt
   Eigen::VectorXd weights;  ///< (b,) of the components of a wrench that cannot be made whole
-  SpinningParts spinning;
+  SpinningParts spinning_parts;
   AngleColumns columns;
 };
 
@@ -74,14 +74,14 @@ struct BaseActuators : ActuatorInputs {
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class NearestInputs {
  public:
-  /// @param weighted  (b,m) map from inputs to wrenches, times the weights of their components.
-  explicit NearestInputs(const Eigen::MatrixXd& weighted)
-      : weighted_(weighted), search_(weighted), eigen_(weighted.rows()) {}
+  /// @param weighted_map  (b,m) map from inputs to wrenches, times the weights of their components.
+  explicit NearestInputs(const Eigen::MatrixXd& weighted_map)
+      : weighted_map_(weighted_map), search_(weighted_map), eigen_(weighted_map.rows()) {}
 
   /// Take another map of the same size.
-  void set_matrix(const Eigen::MatrixXd& weighted) noexcept {
-    weighted_ = weighted;
-    search_.set_matrix(weighted);
+  void set_matrix(const Eigen::MatrixXd& weighted_map) noexcept {
+    weighted_map_ = weighted_map;
+    search_.set_matrix(weighted_map);
   }
 
   /// Write the inputs (m,).
@@ -98,7 +98,7 @@ class NearestInputs {
                     Eigen::VectorXd& inputs) noexcept;
 
  private:
-  Eigen::MatrixXd weighted_;
+  Eigen::MatrixXd weighted_map_;
   BoundedLeastSquares search_;
   MatrixV gram_;  ///< (b,b) of the columns that are free
   SymmetricEigen eigen_;
@@ -127,7 +127,7 @@ class ActuatorMap {
 
  private:
   AngleColumns columns_;
-  SpinningParts spinning_;
+  SpinningParts spinning_parts_;
   Eigen::MatrixXd matrix_;
   bool has_angles_, has_spin_;
 };
@@ -221,7 +221,7 @@ class ActuatedBase {
   /// Steer casters by a step in which a stand holds the base.
   ///
   /// @param before, after  (b,) twists at its start and end.
-  void steer_on_stand(const Eigen::VectorXd& before, const Eigen::VectorXd& after) noexcept;
+  void steer_on_stand(const Eigen::VectorXd& twist_0, const Eigen::VectorXd& twist_1) noexcept;
 
   double electric_energy() const noexcept { return state_.electric; }  ///< taken from the supply, J
   double lost_energy() const noexcept { return state_.losses; }  ///< fluid, friction, windings, J
@@ -237,14 +237,14 @@ class ActuatedBase {
   /// What changes with time.
   struct State {
     Eigen::VectorXd rates, thrusts, angles;  ///< (m,) of shafts, of rotors, of tilts and steering
-    double electric = 0.0, losses = 0.0;
+    double electric = 0.0, losses = 0.0;     ///< energies, J
   };
 
   /// Parts that exist where there are actuators.
   struct AllocationParts {
     explicit AllocationParts(const BaseActuators& actuators);
-    PrioritisedActuation nearest;  ///< of a map that does not turn, in its usual limits
-    Eigen::MatrixXd weighted;      ///< map times weights
+    PrioritisedActuation fixed_actuation;  ///< of a map that does not turn, in its usual limits
+    Eigen::MatrixXd weighted_map;          ///< map times weights
     NearestInputs search;
     ActuatorMap map;
     TiltAllocation tilt_allocation;
@@ -257,13 +257,13 @@ class ActuatedBase {
 
   double step_;
   std::optional<BaseActuators> actuators_;
-  std::optional<AllocationParts> parts_;
+  std::optional<AllocationParts> allocation_parts_;
   std::vector<Health> health_;
   Eigen::VectorXd lag_factor_;  ///< of a deviation after a step with the lag
   Eigen::VectorXd lower_, upper_;
-  VectorB goal_;
-  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;       ///< over the step
-  Eigen::VectorXd end_rates_, end_angles_;                          ///< at its end
+  VectorB goal_;                                               ///< desired wrench times the weights
+  Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
+  Eigen::VectorXd end_rates_, end_angles_;                     ///< at its end
   Eigen::VectorXd twist_, input_rates_, mean_rates_, mean_angles_;  ///< of base and inputs; means
   Eigen::VectorXd wrench_;
   Spin spin_;
