@@ -448,6 +448,16 @@ def test_a_joint_without_limit_has_no_ends(tmp_path: Path) -> None:
     assert np.isinf([joints.lower, joints.upper, joints.effort, joints.velocity]).all()
 
 
+def test_an_inertia_without_products_is_diagonal(tmp_path: Path) -> None:
+    diagonal = '<inertial><mass value="2"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>'
+    xml = robot(link("a"), link("b", diagonal), joint("j", "a", "b"))
+    said = "the <inertia> of link 'b' has no ixy, ixz, iyz: zeros"
+    assert check_urdf(xml).warnings == (said,)
+    with pytest.warns(UrdfWarning, match=said):
+        model = load_urdf(_written(tmp_path, xml))
+    np.testing.assert_allclose(model.evaluate(np.zeros(1), np.zeros(1)).M, 2.5, rtol=1e-15)
+
+
 def test_a_body_without_a_moving_joint_floats(tmp_path: Path) -> None:
     xml = robot(link("body"), link("rotor"), joint("mount", "body", "rotor", "fixed"))
     model = load_urdf(_written(tmp_path, xml))

@@ -21,6 +21,8 @@ from ..arrays import Array, vector
 from ..errors import ModelError
 from .description import (
     LARGEST_NUMBER,
+    NUMBERS,
+    PRODUCTS,
     dynamics_text,
     has_content,
     number_errors,
@@ -31,8 +33,6 @@ from .inertia import InertiaDefect, LinkInertia, check_size
 from .inertia_repair import repair
 from .joints import BASE_DIMENSION, base_of, check_joints, make_root_joint
 from .mimic import Mimic, Projection, read_mimics, resolve_mimics
-
-_INERTIAL_NUMBERS = {"mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
 
 
 class Inertial(NamedTuple):
@@ -55,10 +55,10 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
         inertial, name = link.find("inertial"), link.get("name")
         if inertial is None or not has_content(inertial):
             continue
-        for tag, keys in _INERTIAL_NUMBERS.items():
+        for tag in ("mass", "inertia"):
             element = inertial.find(tag)
-            missing = [key for key in keys if element is None or element.get(key) is None]
-            if missing:
+            missing = [key for key in NUMBERS[tag] if element is None or element.get(key) is None]
+            if missing and tuple(missing) != PRODUCTS:
                 yield (
                     f"the <inertial> of link '{name}' must give {', '.join(missing)} of its <{tag}>"
                 )
@@ -83,7 +83,8 @@ def read_inertials(description: ET.Element) -> dict[str, Inertial]:
 
 def _read_inertial(element: ET.Element) -> Inertial | None:
     attributes = {part.tag: part.attrib for part in reversed(element)}
-    origin, inertia = (attributes.get(tag, {}) for tag in ("origin", "inertia"))
+    origin = attributes.get("origin", {})
+    inertia = dict.fromkeys(PRODUCTS, "0") | attributes.get("inertia", {})
     try:
         mass = float(attributes["mass"]["value"])
         tensor = np.array(
@@ -98,9 +99,8 @@ def _read_inertial(element: ET.Element) -> Inertial | None:
     numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])
     if not len(centre) == len(angles) == 3 or not (np.abs(numbers) <= LARGEST_NUMBER).all():
         return None
-    if angles.any():
-        R = pin.rpy.rpyToMatrix(angles)
-        tensor = R @ tensor @ R.T
+    R = pin.rpy.rpyToMatrix(angles)
+    tensor = R @ tensor @ R.T
     return Inertial(mass, centre, 0.5 * (tensor + tensor.T))
 
 

@@ -41,7 +41,7 @@ def tree_errors(root: ET.Element) -> Iterator[str]:
         counts = Counter(str(element.get("name")) for element in elements)
         for name in sorted(n for n, count in counts.items() if count > 1):
             yield f"two {kind}s are named '{name}'"
-    yield from _connection_errors(joints, names)
+    yield from _connection_errors(root, names)
 
 
 def _name_errors(kind: str, elements: list[ET.Element]) -> Iterator[str]:
@@ -74,11 +74,11 @@ def _joint_errors(joint: ET.Element) -> Iterator[str]:
             yield f"joint '{name}' has a <mimic> that gives no joint"
 
 
-def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[str]:
+def _connection_errors(root: ET.Element, links: list[str]) -> Iterator[str]:
     parent_of: dict[str, str] = {}
-    mounts = missing_mounts(joints, links)
+    mounts = _missing_mounts(root)
     all_links_exist = True
-    for joint in joints:
+    for joint in root.findall("joint"):
         parent, child = _link_at(joint, "parent"), _link_at(joint, "child")
         for role, link in (("parent", parent), ("child", child)):
             if link not in links and not (role == "parent" and link in mounts):
@@ -97,8 +97,7 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
                 "tree without closed loops"
             )
         parent_of[child] = parent
-    loop = _closed_loop(parent_of)
-    if loop:
+    if loop := _closed_loop(parent_of):
         yield f"the joints form a loop through {', '.join(map(repr, loop))}; a URDF is a tree"
     roots = [link for link in (*mounts, *links) if link not in parent_of]
     if len(roots) > 1 and all_links_exist:
@@ -108,11 +107,12 @@ def _connection_errors(joints: list[ET.Element], links: list[str]) -> Iterator[s
         )
 
 
-def missing_mounts(joints: list[ET.Element], links: list[str]) -> list[str]:
+def _missing_mounts(root: ET.Element) -> list[str]:
     """Return the link that a robot without a root is fixed to and that the description lacks.
 
     ``world`` is often left out, and so is the link that a gripper or an arm is to be mounted on.
     """
+    joints, links = root.findall("joint"), [str(x.get("name")) for x in root.findall("link")]
     children = {_link_at(joint, "child") for joint in joints}
     if any(link not in children for link in links):
         return []  # another root
@@ -159,6 +159,9 @@ NOT_DYNAMICS = (
 )  # fmt: skip
 """Elements without influence on the dynamics, at which parsers fail or warn."""
 
+PRODUCTS = ("ixy", "ixz", "iyz")
+"""Products of inertia, kg m^2; an inertia that gives none of them is diagonal."""
+
 DEFAULT_NAME = "robot"
 """The name of a robot whose description gives none."""
 
@@ -168,7 +171,7 @@ _BEFORE_DECLARATION = re.compile(r"\A(?:\s|<!--(?:(?!-->).)*-->)*(?=<\?xml)|\A\s
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 # The numbers of each element inside a joint or an inertial, and how many.
-_NUMBERS = {
+NUMBERS = {
     "origin": {"xyz": 3, "rpy": 3},
     "axis": {"xyz": 3},
     "mass": {"value": 1},
@@ -234,7 +237,9 @@ def dynamics_text(root: ET.Element) -> str:
         for inertial in link.findall("inertial"):
             if not has_content(inertial):
                 link.remove(inertial)
-    for mount in _mounts_of(copy):
+            for inertia in inertial.findall("inertia"):
+                inertia.attrib = dict.fromkeys(PRODUCTS, "0") | inertia.attrib
+    for mount in _missing_mounts(copy):
         ET.SubElement(copy, "link", {"name": mount})
     leaders = {mimic.get("joint") for mimic in copy.iterfind("joint/mimic")}
     for joint in copy.findall("joint"):
@@ -246,7 +251,7 @@ def dynamics_text(root: ET.Element) -> str:
         is_fixed = joint.get("type") == "fixed"
         for element in list(joint):
             unused = is_fixed and element.tag not in ("origin", "parent", "child")
-            empty = element.tag == "dynamics" and not element.keys() & _NUMBERS["dynamics"].keys()
+            empty = element.tag == "dynamics" and not element.keys() & NUMBERS["dynamics"].keys()
             if unused or empty:
                 joint.remove(element)
         if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
@@ -255,7 +260,7 @@ def dynamics_text(root: ET.Element) -> str:
             for key in _missing_limits(limit):
                 limit.set(key, "0")  # which is read as no limit
     for element in copy.iter():
-        for key in _NUMBERS.get(str(element.tag), {}).keys() & element.keys():
+        for key in NUMBERS.get(str(element.tag), {}).keys() & element.keys():
             element.set(key, " ".join(element.attrib[key].split()))
         if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
             element.set("damping", "0")  # the parser refuses an element without either
@@ -266,12 +271,15 @@ def completions(root: ET.Element) -> Iterator[str]:
     """Yield what :func:`dynamics_text` completes, in words."""
     if not root.get("name"):
         yield f"the <robot> has no name; it is called '{DEFAULT_NAME}'"
-    for mount in _mounts_of(root):
+    for mount in _missing_mounts(root):
         yield f"the link '{mount}', to which the robot is fixed, is missing; it becomes the root"
     for link in root.findall("link"):
         for inertial in link.findall("inertial"):
             if not has_content(inertial):
                 yield f"the <inertial> of link '{link.get('name')}' gives neither mass nor inertia"
+            for inertia in inertial.findall("inertia"):
+                if inertia.attrib and not inertia.attrib.keys() & set(PRODUCTS):
+                    yield f"the <inertia> of link '{link.get('name')}' has no ixy, ixz, iyz: zeros"
     names = {joint.get("name") for joint in root.findall("joint")}
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed":
@@ -292,11 +300,6 @@ def completions(root: ET.Element) -> Iterator[str]:
 def has_content(inertial: ET.Element) -> bool:
     """Return whether an ``<inertial>`` gives anything but a frame or a density."""
     return any(part.keys() for tag in ("mass", "inertia") for part in inertial.findall(tag))
-
-
-def _mounts_of(root: ET.Element) -> list[str]:
-    names = [str(link.get("name")) for link in root.findall("link")]
-    return missing_mounts(root.findall("joint"), names)
 
 
 def _missing_limits(limit: ET.Element) -> Iterator[str]:
@@ -322,7 +325,7 @@ def number_errors(root: ET.Element) -> Iterator[str]:
         else:
             elements = part.findall("inertial/*")
         for element in elements:
-            for key, count in _NUMBERS.get(str(element.tag), {}).items():
+            for key, count in NUMBERS.get(str(element.tag), {}).items():
                 text = element.get(key)
                 if text is None:
                     continue

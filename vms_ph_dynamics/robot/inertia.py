@@ -224,8 +224,7 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
     """
     if not (np.isfinite(mass) and np.isfinite(rotational).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
-    defect = defect_of(mass, rotational)
-    if defect is not None and not is_rounding(defect, mass, rotational):
+    if (defect := defect_of(mass, rotational)) and not is_rounding(defect, mass, rotational):
         raise ModelError(describe(defect.kind, name, mass, np.linalg.eigvalsh(rotational).tolist()))
 
 
@@ -346,8 +345,7 @@ def check_mass_matrix(
     Raises:
         ModelError: the motion of a joint, which the message names, moves no mass.
     """
-    joints = joints_without_inertia(model, projection, require_positive=require_positive)
-    if joints:
+    if joints := joints_without_inertia(model, projection, require_positive=require_positive):
         defect = "is not positive definite" if require_positive else "is singular"
         raise ModelError(
             f"the mass matrix {defect}: motion of joint '{model.names[joints[0]]}' moves "

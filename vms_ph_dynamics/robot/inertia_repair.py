@@ -202,8 +202,7 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
         if not (np.isfinite(link.mass) and np.isfinite(link.rotational).all()):
             name = link.link
             raise ModelError(f"the inertia of '{name}' must be finite; given: mass {link.mass}")
-        defect = defect_of(link.mass, link.rotational)
-        if defect is not None:
+        if defect := defect_of(link.mass, link.rotational):
             defective.append((link, defect))
     nearest = {
         id(link): nearest_inertia(link.mass, link.rotational)

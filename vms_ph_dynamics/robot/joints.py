@@ -183,10 +183,6 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
     )
 
 
-def _selected(values: Array, rows: list[int]) -> Array:
-    return frozen(np.array(values, dtype=np.float64)[rows])
-
-
 def _with_followers(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
     """Return friction per joint, including that of its followers.
 
@@ -194,14 +190,14 @@ def _with_followers(values: Array, rows: list[int], projection: Array | None, po
     viscous friction grows with the square of m, Coulomb friction with its magnitude.
     """
     if projection is None:
-        return _selected(values, rows)
+        return frozen(np.array(values, dtype=np.float64)[rows])
     leader_values = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
     columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
     return frozen(leader_values[columns])
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:
-    numbers = _selected(limits, rows)
+    numbers = np.array(limits, dtype=np.float64)[rows]
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
     return frozen(np.where((numbers > 0) & (numbers < _NO_LIMIT), numbers, np.inf))
 
