@@ -33,6 +33,7 @@ OPTIONAL = {
     "casadi",
     "lz4",
     "mcap",
+    "msgspec",
     "mujoco",
     "plotly",
     "pyarrow",

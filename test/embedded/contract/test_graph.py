@@ -25,6 +25,7 @@ def test_topics_and_services_are_known_with_their_types(ros):
     node.create_subscription(String, "/words", lambda _: None, 10)
     node.create_service(Trigger, "~/go", lambda _, response: response)
     assert ros.spin_until(lambda: len(dict(node.get_topic_names_and_types())) >= 4)
+    assert ros.spin_until(lambda: "/node/go" in dict(node.get_service_names_and_types()))
     topics = dict(node.get_topic_names_and_types())
     assert topics["/joint_states"] == ["sensor_msgs/msg/JointState"]
     assert topics["/words"] == ["std_msgs/msg/String"]
