@@ -156,6 +156,7 @@ def test_repairs_are_printed_and_refused_ones_with_what_to_give(
 def test_check_says_what_an_mjcf_is_and_what_the_model_leaves_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("mujoco")
     path = tmp_path / "hand.xml"
     path.write_text(HAND)
     check(str(path), "auto", "")

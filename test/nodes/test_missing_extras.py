@@ -43,3 +43,11 @@ def test_a_command_reports_the_missing_extra(
     assert done.stderr.startswith("error: ")
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_shapes_need_none_of_the_packages_for_bags() -> None:
+    code = "import sys; sys.modules |= dict.fromkeys(('lz4', 'mcap', 'rosbags', 'zstandard'))\n"
+    code += "from vms_ph_io.descriptions.robot_shapes import robot_shapes; print(robot_shapes)"
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

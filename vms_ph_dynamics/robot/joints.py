@@ -88,8 +88,7 @@ def check_joints(model: Any) -> None:
             joints are not in depth-first order.
     """
     base = base_of(model)
-    first_joint = 1 if base == "fixed" else 2
-    for i in range(first_joint, model.njoints):
+    for i in range(1 if base == "fixed" else 2, model.njoints):
         joint_class, name = model.joints[i].shortname(), model.names[i]
         if not joint_class.startswith(_ARM_JOINTS) or joint_class in _NOT_ARM_JOINTS:
             raise ModelError(

@@ -18,10 +18,11 @@ from ..bag import BagError, BagMessage, BagReader, MessageDefinition, PresentNam
 from ..bag.messages import SchemaDecoder
 from ..bag.metadata import BagMetadata, by_number
 from ..progress import Progress, no_progress
-from ..settings.bounded_files import DecompressionError, decompress, decompress_file
+from ..settings.bounded_files import DecompressionError, check_decompressed, decompress
 from .recording import RecordingError
 
 _REPORT_PERIOD = 5000  # messages between two reports of the progress
+_CHUNK_SIZE = 2**20
 
 
 class Messages:
@@ -116,7 +117,7 @@ class Messages:
     def _decompressed(self, file: Path, folder: Path) -> Path:
         target = folder / file.stem
         try:
-            decompress_file(file, target)
+            _decompress_file(file, target)
         except zstandard.ZstdError as error:
             self.notes.append(f"{file.name} is damaged: decompressed as far as it goes; {error}")
         except OSError as error:
@@ -151,6 +152,23 @@ class Messages:
             ) from None
 
 
+def _decompress_file(packed: Path, target: Path) -> None:
+    """Write what a file of zstd unfolds to.
+
+    Raises:
+        DecompressionError: more than :func:`max_decompressed`.
+        OSError: a file cannot be read or written.
+        zstandard.ZstdError: it is damaged; what comes before the damage is written.
+    """
+    size_now, size = 0, packed.stat().st_size
+    with packed.open("rb") as source, target.open("wb") as file:
+        stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+        while chunk := stream.read(_CHUNK_SIZE):
+            size_now += len(chunk)
+            check_decompressed(packed.name, size, size_now, "unpack it with zstd -d, and read that")
+            file.write(chunk)
+
+
 def _ros2(kind: str) -> str:
     """Return the name of a type of ROS 1 as ROS 2 writes it."""
     return kind if "/msg/" in kind else kind.replace("/", "/msg/", 1)
@@ -172,8 +190,7 @@ class _BoundedRos1Reader(Ros1Reader):
         chunk = super().read_chunk()
         if any(chunk.datapos == other.datapos for other in self.chunks.values()):
             raise ValueError("a chunk is listed twice")
-        names = {function: name for name, function in decompressors.items()}
-        compression = names[chunk.decompressor]
+        compression = next(n for n, unpack in decompressors.items() if unpack is chunk.decompressor)
         return chunk._replace(decompressor=lambda data: decompress(data, compression))
 
 

@@ -9,18 +9,15 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-
-import lz4.frame  # type: ignore[import-untyped]
-import zstandard
 
 from vms_ph_dynamics import VmsPhError
 
 ALWAYS_ACCEPTED = 64 * 2**20
 MAX_RATIO = 200
-_CHUNK_SIZE = 2**20
 
 
 class DecompressionError(VmsPhError):
@@ -56,11 +53,16 @@ def check_decompressed(name: str, size: int, unfolded_size: int, remedy: str) ->
         )
 
 
+# lz4 and zstandard come with the packages for bags; without them all else is read.
 _DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
     "": lambda data, _: data,
     "none": lambda data, _: data,
-    "zstd": lambda data, limit: zstandard.ZstdDecompressor().stream_reader(data).read(limit),
-    "lz4": lambda data, limit: lz4.frame.LZ4FrameDecompressor().decompress(data, limit),
+    "zstd": lambda data, limit: (
+        import_module("zstandard").ZstdDecompressor().stream_reader(data).read(limit)
+    ),
+    "lz4": lambda data, limit: (
+        import_module("lz4.frame").LZ4FrameDecompressor().decompress(data, limit)
+    ),
     "bz2": lambda data, limit: bz2.BZ2Decompressor().decompress(data, limit),
     "zlib": lambda data, limit: zlib.decompressobj().decompress(data, limit),
 }
@@ -87,23 +89,6 @@ def decompress(data: bytes, compression: str, largest: int | None = None) -> byt
     return content
 
 
-def decompress_file(packed: Path, target: Path) -> None:
-    """Write what a file of zstd unfolds to.
-
-    Raises:
-        DecompressionError: more than :func:`max_decompressed`.
-        OSError: a file cannot be read or written.
-        zstandard.ZstdError: it is damaged; what comes before the damage is written.
-    """
-    size_now, size = 0, packed.stat().st_size
-    with packed.open("rb") as source, target.open("wb") as file:
-        stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
-        while chunk := stream.read(_CHUNK_SIZE):
-            size_now += len(chunk)
-            check_decompressed(packed.name, size, size_now, "unpack it with zstd -d, and read that")
-            file.write(chunk)
-
-
 def load_npz(path: Path) -> dict[str, Any]:
     """Return the arrays of an NPZ file by name.
 
@@ -121,15 +106,14 @@ def load_npz(path: Path) -> dict[str, Any]:
             return {name: arrays[name] for name in arrays.files}
 
 
-_COMPRESSED_TYPE = 15  # the type of an element of a MAT file
 _NUMERIC = [
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
     "logical", "char",
 ]  # fmt: skip
 
-
 _FLOATS = ("float64", "float32")
-_DIMENSIONS, _MATRIX, _MAX_DEPTH = 5, 14, 32  # elements of MAT files, and structs in structs
+# Types of the elements of MAT files, and structs in structs.
+_DIMENSIONS, _MATRIX, _COMPRESSED, _MAX_DEPTH = 5, 14, 15, 32
 
 
 def load_mat(path: Path) -> dict[str, Any]:
@@ -196,9 +180,9 @@ def _decompressed_mat(path: Path, size: int, remedy: str) -> bytes:
         element_type = int.from_bytes(data[position : position + 4], byte_order)  # type: ignore[arg-type]
         end = position + 8 + int.from_bytes(data[position + 4 : position + 8], byte_order)  # type: ignore[arg-type]
         element = data[position:end]
-        if element_type == _COMPRESSED_TYPE:
+        if element_type == _COMPRESSED:
             element = decompress(element[8:], "zlib", max(max_decompressed(size) - total_size, 0))
-            if int.from_bytes(element[:4], byte_order) == _COMPRESSED_TYPE:  # type: ignore[arg-type]
+            if int.from_bytes(element[:4], byte_order) == _COMPRESSED:  # type: ignore[arg-type]
                 raise DecompressionError("an element is compressed twice")
         total_size += len(element)
         check_decompressed(path.name, size, total_size, remedy)
