@@ -28,8 +28,11 @@ names it. ROS 2 itself has all names, and the nodes of vms_ph run there unchange
 ## Further limits
 
 - Services, parameters and therefore `ros2 param` work with peers on rmw_cyclonedds. rmw_fastrtps,
-  the default of several distributions, correlates requests differently: topics and the names of
-  nodes work with it, services and parameters do not.
+  the default of several distributions, identifies requests beside their bytes, where Cyclone DDS
+  neither writes nor reads: topics and the names of nodes work with it, services and parameters do
+  not. A call to it ends with a sentence, and a client on it is warned of.
+- Where rclpy of Kilted differs, this does as that of Jazzy: `Client.call` returns None when the
+  time is over, and a lifecycle transition that there is not raises `RCLError`.
 - No actions, no composition, no security, no intra-process shortcut, no guard conditions, no
   callbacks for jumps of time, no log files; logs go to stderr and to /rosout.
 - Field checks of messages are always on. The message classes have no `SLOT_TYPES`.

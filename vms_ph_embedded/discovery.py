@@ -25,6 +25,9 @@ _LOOPBACK = """<CycloneDDS><Domain Id="{domain}"><General><AllowMulticast>false<
 <Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>\
 <Discovery><ParticipantIndex>auto</ParticipantIndex>\
 <MaxAutoParticipantIndex>{last}</MaxAutoParticipantIndex>{peers}{tag}</Discovery></Domain></CycloneDDS>"""
+# Fast DDS 3 (vendor 1.15) describes types with flags that XTypes forbids. Cyclone DDS 11 refuses
+# the description, and would match none of its topics; without one it compares the names of types.
+_TYPES_OF_FAST_DDS = "<Compatibility><IgnoreTypeInformation>1.15</></>"
 
 
 class DiscoveryError(VmsPhError, RuntimeError):
@@ -65,6 +68,15 @@ def configuration(domain: int) -> str | None:
     # Only participants with the same tag discover each other: here, this process alone.
     tag = f"<Tag>off_{os.getpid()}</Tag>" if range_name == "OFF" else ""
     return _LOOPBACK.format(domain=domain or "any", last=last, peers="" if tag else peers, tag=tag)
+
+
+def joining_configuration(domain: int) -> str | None:
+    """Return the configuration with which this process joins; its last part takes precedence.
+
+    None where CYCLONEDDS_URI has other than ASCII characters, which Cyclone alone can read.
+    """
+    range_or_user = configuration(domain) or os.environ.get("CYCLONEDDS_URI", "")
+    return f"{_TYPES_OF_FAST_DDS},{range_or_user}" if range_or_user.isascii() else None
 
 
 def export_line() -> str:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,17 @@ def ros_domain() -> Iterator[int]:
             os.environ.clear()
             os.environ.update(before)
             return
+
+
+@pytest.fixture(scope="session")
+def release() -> str:
+    """Whose rclpy this is: "embedded", "jazzy" or "kilted"; these two stand for others beside them.
+
+    The embedded runtime follows Jazzy where nodes would notice.
+    """
+    if IS_EMBEDDED:
+        return "embedded"
+    return "jazzy" if int(version("rclpy").partition(".")[0]) < 8 else "kilted"
 
 
 class Ros:

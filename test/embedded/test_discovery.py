@@ -3,6 +3,7 @@
 
 """Which domain and configuration the environment asks for."""
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -44,6 +45,30 @@ def test_a_configuration_of_the_user_wins(monkeypatch):
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "nonsense")
     assert discovery.configuration(0) is None
     assert discovery.export_line() == "export ROS_DOMAIN_ID=0 CYCLONEDDS_URI=file:///somewhere.xml"
+
+
+def test_types_of_fast_dds_are_ignored_unless_the_user_says_otherwise(monkeypatch, tmp_path):
+    written = "<Compatibility><IgnoreTypeInformation>{}</IgnoreTypeInformation></Compatibility>"
+    log = tmp_path / "cyclone.log"
+    tracing = f"<Tracing><Category>config</Category><OutputFile>{log}</OutputFile></Tracing>"
+    domain = itertools.count(102)  # which nobody in this process has configured
+
+    def setting(user: str) -> str:
+        """What Cyclone DDS takes when it joins with a configuration of the user."""
+        log.unlink(missing_ok=True)
+        monkeypatch.setenv("CYCLONEDDS_URI", user)
+        context = rclpy.Context()
+        context.init(args=[], domain_id=next(domain))
+        context.shutdown()
+        (line,) = [t for t in log.read_text().splitlines() if "IgnoreTypeInformation" in t]
+        return line.partition("#text: ")[2].partition(" {")[0]
+
+    assert setting(tracing) == "1.15"
+    assert setting(f"<CycloneDDS><Domain>{tracing}</Domain></CycloneDDS>") == "1.15"
+    assert setting(f"{tracing},{written.format('1.1')}") == "1.1"
+    file = tmp_path / "straße.xml"
+    file.write_text(f"<CycloneDDS><Domain>{tracing}</Domain></CycloneDDS>")
+    assert setting(f"file://{file}") == ""  # the file is read, without ours
 
 
 @pytest.mark.parametrize("text", ["-1", "233", "one", "1.5", "9" * 5000])

@@ -29,10 +29,8 @@ def watch(endpoint: Reader | Writer) -> None:
 
 def take_policy(endpoint: Reader | Writer) -> str | None:
     """The policy for which the last such peer did not match, if there was one since last time."""
-    if isinstance(endpoint, Reader):
-        status = endpoint.entity.get_requested_incompatible_qos_status()  # type: ignore[no-untyped-call]
-    else:
-        status = endpoint.entity.get_offered_incompatible_qos_status()  # type: ignore[no-untyped-call]
+    role = "requested" if isinstance(endpoint, Reader) else "offered"
+    status = getattr(endpoint.entity, f"get_{role}_incompatible_qos_status")()
     if not status.total_count_change:
         return None
     return _POLICY_NAMES.get(status.last_policy_id, f"number {status.last_policy_id}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -182,9 +183,11 @@ def _cannot_join(domain_id: int) -> discovery.DiscoveryError:
 def _enter_domain(domain_id: int) -> None:
     with _domains_lock:
         domain, user_count = _domains.get(domain_id, (None, 0))
-        config = discovery.configuration(domain_id)
+        config = discovery.joining_configuration(domain_id)
         if not user_count and config is not None:
-            with sockets_on_loopback():
+            is_local = discovery.configuration(domain_id) is not None
+            # Otherwise the process may have joined without us; what is wrong fails below.
+            with sockets_on_loopback() if is_local else suppress(DDSException):
                 domain = Domain(domain_id, config)
         _domains[domain_id] = (domain, user_count + 1)
 

@@ -252,28 +252,30 @@ class NodeEntities:
         """The entities that an executor waits for, besides timers."""
         return [*self._subscriptions, *self._clients, *self._services]
 
-    def _ros_topic_endpoints(self) -> list[Any]:
-        """The DDS endpoints of the topics of this node."""
+    def _ros_watched_endpoints(self) -> list[Any]:
+        """What triggers in DDS when a peer comes with which an entity cannot communicate."""
         return [
-            *(subscription._reader for subscription in self._subscriptions),
-            *(publisher._writer for publisher in self._publishers),
+            *(entity._reader.entity for entity in (*self._subscriptions, *self._services)),
+            *(publisher._writer.entity for publisher in self._publishers),
         ]
 
     def _ros_warn_of_mismatches(self) -> None:
-        for subscription in self._subscriptions:
-            if (policy := mismatch.take_policy(subscription._reader)) is not None:
-                self._logger.warning(
-                    f"New publisher discovered on topic '{subscription.topic_name}', offering "
-                    "incompatible QoS. No messages will be received from it. "
-                    f"Last incompatible policy: {policy}"
+        for entity in (*self._subscriptions, *self._publishers):
+            is_publisher = isinstance(entity, Publisher)
+            policy = mismatch.take_policy(entity._writer if is_publisher else entity._reader)
+            if policy is not None:
+                peer, offers, passed = (
+                    ("subscription", "requesting", "sent to")
+                    if is_publisher
+                    else ("publisher", "offering", "received from")
                 )
-        for publisher in self._publishers:
-            if (policy := mismatch.take_policy(publisher._writer)) is not None:
                 self._logger.warning(
-                    f"New subscription discovered on topic '{publisher.topic_name}', requesting "
-                    "incompatible QoS. No messages will be sent to it. "
-                    f"Last incompatible policy: {policy}"
+                    f"New {peer} discovered on topic '{entity.topic_name}', {offers} incompatible "
+                    f"QoS. No messages will be {passed} it. Last incompatible policy: {policy}"
                 )
+        for service in self._services:
+            if (conflict := service._conflict_of_new_clients()) is not None:
+                self._logger.warning(conflict)
 
     def _wake_executor(self) -> None:
         if (executor := self._ros_executor()) is not None:

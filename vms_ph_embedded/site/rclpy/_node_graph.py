@@ -10,13 +10,7 @@ from typing import Any
 from rclpy._valid_names import full_name
 from rclpy.duration import Duration
 from rclpy.exceptions import RCLError
-from rclpy.qos import (
-    DurabilityPolicy,
-    HistoryPolicy,
-    LivelinessPolicy,
-    QoSProfile,
-    ReliabilityPolicy,
-)
+from rclpy.qos import _DEFAULTS, QoSProfile
 from rclpy.topic_endpoint_info import TopicEndpointInfo, TopicEndpointTypeEnum
 
 from vms_ph_embedded.wire import names
@@ -145,13 +139,10 @@ class NodeGraph:
 
 def _qos_profile(qos: Any) -> QoSProfile:
     policies = from_cyclone(qos)
-    return QoSProfile(
-        history=HistoryPolicy[policies["history"]],
-        depth=policies["depth"],
-        reliability=ReliabilityPolicy[policies["reliability"]],
-        durability=DurabilityPolicy[policies["durability"]],
-        lifespan=Duration(nanoseconds=policies["lifespan"]),
-        deadline=Duration(nanoseconds=policies["deadline"]),
-        liveliness=LivelinessPolicy[policies["liveliness"]],
-        liveliness_lease_duration=Duration(nanoseconds=policies["liveliness_lease_duration"]),
-    )
+    for name, value in policies.items():
+        policy_type = type(_DEFAULTS[name])
+        if isinstance(value, str):
+            policies[name] = policy_type[value]
+        elif policy_type is Duration:
+            policies[name] = Duration(nanoseconds=value)
+    return QoSProfile(**policies)

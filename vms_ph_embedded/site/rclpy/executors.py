@@ -218,7 +218,7 @@ class Executor(subset.Subset):
             *(e for node in nodes for e in node._ros_waiting_entities()),
         ]
         conditions = [e._reader.condition for e in self._entities if hasattr(e, "_reader")]
-        endpoints = [endpoint.entity for node in nodes for endpoint in node._ros_topic_endpoints()]
+        endpoints = [endpoint for node in nodes for endpoint in node._ros_watched_endpoints()]
         self._wait_set.watch([self._waker, self._graph.condition, *conditions, *endpoints])  # type: ignore[union-attr]
 
     def _wait(self, deadline: int | None) -> list[Any] | None:

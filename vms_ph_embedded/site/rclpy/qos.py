@@ -97,7 +97,7 @@ class QoSProfile:
 
     def __init__(self, **kwargs: Any) -> None:
         if unknown := kwargs.keys() - _DEFAULTS.keys():
-            raise AssertionError(f"Invalid arguments passed to constructor: {sorted(unknown)}")
+            raise TypeError(f"{sorted(unknown)} are no policies: give some of {[*_DEFAULTS]}")
         if "history" not in kwargs:
             if "depth" not in kwargs:
                 raise InvalidQoSProfileException("History and/or depth settings are required.")

@@ -70,6 +70,11 @@ class Service(Entity, subset.Subset):
         """Stop; call :meth:`Node.destroy_service` instead."""
         self._close()
 
+    def _conflict_of_new_clients(self) -> str | None:
+        """Say why a client cannot be answered; None without one, or when none has come or gone."""
+        handles = self._reader.matches() if self._reader.entity.take_status() else []
+        return pairing.conflict(self.service_name, self._reader, handles)
+
     def _take(self) -> Callable[[], Any] | None:
         sample = self._reader.take()
         if sample is None:
