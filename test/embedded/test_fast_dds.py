@@ -123,6 +123,7 @@ class _Conversation(NamedTuple):
 @pytest.fixture(scope="module")
 def conversation(fast_dds: _Prepared, ros_domain: int) -> Iterator[_Conversation]:
     """Two peers that talk, listen, serve and call, and a third that reads along."""
+    python = str(fast_dds.python.result())
     third = Participant(ros_domain)
     request_type = make_idl_struct(
         "SetBool_Request_", "std_srvs::srv::dds_::SetBool_Request_", {"data": bool}
@@ -133,7 +134,7 @@ def conversation(fast_dds: _Prepared, ros_domain: int) -> Iterator[_Conversation
     reader = DataReader(third.entity, topic, Qos(reliable, v0, Policy.History.KeepAll))
     commands = (
         [sys.executable, _PEER, "one", "two", _CLONE],
-        [str(fast_dds.python.result()), _PEER, "two", "one"],
+        [python, _PEER, "two", "one"],
     )
     pipe = subprocess.PIPE
     peers = [
