@@ -28,7 +28,7 @@ _ROBOT_OPTIONS = (
 def demo(
     context: typer.Context,
     task: str = typer.Argument(
-        "", help="arm, drone, fr3, satellite or teleoperation; or a task of --list or a file"
+        "", help="arm, drone, satellite, teleoperation or an arm, as fr3; a task of --list; a file"
     ),
     list_: bool = typer.Option(False, "--list", help="list the tasks and scenes of this project"),
     as_json: bool = typer.Option(False, "--json", help="of a task: print one JSON document"),
@@ -60,9 +60,9 @@ def demo(
 ) -> None:
     """Simulate and control a robot; show its energies on a web page.
 
-    The demos are arm (the default), drone, fr3, satellite and teleoperation; the page lists the
-    others. With --robot or --push a robot holds its pose and is pushed periodically. Press Ctrl-C
-    to end; a summary and a plot of the run follow.
+    The demos are arm (the default), drone, satellite, teleoperation, fr3, gen3, iiwa14, openarm,
+    so101, ur10e and xarm7. With --robot or --push a robot holds its pose and is pushed
+    periodically. Press Ctrl-C to end; a summary and a plot of the run follow.
 
     With another task, such as vms-ph demo underwater_station, or with --headless: simulates a robot
     with its own actuators as fast as possible, prints goals and energies, and exits with code 1 if

@@ -221,7 +221,9 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
 
 
 def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:
-    assert robot_tasks.demos() == ("arm", "drone", "fr3", "satellite", "teleoperation")
+    arms = "fr3", "gen3", "iiwa14", "openarm"
+    others = "so101", "teleoperation", "ur10e", "xarm7"
+    assert robot_tasks.demos() == ("arm", "drone", *arms, "satellite", *others)
     pushed, quiet = (
         TaskRun(replace(robot_tasks.load("arm"), step=SHORT["arm"], **change))
         for change in ({}, {"push": None})
