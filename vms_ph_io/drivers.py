@@ -61,6 +61,8 @@ class Driver:
         read: day on which the sources were last read.
         sources: each a fact, and where it was read.
         payload: the service that sets the payload; None where there is none.
+        robot: name or description of an arm that it moves.
+        exports: command interfaces of a joint, also those that it does not execute.
     """
 
     name: str
@@ -79,6 +81,8 @@ class Driver:
     read: str
     sources: tuple[Mapping[str, str], ...]
     payload: PayloadService | None = None
+    robot: str = ""
+    exports: tuple[str, ...] = ()
 
     def model(self, model: VMSModel) -> VMSModel:
         """Return the robot as its torques move it: without weight where the driver carries it.
@@ -135,10 +139,12 @@ def _read_payload_service(content: Any, owner: str) -> PayloadService:
 
 
 def _read_driver(name: str, content: Any) -> Driver:
-    tuples = dict.fromkeys(("interfaces", "torque", "sources"), lambda value, _: tuple(value))
+    tuples = dict.fromkeys(
+        ("interfaces", "torque", "sources", "exports"), lambda value, _: tuple(value)
+    )
     readers = {**tuples, "payload": _read_payload_service}
     keys = [f.name for f in fields(Driver) if f.name != "name"]
-    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-1], keys))
+    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-3], keys))
 
 
 def names() -> tuple[str, ...]:

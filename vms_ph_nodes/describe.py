@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vms_ph_dynamics import VmsPhError
-from vms_ph_io import read_urdf, robots, share_directory
+from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_io import drivers, read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
 from vms_ph_io.robots.robot_settings import RobotSettings
@@ -42,9 +42,11 @@ def describe(
     Args:
         robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.
         ros2_control: ``simulated`` for the tag that comes with a robot of this name, or with a file
-            of this name; or the path of a xacro file whose tags are added; empty for none.
+            of this name; the name of a driver, for a simulated arm whose weight is carried as by
+            that driver; or the path of a xacro file whose tags are added; empty for none.
         step: integrator step of the simulated hardware, s.
-        arguments: further xacro arguments of that file, by name.
+        arguments: further xacro arguments of that file, by name; what is known of others that it
+            declares is given: ``step``, ``joints`` (name=home), ``end_effector`` and ``gravity``.
         actuators: of the base for the plugins: ``own``, ``ideal`` or the path of a file; empty for
             those of the description, or those that a bundled robot has by default.
         fluid: path of a file like those in config/fluids, or ``none``; empty for that of a bundled
@@ -73,14 +75,30 @@ def describe(
                 f"there is no ros2_control tag for {path.name}; there is one for "
                 f"{', '.join(tags)}; for any other robot give the path of a xacro file with the tag"
             )
+    elif ros2_control in drivers.names():
+        file = share_directory() / "urdf/simulated_arm.xacro"
     else:
         file = Path(ros2_control)
-    hardware_parameters = dict(arguments or {})
-    if arguments is None and os.path.isfile(file) and b'name="step"' in file.read_bytes():
-        hardware_parameters["step"] = str(step)  # drivers of real robots have no such argument
-    root.extend(ET.fromstring(read_urdf(file, hardware_parameters)).findall("ros2_control"))
-    _add_plugin_tags(root, xml, RobotSettings(robot=robot, actuators=actuators), fluid)
+    settings = RobotSettings(robot=robot, actuators=actuators)
+    tags = file.read_text(errors="replace") if os.path.isfile(file) else ""
+    known = {"step": str(step)} if 'name="step"' in tags else {}  # not of drivers of real robots
+    if 'name="joints"' in tags:
+        known |= _of_arm(settings.model(ET.tostring(root, encoding="unicode")), ros2_control)
+    known = {name: text for name, text in known.items() if f'arg name="{name}"' in tags}
+    root.extend(ET.fromstring(read_urdf(file, known | (arguments or {}))).findall("ros2_control"))
+    _add_plugin_tags(root, xml, settings, fluid)
     return ET.tostring(root, encoding="unicode")
+
+
+def _of_arm(model: VMSModel, driver: str) -> dict[str, str]:
+    """Return what a tag for any arm is told about it."""
+    positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
+    is_carried = driver in drivers.names() and drivers.get(driver).compensates_weight
+    return {
+        "joints": " ".join(f"{name}={position:.6g}" for name, position in positions),
+        "end_effector": model.end_effector,
+        "gravity": " ".join(map(str, (0.0, 0.0, 0.0) if is_carried else model.gravity)),
+    }
 
 
 def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
@@ -137,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Print the URDF of a robot.")
     add = parser.add_argument
     add("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
-    add("--ros2-control", default="", help="'simulated', or a xacro file with the tag")
+    add("--ros2-control", default="", help="simulated, a driver, or a xacro file with the tag")
     add("--step", type=float, default=0.001, help="integrator step of the simulated hardware, s")
     argument_help = "an argument of that xacro file instead of step, NAME:=VALUE"
     add("--argument", dest="arguments", action="append", type=_argument, help=argument_help)

@@ -13,18 +13,20 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_io import drivers
 from vms_ph_io.descriptions.robot_shapes import robot_shapes
 from vms_ph_io.robots.robot_settings import RobotSettings
 from vms_ph_io.settings import scenes
 
 
-def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
+def scene_model(robot: str, scene: str = "", step: float = 0.001, driver: str = "") -> str:
     """Return the MJCF of a robot, at the start of the task of its scene.
 
     Args:
         robot: name of a bundled robot, or the path of a description.
         scene: name of a scene, or the path of its file; empty for none.
         step: of MuJoCo, s.
+        driver: name of one; where it carries the weight, nothing has weight.
 
     Raises:
         VmsPhError: no such robot or scene, or MuJoCo is missing or cannot represent it.
@@ -33,7 +35,8 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001) -> str:
     from vms_ph_dynamics.simulation.contact.mujoco_engine import mjcf_text
 
     scene_file = scenes.load(scene) if scene else None
-    settings = RobotSettings(robot).at_start_of(scene_file and scene_file.task)
+    gravity = "0 0 0" if driver and drivers.get(driver).compensates_weight else ""
+    settings = RobotSettings(robot, gravity=gravity).at_start_of(scene_file and scene_file.task)
     description = settings.description()
     model = settings.model(description)
     home = settings.initial_configuration(model)
@@ -48,9 +51,9 @@ def main() -> None:
     parser.add_argument("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
     parser.add_argument("--scene", default="", help="a scene of vms-ph demo --list, or its file")
     parser.add_argument("--step", type=float, default=0.001, help="step of MuJoCo, s")
-    options = parser.parse_args()
+    parser.add_argument("--driver", default="", help="one of config/drivers, for its gravity")
     try:
-        text = scene_model(options.robot, options.scene, options.step)
+        text = scene_model(**vars(parser.parse_args()))
     except VmsPhError as error:
         sys.exit(f"scene_model: {error}")
     path = Path(mkdtemp(prefix="vms_ph_")) / "scene.xml"

@@ -20,7 +20,7 @@ from vms_ph_io.settings import scenes
 from vms_ph_nodes.describe import describe
 from vms_ph_nodes.scene_model import main, scene_model
 
-HARDWARE = Path(__file__).parents[2] / "urdf/panda_mujoco_hardware.xacro"
+HARDWARE = Path(__file__).parents[2] / "urdf/mujoco_hardware.xacro"
 
 
 def test_the_mjcf_moves_as_the_engine_with_the_same_torques() -> None:

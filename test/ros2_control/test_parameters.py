@@ -59,20 +59,3 @@ def test_the_guard_before_servos_has_the_tank_of_the_energy_guard() -> None:
     for name in shared:
         kept = ("type", "default_value", "validation")
         assert [servos[name].get(k) for k in kept] == [efforts[name].get(k) for k in kept]
-
-
-@pytest.mark.parametrize(
-    ("name", "schemas"),
-    [
-        ("cartesian_impedance", ("cartesian_impedance", "controller_shell")),
-        ("energy_guard", ("energy_guard", "energy_guard_settings", "controller_shell")),
-    ],
-)
-def test_the_file_of_a_real_arm_has_parameters_of_the_plugins_with_their_types(
-    name: str, schemas: tuple[str, ...]
-) -> None:
-    content = yaml.safe_load((FOLDER.parents[1] / "config/fr3_controllers.yaml").read_text())
-    known = {key: spec for schema in schemas for key, spec in _schema(schema).items()}
-    kinds = {"double": float, "int": int, "bool": bool, "string": str, "double_array": list}
-    for key, value in content[f"/**/{name}"]["ros__parameters"].items():
-        assert type(value) is kinds[str(known[key]["type"])], key
