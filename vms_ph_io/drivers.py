@@ -15,7 +15,7 @@ from typing import Any
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import ModelError, OptionError, VMSModel
 
-from .settings.yaml_files import bundled_names, fields_of, load_named
+from .settings.yaml_files import Reader, bundled_names, fields_of, load_named
 
 # Share of the limit of the driver at which a law limits the rate of its torques.
 _RATE_SHARE = 0.9
@@ -134,15 +134,10 @@ class Driver:
 _FOLDER = "config/drivers"
 
 
-def _read_payload_service(content: Any, owner: str) -> PayloadService:
-    return PayloadService(**fields_of(PayloadService, content, owner))
-
-
 def _read_driver(name: str, content: Any) -> Driver:
-    tuples = dict.fromkeys(
-        ("interfaces", "torque", "sources", "exports"), lambda value, _: tuple(value)
-    )
-    readers = {**tuples, "payload": _read_payload_service}
+    readers: dict[str, Reader] = {
+        "payload": lambda value, owner: PayloadService(**fields_of(PayloadService, value, owner))
+    }
     keys = [f.name for f in fields(Driver) if f.name != "name"]
     return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-3], keys))
 

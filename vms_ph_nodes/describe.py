@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vms_ph_dynamics import VMSModel, VmsPhError
+from vms_ph_dynamics import VmsPhError
 from vms_ph_io import drivers, read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
@@ -42,11 +42,12 @@ def describe(
     Args:
         robot: name of a bundled robot, or the path of a URDF, xacro or MJCF file.
         ros2_control: ``simulated`` for the tag that comes with a robot of this name, or with a file
-            of this name; the name of a driver, for a simulated arm whose weight is carried as by
-            that driver; or the path of a xacro file whose tags are added; empty for none.
+            of this name, and else for that of any arm on a fixed base; the name of a driver, for an
+            arm whose weight is carried as by that driver; or the path of a xacro file whose tags
+            are added; empty for none.
         step: integrator step of the simulated hardware, s.
         arguments: further xacro arguments of that file, by name; what is known of others that it
-            declares is given: ``step``, ``joints`` (name=home), ``end_effector`` and ``gravity``.
+            declares is given: ``step``, ``joints`` (name=home) and ``gravity``.
         actuators: of the base for the plugins: ``own``, ``ideal`` or the path of a file; empty for
             those of the description, or those that a bundled robot has by default.
         fluid: path of a file like those in config/fluids, or ``none``; empty for that of a bundled
@@ -67,38 +68,24 @@ def describe(
     _add_base_link(root)
     if not ros2_control:
         return ET.tostring(root, encoding="unicode")
+    file, settings = Path(ros2_control), RobotSettings(robot=robot, actuators=actuators)
+    driver = drivers.get(ros2_control) if ros2_control in drivers.names() else None
     if ros2_control == "simulated":
         file = share_directory() / f"urdf/{path.name.split('.')[0]}.ros2_control.xacro"
-        if not os.path.isfile(file):
-            tags = sorted(p.name.split(".")[0] for p in file.parent.glob("*.ros2_control.xacro"))
-            raise VmsPhError(
-                f"there is no ros2_control tag for {path.name}; there is one for "
-                f"{', '.join(tags)}; for any other robot give the path of a xacro file with the tag"
-            )
-    elif ros2_control in drivers.names():
+    if driver is not None or (ros2_control == "simulated" and not os.path.isfile(file)):
         file = share_directory() / "urdf/simulated_arm.xacro"
-    else:
-        file = Path(ros2_control)
-    settings = RobotSettings(robot=robot, actuators=actuators)
     tags = file.read_text(errors="replace") if os.path.isfile(file) else ""
     known = {"step": str(step)} if 'name="step"' in tags else {}  # not of drivers of real robots
     if 'name="joints"' in tags:
-        known |= _of_arm(settings.model(ET.tostring(root, encoding="unicode")), ros2_control)
-    known = {name: text for name, text in known.items() if f'arg name="{name}"' in tags}
+        model = settings.model(ET.tostring(root, encoding="unicode"))
+        if model.b:
+            raise VmsPhError(f"no ros2_control tag for a {model.base} base; give a xacro file")
+        homes = zip(model.joint_names, model.joint_positions(model.home), strict=True)
+        known["joints"] = " ".join(f"{name}={home:.6g}" for name, home in homes)
+        known["gravity"] = "0 0 0" if driver and driver.compensates_weight else "0 0 -9.81"
     root.extend(ET.fromstring(read_urdf(file, known | (arguments or {}))).findall("ros2_control"))
     _add_plugin_tags(root, xml, settings, fluid)
     return ET.tostring(root, encoding="unicode")
-
-
-def _of_arm(model: VMSModel, driver: str) -> dict[str, str]:
-    """Return what a tag for any arm is told about it."""
-    positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
-    is_carried = driver in drivers.names() and drivers.get(driver).compensates_weight
-    return {
-        "joints": " ".join(f"{name}={position:.6g}" for name, position in positions),
-        "end_effector": model.end_effector,
-        "gravity": " ".join(map(str, (0.0, 0.0, 0.0) if is_carried else model.gravity)),
-    }
 
 
 def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:

@@ -182,6 +182,11 @@ def test_a_description_for_ros_has_a_base_link_and_a_root_without_inertia(name: 
     assert guessed.end_effector == before.end_effector
 
 
-def test_a_robot_without_a_tag_names_those_that_have_one() -> None:
-    with pytest.raises(VmsPhError, match=r"no ros2_control tag for baxter.*panda"):
-        describe("baxter", "simulated")
+def test_any_arm_has_a_tag_and_a_moving_base_needs_a_file() -> None:
+    (tag,) = ET.fromstring(describe("baxter", "simulated")).findall("ros2_control")
+    joints = [joint.get("name") for joint in tag.findall("joint")]
+    assert joints == list(robots.load("baxter").joint_names)
+    with pytest.raises(
+        VmsPhError, match="no ros2_control tag for a planar base; give a xacro file"
+    ):
+        describe("prismatic_hopper", "simulated")

@@ -6,7 +6,7 @@
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,7 @@ from vms_ph_dynamics.errors import did_you_mean, hint_for
 from ..descriptions.packages import resolve, with_file_addresses
 from ..installation import share_directory
 from ..settings.remedies import remedies
-from ..settings.yaml_files import Reader, fields_of, read_mapping
+from ..settings.yaml_files import fields_of, read_mapping
 from ..wings import WINGS, hook
 
 if TYPE_CHECKING:
@@ -177,16 +177,9 @@ class Robot:
 @cache
 def _robots() -> Mapping[str, Robot]:
     """Return the robots of config/robots/bundled.yaml, in its order."""
-    readers: dict[str, Reader] = {
-        "arguments": lambda value, name: dict(value),
-        **dict.fromkeys(("locked", "home_base", "gravity"), lambda value, name: tuple(value)),
-        "base": lambda value, name: value,
-    }
-    content = read_mapping(share_directory() / "config/robots/bundled.yaml")
-    keys = [f.name for f in fields(Robot) if f.name != "name"]
     return {
-        name: Robot(name, **fields_of(Robot, item, f"the robot '{name}'", readers, (), keys))
-        for name, item in content.items()
+        name: Robot(**fields_of(Robot, {"name": name, **item}, f"the robot '{name}'"))
+        for name, item in read_mapping(share_directory() / "config/robots/bundled.yaml").items()
     }
 
 

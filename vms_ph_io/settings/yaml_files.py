@@ -115,6 +115,10 @@ _READERS: Mapping[Any, Reader] = {
 }
 
 
+def _as_given(value: Any, _: str) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
 def fields_of(
     kind: type,
     item: Any,
@@ -126,7 +130,8 @@ def fields_of(
     """Return the fields of a dataclass that the keys of a mapping give.
 
     Numbers, vectors (3,), texts, truths and mappings from names to numbers are read by the types of
-    the fields; what is null has its default.
+    the fields; of other types are lists, as tuples, and the rest as given. What is null has its
+    default.
 
     Args:
         kind: the dataclass.
@@ -151,7 +156,7 @@ def fields_of(
     values = {}
     for name, value in item.items():
         if value is not None or name in needed:
-            read = (readers or {}).get(name) or _READERS[types[name]]
+            read = (readers or {}).get(name) or _READERS.get(types[name], _as_given)
             values[name] = read(value, f"{name} of {owner}")
     return values
 
