@@ -180,6 +180,6 @@ def test_mujoco_has_a_motor_at_every_joint_and_the_weight_that_the_driver_leaves
 @pytest.mark.parametrize("name", drivers.names())
 def test_the_demo_of_an_arm_meets_its_goals(name: str) -> None:
     demo = Path(drivers.get(name).robot).stem.replace("panda", "arm")
-    words = ["demo", demo, "--headless", "--seconds", "7"]
+    words = ["demo", demo, "--headless", "--seconds", "4"]
     done = CliRunner().invoke(make_app(), words)
     assert done.exit_code == 0, done.output
