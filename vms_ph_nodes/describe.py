@@ -75,15 +75,15 @@ def describe(
     if driver is not None or (ros2_control == "simulated" and not os.path.isfile(file)):
         file = share_directory() / "urdf/simulated_arm.xacro"
     tags = file.read_text(errors="replace") if os.path.isfile(file) else ""
-    known = {"step": str(step)} if 'name="step"' in tags else {}  # not of drivers of real robots
+    values = {"step": str(step)} if 'name="step"' in tags else {}  # not of drivers of real robots
     if 'name="joints"' in tags:
         model = settings.model(ET.tostring(root, encoding="unicode"))
         if model.b:
             raise VmsPhError(f"no ros2_control tag for a {model.base} base; give a xacro file")
         homes = zip(model.joint_names, model.joint_positions(model.home), strict=True)
-        known["joints"] = " ".join(f"{name}={home:.6g}" for name, home in homes)
-        known["gravity"] = "0 0 0" if driver and driver.compensates_weight else "0 0 -9.81"
-    root.extend(ET.fromstring(read_urdf(file, known | (arguments or {}))).findall("ros2_control"))
+        values["joints"] = " ".join(f"{name}={home:.6g}" for name, home in homes)
+        values["gravity"] = "0 0 0" if driver and driver.compensates_weight else "0 0 -9.81"
+    root.extend(ET.fromstring(read_urdf(file, values | (arguments or {}))).findall("ros2_control"))
     _add_plugin_tags(root, xml, settings, fluid)
     return ET.tostring(root, encoding="unicode")
 

@@ -32,6 +32,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   const std::lock_guard<std::mutex> lock(log_state_->mutex);
   law_.reset();  // before the model that it refers to
   try {
+    require_efforts(setup);
     setup.wheels = parse_wheels(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
@@ -104,7 +105,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
   // The last command must not remain active: from here on the hardware holds the robot.
-  write_zero();
+  for (auto& interface : command_interfaces_) std::ignore = interface.set_value(0.0);
   reference_ports_->clear();
   return CallbackReturn::SUCCESS;
 }
@@ -176,10 +177,6 @@ void ControllerShell::print_log() {
   if (text == last_log_) return;
   last_log_ = text;
   RCLCPP_WARN(get_node()->get_logger(), "%s", text.c_str());
-}
-
-void ControllerShell::write_zero() noexcept {
-  for (auto& interface : command_interfaces_) std::ignore = interface.set_value(0.0);
 }
 
 }  // namespace vms_ph_ros2_control

@@ -64,7 +64,6 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
  private:
   const vms_ph::Command& command_for(const vms_ph::RobotState& state, double dt) noexcept;
   void write(const vms_ph::Command& command) noexcept;
-  void write_zero() noexcept;
   void print_log();
 
   std::shared_ptr<controller_shell::ParamListener> listener_;

@@ -45,6 +45,14 @@ class CoreLaw : public ControllerShell {
   std::shared_ptr<Listener> listener_;
 };
 
+class MobileManipulation final : public CoreLaw<mobile_manipulation::ParamListener> {
+ public:
+  MobileManipulation() : CoreLaw("MobileManipulation") {}
+
+ protected:
+  bool pose_is_of_base() const override { return true; }
+};
+
 }  // namespace vms_ph_ros2_control
 
 // The class and its registration under the name that it has in Python.
@@ -68,18 +76,6 @@ VMS_PH_LAW(ResolvedMotion, resolved_motion)
 VMS_PH_LAW(TaskSpaceIDAPBC, task_space_ida_pbc)
 VMS_PH_LAW(UnderactuatedFlight, underactuated_flight)
 VMS_PH_LAW(WheeledImpedance, wheeled_impedance)
-
-namespace vms_ph_ros2_control {
-
-class MobileManipulation final : public CoreLaw<mobile_manipulation::ParamListener> {
- public:
-  MobileManipulation() : CoreLaw("MobileManipulation") {}
-
- protected:
-  bool pose_is_of_base() const override { return true; }
-};
-
-}  // namespace vms_ph_ros2_control
 
 PLUGINLIB_EXPORT_CLASS(vms_ph_ros2_control::MobileManipulation,
                        controller_interface::ChainableControllerInterface)

@@ -274,6 +274,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   }
 
   void make_guard(const controller_shell::Params& p, const RobotSetup& setup) override {
+    require_efforts(setup);
     const auto guard_parameters = guard_listener_->get_params();
     vms_ph::EnergyGuardOptions options;
     options.delay = static_cast<int>(guard_parameters.delay);
@@ -295,10 +296,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   }
 
   std::vector<std::string> command_names() const override {
-    auto names = GuardPlugin::command_names();
-    if (!base_actuated_) return names;
-    for (const auto& name : wrench_interfaces(*model_, base_name_)) names.push_back(name);
-    return names;
+    return effort_interfaces(*model_, base_actuated_ ? base_name_ : "");
   }
 
   bool carries_weight() const override { return guard_->carries_weight(); }

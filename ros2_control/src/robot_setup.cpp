@@ -60,6 +60,13 @@ std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
   return wheels;
 }
 
+void require_efforts(const RobotSetup& setup) {
+  if (setup.urdf.find("kortex_driver/") == std::string::npos) return;
+  throw ModelError(
+      "ros2_kortex exports efforts and never sends them: this controller would act on nothing; "
+      "guard positions instead, with vms_ph/PositionGuard");
+}
+
 std::optional<vms_ph::BaseActuators> base_actuators(const RobotSetup& setup) {
   return setup.base == "fixed" ? std::nullopt : parse_actuators(setup.urdf);
 }

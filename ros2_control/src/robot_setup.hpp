@@ -44,6 +44,9 @@ std::vector<vms_ph::Wheel> parse_wheels(const std::string& text);
 /// @throws vms_ph::ModelError  the text describes no robot, or one that is not supported.
 vms_ph::Model make_model(const RobotSetup& setup);
 
+/// @throws vms_ph::ModelError  the hardware of the description never sends the efforts it exports.
+void require_efforts(const RobotSetup& setup);
+
 /// The actuators of a base that moves, where the description has them.
 ///
 /// @throws vms_ph::ModelError  they are not valid.

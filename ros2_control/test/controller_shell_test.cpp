@@ -364,4 +364,18 @@ TEST_F(ControllerShell, BeginsOnlyWithInterfacesThatAreDoubles) {
   EXPECT_FALSE(activate());
 }
 
+TEST_F(ControllerShell, RefusesHardwareThatNeverSendsItsEfforts) {
+  controller_interface::ControllerInterfaceParams params;
+  params.controller_name = "law";
+  params.robot_description = flying_arm("fixed");
+  params.robot_description.insert(
+      params.robot_description.rfind("</robot>"),
+      "<ros2_control name='arm' type='system'><hardware>"
+      "<plugin>kortex_driver/KortexMultiInterfaceHardware</plugin></hardware></ros2_control>");
+  params.update_rate = params.controller_manager_update_rate = kRate;
+  params.node_options = shell_->define_custom_node_options();
+  ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
+  EXPECT_EQ(shell_->configure().label(), "unconfigured");
+}
+
 }  // namespace

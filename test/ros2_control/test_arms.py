@@ -69,33 +69,33 @@ def test_every_driver_has_a_file_and_lines_to_type() -> None:
 
 @pytest.mark.parametrize("name", drivers.names())
 def test_a_file_has_parameters_that_its_plugins_declare(name: str) -> None:
-    found = controllers(name)
-    manager = found.pop("controller_manager")
+    blocks = controllers(name)
+    manager = blocks.pop("controller_manager")
     assert manager["update_rate"] == drivers.get(name).rate
-    for controller, parameters in found.items():
+    for controller, parameters in blocks.items():
         plugin = parameters.pop("type")
         if plugin == TRAJECTORIES:
             continue
         assert plugin in PLUGINS
-        known: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for schema in SCHEMAS[plugin]:
             text = (ROOT / f"ros2_control/parameters/{schema}.yaml").read_text()
-            known |= next(iter(yaml.safe_load(text).values()))
+            entries |= next(iter(yaml.safe_load(text).values()))
         for key, value in parameters.items():
-            where = f"{key} of {controller}"
-            assert type(value) is KINDS[known[key]["type"]], where
-            low, high = known[key].get("validation", {}).get("bounds<>", (-np.inf, np.inf))
-            assert isinstance(value, bool | str | list) or low <= value <= high, where
+            label = f"{key} of {controller}"
+            assert type(value) is KINDS[entries[key]["type"]], label
+            low, high = entries[key].get("validation", {}).get("bounds<>", (-np.inf, np.inf))
+            assert isinstance(value, bool | str | list) or low <= value <= high, label
 
 
 @pytest.mark.parametrize("name", TAKE_TORQUES)
 def test_a_law_claims_what_its_driver_executes_and_adds_no_weight_twice(name: str) -> None:
-    driver, found = drivers.get(name), controllers(name)
+    driver, blocks = drivers.get(name), controllers(name)
     assert "effort" in driver.interfaces
     assert set(driver.interfaces) <= set(driver.exports)
     # An interface that torques need besides is commanded by a controller of its own.
-    assert ("hold_position" in found) == ("position" in driver.interfaces)
-    law, guard = found["cartesian_impedance"], found["energy_guard"]
+    assert ("hold_position" in blocks) == ("position" in driver.interfaces)
+    law, guard = blocks["cartesian_impedance"], blocks["energy_guard"]
     model, _ = law_of(name)
     for parameters in (law, guard):
         assert model.tree.pinocchio.existFrame(parameters["end_effector"])
@@ -125,20 +125,22 @@ def test_an_arm_gives_way_to_a_push_and_comes_back_at_the_rate_of_its_driver(nam
     names = {field for field in law if hasattr(CartesianImpedance.Gains(), field)}
     gains = CartesianImpedance.Gains(**{field: law[field] for field in names})
     assert driver.gains(gains) == gains
-    made = CartesianImpedance(driver.model(model), gains)
+    impedance = CartesianImpedance(driver.model(model), gains)
     push = Push("wrench_end_effector", [0.0, 10.0, 0.0, 0.0, 0.0, 0.0], start=0.2, duration=0.2)
-    run = simulate(model, made, seconds=2.0, driver=driver, disturbances=[push], rate=driver.rate)
-    place = run.placement(law["end_effector"])[:, :3, 3]
-    shift = np.linalg.norm(place - place[0], axis=1)
+    run = simulate(
+        model, impedance, seconds=2.0, driver=driver, disturbances=[push], rate=driver.rate
+    )
+    positions = run.placement(law["end_effector"])[:, :3, 3]
+    shift = np.linalg.norm(positions - positions[0], axis=1)
     assert 0.003 < shift.max() < 0.2  # most at the 100 Hz of an OpenArm
     assert shift[-1] < 2e-3
 
 
 @pytest.mark.parametrize("name", TAKE_POSITIONS)
 def test_servos_are_guarded_by_the_joints_that_the_driver_takes(name: str) -> None:
-    driver, found = drivers.get(name), controllers(name)
+    driver, blocks = drivers.get(name), controllers(name)
     assert "position" in driver.exports
-    guard, trajectories = found["position_guard"], found["guarded_trajectory_controller"]
+    guard, trajectories = blocks["position_guard"], blocks["guarded_trajectory_controller"]
     model = arm(name, guard.get("locked_joints", []))
     assert trajectories["type"] == TRAJECTORIES
     assert trajectories["joints"] == list(model.joint_names)
@@ -160,8 +162,8 @@ def test_a_simulated_arm_is_at_home_and_weighs_what_its_driver_leaves(name: str)
     }
     assert list(homes) == list(model.joint_names)
     np.testing.assert_allclose(list(homes.values()), model.joint_positions(model.home), atol=1e-6)
-    told = {item.get("name"): str(item.text) for item in tag.findall("hardware/param")}
-    gravity = [float(x) for x in told["gravity"].split()]
+    hardware = {item.get("name"): str(item.text) for item in tag.findall("hardware/param")}
+    gravity = [float(x) for x in hardware["gravity"].split()]
     assert any(gravity) != driver.compensates_weight
 
 
