@@ -199,10 +199,11 @@ def identify(
     if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
     unknowns, rows, (mean, covariance), error, scale, values = best
+    is_held = all(m.samples.zero_order_hold for m in motions)
     for kind in ("lag", "timing"):
-        # Lags of single joints, and efforts that lead, must predict the motion clearly better.
+        # Lags of single joints and of commands, and efforts that lead, must predict clearly better.
         lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
-        if lags and (kind == "lag" or lags[0] < 0.0):
+        if lags and (kind == "lag" or lags[0] < 0.0 or is_held):
             prompt_rows = rows.without(unknowns, (kind,))
             prompt = regression.error(prompt_rows, mean, covariance)
             if np.sum(prompt[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
@@ -517,11 +518,9 @@ def _unknowns(
         if not (drags := drag_names(model)):
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
-    if not all(m.samples.zero_order_hold for m in motions):
-        common = timing_unknown()
-        lag = replace(common, kind="lag", deviation=_JOINT_LAG)
-        unknowns += [common, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
-    return unknowns
+    common = timing_unknown()
+    lag = replace(common, kind="lag", deviation=_JOINT_LAG)
+    return [*unknowns, common, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
 
 
 def _gain_unknowns(model: VMSModel) -> list[Unknown]:

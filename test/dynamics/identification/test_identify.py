@@ -73,6 +73,14 @@ def test_commands_that_are_held_act_in_the_middle_of_their_samples(
     assert found.energy["payload_mass"].value == pytest.approx(mass.value, rel=1e-3)
 
 
+def test_commands_that_are_logged_a_step_late_fit_as_well(truth: Truth, panda: VMSModel) -> None:
+    # As of simulations that write the state after a step beside the efforts of this step.
+    samples = recording(panda, truth, np.random.default_rng(7), PERFECT, duration=6.0)
+    late = np.vstack([samples.torque[:1], 0.5 * (samples.torque[1:] + samples.torque[:-1])])
+    found = identify(panda, replace(samples, torque=late, zero_order_hold=True), settings=PLAIN)
+    assert max(error for error, _ in found.error.values()) < 2e-3
+
+
 def test_nothing_is_claimed_of_a_joint_that_does_not_move(truth: Truth, panda: VMSModel) -> None:
     samples = recording(panda, truth, np.random.default_rng(8), still=(0, 2))
     found = identify(panda, samples, settings=PLAIN)
