@@ -20,17 +20,27 @@ def typed(*words: object) -> Result:
     return CliRunner().invoke(make_app(), [str(word) for word in words])
 
 
-def driven(folder: Path, missing: slice = slice(0, 0), pause: float = 0.0) -> tuple[Path, float]:
-    """A Panda whose first joint, which bears no weight, is driven to and fro; and what it took."""
+def driven(
+    folder: Path,
+    missing: slice = slice(0, 0),
+    pause: float = 0.0,
+    period: float = 0.002,
+    vibration: float = 0.0,
+) -> tuple[Path, float]:
+    """A Panda whose first joint, which bears no weight, is driven to and fro; and what it took.
+
+    It vibrates at 49.9 Hz with a speed in rad/s.
+    """
     model = robots.load("panda")
-    t = np.arange(0.0, 2.0, 0.002)
+    t, w = np.arange(0.0, 2.0, period), 2.0 * np.pi * 49.9
     q, v, effort = (np.zeros((len(t), 7)) for _ in range(3))
-    q[:, 0], v[:, 0] = 0.5 * np.sin(3 * t), 1.5 * np.cos(3 * t)
-    inertia = model.evaluate(q[0], v[0]).M[0, 0]
-    effort[:, 0] = -4.5 * inertia * np.sin(3 * t) + 2.0 * v[:, 0]
+    q[:, 0] = 0.5 * np.sin(3 * t) - vibration / w * np.cos(w * t)
+    v[:, 0] = 1.5 * np.cos(3 * t) + vibration * np.sin(w * t)
+    acceleration = -4.5 * np.sin(3 * t) + vibration * w * np.cos(w * t)
+    effort[:, 0] = model.evaluate(q[0], v[0]).M[0, 0] * acceleration + 2.0 * v[:, 0]
     effort[:, 1:] = model.evaluate(q[0], v[0]).g[1:]
     power = effort[:, 0] * v[:, 0]
-    given = np.concatenate([[0.0], np.cumsum(0.001 * (power[1:] + power[:-1]))])
+    given = np.concatenate([[0.0], np.cumsum(0.5 * period * (power[1:] + power[:-1]))])
     keep = np.delete(np.arange(len(t)), missing)
     t = t + np.where(t > 1.0, pause, 0.0)
     arrays = {"time": t[keep], "position": q[keep], "velocity": v[keep], "effort": effort[keep]}
@@ -79,6 +89,17 @@ def test_missing_samples_and_gaps_are_told(tmp_path: Path) -> None:
     whole = certified(driven(tmp_path)[0], "--budget", "1e3")
     gapped = certified(driven(tmp_path, pause=30.0)[0], "--budget", "1e3")
     assert (whole["verdict"], gapped["verdict"]) == ("kept", "undecided")
+
+
+def test_a_vibration_that_samples_show_at_another_frequency_is_not_certified(
+    tmp_path: Path,
+) -> None:
+    _, most = driven(tmp_path, period=0.0002, vibration=-1.0)
+    for vibration, verdict in ((0.0, "kept"), (-1.0, "undecided")):
+        file, seen = driven(tmp_path, period=0.04, vibration=vibration)
+        assert seen < most - 1.0
+        # The vibration exceeds the budget.
+        assert certified(file, "--budget", most - 0.1)["verdict"] == verdict
 
 
 def test_a_bag_of_joint_states_is_certified(tmp_path: Path) -> None:

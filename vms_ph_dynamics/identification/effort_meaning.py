@@ -7,8 +7,8 @@ Every reading of the efforts must beat the null hypothesis, friction and an offs
 that it was not fitted to.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +65,8 @@ class EffortMeaning:
             is a sample of a continuous signal; below one for commands.
         bursts: short times, from and to in s, in which forces acted that neither efforts nor
             friction are; the fits leave them out.
+        residual: by meaning, (n,) root mean square of the efforts that motion and friction leave on
+            held-out time, means over windows, N m.
     """
 
     misfit: dict[str, tuple[float, float]]
@@ -75,6 +77,7 @@ class EffortMeaning:
     gain_errors: Array
     command_misfit: float
     bursts: tuple[tuple[float, float], ...] = ()
+    residual: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def burst_times(self) -> str:
@@ -262,7 +265,10 @@ def effort_meaning(
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
     command_error = _norm(held_out_error(required - commanded, friction))
     sample_error = _norm(held_out_error(required - sampled, friction)) or 1.0
-    details = ratio, gains, deviations, command_error / sample_error, bursts
+    # An offset adds up over the durations of the windows.
+    duration = np.maximum(np.sqrt((friction[2] ** 2).sum(axis=0)), 1e-300)
+    residuals = {name: measured * error / duration for name, error in errors.items()}
+    details = ratio, gains, deviations, command_error / sample_error, bursts, residuals
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
