@@ -4,7 +4,7 @@
 """A recorded motion of a robot as arrays: what an audit and an identification start from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -64,6 +64,12 @@ class MotionSamples:
     def duration(self) -> float:
         """Time from the first to the last sample, s."""
         return float(self.t[-1] - self.t[0]) if self.t.size else 0.0
+
+    def select(self, index: Any) -> "MotionSamples":
+        """Return some of the samples, by a mask (N,) or by their indices."""
+        arrays = {name: getattr(self, name)[index] for name in ("t", "q", "v", "torque")}
+        wrenches = {port: wrench[index] for port, wrench in self.wrenches.items()}
+        return replace(self, wrenches=wrenches, **arrays)
 
 
 # The third difference of white noise has 20 times its variance (1 + 9 + 9 + 1).

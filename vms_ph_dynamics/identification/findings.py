@@ -89,10 +89,15 @@ def contacts(
     rows, n = stacked(parts), model.n
     t, part_numbers = rows.begin[::n], rows.recording[::n]
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
-    excess = error - np.median(error, axis=0)
+    is_calm = np.ones(len(t), dtype=bool)
+    for begin, end in identification.disturbed:
+        is_calm &= (t < begin) | (t > end)
+    calm = error[is_calm]
+    excess = error - np.median(calm, axis=0)
     # Of a joint at rest the noise alone would be too small.
     rms = np.sqrt(np.mean(rows.gross.reshape(-1, n) ** 2, axis=0))
-    scale = 1.4826 * np.median(np.abs(excess), axis=0) + 0.01 * rms + 0.003 * np.max(rms)
+    deviation = np.median(np.abs(calm - np.median(calm, axis=0)), axis=0)
+    scale = 1.4826 * deviation + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
@@ -125,7 +130,8 @@ def contacts(
         evidence = {label: float(number) for label, number in numbers.items()}
         found_contacts.append(Finding("contact", text, evidence, begin, end, energy))
         duration += end - begin
-    return () if len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0]) else tuple(found_contacts)
+    is_wrong_model = len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0])
+    return () if is_wrong_model and not identification.disturbed else tuple(found_contacts)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:

@@ -41,7 +41,14 @@ from .result import (
     prior_of,
     timing_unknown,
 )
-from .torque import best_width, torque_error, torque_windows, with_described_load, with_net_load
+from .torque import (
+    best_width,
+    disturbed_instants,
+    torque_error,
+    torque_windows,
+    with_described_load,
+    with_net_load,
+)
 from .windows import (
     LEAST_MOTION,
     FrictionLaw,
@@ -68,6 +75,9 @@ _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no c
 # Mean square of corrections relative to their deviations: of all parameters, as many moments hardly
 # differ, and of masses.
 _LARGEST_CORRECTIONS = (0.3, 4.0)
+# Held-out error, as a share of the efforts, beyond which disturbances are sought, and the time
+# before and after one that is left out with it, s, in parts of at least so many samples.
+_DISTURBED_ERROR, _DISTURBED_MARGIN, _MIN_SAMPLES = 0.01, 0.2, 100
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -137,7 +147,7 @@ def identify(
         ModelError: the frame is unknown or does not move.
         StateError: the samples are not those of the model, or too few.
     """
-    kinds, settings = checked_kinds(kinds), settings or Settings()
+    kinds, settings, given = checked_kinds(kinds), settings or Settings(), prior
     if friction is not None and "friction" in kinds:
         raise OptionError("friction is given, so it cannot be identified; leave one of them out")
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
@@ -182,6 +192,12 @@ def identify(
             tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
         is_new = not trials or len(tried) > len(trials[-1].unknowns)
         trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
+        if len(trials) == 1 and is_moving and trials[0].error.max() > _DISTURBED_ERROR:
+            rest, times = _undisturbed(recordings, trials[0])
+            if times and rest:
+                laws: dict[str, Any] = {"friction": friction, "prior": given, "settings": settings}
+                found = identify(model, rest, kinds, frame=frame, **laws)
+                return replace(found, disturbed=(*times, *found.disturbed))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -375,6 +391,22 @@ class _Trial(NamedTuple):
         sizes = np.linalg.solve(root, self.solution - mean)
         largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
         return float(sizes**2 @ is_inertia) <= largest * float(told_shares @ is_inertia)
+
+
+def _undisturbed(
+    recordings: Sequence[MotionSamples], trial: _Trial
+) -> tuple[list[MotionSamples], list[tuple[float, float]]]:
+    """Return what is left of recordings without disturbances, and their times, s."""
+    outputs = trial.residual_scale.size
+    found = disturbed_instants(trial.rows, outputs, *trial.prior_moments, trial.residual_scale)
+    rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
+    for number, recording in enumerate(recordings):
+        stamps = instants.begin[found & (instants.recording == number)]
+        begin, end = (stamps[0], stamps[-1]) if stamps.size else (np.inf, np.inf)
+        times += [(float(begin), float(end))] * bool(stamps.size)
+        sides = recording.t < begin - _DISTURBED_MARGIN, recording.t > end + _DISTURBED_MARGIN
+        rest += [recording.select(side) for side in sides if side.sum() >= _MIN_SAMPLES]
+    return rest, times
 
 
 def _error_share(error: Array, other: Array) -> float:

@@ -320,6 +320,7 @@ class Identification:
         error: by joint, the held-out error of the torques relative to the root mean square of the
             efforts, with what was identified and with friction alone.
         scaled: by joint, gains that were not asked for and with which the efforts fit far better.
+        disturbed: times, s, that were left out, as other forces acted.
     """
 
     parameters: tuple[Parameter, ...]
@@ -337,6 +338,7 @@ class Identification:
     quantile: float = 1.96
     error: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     scaled: Mapping[str, float] = field(default_factory=dict)
+    disturbed: tuple[tuple[float, float], ...] = ()
 
     def __getitem__(self, name: str) -> Parameter:
         for parameter in self.parameters:
@@ -382,5 +384,7 @@ class Identification:
             joint: {"identified": error, "friction_alone": null}
             for joint, (error, null) in self.error.items()
         }
+        if self.disturbed:
+            entries["disturbed"] = [{"begin": begin, "end": end} for begin, end in self.disturbed]
         entries["not_excited"] = {p.name: p.reason for p in self.not_excited}
         return entries

@@ -157,9 +157,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
         sample_indices = np.flatnonzero(np.diff(clock.t, prepend=-np.inf) > 0.0)
         displacement = displacement[sample_indices]
         step = np.diff(displacement, axis=0)
-        arrays = {name: getattr(samples, name)[sample_indices] for name in sizes}
-        wrenches = {port: wrench[sample_indices] for port, wrench in samples.wrenches.items()}
-        samples = replace(samples, t=clock.t[sample_indices], wrenches=wrenches, **arrays)
+        samples = replace(samples.select(sample_indices), t=clock.t[sample_indices])
     v = smoothed_velocity(samples.t, displacement)[0]
     torque = samples.torque
     effort: Array = 0.5 * (torque[1:] + torque[:-1])

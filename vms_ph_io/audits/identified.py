@@ -164,6 +164,8 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
         f"largest unaccounted energy changes from {identification.unaccounted_before:.4g} J to "
         f"{identification.unaccounted:.4g} J"
     )
+    for begin, end in identification.disturbed:
+        yield f"  without {begin:.1f} to {end:.1f} s, while other forces acted"
     for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""

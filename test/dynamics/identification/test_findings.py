@@ -216,15 +216,7 @@ def test_a_push_is_found_with_its_times_and_its_energy(
     panda: VMSModel, whole: MotionSamples
 ) -> None:
     samples, t = whole, whole.t
-    push = np.where((t > 6.3) & (t < 6.9), 40.0, 0.0)
-    tree, data = panda.pinocchio, panda.tree.data()
-    efforts = []
-    for q, force in zip(samples.q, push, strict=True):
-        jacobian = pin.computeFrameJacobian(
-            tree, data, q, panda.end_effector_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        efforts.append(jacobian[1] * force)
-    contact = np.array(efforts)
+    contact = _felt(panda, samples, np.where((t > 6.3) & (t < 6.9), 40.0, 0.0))
     # The robot keeps its motion: its motors make up for the push.
     pushed = replace(samples, torque=samples.torque - contact)
     brought = float(np.sum(0.5 * (contact[1:] + contact[:-1]) * np.diff(samples.q, axis=0)))
@@ -238,6 +230,32 @@ def test_a_push_is_found_with_its_times_and_its_energy(
     effort = touches[0].evidence["largest_effort"]
     assert effort == pytest.approx(-felt[np.argmax(np.abs(felt))], rel=0.3)
     assert set(touches[0].as_dictionary()) >= {"kind", "text", "evidence", "begin", "end"}
+
+
+def _felt(panda: VMSModel, samples: MotionSamples, push: np.ndarray) -> np.ndarray:
+    """Joint efforts of a push along y of the inertial frame, N."""
+    tree, data, axes = panda.pinocchio, panda.tree.data(), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    efforts = []
+    for q, force in zip(samples.q, push, strict=True):
+        jacobian = pin.computeFrameJacobian(tree, data, q, panda.end_effector_id, axes)
+        efforts.append(jacobian[1] * force)
+    return np.array(efforts)
+
+
+def test_a_long_push_is_a_contact_and_no_friction(panda: VMSModel, samples: MotionSamples) -> None:
+    push = np.where((samples.t > 4.0) & (samples.t < 10.0), 20.0, 0.0)
+    pushed = replace(samples, torque=samples.torque - _felt(panda, samples, push))
+    identified = identify(panda, pushed, ("friction",), settings=Settings(energy=False))
+    ((begin, end),) = identified.disturbed
+    assert (begin, end) == pytest.approx((4.0, 10.0), abs=0.3)
+    assert max(error for error, _ in identified.error.values()) < 0.02
+    truth = random_truth(panda, np.random.default_rng(5), 1e-6)
+    for p in identified.claimed:
+        if p.kind == "friction":
+            assert abs(p.value - truth.values[p.name]) < 3.0 * (p.high - p.low)
+    touches = [one for one in findings(panda, pushed, identified) if one.kind == "contact"]
+    assert min(one.begin for one in touches) == pytest.approx(4.0, abs=0.3)
+    assert max(one.end for one in touches) == pytest.approx(10.0, abs=0.3)
 
 
 def test_gaps_shorter_than_a_contact_join_it_and_a_touch_is_none() -> None:
@@ -279,6 +297,7 @@ def _contacts(
     known: Any = SimpleNamespace(
         frame="tip",
         length=0.05,
+        disturbed=(),
         unknowns=[
             Unknown(f"friction.{name}.coulomb", "friction", "N m", 0.0, 1.0) for name in "ab"
         ],
