@@ -30,6 +30,7 @@ _SHORTEST = 0.05  # s
 _SMALL_EFFORT = 0.02  # share of the largest, below which a wrong load alone contradicts them
 _OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
 _GAIN_TOLERANCE = 0.3  # by which a gain may differ from one
+_NEAR_END = 0.01  # share of the range of a joint, within which it may be at its end
 _LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
 
@@ -38,7 +39,7 @@ class Finding:
     """One thing that a recording tells.
 
     Attributes:
-        kind: efforts, payload, sign (also of a zero), gravity or contact.
+        kind: efforts, payload, sign (also of a zero), gravity, contact or stop.
         text: a sentence.
         evidence: numbers that support it, by name.
         begin, end: times of a contact, s.
@@ -107,6 +108,7 @@ def contacts(
     speed = np.abs(rates[np.searchsorted(stamps, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
+    is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
@@ -115,9 +117,18 @@ def contacts(
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
         held_out_error = identification.error.get(name, (np.inf, np.inf))[0]
-        if held_out_error > _MAX_ERROR or (n > 1 and np.sort(peaks)[-2] < _SECOND_RATIO):
-            continue  # what one joint feels alone is its own, such as friction that fits badly
         peak = first + int(np.argmax(ratio[first:last, joint]))
+        is_stop, is_alone = bool(is_held[peak, joint]), np.sort(peaks)[-2:-1] < _SECOND_RATIO
+        if not is_stop and (held_out_error > _MAX_ERROR or is_alone.any()):
+            continue  # what one joint feels alone is its own, such as friction that fits badly
+        numbers = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
+        evidence = {label: float(number) for label, number in numbers.items()}
+        if is_stop:
+            text = f"{name} seems to press on its stop between {begin:.2f} s and {end:.2f} s, with "
+            unit = "N" if model.joints.prismatic[joint] else "N m"
+            text += f"up to {abs(excess[peak, joint]):.2g} {unit}"
+            found_contacts.append(Finding("stop", text, evidence, begin, end))
+            continue
         # The balance of energy is exact from window to window, while errors of many joints add up.
         energy = -float(np.sum(unaccounted[(windows.end > begin) & (windows.begin < end)]))
         if abs(energy) < _LEAST_ENERGY * float(windows.gross.sum()):
@@ -126,12 +137,21 @@ def contacts(
             f"what looks like a contact between {begin:.2f} s and {end:.2f} s "
             f"{'brought' if energy >= 0.0 else 'took'} {abs(energy):.2g} J; {name} felt it most"
         )
-        numbers = {"largest_effort": excess[peak, joint], "standard_deviations": ratio[peak, joint]}
-        evidence = {label: float(number) for label, number in numbers.items()}
         found_contacts.append(Finding("contact", text, evidence, begin, end, energy))
         duration += end - begin
     is_wrong_model = len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0])
     return () if is_wrong_model and not identification.disturbed else tuple(found_contacts)
+
+
+def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
+    """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n), at times."""
+    if model.nq - model.nq_base != model.n:  # continuous joints, which have no ends
+        return np.zeros((len(t), model.n))
+    stamps = np.concatenate([m.samples.t for m in motions])
+    position = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
+    lower, upper = model.joints.lower, model.joints.upper
+    place = (position[:, model.nq_base :] - lower) / (upper - lower)  # 0 to 1, or NaN without ends
+    return 1.0 * (place > 1.0 - _NEAR_END) - 1.0 * (place < _NEAR_END)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:

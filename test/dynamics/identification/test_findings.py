@@ -15,7 +15,7 @@ import pytest
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.energy.samples import MotionSamples
 from vms_ph_dynamics.identification import Finding, Settings, findings, identify
-from vms_ph_dynamics.identification.findings import _intervals, _model_errors, contacts
+from vms_ph_dynamics.identification.findings import _ends, _intervals, _model_errors, contacts
 from vms_ph_dynamics.identification.result import Unknown, payload_unknowns
 from vms_ph_dynamics.identification.windows import Windows
 from vms_ph_io import robots
@@ -274,13 +274,14 @@ def _contacts(
     excess: tuple[float, float] | np.ndarray,
     count: int = 50,
     slow: float = 1.0,
+    end: float = 0.0,
     **error: float,
 ) -> tuple[Finding, ...]:
     """Return the contacts of two joints whose efforts differ by an excess from 3 s on.
 
     The noise of joint a is up to 0.5 of efforts of 100, that of b 0.005 of 1. With 1 % of them, and
     0.3 % of the largest, the deviations that count are 1.83 and 0.315. Their dry friction is 8 and
-    0.6, and their speed is ``slow`` where they differ, 1 elsewhere.
+    0.6, and their speed is ``slow`` where they differ, 1 elsewhere. Joint a is at an end, 1 or -1.
     """
     t, size = 0.01 * np.arange(1000), np.array([100.0, 1.0])
     differ = np.array([0.5, 0.005]) * np.sin(np.arange(1000.0))[:, None]
@@ -292,6 +293,7 @@ def _contacts(
     unaccounted = np.where((begin > 2.99) & (begin < 3.46), -0.2, 1e-3)
     windows = Windows(begin, begin + 0.05, unaccounted, np.zeros((200, 2)), *3 * [np.zeros(200)])
     fakes = {"torque_windows": rows, "energy_windows": windows, "EnergyRegressor": 0}
+    fakes |= {"_ends": np.tile([end, 0.0], (1000, 1))}
     for name, result in fakes.items():
         monkeypatch.setattr(MODULE, name, lambda *_, result=result: result)
     known: Any = SimpleNamespace(
@@ -304,7 +306,8 @@ def _contacts(
         consistent=np.array([8.0, 0.6]),
         error={n: (e, 0.9) for n, e in ({"a": 0.1, "b": 0.1} | error).items() if e < 1.0},
     )
-    model: Any = SimpleNamespace(n=2, b=0, joint_names=("a", "b"))
+    joints = SimpleNamespace(prismatic=(False, True))
+    model: Any = SimpleNamespace(n=2, b=0, joint_names=("a", "b"), joints=joints)
     speed = np.ones((1000, 2))
     speed[300 : 300 + count] = slow
     motion: Any = SimpleNamespace(samples=SimpleNamespace(t=t), v=speed)
@@ -342,6 +345,21 @@ def test_what_may_be_dry_friction_of_a_slow_joint_is_no_contact(
     assert len(_contacts(monkeypatch, (20.0, -1.5))) == 1
     assert _contacts(monkeypatch, (20.0, -1.5), slow=0.1) == ()
     assert len(_contacts(monkeypatch, (30.0, -2.5), slow=0.1)) == 1
+
+
+def test_a_joint_that_presses_on_its_stop_is_in_no_contact(
+    panda: VMSModel, samples: MotionSamples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upper, lower = panda.joints.upper, panda.joints.lower
+    q = np.vstack([upper - 0.001, 0.5 * (upper + lower), lower + 0.001])
+    motion: Any = SimpleNamespace(samples=SimpleNamespace(t=samples.t[:3], q=q))
+    np.testing.assert_array_equal(_ends(panda, [motion], samples.t[:3])[:, 3], [1.0, 0.0, -1.0])
+    (one,) = _contacts(monkeypatch, (30.0, 0.0), slow=0.1, end=1.0)
+    assert (one.kind, one.energy) == ("stop", None)
+    assert one.text.startswith("a seems to press on its stop between 3.00 s and 3.49 s, with up")
+    # It presses away from its end, or moves.
+    assert _contacts(monkeypatch, (30.0, 0.0), slow=0.1, end=-1.0) == ()
+    assert _contacts(monkeypatch, (30.0, 0.0), slow=1.0, end=1.0) == ()
 
 
 def test_what_may_be_a_wrong_model_is_no_contact(monkeypatch: pytest.MonkeyPatch) -> None:
