@@ -242,13 +242,16 @@ def identify(
             reason = f"friction would take {share:.0%} of the load, with which gears lock"
             reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
-    parameters = parameters_of(regressor, unknowns, kinds, solution, consistent)
-    extended = unknowns
+    extended, wide, plain = unknowns, None, set[str]()
     if is_moving and friction is None:
         extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
+        plain = {f"friction.{joint}" for joint in model.joint_names}
+        plain -= {u.name.partition(".stribeck_")[0] for u in extended if u.name[-2:] != "_0"}
+    parameters = parameters_of(regressor, unknowns, kinds, solution, consistent, plain)
+    if wide is not None:
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
-        others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean)
+        others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, plain)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
     if not is_moving:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
@@ -682,14 +685,20 @@ def parameters_of(
     kinds: Collection[str],
     solution: Estimate,
     consistent: Array,
+    plain: Collection[str] = (),
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of some kinds, with their intervals, claimed or not."""
+    """Return the parameters of some kinds, with their intervals, claimed or not.
+
+    Friction is plain, by the names of its joints, where held-out time asks for no other law at low
+    speed; else fewer blocks of the time decide what is found of it.
+    """
     deviation, result = np.linalg.norm(solution.factor, axis=0), []
-    # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
-    quantile = student((solution.blocks + 2) // 4)
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
+        # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
+        share = 2 if unknown.name.rpartition(".")[0] in plain else 4
+        quantile = student((solution.blocks + 2) // share)
         result.append(_parameter(unknown, solution.mean[k], deviation[k], consistent[k], quantile))
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     if "payload" in kinds:
