@@ -41,14 +41,7 @@ from .result import (
     prior_of,
     timing_unknown,
 )
-from .torque import (
-    best_width,
-    disturbed_instants,
-    torque_error,
-    torque_windows,
-    with_described_load,
-    with_net_load,
-)
+from .torque import best_width, torque_error, torque_windows, with_described_load, with_net_load
 from .windows import (
     LEAST_MOTION,
     FrictionLaw,
@@ -75,9 +68,11 @@ _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no c
 # Mean square of corrections relative to their deviations: of all parameters, as many moments hardly
 # differ, and of masses.
 _LARGEST_CORRECTIONS = (0.3, 4.0)
-# Held-out error, as a share of the efforts, beyond which disturbances are sought, and the time
-# before and after one that is left out with it, s, in parts of at least so many samples.
-_DISTURBED_ERROR, _DISTURBED_MARGIN, _MIN_SAMPLES = 0.01, 0.2, 100
+# Disturbances are sought where a held-out error is beyond this share of the efforts, among parts of
+# the time, up to a share of it, by how much smaller they leave the errors. With them go the time
+# before and after them, s, and what is left in pieces of fewer samples.
+_DISTURBED_ERROR, _PARTS, _MAX_DISTURBED, _MIN_RATIO = 0.01, 20, 0.6, 3.0
+_DISTURBED_MARGIN, _MIN_SAMPLES = 0.2, 100
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -383,15 +378,25 @@ class _Trial(NamedTuple):
     solution: Array
 
     @property
+    def _prior_root(self) -> Array:
+        covariance = self.prior_moments[1]
+        return np.linalg.cholesky(covariance + 1e-9 * np.diag(np.diag(covariance)))
+
+    @property
+    def whitened(self) -> Array:
+        """Rows of unknowns that are one beforehand, relative to the residuals, and targets."""
+        scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
+        columns, target = self.rows.columns, self.rows.target
+        target = target - columns @ self.prior_moments[0]
+        return np.column_stack([columns @ self._prior_root, target]) / scales[:, None]
+
+    @property
     def is_expected(self) -> bool:
         """Whether the corrections of the inertia are no larger than they are believed to be."""
-        mean, covariance = self.prior_moments
-        root = np.linalg.cholesky(covariance + 1e-9 * np.diag(np.diag(covariance)))
-        scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
-        design = self.rows.columns / scales[:, None] @ root
+        mean, design = self.prior_moments[0], self.whitened[:, :-1]
         told_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
-        sizes = np.linalg.solve(root, self.solution - mean)
+        sizes = np.linalg.solve(self._prior_root, self.solution - mean)
         largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
         return float(sizes**2 @ is_inertia) <= largest * float(told_shares @ is_inertia)
 
@@ -399,9 +404,38 @@ class _Trial(NamedTuple):
 def _undisturbed(
     recordings: Sequence[MotionSamples], trial: _Trial
 ) -> tuple[list[MotionSamples], list[tuple[float, float]]]:
-    """Return what is left of recordings without disturbances, and their times, s."""
-    outputs = trial.residual_scale.size
-    found = disturbed_instants(trial.rows, outputs, *trial.prior_moments, trial.residual_scale)
+    """Return what is left of recordings without disturbances, and the times of these, s.
+
+    By the null hypothesis errors are as large at all times. It is refused where some parts of the
+    time in a row, left out, lower the errors of two joints at all others to a third, and have far
+    larger ones themselves: a push does that, and a wrong model hardly.
+    """
+    outputs, whitened = trial.residual_scale.size, trial.whitened
+    system = whitened.reshape(-1, outputs, whitened.shape[1]).swapaxes(0, 1)
+    parts, index = np.array_split(system, _PARTS, axis=1), np.arange(_PARTS)
+    grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
+    counts = np.stack([part.any(axis=2).sum(axis=1) for part in parts])
+
+    def fit(is_inside: Any) -> tuple[Array, Array]:
+        """Return mean squares (2,outputs) inside and outside, fitted outside, and numbers."""
+        sums = ([x[is_inside].sum(axis=0), x[~is_inside].sum(axis=0)] for x in (counts, grams))
+        n, gram = map(np.stack, sums)
+        normal = gram[1].sum(axis=0)[:-1]
+        x = np.linalg.solve(normal[:, :-1] + np.eye(len(normal)), normal[:, -1])
+        x = np.append(-x, 1.0)
+        return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
+
+    choices = [
+        (index >= first) & (index < first + length)
+        for length in range(1, 1 + round(_MAX_DISTURBED * _PARTS))
+        for first in range(_PARTS - length + 1)
+    ]
+    fits = [fit(choice) for choice in choices]
+    best = int(np.argmin([(n * np.log(squares)).sum() for squares, n in fits]))
+    (inside, outside), whole = fits[best][0], fit(index < 0)[0][1]
+    is_lower = (outside < whole / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
+    found = np.repeat(choices[best], [part.shape[1] for part in parts])
+    found &= np.count_nonzero(is_lower) >= min(2, outputs)
     rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
     for number, recording in enumerate(recordings):
         stamps = instants.begin[found & (instants.recording == number)]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
 from ..arrays import Array
@@ -25,9 +24,6 @@ ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their sa
 _MAX_INSTANTS = 3000
 _MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
 _SEARCHED_LAG = 1.2 * LONGEST_LAG
-# Disturbances: parts of the time, the largest share of them, by what errors of others are smaller
-# without them, the least error, as a share of the efforts, and how many times it is far from it.
-_PARTS, _MAX_DISTURBED, _MIN_RATIO, _LEAST_ERROR, _FAR = 10, 0.6, 3.0, 1e-3, 6.0
 _WIDTHS = (0.2, 0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
@@ -304,10 +300,13 @@ def torque_error(
         mean: (p,) of what is believed beforehand.
         covariance: (p,p) likewise.
     """
-    system, precision, unit = _normalised(rows, outputs, mean, covariance)
-    columns, target = system[..., :-1].swapaxes(0, 1), system[..., -1].T
+    unit = np.sqrt(np.diag(covariance))
+    precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
+    columns = (rows.columns * unit).reshape(-1, outputs, len(unit))
+    target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
     is_used = rows.columns.any(axis=1).reshape(-1, outputs)
-    fold, weight = np.arange(len(target)) * FOLDS // max(len(target), 1), np.ones(outputs)
+    fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
+    system, weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
     fold_systems = [system[:, fold == k] for k in range(FOLDS)]
     grams = np.stack([part.swapaxes(1, 2) @ part for part in fold_systems])
     for _ in range(2):
@@ -327,65 +326,6 @@ def torque_error(
         error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
     mean_square = np.sum(error**2, axis=0) / np.maximum(is_used.sum(axis=0), 1)
     return np.sqrt(mean_square), np.maximum(residual, 1e-3), x
-
-
-def _normalised(
-    rows: Windows, outputs: int, mean: Array, covariance: Array
-) -> tuple[Array, Array, Array]:
-    """Return columns and targets by output, (outputs,T,p+1), and the prior's precision and units.
-
-    Columns are per standard deviation beforehand; targets are what is beyond the mean.
-    """
-    unit = np.sqrt(np.diag(covariance))
-    precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
-    system = np.column_stack([rows.columns * unit, rows.target - rows.columns @ mean])
-    return system.reshape(-1, outputs, unit.size + 1).swapaxes(0, 1), precision, unit
-
-
-def disturbed_instants(
-    rows: Windows, outputs: int, mean: Array, covariance: Array, scale: Array
-) -> npt.NDArray[np.bool_]:
-    """Return at which instants, (T,), forces acted that are neither motion nor friction.
-
-    By the null hypothesis errors are as large at all times. It is refused where some tenths of the
-    time in a row, left out, lower the errors of two joints at all others to a third, and have far
-    larger ones themselves: a push does that, and a wrong model hardly.
-
-    Args:
-        rows: of one or more recordings.
-        outputs: rows at an instant.
-        mean: (p,) of what is believed beforehand.
-        covariance: (p,p) likewise.
-        scale: (outputs,) residuals of the regression.
-    """
-    system, precision, _ = _normalised(rows, outputs, mean, covariance)
-    parts = np.array_split(system, _PARTS, axis=1)
-    grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
-    counts = np.stack([part[..., :-1].any(axis=2).sum(axis=1) for part in parts])
-
-    def fit(first: int, last: int) -> tuple[float, Array, Array, Array]:
-        """Return -2 log likelihood, mean squares inside and outside some parts, and a solution."""
-        inside = np.isin(np.arange(_PARTS), range(first, last))
-        n, gram = (np.stack([x[inside].sum(0), x[~inside].sum(0)]) for x in (counts, grams))
-        normal = np.tensordot(scale**-2.0, gram[1], (0, 0))
-        x = np.append(-np.linalg.solve(normal[:-1, :-1] + precision, normal[:-1, -1]), 1.0)
-        squares = np.maximum(gram @ x @ x / np.maximum(n, 1), _LEAST_ERROR**2)
-        return float((n * np.log(squares)).sum()), *squares, x
-
-    lengths = range(1, 1 + round(_MAX_DISTURBED * _PARTS))
-    intervals = [(a, a + k) for k in lengths for a in range(_PARTS - k + 1)]
-    fits = [fit(*interval) for interval in intervals]
-    first, last = intervals[best := int(np.argmin([one[0] for one in fits]))]
-    _, inside, outside, x = fits[best]
-    is_lower = outside < fit(0, 0)[2] / _MIN_RATIO**2
-    least, found = min(2, outputs), np.zeros(system.shape[1], dtype=bool)
-    if np.count_nonzero(is_lower & (inside > 4.0 * _MIN_RATIO**2 * outside)) >= least:
-        errors = np.abs(system @ x) > _FAR * np.sqrt(outside)[:, None]
-        is_far = errors.sum(axis=0) >= least
-        near = np.repeat(np.arange(_PARTS), [part.shape[1] for part in parts])
-        hits = np.flatnonzero(is_far & (near >= first - 1) & (near <= last))
-        found[hits[:1].sum() : 1 + hits[-1:].sum()] = hits.size > 0
-    return found
 
 
 def _drag_columns(d: Evaluation) -> dict[str, Array]:

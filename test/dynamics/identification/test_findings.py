@@ -247,7 +247,7 @@ def test_a_long_push_is_a_contact_and_no_friction(panda: VMSModel, samples: Moti
     pushed = replace(samples, torque=samples.torque - _felt(panda, samples, push))
     identified = identify(panda, pushed, ("friction",), settings=Settings(energy=False))
     ((begin, end),) = identified.disturbed
-    assert (begin, end) == pytest.approx((4.0, 10.0), abs=0.3)
+    assert (begin, end) == pytest.approx((4.0, 10.0), abs=0.8)
     assert max(error for error, _ in identified.error.values()) < 0.02
     truth = random_truth(panda, np.random.default_rng(5), 1e-6)
     for p in identified.claimed:
