@@ -68,11 +68,12 @@ _MIN_ERROR = 5e-4  # held-out error, as a share of the efforts, below which no c
 # Mean square of corrections relative to their deviations: of all parameters, as many moments hardly
 # differ, and of masses.
 _LARGEST_CORRECTIONS = (0.3, 4.0)
-# Disturbances are sought where a held-out error is beyond this share of the efforts, among parts of
-# the time, up to a share of it, by how much smaller they leave the errors. With them go the time
-# before and after them, s, and what is left in pieces of fewer samples.
-_DISTURBED_ERROR, _PARTS, _MAX_DISTURBED, _MIN_RATIO = 0.01, 20, 0.6, 3.0
-_DISTURBED_MARGIN, _MIN_SAMPLES = 0.2, 100
+# Disturbances are sought where a held-out error is beyond this share of the efforts, among so many
+# parts of the time, up to so many in a row, by how much smaller they leave the errors. With them go
+# the time before and after them, s, and what is left in pieces of fewer samples. None are sought in
+# more recordings than this, as several of them leave.
+_DISTURBED_ERROR, _PARTS, _MAX_DISTURBED, _MIN_RATIO = 0.01, 20, 12, 3.0
+_DISTURBED_MARGIN, _MIN_SAMPLES, _MAX_RECORDINGS = 0.2, 100, 4
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
 _GAIN_SPREAD = 0.3  # standard deviation of the factors of gains beforehand
@@ -187,7 +188,8 @@ def identify(
             tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
         is_new = not trials or len(tried) > len(trials[-1].unknowns)
         trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
-        if len(trials) == 1 and is_moving and trials[0].error.max() > _DISTURBED_ERROR:
+        is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
+        if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
             rest, times = _undisturbed(recordings, trials[0])
             if times and rest:
                 laws: dict[str, Any] = {"friction": friction, "prior": given, "settings": settings}
@@ -412,29 +414,27 @@ def _undisturbed(
     """
     outputs, whitened = trial.residual_scale.size, trial.whitened
     system = whitened.reshape(-1, outputs, whitened.shape[1]).swapaxes(0, 1)
-    parts, index = np.array_split(system, _PARTS, axis=1), np.arange(_PARTS)
+    parts = np.array_split(system, _PARTS, axis=1)
     grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
     counts = np.stack([part.any(axis=2).sum(axis=1) for part in parts])
+    sums = [np.concatenate([0 * x[:1], np.cumsum(x, axis=0)]) for x in (counts, grams)]
 
-    def fit(is_inside: Any) -> tuple[Array, Array]:
+    def fit(first: int, last: int) -> tuple[Array, Array]:
         """Return mean squares (2,outputs) inside and outside, fitted outside, and numbers."""
-        sums = ([x[is_inside].sum(axis=0), x[~is_inside].sum(axis=0)] for x in (counts, grams))
-        n, gram = map(np.stack, sums)
+        n, gram = (np.stack([x[last] - x[first], x[-1] - x[last] + x[first]]) for x in sums)
         normal = gram[1].sum(axis=0)[:-1]
         x = np.linalg.solve(normal[:, :-1] + np.eye(len(normal)), normal[:, -1])
         x = np.append(-x, 1.0)
         return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
 
-    choices = [
-        (index >= first) & (index < first + length)
-        for length in range(1, 1 + round(_MAX_DISTURBED * _PARTS))
-        for first in range(_PARTS - length + 1)
-    ]
-    fits = [fit(choice) for choice in choices]
+    pairs = itertools.combinations(range(_PARTS + 1), 2)
+    choices = [(a, b) for a, b in pairs if b - a <= _MAX_DISTURBED]
+    fits = [fit(*choice) for choice in choices]
     best = int(np.argmin([(n * np.log(squares)).sum() for squares, n in fits]))
-    (inside, outside), whole = fits[best][0], fit(index < 0)[0][1]
+    (inside, outside), whole = fits[best][0], fit(0, 0)[0][1]
     is_lower = (outside < whole / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
-    found = np.repeat(choices[best], [part.shape[1] for part in parts])
+    in_choice = np.isin(np.arange(_PARTS), range(*choices[best]))
+    found = np.repeat(in_choice, [part.shape[1] for part in parts])
     found &= np.count_nonzero(is_lower) >= min(2, outputs)
     rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
     for number, recording in enumerate(recordings):
