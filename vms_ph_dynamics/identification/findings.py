@@ -150,8 +150,9 @@ def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
     stamps = np.concatenate([m.samples.t for m in motions])
     position = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
     lower, upper = model.joints.lower, model.joints.upper
-    place = (position[:, model.nq_base :] - lower) / (upper - lower)  # 0 to 1, or NaN without ends
-    return 1.0 * (place > 1.0 - _NEAR_END) - 1.0 * (place < _NEAR_END)
+    # From 0 to 1, or NaN without ends.
+    range_share = (position[:, model.nq_base :] - lower) / (upper - lower)
+    return 1.0 * (range_share > 1.0 - _NEAR_END) - 1.0 * (range_share < _NEAR_END)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:

@@ -143,7 +143,7 @@ def identify(
         ModelError: the frame is unknown or does not move.
         StateError: the samples are not those of the model, or too few.
     """
-    kinds, settings, given = checked_kinds(kinds), settings or Settings(), prior
+    kinds, settings, asked_prior = checked_kinds(kinds), settings or Settings(), prior
     if friction is not None and "friction" in kinds:
         raise OptionError("friction is given, so it cannot be identified; leave one of them out")
     recordings = [samples] if isinstance(samples, MotionSamples) else list(samples)
@@ -192,9 +192,9 @@ def identify(
         if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
             rest, times = _undisturbed(recordings, trials[0])
             if times and rest:
-                laws: dict[str, Any] = {"friction": friction, "prior": given, "settings": settings}
-                found = identify(model, rest, kinds, frame=frame, **laws)
-                return replace(found, disturbed=(*times, *found.disturbed))
+                laws: dict[str, Any] = {"friction": friction, "prior": asked_prior}
+                other = identify(model, rest, kinds, frame=frame, settings=settings, **laws)
+                return replace(other, disturbed=(*times, *other.disturbed))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -239,17 +239,17 @@ def identify(
             reason = f"friction would take {share:.0%} of the load, with which gears lock"
             reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
-    extended, wide, plain = unknowns, None, set[str]()
+    extended, wide, coulomb_joints = unknowns, None, set[str]()
     if is_moving and friction is None:
         extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
-        plain = {f"friction.{joint}" for joint in model.joint_names}
-        plain -= {u.name.partition(".stribeck_")[0] for u in extended if u.name[-2:] != "_0"}
-    parameters = parameters_of(regressor, unknowns, kinds, solution, consistent, plain)
+        shaped = {u.name.partition(".stribeck_")[0] for u in extended if u.name[-2:] != "_0"}
+        coulomb_joints = {f"friction.{joint}" for joint in model.joint_names} - shaped
+    parameters = parameters_of(regressor, unknowns, kinds, solution, consistent, coulomb_joints)
     if wide is not None:
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
-        others = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, plain)
-        parameters = tuple(p.widened(q) for p, q in zip(parameters, others, strict=True))
+        wider = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, coulomb_joints)
+        parameters = tuple(p.widened(q) for p, q in zip(parameters, wider, strict=True))
     if not is_moving:
         reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
         parameters = tuple(p.without_value(reason) for p in parameters)
@@ -431,14 +431,14 @@ def _undisturbed(
     choices = [(a, b) for a, b in pairs if b - a <= _MAX_DISTURBED]
     fits = [fit(*choice) for choice in choices]
     best = int(np.argmin([(n * np.log(squares)).sum() for squares, n in fits]))
-    (inside, outside), whole = fits[best][0], fit(0, 0)[0][1]
-    is_lower = (outside < whole / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
+    (inside, outside), without_any = fits[best][0], fit(0, 0)[0][1]
+    is_lower = (outside < without_any / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
     in_choice = np.isin(np.arange(_PARTS), range(*choices[best]))
-    found = np.repeat(in_choice, [part.shape[1] for part in parts])
-    found &= np.count_nonzero(is_lower) >= min(2, outputs)
+    is_left_out = np.repeat(in_choice, [part.shape[1] for part in parts])
+    is_left_out &= np.count_nonzero(is_lower) >= min(2, outputs)
     rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
     for number, recording in enumerate(recordings):
-        stamps = instants.begin[found & (instants.recording == number)]
+        stamps = instants.begin[is_left_out & (instants.recording == number)]
         begin, end = (stamps[0], stamps[-1]) if stamps.size else (np.inf, np.inf)
         times += [(float(begin), float(end))] * bool(stamps.size)
         sides = recording.t < begin - _DISTURBED_MARGIN, recording.t > end + _DISTURBED_MARGIN
@@ -719,19 +719,19 @@ def parameters_of(
     kinds: Collection[str],
     solution: Estimate,
     consistent: Array,
-    plain: Collection[str] = (),
+    coulomb_joints: Collection[str] = (),
 ) -> tuple[Parameter, ...]:
     """Return the parameters of some kinds, with their intervals, claimed or not.
 
-    Friction is plain, by the names of its joints, where held-out time asks for no other law at low
-    speed; else fewer blocks of the time decide what is found of it.
+    Of Coulomb joints held-out time asks for no other friction at low speed; of others fewer blocks
+    of the time decide what is found.
     """
     deviation, result = np.linalg.norm(solution.factor, axis=0), []
     for k, unknown in enumerate(unknowns):
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
         # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
-        share = 2 if unknown.name.rpartition(".")[0] in plain else 4
+        share = 2 if unknown.name.rpartition(".")[0] in coulomb_joints else 4
         quantile = student((solution.blocks + 2) // share)
         result.append(_parameter(unknown, solution.mean[k], deviation[k], consistent[k], quantile))
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
