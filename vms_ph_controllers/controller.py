@@ -119,8 +119,7 @@ def if_finite(value: Array | None, shape: tuple[int, ...]) -> Array | None:
     if value is None or np.shape(value) != shape:
         return None
     # Numbers whose sum is not finite may be.
-    all_finite = is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all()
-    return value if all_finite else None
+    return value if is_finite(np.asarray(value).reshape(-1)) or np.isfinite(value).all() else None
 
 
 def has_rotation(pose: Array) -> bool:

@@ -83,8 +83,7 @@ def check(arguments: Mapping[str, str]) -> list[str]:
 def _law_name_in(file: Path) -> str:
     """Return the controller in a parameter file, or an empty string."""
     content = read_yaml(file)
-    nodes = content.items() if isinstance(content, dict) else ()
-    for node_name, node in nodes:
+    for node_name, node in content.items() if isinstance(content, dict) else ():
         parameters = node.get("ros__parameters") if isinstance(node, dict) else None
         if str(node_name).rpartition("/")[2] == "controller" and isinstance(parameters, dict):
             return str(parameters.get("controller", ""))

@@ -247,8 +247,7 @@ class ControllerNode(ManagedNode):
         age = state.age + ((now - stamp) / NS_PER_SEC if self._max_age else 0.0)
         elapsed = (stamp - self._last_stamp) / NS_PER_SEC
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        faded_age = min(self._age, self._max_age) - 0.25 * max(0.0, elapsed)
-        self._age = max(0.0, age, faded_age)
+        self._age = max(0.0, age, min(self._age, self._max_age) - 0.25 * max(0.0, elapsed))
         if self._age > self._max_age:
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
             return

@@ -68,8 +68,7 @@ def fit(content: dict[str, Any], model: VMSModel, q: Array) -> dict[str, Any]:
     if "Distance" in view:
         # The ball around the box touches the edges of the view.
         view["Distance"] = round(0.5 * diagonal / _HALF_ANGLE_SINE, 3)
-        focus = box.mean(axis=0).round(3).tolist()
-        view["Focal Point"] = dict(zip("XYZ", focus, strict=True))
+        view["Focal Point"] = dict(zip("XYZ", box.mean(axis=0).round(3).tolist(), strict=True))
     if "Scale" in view:
         view["Scale"] = round(_VIEW_PIXELS / diagonal, 1)
     for display in manager["Displays"]:

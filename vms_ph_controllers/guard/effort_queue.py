@@ -99,10 +99,8 @@ class DebtCeiling:
         squared_norms = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
         speed_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
         speed = float(np.sqrt(2.0 * self.motion_energy))
-        if level < -ROUNDING:
-            permitted_work = _RISK_SHARE * max(0.0, self.margin)
-        else:
-            permitted_work = max(0.0, level) + _RISK_SHARE * self.motion_energy
+        risked_energy = max(0.0, self.margin) if level < -ROUNDING else self.motion_energy
+        permitted_work = max(0.0, level) + _RISK_SHARE * risked_energy
         largest_speed = float(np.sqrt(2.0 * (self.motion_energy + permitted_work)))
         speed_margin = max(0.0, largest_speed - speed - sum(queued_rises))
         return float(speed_margin / speed_rise) if speed_rise > speed_margin else 1.0

@@ -138,8 +138,7 @@ class AttitudeAndShape(VehicleController):
         e_hat = J_locked @ velocity_error
         kinetic_base = 0.5 * float(e_hat @ demand.inertia @ e_hat) + demand.energy.kinetic_base
         kinetic_shape = 0.5 * float(velocity_error[b:] @ d.M_hat_m @ velocity_error[b:])
-        springs_energy = attitude_spring.energy + joint_springs.energy
-        potential = demand.energy.shaped_potential + springs_energy
+        potential = demand.energy.shaped_potential + (attitude_spring.energy + joint_springs.energy)
         displacement_power = float((k_shape * joint_error) @ self._integral.joint_rates)
         clipped_power = float((output.effort - effort) @ velocity_error)
         energy = ControlEnergy(

@@ -70,8 +70,7 @@ class TaskMotion:
         coriolis_drift = np.linalg.solve(d.M, d.C @ n)
         task_force = -self.inertia @ (self.J_rate @ n - self.J @ coriolis_drift)
         pi = self.inertia @ self.eta
-        null_force = self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
-        return task_force, null_force
+        return task_force, self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
 
 
 _SE3 = SE3()

@@ -173,8 +173,7 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     if not (half_travel > 0.0 and isfinite(half_travel) and twice_kinetic > 0.0):
         return np.zeros(len(d.v))
     model, step = d.model, 0.5 * h * min(1.0, _MAX_DISPLACEMENT / half_travel)
-    predicted_q = model.integrate(d.q, step * d.v)
-    pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(predicted_q))
+    pumped_power = max(0.0, float(d.v @ d.g) - d.lifting_power(model.integrate(d.q, step * d.v)))
     if gyroscopic is not None:
         pumped_power += 0.5 * h * float(gyroscopic @ np.linalg.solve(d.M, gyroscopic))
     return -min(_BRAKE_FACTOR * pumped_power / twice_kinetic, 1.0 / h) * d.momentum

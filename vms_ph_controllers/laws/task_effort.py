@@ -74,8 +74,7 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
         null_map = s @ np.linalg.solve(s @ d.M @ s + mean_inertia * complement, s @ d.M)
         nu = n = null_map @ d.v
         kinetic = 0.5 * float(d.momentum @ nu)
-    bounded_sigma = np.maximum(sigma, singular_below)
-    inverse = right[:m].T @ (left / bounded_sigma).T
+    inverse = right[:m].T @ (left / np.maximum(sigma, singular_below)).T
     return SplitMotion(
         jacobian, eta, null_map, nu, n, kinetic, sigma_min, sigma_min >= singular_below, inverse
     )

@@ -52,8 +52,7 @@ class JointLimitPotential:
     def depth(self, positions: Array, margin: float) -> Array:
         """Return the depths d (n,) of joints within the margin; negative at the lower limits."""
         upper_depth = np.maximum(positions - (self._upper - margin), 0.0)
-        lower_depth = np.maximum((self._lower + margin) - positions, 0.0)
-        return upper_depth - lower_depth
+        return upper_depth - np.maximum((self._lower + margin) - positions, 0.0)
 
     def springs(
         self, positions: Array, predicted_positions: Array, stiffness: float | Array, margin: float

@@ -103,9 +103,7 @@ class PoseReference:
 
     def twist_at(self, error: Array) -> Array:
         """Return the twist (6,) of the reference in the axes of a body with a pose error (4,4)."""
-        if self.is_resting:
-            return np.zeros(6)
-        return _SE3.Ad(_SE3.inverse(error)) @ self.twist
+        return np.zeros(6) if self.is_resting else _SE3.Ad(_SE3.inverse(error)) @ self.twist
 
     def advance(
         self, twist: Array | None, speed: float, angular_speed: float, bandwidth: float, dt: float

@@ -182,9 +182,8 @@ class SamplePrediction:
         """Return what efforts (nv,) held over the sample do, in C++ where the terms are."""
         d, dt = self._d, self._dt
         if d.sampled_algebra is not None:
-            budget = self._budget
             return Prediction(
-                *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, budget, dt, force)
+                *d.sampled_algebra.predict(d.q, d.v, self._uncompensated, self._budget, dt, force)
             )
         net_force = force - self._uncompensated
         acceleration, power = self._rates(d.q, d.v, force, net_force)

@@ -180,8 +180,7 @@ class ActuatorDynamics:
         friction = -a.friction * relative_rates
         rates[r] += dt * (inputs + friction)[r] / a.inertia[r]
         momentum = self.momentum
-        end_momentum = a.spin_axes(tilts) @ (a.inertia * rates)
-        moment = (end_momentum - momentum) / dt
+        moment = (a.spin_axes(tilts) @ (a.inertia * rates) - momentum) / dt
         active_inputs = inputs + friction
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
         reaction_wrench = np.concatenate([np.zeros(3), -moment])[a.wrench_rows]

@@ -293,8 +293,7 @@ def wheel_column(wheel: Wheel) -> Column:
     """
     angle = wheel.heading + wheel.roller_angle
     roller = np.array([np.cos(angle), np.sin(angle), 0.0])
-    position = np.array([wheel.position[0], wheel.position[1], 0.0])
-    wrench = axis_wrench(position, roller, 0.0)
+    wrench = axis_wrench(np.array([*wheel.position[:2], 0.0]), roller, 0.0)
     return Column(wrench / (wheel.radius * np.cos(wheel.roller_angle)))
 
 

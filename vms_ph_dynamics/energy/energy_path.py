@@ -64,10 +64,9 @@ class FluidTerms:
 
 def drag_names(model: VMSModel) -> tuple[str, ...]:
     """Return the names of the drag of a robot; none without a fluid."""
-    bodies = model.fluid.bodies if model.fluid is not None else ()
     return tuple(
         f"{body.link}.{name}"
-        for body in bodies
+        for body in (model.fluid.bodies if model.fluid is not None else ())
         for name, drag in zip(DRAG_COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True)
         if drag.any()
     )

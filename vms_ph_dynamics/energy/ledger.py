@@ -286,8 +286,7 @@ class LedgerWriter:
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
         residual_impulse = np.diff(states.momentum, axis=0) - impulse
-        mean_velocity = 0.5 * (samples.v[1:] + samples.v[:-1])
-        residuals = residual_impulse * mean_velocity
+        residuals = residual_impulse * (0.5 * (samples.v[1:] + samples.v[:-1]))
         if b:
             residuals = np.hstack([residuals[:, :b].sum(1, keepdims=True), residuals[:, b:]])
         net_work = joint_work.sum(1) + port_work.sum(1) - friction_work.sum(1) - drag_work.sum(1)
@@ -525,8 +524,7 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     intervals = []
     for first, end in _runs(sign):
         total = float(energy[first:end].sum())
-        noise_energy = float(band[end] - band[first])
-        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * noise_energy):
+        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * float(band[end] - band[first])):
             continue
         energies = residual_energy[:, end] - residual_energy[:, first]
         causes = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}

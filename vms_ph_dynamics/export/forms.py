@@ -351,6 +351,5 @@ class CoordinateRates:
             twice_rate = q[6:7] * w + xp.cross(quaternion_vector, w)
             rates = [rotation_of(xp, xp.column(q[3:7])) @ v[:3], twice_rate / 2]
             rates.append(-(q[3:4] * w[0:1] + q[4:5] * w[1:2] + q[5:6] * w[2:3]) / 2)
-        is_pair = np.abs(self._sign)
-        factors = self._sign * q[self._partner] + (1.0 - is_pair)
+        factors = self._sign * q[self._partner] + (1.0 - np.abs(self._sign))
         return xp.concatenate([*rates, factors * v[self._v_index]])

@@ -175,8 +175,7 @@ class BodyInertia(NamedTuple):
 
     def weight_wrench(self, gravity: Expression) -> Expression:
         """Return the wrench of gravity and buoyancy, (6,1), under gravity (3,1) in body axes."""
-        moment = self.xp.cross(self.net_moment, gravity)
-        return self.xp.vstack([self.net_mass * gravity, moment])
+        return self.xp.vstack([self.net_mass * gravity, self.xp.cross(self.net_moment, gravity)])
 
     def in_parent(self, placement: Placement) -> "BodyInertia":
         """Return the inertia in the axes and about the origin of the parent."""
@@ -195,8 +194,7 @@ class BodyInertia(NamedTuple):
 
     def plus(self, other: "BodyInertia") -> "BodyInertia":
         """Return the inertia of both together."""
-        sums = (x + y for x, y in zip(self[1:], other[1:], strict=True))
-        return BodyInertia(self.xp, *sums)
+        return BodyInertia(self.xp, *(x + y for x, y in zip(self[1:], other[1:], strict=True)))
 
 
 def rotation_of(xp: ArrayNamespace, quaternion: Expression) -> Expression:

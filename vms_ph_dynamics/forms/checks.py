@@ -80,8 +80,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
 
 def _aba_error(d: Evaluation, ports: Ports, zdot: Array) -> float:
     tree = d.tree
-    force = ports.force(d) + d.g
-    acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, force)
+    acceleration = pin.aba(tree.pinocchio, tree.data(), d.q_origin, d.v, ports.force(d) + d.g)
     # d(M v)/dt, the base momentum in axes that turn with the base.
     momentum_rate = d.M @ acceleration + (d.C + d.C.T) @ d.v
     return _relative(momentum_rate - zdot, momentum_rate)

@@ -32,8 +32,7 @@ class DecoupledEvaluation:
     def dA(self) -> Array:
         """Derivatives of the connection along the joints, (n,b,n)."""
         d, b = self.d, self.d.model.b
-        columns = d.dM[:, :b, b:] - d.dM[:, :b, :b] @ d.A
-        return frozen(np.linalg.solve(d.M_b, columns))
+        return frozen(np.linalg.solve(d.M_b, d.dM[:, :b, b:] - d.dM[:, :b, :b] @ d.A))
 
     @cached_property
     def dM_hat_m(self) -> Array:
@@ -84,15 +83,13 @@ class DecoupledEvaluation:
     def N_b(self) -> Array:
         """``1/2 [d(M_b^-1)/dq_k p]``, (b,n) [A (64)]."""
         d, b = self.d, self.d.model.b
-        columns = -0.5 * d.dM[:, :b, :b] @ d.v_hat
-        return frozen(np.linalg.solve(d.M_b, columns.T))
+        return frozen(np.linalg.solve(d.M_b, (-0.5 * d.dM[:, :b, :b] @ d.v_hat).T))
 
     @cached_property
     def N_hat_m(self) -> Array:
         """``1/2 [d(M_hat_m^-1)/dq_k pi_hat]``, (n,n) [A (65)]."""
         d = self.d
-        columns = -0.5 * self.dM_hat_m @ d.v[d.model.b :]
-        return frozen(np.linalg.solve(d.M_hat_m, columns.T))
+        return frozen(np.linalg.solve(d.M_hat_m, (-0.5 * self.dM_hat_m @ d.v[d.model.b :]).T))
 
     @cached_property
     def Phi(self) -> Array:
@@ -175,8 +172,7 @@ class DecoupledForm(Form):
         if velocity is not None:
             return velocity
         b, a = self.model.b, Evaluation(self.model, q, 0.0 * z).A
-        momenta = np.concatenate([z[:b], z[b:] + a.T @ z[:b]])
-        return velocity_of_momentum(self.model, q, momenta)
+        return velocity_of_momentum(self.model, q, np.concatenate([z[:b], z[b:] + a.T @ z[:b]]))
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
         """Return ``1/2 p^T M_b^-1 p + 1/2 pi_hat^T M_hat_m^-1 pi_hat + V(q)`` [A (60)]."""

@@ -537,8 +537,7 @@ class _TaskSensitivity(_TransformedSensitivity):
         n_rate = np.linalg.solve(t.d.M, rest - t.J.T @ pi_rate) - t.J_sharp @ bias
         pi_rate += t.Lambda_t @ bias
         by_n_rate = self.momentum_columns_rate(self.null_motion, n, n_rate)
-        split = pi_rate, n_rate, force
-        zdot = t.coupling.split_rates(self.gradient, by_n_rate.T, split).T
+        zdot = t.coupling.split_rates(self.gradient, by_n_rate.T, (pi_rate, n_rate, force)).T
         zdot[:m, :nv] += t.Lambda_t @ (rate_gradient @ n).T - t.J_sharp.T @ (t.pi @ rate_gradient).T
         # The momenta of the task, and the velocity in the null space.
         z_t = np.eye(m, self.column_count, nv)

@@ -218,8 +218,7 @@ class FreeFloatingEvaluation:
 
         The gravity of the model acts too.
         """
-        gravity = self.from_inertial.T @ self.d.g
-        return np.linalg.solve(self.H, force - self.bias - gravity)
+        return np.linalg.solve(self.H, force - self.bias - self.from_inertial.T @ self.d.g)
 
     @cached_property
     def _end_effector_jacobian(self) -> Array:

@@ -93,22 +93,21 @@ def contacts(
     is_calm = np.ones(len(t), dtype=bool)
     for begin, end in identification.disturbed:
         is_calm &= (t < begin) | (t > end)
-    calm = error[is_calm]
-    excess = error - np.median(calm, axis=0)
+    excess = error - np.median(error[is_calm], axis=0)
     # Of a joint at rest the noise alone would be too small.
     rms = np.sqrt(np.mean(rows.gross.reshape(-1, n) ** 2, axis=0))
-    deviation = np.median(np.abs(calm - np.median(calm, axis=0)), axis=0)
+    deviation = np.median(np.abs(excess[is_calm]), axis=0)
     scale = 1.4826 * deviation + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
-    stamps, rates = (
-        np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
-    )
-    speed = np.abs(rates[np.searchsorted(stamps, t), model.b :])
+    signals = [(m.samples.t, m.samples.q, m.v) for m in motions]
+    stamps, q, v = map(np.concatenate, zip(*signals, strict=True))
+    instants = np.searchsorted(stamps, t)
+    speed = np.abs(v[instants, model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
-    is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
+    is_held = is_slow & (excess * _ends(model, q[instants]) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
@@ -143,15 +142,13 @@ def contacts(
     return () if is_wrong_model and not identification.disturbed else tuple(found_contacts)
 
 
-def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
-    """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n), at times."""
+def _ends(model: VMSModel, q: Array) -> Array:
+    """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n); q (T,nq)."""
     if model.nq - model.nq_base != model.n:  # continuous joints, which have no ends
-        return np.zeros((len(t), model.n))
-    stamps = np.concatenate([m.samples.t for m in motions])
-    position = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
+        return np.zeros((len(q), model.n))
     lower, upper = model.joints.lower, model.joints.upper
     # From 0 to 1, or NaN without ends.
-    range_share = (position[:, model.nq_base :] - lower) / (upper - lower)
+    range_share = (q[:, model.nq_base :] - lower) / (upper - lower)
     return 1.0 * (range_share > 1.0 - _NEAR_END) - 1.0 * (range_share < _NEAR_END)
 
 
@@ -249,8 +246,7 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     mass = next((p for p in identification.parameters if p.name == "payload_mass"), None)
     if mass is None or mass.value is None or mass.low is None or mass.high is None:
         return ()
-    is_near_zero = abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low)
-    if is_near_zero or not mass.is_sure:
+    if abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low) or not mass.is_sure:
         return ()
     frame = identification.frame
     load, remedy = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)", ""
@@ -313,12 +309,9 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
 
 def _link_at(tree: Any, frame: int) -> str:
     """Return the link at a frame, or behind a fixed joint."""
-    body = pin.FrameType.BODY
-    if tree.frames[frame].type != body:
-        for child in tree.frames:
-            if child.parentFrame == frame and child.type == body:
-                return str(child.name)
-    return str(tree.frames[frame].name)
+    own_frame, body = tree.frames[frame], pin.FrameType.BODY
+    links = (child for child in tree.frames if child.parentFrame == frame and child.type == body)
+    return str((own_frame if own_frame.type == body else next(links, own_frame)).name)
 
 
 def _model_errors(

@@ -250,10 +250,10 @@ def identify(
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         wider = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, coulomb_joints)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, wider, strict=True))
-    if not is_moving:
-        reason = f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
-        parameters = tuple(p.without_value(reason) for p in parameters)
-    why = [reasons.get(p.joint, reasons.get(p.kind)) for p in parameters]
+    at_rest = (
+        "" if is_moving else f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
+    )
+    why = [reasons.get(p.joint, reasons.get(p.kind, at_rest)) for p in parameters]
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
     doubts = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
     parameters = tuple(replace(p, meaning=p.meaning or doubts.get(p.joint, "")) for p in parameters)
@@ -262,8 +262,7 @@ def identify(
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
         moments = _prior([replace(u, shared=0.0) for u in extended], prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
-        others = parameters_of(regressor, unknowns, kinds, fit, fit.mean)
-        energy = {p.name: p for p in others}
+        energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
     if "payload" in kinds:
         without_load = rows.without(unknowns, ("payload",))
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
@@ -388,9 +387,8 @@ class _Trial(NamedTuple):
     def whitened(self) -> Array:
         """Rows of unknowns that are one beforehand, relative to the residuals, and targets."""
         scales = np.tile(self.residual_scale, len(self.rows) // self.residual_scale.size)
-        columns, target = self.rows.columns, self.rows.target
-        target = target - columns @ self.prior_moments[0]
-        return np.column_stack([columns @ self._prior_root, target]) / scales[:, None]
+        target = self.rows.target - self.rows.columns @ self.prior_moments[0]
+        return np.column_stack([self.rows.columns @ self._prior_root, target]) / scales[:, None]
 
     @property
     def is_expected(self) -> bool:
@@ -428,13 +426,11 @@ def _undisturbed(
         return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
 
     pairs = itertools.combinations(range(_PARTS + 1), 2)
-    choices = [(a, b) for a, b in pairs if b - a <= _MAX_DISTURBED]
-    fits = [fit(*choice) for choice in choices]
-    best = int(np.argmin([(n * np.log(squares)).sum() for squares, n in fits]))
+    fits = {(a, b): fit(a, b) for a, b in pairs if b - a <= _MAX_DISTURBED}
+    best = min(fits, key=lambda choice: float((fits[choice][1] * np.log(fits[choice][0])).sum()))
     (inside, outside), without_any = fits[best][0], fit(0, 0)[0][1]
     is_lower = (outside < without_any / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
-    in_choice = np.isin(np.arange(_PARTS), range(*choices[best]))
-    is_left_out = np.repeat(in_choice, [part.shape[1] for part in parts])
+    is_left_out = np.repeat(np.isin(np.arange(_PARTS), range(*best)), [p.shape[1] for p in parts])
     is_left_out &= np.count_nonzero(is_lower) >= min(2, outputs)
     rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
     for number, recording in enumerate(recordings):

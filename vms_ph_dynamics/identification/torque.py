@@ -314,8 +314,7 @@ def torque_error(
         gram = fold_grams.sum(axis=0)
         gram[:-1, :-1] += precision
         x = mean + unit * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
-        residuals = target - columns @ ((x - mean) / unit)
-        magnitude = np.ma.array(np.abs(residuals), mask=~is_used)
+        magnitude = np.ma.array(np.abs(target - columns @ ((x - mean) / unit)), mask=~is_used)
         median = np.ma.median(magnitude, axis=0)  # type: ignore[no-untyped-call]
         residual = 1.4826 * median.filled(0.0)
         weight = 1.0 / np.maximum(residual, 1e-3)

@@ -141,8 +141,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
     Raises:
         StateError: the samples are not those of this model, or too few.
     """
-    sizes = {"q": model.nq, "v": model.nv, "torque": model.n}
-    for name, size in sizes.items():
+    for name, size in {"q": model.nq, "v": model.nv, "torque": model.n}.items():
         if (columns := getattr(samples, name).shape[1]) != size:
             text = f"{name} of the samples must have {size} columns for '{model.name}'; "
             text += f"given: {columns}"

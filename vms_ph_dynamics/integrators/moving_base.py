@@ -22,9 +22,7 @@ def base_rotation(base: str, q: Array) -> Array:
     The mount's axes are those that the positions in ``q`` count along: the inertial axes, unless a
     URDF gives its floating or planar joint an ``<origin>``.
     """
-    if base == "floating":
-        return pin.XYZQUATToSE3(q[:7]).rotation
-    return plane_rotation(q[2], q[3])
+    return pin.XYZQUATToSE3(q[:7]).rotation if base == "floating" else plane_rotation(q[2], q[3])
 
 
 def commutator(base: str, x: Array, y: Array) -> Array:

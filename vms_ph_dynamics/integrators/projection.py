@@ -145,8 +145,7 @@ def _correct_along_gradient(
         gradient = gradient + robot.weight(q)[b:]
     direction = np.zeros(robot.model.nv)
     direction[b:] = dt**2 * np.linalg.solve(d.M_hat_m, gradient)
-    kinetic_slope = float(joint_rates @ d.M_hat_m @ joint_rates)
-    energy_slope = kinetic_slope + float(gradient @ direction[b:])
+    energy_slope = float(joint_rates @ d.M_hat_m @ joint_rates) + float(gradient @ direction[b:])
     step, energy_gap, energy_scale = 0.0, 0.0, 1.0
     for iteration in range(_MAX_ITERATIONS):
         q = robot.model.integrate(start_q, step * direction)

@@ -68,8 +68,7 @@ class EnergyBalance(WithHints):
 
     def __str__(self) -> str:
         """Return the balance from start to end, in about ten lines."""
-        unaccounted = np.cumsum(self.residual)
-        largest = float(np.abs(unaccounted).max(initial=0.0))
+        largest = float(np.abs(np.cumsum(self.residual)).max(initial=0.0))
         lines = ["energy balance (J), positive into the robot"]
         lines += [
             f"  supplied by {label_of(name):<21}{float(energy.sum()):+14.6g}"

@@ -222,8 +222,7 @@ class NonholonomicForm:
         block = rows[:, self._dependent_ids]
         if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
             base_names = ("base x", "base y", "base yaw")[: self.model.b]
-            velocity_names = (*base_names, *self.model.joint_names)
-            names = ", ".join(velocity_names[i] for i in self.independent)
+            names = ", ".join((*base_names, *self.model.joint_names)[i] for i in self.independent)
             raise StateError(
                 f"the velocities {names} do not determine the others at this posture: a wheel "
                 "stands across the motion that they describe"

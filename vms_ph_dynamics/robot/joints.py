@@ -191,8 +191,7 @@ def _with_followers(values: Array, rows: list[int], projection: Array | None, po
     if projection is None:
         return frozen(np.array(values, dtype=np.float64)[rows])
     leader_values = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
-    columns = [int(np.flatnonzero(projection[row])[0]) for row in rows]
-    return frozen(leader_values[columns])
+    return frozen(leader_values[[int(np.flatnonzero(projection[row])[0]) for row in rows]])
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:

@@ -343,10 +343,7 @@ class Kinematics:
             v: (nv,) velocity.
         """
         self.tree, self.q, self.v = tree, q, v
-        if tree.projection is None:
-            self.q_full, self.v_full = q, v
-        else:
-            self.q_full, self.v_full = tree.full_configuration(q), tree.full_velocity(v)
+        self.q_full, self.v_full = tree.full_configuration(q), tree.full_velocity(v)
 
     @cached_property
     def q_origin(self) -> Array:

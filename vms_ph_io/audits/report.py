@@ -174,8 +174,7 @@ def _sankey(go: Any, audit: Audit) -> Any:
     for (source, target, *_), colour in zip(links, colours, strict=True):
         nodes[source if target == robot else target] = colour
     node = {"label": names, "pad": 12, "color": [nodes[name] for name in names]}
-    figure = go.Figure(go.Sankey(node=node, link=link_columns, valuesuffix=" J"))
-    return figure.update_layout(
+    return go.Figure(go.Sankey(node=node, link=link_columns, valuesuffix=" J")).update_layout(
         height=200 + 22 * len(names), margin={"t": 20, "b": 20, "l": 5, "r": 5}
     )
 

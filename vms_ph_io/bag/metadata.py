@@ -198,9 +198,8 @@ class BagMetadata:
 
 
 def _time_entries(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
-    duration = 0 if start is None or end is None else end - start
     return {
-        "duration": {"nanoseconds": duration},
+        "duration": {"nanoseconds": 0 if start is None or end is None else end - start},
         "starting_time": {"nanoseconds_since_epoch": NEVER if start is None else start},
     }
 

@@ -188,8 +188,7 @@ def _plausible_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np
 def _first_rows(times: Array, stamps: Array) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.bool_]]:
     """Return the first rows not before stamps, (N,), and whether they are of these stamps."""
     rows = np.searchsorted(times, stamps - _STAMP_TOLERANCE)
-    next_times = np.append(times, 0)[rows]
-    return rows, (rows < len(times)) & (next_times - stamps <= _STAMP_TOLERANCE)
+    return rows, (rows < len(times)) & (np.append(times, 0)[rows] - stamps <= _STAMP_TOLERANCE)
 
 
 class AlignedSeries:

@@ -174,5 +174,4 @@ class _SceneRun:
     def _position_of(self, name: str) -> Array:
         if name != "end_effector":
             return self._engine.pose_of(name)[:3, 3]
-        q = self.simulation.sample().q
-        return self._model.placement(self._model.end_effector, q)[:3, 3]
+        return self._model.placement(self._model.end_effector, self.simulation.sample().q)[:3, 3]

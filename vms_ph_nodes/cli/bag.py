@@ -191,8 +191,7 @@ def view(
     token = page_token(token)
     server = serve_page(port, allowed_origins, lambda: "replay – vms_ph", token)
     try:
-        is_comparison = runs == paths and len(runs) == 2
-        replay = Replay(server, paths, load_run, is_comparison, speed)
+        replay = Replay(server, paths, load_run, runs == paths and len(runs) == 2, speed)
         address = page_address(port, token, allowed_origins)
         print(f"web page at {address} ; press Ctrl-C to end", flush=True)
         last_time = time.monotonic()

@@ -43,8 +43,7 @@ class Frames:
     def of(cls, model: VMSModel, prefix: str = "") -> "Frames":
         """Return the frames of a robot."""
         root = LinkTree(model.tree).root
-        inertial = root if model.base == "fixed" else ODOM
-        return cls(root, inertial, model.end_effector, prefix)
+        return cls(root, root if model.base == "fixed" else ODOM, model.end_effector, prefix)
 
     def header(self, frame: str, stamp: Time) -> Header:
         """Return the header of a message in a frame."""

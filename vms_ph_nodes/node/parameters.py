@@ -55,8 +55,7 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     """
     spec = parameters_of(file or node.PARAMETERS)[name]
     descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
-    initial_value = spec.default if default is None else default
-    value = _declare_value(node, name, initial_value, descriptor)
+    value = _declare_value(node, name, spec.default if default is None else default, descriptor)
     if complaint := spec.complaint(value):
         raise VmsPhError(f"{node.get_name()}: {complaint}")
     if not spec.read_only:

@@ -80,9 +80,8 @@ class GuardNode(ReportingNode):
         self._guard = self._make_guard(model)
         declare_gains(self, lambda: self._guard, "settings", self.SETTINGS)
         self._publisher = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)
-        on_refusal = self._input_diagnostics.report
         self._measured_states = MeasuredStates(
-            self, model, self._max_age, self._on_state, on_refusal, odometry
+            self, model, self._max_age, self._on_state, self._input_diagnostics.report, odometry
         )
         self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change_budget)

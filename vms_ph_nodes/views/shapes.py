@@ -239,8 +239,7 @@ class Shapes:
             pose = d.placement(self._root)
             linear, angular = in_space(d.model.b, d.v_hat)
             for name, value in (("locked velocity", linear), ("locked angular velocity", angular)):
-                vector = pose[:3, :3] @ value
-                yield self._arrow(name, pose[:3, 3], vector, s.velocity, LOCKED)
+                yield self._arrow(name, pose[:3, 3], pose[:3, :3] @ value, s.velocity, LOCKED)
 
     def _inertia_shapes(self, d: Evaluation, momentum: Momenta) -> Iterator[Shape]:
         axes, radii = locked_ellipsoid(d)

@@ -69,8 +69,7 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
         direction = front - (front @ up) * up - np.cross(up, front)
         direction = direction / np.linalg.norm(direction) + _ELEVATION * up
     direction = direction / np.linalg.norm(direction)
-    vertical_axis = int(np.argmax(np.abs(up)))
-    grid = "xyz".replace("xyz"[vertical_axis], "")
+    grid = "xyz".replace("xyz"[int(np.argmax(np.abs(up)))], "")
     cell = float(2.0 ** np.ceil(np.log2(size / 8.0)))
     # The ground is at the height of the origin; beneath a robot that hovers, too.
     floor = centre - (centre @ up) * up

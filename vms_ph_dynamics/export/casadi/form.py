@@ -202,8 +202,7 @@ class CasadiForm(ABC):
     def _derivatives(self, matrix: Expression, momentum: Expression) -> Expression:
         """Return the derivatives of ``matrix^T p`` along unit velocities, (k,nv), at fixed p."""
         p = ca.SX.sym("p", *momentum.shape)
-        derivatives = ca.jacobian(matrix.T @ p, self._q) @ self._tangent
-        return ca.substitute(derivatives, p, momentum)
+        return ca.substitute(ca.jacobian(matrix.T @ p, self._q) @ self._tangent, p, momentum)
 
     def _function(
         self,

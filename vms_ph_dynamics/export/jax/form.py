@@ -131,8 +131,7 @@ class JaxForm:
         first = state_rate((q, z))
         second = state_rate(state_after(dt / 2, first))
         third = state_rate(state_after(dt / 2, second))
-        fourth = state_rate(state_after(dt, third))
-        stages = zip(first, second, third, fourth, strict=True)
+        stages = zip(first, second, third, state_rate(state_after(dt, third)), strict=True)
         q_rate, z_rate = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
         q_next, z_next = state_after(dt, (q_rate, z_rate))
         for rotation in self.model.tree.rotations:
