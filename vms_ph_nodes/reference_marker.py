@@ -82,12 +82,11 @@ class ReferenceMarker(MotionNode):
 
     def _marker(self, pose: Array) -> Any:
         messages, size = self._marker_messages, 0.3 * reach(self._model)
-        target_frame = "base" if self._model.b else self._model.end_effector
         marker = messages.InteractiveMarker(
             header=self._frames.header(self._frames.inertial, Time()),
             pose=to_pose(pose),
             name=_MARKER_NAME,
-            description=f"reference of {target_frame}",
+            description=f"reference of {'base' if self._model.b else self._model.end_effector}",
             scale=size,
         )
         marker.controls = [self._ball_control(size), *self._axis_controls()]

@@ -118,10 +118,8 @@ class TaskRunner(ReportingNode):
 
     def _has_reference_for(self, error_name: str) -> bool:
         """Whether the task has references for one of the errors."""
-        task = self._task
-        return any(goal.of == error_name for goal in task.goals.values()) or any(
-            target.concerns(error_name) for target in task.targets
-        )
+        has_goal = any(goal.of == error_name for goal in self._task.goals.values())
+        return has_goal or any(target.concerns(error_name) for target in self._task.targets)
 
     def _poll(self) -> None:
         now = self._steady.now().nanoseconds

@@ -145,8 +145,7 @@ def arguments(name: str) -> dict[str, str]:
     heading = f"# Parameters of the nodes of the task {label}, made by 'vms-ph launch task'.\n"
     file = write_user_file(f"task_{label}.yaml", heading + yaml.safe_dump(content))
     view_name = "hopper" if is_of_leg else "moving" if model.b else "fixed"
-    launch_arguments = {argument: getattr(settings, argument, "") for argument in ARGUMENTS}
-    return launch_arguments | {
+    return {argument: getattr(settings, argument, "") for argument in ARGUMENTS} | {
         "config": str(file),
         "scene": task.scene,
         "fixed_frame": "odom" if model.b else model.link_names[0],

@@ -67,8 +67,7 @@ class TaskMotion:
         """
         d, n = self.d, self.projector @ self.d.v
         u = d.v - n
-        coriolis_drift = np.linalg.solve(d.M, d.C @ n)
-        task_force = -self.inertia @ (self.J_rate @ n - self.J @ coriolis_drift)
+        task_force = -self.inertia @ (self.J_rate @ n - self.J @ np.linalg.solve(d.M, d.C @ n))
         pi = self.inertia @ self.eta
         return task_force, self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
 

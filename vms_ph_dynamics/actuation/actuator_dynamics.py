@@ -183,8 +183,7 @@ class ActuatorDynamics:
         moment = (a.spin_axes(tilts) @ (a.inertia * rates) - momentum) / dt
         active_inputs = inputs + friction
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
-        reaction_wrench = np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
-        applied = matrix @ active_inputs + reaction_wrench
+        applied = matrix @ active_inputs + np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
         self.step_efforts = StepEfforts(
             commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, missing
         )

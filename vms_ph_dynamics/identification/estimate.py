@@ -332,8 +332,7 @@ def _noise(
 
     The first is ``a + b noise^2``, a and b >= 0.
     """
-    deviation = 1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom)
-    limit = _HUBER * max(deviation, 1e-12)
+    limit = _HUBER * max(1.4826 * float(np.median(np.abs(residual))) / np.sqrt(freedom), 1e-12)
     clipped = np.clip(residual, -limit, limit) / np.sqrt(freedom)
     is_used = weight > 0.0
     mean_square = max(float(np.mean(clipped[is_used] ** 2)) if is_used.any() else limit**2, 1e-24)

@@ -101,13 +101,13 @@ def contacts(
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
-    signals = [(m.samples.t, m.samples.q, m.v) for m in motions]
-    stamps, q, v = map(np.concatenate, zip(*signals, strict=True))
-    instants = np.searchsorted(stamps, t)
-    speed = np.abs(v[instants, model.b :])
+    stamps, rates = (
+        np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
+    )
+    speed = np.abs(rates[np.searchsorted(stamps, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
-    is_held = is_slow & (excess * _ends(model, q[instants]) > 0.0)  # by a stop, as it presses on it
+    is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
@@ -142,13 +142,15 @@ def contacts(
     return () if is_wrong_model and not identification.disturbed else tuple(found_contacts)
 
 
-def _ends(model: VMSModel, q: Array) -> Array:
-    """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n); q (T,nq)."""
+def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
+    """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n), at times."""
     if model.nq - model.nq_base != model.n:  # continuous joints, which have no ends
-        return np.zeros((len(q), model.n))
+        return np.zeros((len(t), model.n))
+    stamps = np.concatenate([m.samples.t for m in motions])
+    position = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
     lower, upper = model.joints.lower, model.joints.upper
     # From 0 to 1, or NaN without ends.
-    range_share = (q[:, model.nq_base :] - lower) / (upper - lower)
+    range_share = (position[:, model.nq_base :] - lower) / (upper - lower)
     return 1.0 * (range_share > 1.0 - _NEAR_END) - 1.0 * (range_share < _NEAR_END)
 
 

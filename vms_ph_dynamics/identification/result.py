@@ -249,8 +249,7 @@ class Parameter:
         """
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
-        width = self.high - self.low + other.high - other.low
-        tolerance = max(0.5 * margin * width, negligible)
+        tolerance = max(0.5 * margin * (self.high - self.low + other.high - other.low), negligible)
         return self.low <= other.high + tolerance and other.low <= self.high + tolerance
 
 

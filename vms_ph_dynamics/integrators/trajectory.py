@@ -169,12 +169,11 @@ class Trajectory:
 
     def __repr__(self) -> str:
         """Return steps, duration, scheme and the largest residual of the energy balance."""
-        residual = np.abs(self.audit.residual).max(initial=0.0)
         fields = [
             f"{len(self.t) - 1} intervals",
             f"{self.t[0]:g} to {self.t[-1]:g} s",
             f"scheme {self._stepper.name or type(self._stepper).__name__}",
-            f"largest audit residual {residual:.1e} J",
+            f"largest audit residual {np.abs(self.audit.residual).max(initial=0.0):.1e} J",
         ]
         if self.events:
             fields.append(f"{len(self.events)} events")

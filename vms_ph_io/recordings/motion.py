@@ -390,11 +390,10 @@ class RecordedMotion:
         defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
         timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
         noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
-        chosen, held = self.options.effort, self.options.commanded
         rates = {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
-            self.order, *timing, noise, saturated, meaning, chosen, held, rates, missing,
-            tuple(notes),
+            self.order, *timing, noise, saturated, meaning, self.options.effort,
+            self.options.commanded, rates, missing, tuple(notes),
         )  # fmt: skip
 
     def _clock(self) -> tuple[str, float]:

@@ -77,8 +77,7 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     slope = np.gradient(position, t, axis=0)
     slope_square = float((slope**2).sum())
     factor = float((slope * velocity).sum()) / slope_square if slope_square > 0.0 else 0.0
-    misfit = float(((velocity - factor * slope) ** 2).sum())
-    is_scaled = misfit < 0.1 * float((velocity**2).sum())
+    is_scaled = float(((velocity - factor * slope) ** 2).sum()) < 0.1 * float((velocity**2).sum())
     has_velocities = bool(np.nan_to_num(velocity).any())
     speed = float(np.percentile(np.abs(slope), 99)) if slope.size else 0.0
     for unit, name in _TIME_UNITS.items():

@@ -58,14 +58,11 @@ def check_keys(
     accepted = (*needed, *optional)
     if not isinstance(item, Mapping):
         raise ModelError(f"{subject} must have the keys {', '.join(accepted)}; given: {item!r}")
-    for key in item:
-        if key not in accepted:
-            raise ModelError(
-                f"{subject} has the unknown key '{key}'; known are {', '.join(accepted)}"
-            )
-    for key in needed:
-        if key not in item:
-            raise ModelError(f"{subject} lacks '{key}'")
+    if unknown := [key for key in item if key not in accepted]:
+        text = f"{subject} has the unknown key '{unknown[0]}'; known are {', '.join(accepted)}"
+        raise ModelError(text)
+    if missing := [key for key in needed if key not in item]:
+        raise ModelError(f"{subject} lacks '{missing[0]}'")
 
 
 def positive(value: Any, name: str) -> float:

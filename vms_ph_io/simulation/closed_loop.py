@@ -343,8 +343,9 @@ class _Run:
             return run
         records, names = self._commands, [f.name for f in fields(ControlEnergy)]
         series = {name: [getattr(x.energy, name) for x in records] for name in names}
-        for name in ("status", "smallest_singular_value"):
-            series[name] = [getattr(record, name) for record in records]
+        series |= {
+            n: [getattr(x, n) for x in records] for n in ("status", "smallest_singular_value")
+        }
         control = {name: frozen(np.array(values)) for name, values in series.items()}
         return replace(run, limited=self._control.limited, control=control)
 

@@ -114,7 +114,10 @@ class _SceneRun:
             if not simulation.is_finite():
                 raise VmsPhError(f"the motion cannot be continued: {simulation.failure}")
             if self._forces and self._task.judges_forces(simulation.time):
-                self._record_forces()
+                contacts = self._engine.contacts()
+                for name, forces in self._forces.items():
+                    reactions = (contact.force for contact in contacts if contact.body == name)
+                    forces.append(-sum(reactions, np.zeros(3)))
         elapsed = clock.process_time() - start_time
         sample = simulation.sample()
         goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
@@ -144,12 +147,6 @@ class _SceneRun:
             reference = Reference(position=move.position + move.push / self._stiffness)
         self._command = self._supervisor.update(RobotState(q, v), reference, _HOLD_STEPS * dt)
         return self._command
-
-    def _record_forces(self) -> None:
-        contacts = self._engine.contacts()
-        for name, forces in self._forces.items():
-            reactions = (contact.force for contact in contacts if contact.body == name)
-            forces.append(-sum(reactions, np.zeros(3)))
 
     def _goal_state(self, goal: Goal) -> dict[str, Any]:
         if isinstance(goal, ForceGoal):

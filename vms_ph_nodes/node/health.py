@@ -279,14 +279,10 @@ class Health:
             elif status.message == _SHUTDOWN_TEXT:
                 self._last_beats.pop(name, None)
                 self._agreement.forget(name)
-            else:
-                self._record_heartbeat(name, now, {pair.key: pair.value for pair in status.values})
-
-    def _record_heartbeat(self, name: str, now: int, values: Mapping[str, str]) -> None:
-        """Note a heartbeat; a flood of names must not fill the memory."""
-        if name in self._last_beats or len(self._last_beats) < _MAX_NODES:
-            self._last_beats[name] = now
-            self._agreement.update(name, values)
+            elif name in self._last_beats or len(self._last_beats) < _MAX_NODES:
+                # A flood of names must not fill the memory.
+                self._last_beats[name] = now
+                self._agreement.update(name, {pair.key: pair.value for pair in status.values})
 
     def _check_namesake(self, status: DiagnosticStatus, now: int) -> None:
         """Warn where another process runs a node of the same name."""

@@ -118,8 +118,7 @@ class GraspPublishers:
         """Return the number of steps before it is taken or set down, ``steps`` at most."""
         if not self._times_due:
             return steps
-        remaining_steps = round(self._times_due[0] / simulation.dt) - simulation.steps
-        return min(max(remaining_steps, 0), steps)
+        return min(max(round(self._times_due[0] / simulation.dt) - simulation.steps, 0), steps)
 
     def change_payload_when_due(self, simulation: Simulation) -> None:
         """Take the payload or set it down, where it is time for that."""

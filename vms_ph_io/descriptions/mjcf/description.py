@@ -198,13 +198,12 @@ class _UrdfWriter:
         ET.SubElement(joint, "limit", limit)
         dof_index = int(m.jnt_dofadr[j])
         damping = float(m.dof_damping[dof_index]) + self._drives.damping.get(j, 0.0)
-        armature = float(m.dof_armature[dof_index]) + self._drives.armature.get(j, 0.0)
         dynamics = ET.SubElement(
             joint,
             "dynamics",
             damping=repr(damping if self._has_damping else 0.0),
             friction=repr(float(m.dof_frictionloss[dof_index]) if self._has_friction_loss else 0.0),
-            armature=repr(armature),
+            armature=repr(float(m.dof_armature[dof_index]) + self._drives.armature.get(j, 0.0)),
         )
         stiffness = float(np.ravel(m.jnt_stiffness[j])[0])
         if stiffness > 0.0:  # for systems of bodies and joints; models have no springs
