@@ -63,10 +63,9 @@ class Wing:
     def remedy(self) -> str:
         """How the wing is installed."""
         target = f"vms-ph[{self.extra}]" if self.extra else "vms-ph"
-        core = Path(__file__).resolve().parents[1]
         return (
             f"pip install '{target}' brings it; where vms_ph was not installed by pip, its folder "
-            f"{self.package} belongs into {core}"
+            f"{self.package} belongs into {Path(__file__).resolve().parents[1]}"
         )
 
 

@@ -77,8 +77,7 @@ class MobileManipulation(CartesianImpedance):
         Raises:
             ModelError: the base is fixed, has no actuators, or cannot apply every wrench.
         """
-        is_fully_actuated = allocation is None or allocation.is_fully_actuated
-        if not (model.b and base_actuated and is_fully_actuated):
+        if not (model.b and base_actuated and (allocation is None or allocation.is_fully_actuated)):
             raise ModelError(
                 f"MobileManipulation moves a base that can apply every wrench; that of "
                 f"'{model.name}' cannot"

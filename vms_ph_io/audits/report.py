@@ -89,10 +89,9 @@ def write_page(audit: Audit, file: Path) -> None:
         f"effector {model.end_effector}"
     )
     has_problem = not any(sentence.startswith(NO_PROBLEM) for sentence in content["answers"])
-    colour = VERMILION if has_problem else GREEN
     sections = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
-        f"<div class='answers' style='border-color: {colour}'>",
+        f"<div class='answers' style='border-color: {VERMILION if has_problem else GREEN}'>",
         *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
         "</div>",
         "<h2>Where the energy went</h2>",

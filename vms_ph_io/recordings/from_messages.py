@@ -6,6 +6,7 @@
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,11 @@ class _SeriesCollector:
             return
         self.size += len(message.data)
         content = decoded(message)
-        try:
+        # Its definition in the bag may have other fields than the type of that name.
+        with suppress(AttributeError, TypeError, ValueError, OverflowError):
             if content is not None:
                 handler(message, content)
                 return
-        except (AttributeError, TypeError, ValueError, OverflowError):
-            pass  # its definition in the bag has other fields than the type of that name
         self._undecoded_counts[message.topic] = self._undecoded_counts.get(message.topic, 0) + 1
 
     def finish(self) -> Recording:

@@ -115,15 +115,21 @@ class Messages:
         return [self._decompressed(file, folder) for file in compressed_files], False
 
     def _decompressed(self, file: Path, folder: Path) -> Path:
-        target = folder / file.stem
+        target, remedy = folder / file.stem, "unpack it with zstd -d, and read that"
         try:
-            _decompress_file(file, target)
+            size, unpacked_size = file.stat().st_size, 0
+            with file.open("rb") as source, target.open("wb") as unpacked:
+                stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+                while chunk := stream.read(_CHUNK_SIZE):
+                    unpacked_size += len(chunk)
+                    check_decompressed(file.name, size, unpacked_size, remedy)
+                    unpacked.write(chunk)
         except zstandard.ZstdError as error:
             self.notes.append(f"{file.name} is damaged: decompressed as far as it goes; {error}")
         except OSError as error:
             raise RecordingError(
                 f"{file.name} cannot be decompressed into {folder.parent}: {error.strerror}; "
-                "TMPDIR names another folder, or unpack it with zstd -d, and read that"
+                f"TMPDIR names another folder, or {remedy}"
             ) from None
         return target
 
@@ -150,23 +156,6 @@ class Messages:
                 f"{self.path.name} is damaged, or was not closed ({error or repr(error)}); "
                 "`rosbag reindex` of ROS 1 mends it"
             ) from None
-
-
-def _decompress_file(packed: Path, target: Path) -> None:
-    """Write what a file of zstd unfolds to.
-
-    Raises:
-        DecompressionError: more than :func:`max_decompressed`.
-        OSError: a file cannot be read or written.
-        zstandard.ZstdError: it is damaged; what comes before the damage is written.
-    """
-    size_now, size = 0, packed.stat().st_size
-    with packed.open("rb") as source, target.open("wb") as file:
-        stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
-        while chunk := stream.read(_CHUNK_SIZE):
-            size_now += len(chunk)
-            check_decompressed(packed.name, size, size_now, "unpack it with zstd -d, and read that")
-            file.write(chunk)
 
 
 def _ros2(kind: str) -> str:

@@ -6,6 +6,7 @@
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ class Demo:
 
         monitors = [p for p in launcher.processes if p.name.startswith("energy_monitor")]
         subscription = node.create_subscription(Energy, _ENERGY_TOPIC, on_energy, 10)
-        try:
+        with suppress(ExternalShutdownException):
             while not (signals or self._next_task) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 # A monitor that was restarted may be counted twice.
@@ -164,8 +165,6 @@ class Demo:
                     break
                 if first_energy_time is not None and 0.0 < self._seconds <= now - first_energy_time:
                     break
-        except ExternalShutdownException:
-            pass
         return first_energy_time is not None
 
     def _print_summary(self) -> None:
