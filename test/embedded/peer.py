@@ -111,6 +111,16 @@ def has_heard_all() -> bool:
     return bool(reliable and best_effort and latched and fast and of_other(parameter_events))
 
 
+# Created early, so that those who read along have discovered them when they ask.
+calls = [
+    (name, node.create_client(service, f"/{other_name}/{name}"), request)
+    for name, service, request in (
+        ("switch", SetBool, SetBool.Request(data=True)),
+        ("get_state", GetState, GetState.Request()),
+        ("get_parameters", GetParameters, GetParameters.Request()),
+    )
+]
+
 # The other hears it from when it has discovered this node, so it is told again and again.
 node.create_timer(0.2, lambda: node.set_parameters([Parameter("gain", value=2.0)]))
 node.create_timer(0.2, lambda: (node.trigger_configure(), node.trigger_cleanup()))
@@ -127,12 +137,7 @@ outcome = {
     "gain": of_other(parameter_events)[-1:],
     "answers": {},
 }
-for name, service, request in (
-    ("switch", SetBool, SetBool.Request(data=True)),
-    ("get_state", GetState, GetState.Request()),
-    ("get_parameters", GetParameters, GetParameters.Request()),
-):
-    client = node.create_client(service, f"/{other_name}/{name}")
+for name, client, request in calls:
     answer_of_other = "no answer"
     for _ in range(4):  # the first may be lost before the endpoints have matched
         future = client.call_async(request)
