@@ -165,7 +165,7 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
         f"{identification.unaccounted:.4g} J"
     )
     for begin, end in identification.disturbed:
-        yield f"  without {begin:.1f} to {end:.1f} s, while other forces acted"
+        yield f"  without {begin:.1f} to {end:.1f} s, where other forces seem to act"
     for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
