@@ -57,8 +57,8 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     torque = static_effort + std::min(1.0, share) * (desired - static_effort);
     reason_.set("power at its limit of %g W", power);
   }
-  if (has_last_torque_ && torque_rate > 0.0) {
-    const double max_change = torque_rate * dt;
+  if (last_dt_ && torque_rate > 0.0) {
+    const double max_change = torque_rate * std::min(dt, *last_dt_);
     VectorV limited_torque = last_torque_;
     limited_torque += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
     if ((limited_torque - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
@@ -80,7 +80,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
     is_bounded = true;
   }
   last_torque_ = torque;
-  has_last_torque_ = true;
+  last_dt_ = dt;
   return last_torque_;
 }
 

@@ -55,6 +55,7 @@ class TorqueLimits:
     def __init__(self, model: VMSModel) -> None:
         self._model = model
         self._last_torque: Array | None = None
+        self._last_dt = 0.0
 
     def restart(self) -> None:
         """Discard the last torque; the next one may jump."""
@@ -93,7 +94,8 @@ class TorqueLimits:
             compensation: (n,) torques that compensate gravity; only the difference to them is
                 scaled down to meet the power limit.
             joint_velocities: (n,) rad/s or m/s.
-            torque_rate: largest rate of a torque, N m/s; 0 for none.
+            torque_rate: largest rate of a torque, N m/s; 0 for none. A late sample may change a
+                torque by no more than the one before it.
             power: largest power into the joints, W; 0 for none.
             dt: time since the last torques, s.
         """
@@ -105,7 +107,8 @@ class TorqueLimits:
             torque = compensation + min(1.0, share) * (desired_torque - compensation)
             reason = f"power at its limit of {power:g} W"
         if self._last_torque is not None and torque_rate > 0.0:
-            torque_change = np.clip(torque - self._last_torque, -torque_rate * dt, torque_rate * dt)
+            max_change = torque_rate * min(dt, self._last_dt)
+            torque_change = np.clip(torque - self._last_torque, -max_change, max_change)
             if np.abs(self._last_torque + torque_change - torque).max() > 1e-12:
                 torque, reason = self._last_torque + torque_change, "rate of torque at its limit"
         bound = self._model.joints.effort
@@ -113,5 +116,5 @@ class TorqueLimits:
             exceeding_joints = np.flatnonzero(np.abs(torque) > bound)
             names = ", ".join(self._model.joint_names[i] for i in exceeding_joints)
             torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names}"
-        self._last_torque = torque
+        self._last_torque, self._last_dt = torque, dt
         return LimitedEfforts(torque, reason)

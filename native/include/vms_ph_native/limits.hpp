@@ -4,6 +4,8 @@
 // Limits of joint torques: effort, rate of effort, and power.
 #pragma once
 
+#include <optional>
+
 #include "vms_ph_native/gain_table.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/reason.hpp"
@@ -30,7 +32,7 @@ class TorqueLimits {
   explicit TorqueLimits(const Model& model);
 
   /// Forget the last torque: the next one may jump.
-  void restart() noexcept { has_last_torque_ = false; }
+  void restart() noexcept { last_dt_.reset(); }
 
   /// Note that other torques (n,) are sent instead of those returned last.
   void replace(const ConstVector& torque) noexcept { last_torque_ = torque; }
@@ -44,7 +46,8 @@ class TorqueLimits {
   /// @param static_effort  (n,) torques that compensate gravity; only the difference to them is
   ///                       scaled down to meet the power limit.
   /// @param joint_velocities  (n,) rad/s or m/s.
-  /// @param torque_rate  largest rate of change of a torque, N m/s; 0 for none.
+  /// @param torque_rate  largest rate of change of a torque, N m/s; 0 for none. A late sample may
+  ///                     change a torque by no more than the one before it.
   /// @param power    largest power into the joints, W; 0 for none.
   /// @param dt       time since the last torques, s.
   const VectorV& apply(const ConstVector& desired, const ConstVector& static_effort,
@@ -57,7 +60,7 @@ class TorqueLimits {
  private:
   const Model& model_;
   VectorV last_torque_;  // that was sent
-  bool has_last_torque_ = false;
+  std::optional<double> last_dt_;  // s, of the last torques; none at first
   Reason reason_;
 };
 

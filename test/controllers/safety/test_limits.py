@@ -44,6 +44,18 @@ def test_torques_change_at_their_largest_rate(panda: VMSModel) -> None:
     assert last.reason == ""
 
 
+def test_a_late_sample_changes_a_torque_no_more_than_the_one_before_it(panda: VMSModel) -> None:
+    limits, desired = TorqueLimits(panda), np.full(7, 5.0)
+    limits.apply(REST, REST, REST, 100.0, 0.0, 0.01)
+    late = limits.apply(desired, REST, REST, 100.0, 0.0, 0.04)
+    np.testing.assert_allclose(late.effort, 1.0)
+    next_one = limits.apply(desired, REST, REST, 100.0, 0.0, 0.01)
+    np.testing.assert_allclose(next_one.effort, 2.0)
+    # A loop that stays slow has longer samples.
+    limits.apply(desired, REST, REST, 100.0, 0.0, 0.02)
+    np.testing.assert_allclose(limits.apply(desired, REST, REST, 100.0, 0.0, 0.02).effort, 5.0)
+
+
 def test_the_share_of_a_step_within_bounds_ends_at_the_first(rng: np.random.Generator) -> None:
     lower, upper = -np.ones(3), np.array([1.0, 2.0, 3.0])
     assert share_within(np.zeros(3), np.array([0.5, 4.0, -1.0]), lower, upper) == 0.5
