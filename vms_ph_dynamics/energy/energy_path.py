@@ -18,7 +18,7 @@ from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
 
 
-def momentum_drift(batch: EvaluationBatch) -> Array:
+def momentum_rate(batch: EvaluationBatch) -> Array:
     """Return the rate of the momentum of each state without efforts, ``C^T v - g``, (N, nv)."""
     return np.asarray(np.einsum("kji,kj->ki", batch.C, batch.V) - batch.g)
 

@@ -17,7 +17,7 @@ from ..arrays import Array, ArrayRecord
 from ..errors import StateError
 from ..evaluation_batch import EvaluationBatch
 from ..model import VMSModel
-from .energy_path import generalised_forces, momentum_drift
+from .energy_path import generalised_forces, momentum_rate
 from .joint_friction import JointFriction
 from .samples import MotionSamples, SampleNoise, displacements
 
@@ -68,9 +68,9 @@ class RecordedEnergies:
             self._energies_at_reset = (self.stored, dict(self.energies))
             self._start = (total_energy, energies, resets)
         start_energy, start_energies, _ = self._start
-        stored_before, earlier = self._energies_at_reset
+        stored_before, before = self._energies_at_reset
         self.stored = stored_before + total_energy - start_energy
-        self.energies = {p: earlier.get(p, 0.0) + energies[p] - start_energies[p] for p in energies}
+        self.energies = {p: before.get(p, 0.0) + energies[p] - start_energies[p] for p in energies}
         dissipated = self.energies[DISSIPATED]
         return self.stored - (sum(self.energies.values()) - dissipated) + dissipated
 
@@ -88,14 +88,14 @@ class ResidualWindows:
 
     def __init__(self, nv: int) -> None:
         self._impulse, self._square_sums = np.zeros(nv), np.zeros(nv)
-        self._elapsed, self._start, self._window_count = 0.0, 0.0, 0
+        self._end_time, self._start, self._window_count = 0.0, 0.0, 0
 
     def add(self, impulses: Array, dt: Array) -> None:
         """Add residual impulses (N, nv) over intervals (N,), s."""
         if not len(dt):
             return
-        elapsed_times = self._elapsed + np.cumsum(dt)
-        window_numbers = np.floor(np.concatenate([[self._elapsed], elapsed_times]) / WINDOW + 1e-6)
+        elapsed_times = self._end_time + np.cumsum(dt)
+        window_numbers = np.floor(np.concatenate([[self._end_time], elapsed_times]) / WINDOW + 1e-6)
         ends = np.flatnonzero(np.diff(window_numbers))
         total_impulse = self._impulse + np.cumsum(impulses, axis=0)
         borders = np.concatenate([[self._start], elapsed_times[ends]])
@@ -104,7 +104,7 @@ class ResidualWindows:
         self._square_sums = self._square_sums + (mean_efforts**2).sum(axis=0)
         self._window_count += len(ends)
         self._impulse = total_impulse[-1] - border_impulses[-1]
-        self._elapsed, self._start = float(elapsed_times[-1]), float(borders[-1])
+        self._end_time, self._start = float(elapsed_times[-1]), float(borders[-1])
 
     @property
     def root_mean_square(self) -> Array:
@@ -281,7 +281,7 @@ class LedgerWriter:
         drag_work = _trapezoid(drag_power[:, None], dt)
         forces = forces + drag_force
         forces[:, b:] += friction
-        impulse = _trapezoid(momentum_drift(states) + forces, dt)
+        impulse = _trapezoid(momentum_rate(states) + forces, dt)
         impulse[:, b:] += (
             samples.torque[:-1] * dt if samples.zero_order_hold else _trapezoid(samples.torque, dt)
         )
@@ -523,12 +523,12 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
     band = np.interp(edges, time, ledger.band)
     intervals = []
     for first, end in _runs(sign):
-        total = float(energy[first:end].sum())
-        if abs(total) < max(_MIN_SHARE * ledger.gross, 2.0 * float(band[end] - band[first])):
+        jump = float(energy[first:end].sum())
+        if abs(jump) < max(_MIN_SHARE * ledger.gross, 2.0 * float(band[end] - band[first])):
             continue
         energies = residual_energy[:, end] - residual_energy[:, first]
         causes = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
-        intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), total, causes))
+        intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), jump, causes))
     return sorted(intervals, key=lambda interval: -abs(interval.energy))[:count]
 
 

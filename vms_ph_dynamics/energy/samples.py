@@ -65,10 +65,10 @@ class MotionSamples:
         """Time from the first to the last sample, s."""
         return float(self.t[-1] - self.t[0]) if self.t.size else 0.0
 
-    def select(self, index: Any) -> "MotionSamples":
+    def select(self, selection: Any) -> "MotionSamples":
         """Return some of the samples, by a mask (N,) or by their indices."""
-        arrays = {name: getattr(self, name)[index] for name in ("t", "q", "v", "torque")}
-        wrenches = {port: wrench[index] for port, wrench in self.wrenches.items()}
+        arrays = {name: getattr(self, name)[selection] for name in ("t", "q", "v", "torque")}
+        wrenches = {port: wrench[selection] for port, wrench in self.wrenches.items()}
         return replace(self, wrenches=wrenches, **arrays)
 
 
@@ -107,12 +107,12 @@ def quantisation(x: Array) -> Array:
         changes = differences[differences > 0.0]
         if changes.size < 20 or changes.size == differences.size:
             continue
-        smallest = float(changes.min())
-        if smallest < 1e-12 * float(changes.max()):
+        least_change = float(changes.min())
+        if least_change < 1e-12 * float(changes.max()):
             continue
-        multiples = changes / smallest
+        multiples = changes / least_change
         if np.mean(np.abs(multiples - np.round(multiples)) < 0.05) > 0.95:
-            steps[j] = smallest
+            steps[j] = least_change
     return steps
 
 
@@ -172,20 +172,20 @@ def smoothed_velocity(
     best_score = np.full(columns, np.inf)
     usable_widths = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
     for width in usable_widths if count > 1 else ():
-        fitted, slope, leverage, slope_variance = _local_cubic(t, positions, width)
-        cross_validation_error = (positions - fitted) / np.maximum(1.0 - leverage, 0.05)[:, None]
+        fit, slope, leverage, slope_variance = _local_cubic(t, positions, width)
+        cross_validation_error = (positions - fit) / np.maximum(1.0 - leverage, 0.05)[:, None]
         score = np.mean(cross_validation_error**2, axis=0)
         # A slope needs wider windows than a value: the widest that is nearly as good.
         is_chosen = score <= 1.3 * best_score
         best_score = np.minimum(best_score, score)
-        noise = np.mean((positions - fitted) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
+        noise = np.mean((positions - fit) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
         velocity[:, is_chosen] = slope[:, is_chosen]
         deviation[:, is_chosen] = np.sqrt(slope_variance[:, None] * noise)[:, is_chosen]
     return velocity, deviation
 
 
-def smoothed(
-    t: Array, values: Array, width: int, at: npt.NDArray[np.intp] | None = None
+def smooth(
+    t: Array, values: Array, width: int, indices: npt.NDArray[np.intp] | None = None
 ) -> tuple[Array, Array]:
     """Return values (M,k) and their slopes (M,k) by local cubics of a half width in samples.
 
@@ -193,20 +193,20 @@ def smoothed(
         t: (N,) s, increasing.
         values: (N,k).
         width: half the number of samples of a cubic.
-        at: (M,) indices of the samples at which they are wanted; None: at all.
+        indices: (M,) indices of the samples at which they are wanted; None: at all.
     """
     width = min(width, max(1, (len(t) - 1) // 2))
-    return _local_cubic(t, values, width, at)[:2]
+    return _local_cubic(t, values, width, indices)[:2]
 
 
 def _local_cubic(
-    t: Array, x: Array, width: int, at: npt.NDArray[np.intp] | None = None
+    t: Array, x: Array, width: int, rows: npt.NDArray[np.intp] | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """Return value and slope (M,k), and the leverage and the variance factor of the slope (M,)."""
     count = len(t)
-    order, at, period = min(3, count - 1), np.arange(count) if at is None else at, np.diff(t)
+    order, rows, period = min(3, count - 1), np.arange(count) if rows is None else rows, np.diff(t)
     if count <= 8 * width or np.ptp(period) >= 1e-3 * period.mean():
-        return _cubic_windows(t, x, width, order, at)
+        return _cubic_windows(t, x, width, order, rows)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)
     abscissa = np.arange(-width, width + 1) / width
@@ -219,25 +219,25 @@ def _local_cubic(
     spectrum = np.fft.rfft(x - x[:1], size, axis=0)
     columns = []
     for kernel, fit, offset in ((weights[0], fits[0], x[:1]), (weights[1], fits[1], 0.0)):
-        convolved = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
+        interior = np.fft.irfft(spectrum * np.fft.rfft(kernel[::-1], size)[:, None], size, axis=0)
         ends = (fit[:width] @ (x[: 2 * width + 1] - x[:1]),
                 fit[width + 1 :] @ (x[count - 2 * width - 1 :] - x[:1]))  # fmt: skip
-        columns.append(np.concatenate([ends[0], convolved[2 * width : count], ends[1]]) + offset)
+        columns.append(np.concatenate([ends[0], interior[2 * width : count], ends[1]]) + offset)
     leverage = np.einsum("ij,jk,ik->i", powers, inverse, powers)
     slope_variance = np.einsum("ij,jk,ik->i", derivatives, inverse, derivatives) / scale**2
     window_row = np.clip(np.arange(count), 0, width)
     window_row[count - width :] = np.arange(width + 1, 2 * width + 1)
-    row = window_row[at]
-    return columns[0][at], columns[1][at] / scale, leverage[row], slope_variance[row]
+    row = window_row[rows]
+    return columns[0][rows], columns[1][rows] / scale, leverage[row], slope_variance[row]
 
 
 def _cubic_windows(
-    t: Array, x: Array, width: int, order: int, at: npt.NDArray[np.intp]
+    t: Array, x: Array, width: int, order: int, indices: npt.NDArray[np.intp]
 ) -> tuple[Array, Array, Array, Array]:
     window = np.arange(-width, width + 1)
     scale = max(width * float(np.median(np.diff(t))), 1e-12)
     fits_of_rows = []
-    for rows in np.array_split(at, -(-at.size * window.size // _CUBIC_SAMPLES)):
+    for rows in np.array_split(indices, -(-indices.size * window.size // _CUBIC_SAMPLES)):
         # At the ends the window keeps its samples inside the recording.
         index = np.clip(rows, width, len(t) - 1 - width)[:, None] + window
         powers = np.vander(((t[index] - t[rows, None]) / scale).ravel(), order + 1, increasing=True)
@@ -343,8 +343,8 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         v: (N,k), NaN where it is not known.
         largest: lags up to this are looked for, s.
     """
-    position_slopes = smoothed(t, positions, 10)[1]
-    acceleration = smoothed(t, position_slopes, 5)[1]
+    position_slopes = smooth(t, positions, 10)[1]
+    acceleration = smooth(t, position_slopes, 5)[1]
     excitation = np.sum(acceleration**2, axis=0)
     if not np.max(excitation, initial=0.0) > 0.0:
         return 0.0
@@ -387,9 +387,9 @@ def _misfit(t: Array, slope: Array, v: Array, lag: float, largest_lag: float) ->
 
 
 def _weighted_median(x: Array, weights: Array) -> float:
-    order = np.argsort(x)
-    cumulative = np.cumsum(weights[order])
-    return float(x[order][np.searchsorted(cumulative, 0.5 * cumulative[-1])])
+    indices = np.argsort(x)
+    cumulative = np.cumsum(weights[indices])
+    return float(x[indices][np.searchsorted(cumulative, 0.5 * cumulative[-1])])
 
 
 def _period(durations: Array) -> float:

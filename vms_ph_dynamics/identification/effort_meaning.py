@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import momentum_drift
+from ..energy.energy_path import momentum_rate
 from ..energy.samples import window_sums
 from ..model import VMSModel
 
@@ -85,12 +85,12 @@ class EffortMeaning:
         return ", ".join(f"{begin:.1f} to {end:.1f} s" for begin, end in self.bursts)
 
     @property
-    def fits(self) -> bool:
+    def beats_null(self) -> bool:
         """Whether some reading of some joint's effort beats the null hypothesis."""
         return any(bool(np.any(ratio < _BEATS_NULL)) for ratio in self.ratio.values())
 
     @property
-    def meaningless(self) -> npt.NDArray[np.bool_]:
+    def unrelated_joints(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts no gain relates to the model, which contradicts them."""
         contradicted = self.ratio["torque"] > _WORSE_THAN_NULL
         return np.asarray(contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATS_NULL)))
@@ -121,8 +121,8 @@ class Balances(NamedTuple):
     Attributes:
         required: impulses that the motion requires, without friction.
         weight: the part of them that holds the weight.
-        sampled: recorded impulses, of samples of a continuous signal.
-        commanded: recorded impulses, of efforts that act until the next sample.
+        samples: recorded impulses, of samples of a continuous signal.
+        commands: recorded impulses, of efforts that act until the next sample.
         friction: what viscous friction, Coulomb friction and an offset multiply.
         null: (n,) held-out error of the null hypothesis; zero where no effort is recorded.
         time: (W,) at which the windows begin, s.
@@ -130,18 +130,18 @@ class Balances(NamedTuple):
 
     required: Array
     weight: Array
-    sampled: Array
-    commanded: Array
+    samples: Array
+    commands: Array
     friction: tuple[Array, ...]
     null: Array
     time: Array
 
     def selected(self, windows: npt.NDArray[np.bool_]) -> "Balances":
         """Return the balances over some windows, (W,)."""
-        required, weight, sampled, commanded = (part[windows] for part in self[:4])
+        required, weight, samples, commands = (part[windows] for part in self[:4])
         friction = tuple(term[windows] for term in self.friction)
-        null, time = held_out_error(sampled, friction), self.time[windows]
-        return Balances(required, weight, sampled, commanded, friction, null, time)
+        null, time = held_out_error(samples, friction), self.time[windows]
+        return Balances(required, weight, samples, commands, friction, null, time)
 
     def in_bursts(self) -> npt.NDArray[np.bool_]:
         """Return the windows (W,) with nearly all of what torques and friction leave.
@@ -151,21 +151,21 @@ class Balances(NamedTuple):
         """
         if len(self.time) < _MIN_WINDOWS:
             return np.zeros(len(self.time), dtype=bool)
-        target = self.sampled - self.required
-        size = (target**2).sum(axis=1)
-        calm = size <= np.quantile(size, 1.0 - _MAX_BURST_WINDOWS)  # a burst passes for friction
-        fit = held_out_fits(target[calm], [f[calm] for f in self.friction])[1].mean(axis=0)
-        residual = target - np.einsum("kwj,jk->wj", np.stack(self.friction), fit)
-        power, *motion = (
+        excess = self.samples - self.required
+        size = (excess**2).sum(axis=1)
+        is_calm = size <= np.quantile(size, 1.0 - _MAX_BURST_WINDOWS)  # a burst passes for friction
+        fit = held_out_fits(excess[is_calm], [f[is_calm] for f in self.friction])[1].mean(axis=0)
+        residual = excess - np.einsum("kwj,jk->wj", np.stack(self.friction), fit)
+        squares, *motion_squares = (
             (x**2).sum(axis=1)
             for x in (residual, self.required, self.required - self.weight, self.friction[0])
         )
-        order = np.argsort(-power)
-        count = 1 + int(np.searchsorted(np.cumsum(power[order]), _BURST_SHARE * power.sum()))
-        is_burst = np.isin(np.arange(len(power)), np.add.outer(order[:count], (-1, 0, 1)))
-        shares = [float(x[is_burst].sum() / max(x.sum(), 1e-300)) for x in motion]
+        order = np.argsort(-squares)
+        count = 1 + int(np.searchsorted(np.cumsum(squares[order]), _BURST_SHARE * squares.sum()))
+        is_burst = np.isin(np.arange(len(squares)), np.add.outer(order[:count], (-1, 0, 1)))
+        shares = [float(x[is_burst].sum() / max(x.sum(), 1e-300)) for x in motion_squares]
         is_short = is_burst.mean() < _MAX_BURST_WINDOWS and max(shares) < _MAX_BURST_MOTION
-        error = power[~is_burst].sum() / max(motion[0][~is_burst].sum(), 1e-300)
+        error = squares[~is_burst].sum() / max(motion_squares[0][~is_burst].sum(), 1e-300)
         return is_burst & is_short & (error < _MAX_CALM_ERROR**2)
 
     def log_error(self, required: Array) -> float:
@@ -174,9 +174,9 @@ class Balances(NamedTuple):
         Args:
             required: (W, n) impulses, of this motion or another, with a gain for each joint.
         """
-        error = held_out_error(self.sampled, [required, *self.friction])
-        ratio = np.clip(error / np.maximum(self.null, 1e-300), 0.02, 1.5)
-        return float(np.log(ratio)[self.null > 0.0].sum())
+        error = held_out_error(self.samples, [required, *self.friction])
+        error_ratio = np.clip(error / np.maximum(self.null, 1e-300), 0.02, 1.5)
+        return float(np.log(error_ratio)[self.null > 0.0].sum())
 
 
 def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Balances:
@@ -186,7 +186,7 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))
     durations = np.diff(t)[:, None]
     is_gap = durations > max(_GAP_PERIODS * float(np.median(durations)), _SHORTEST_GAP)
-    sampled, commanded = (
+    samples, commands = (
         window_sums(force * durations, indices) for force in (_means(effort), effort[:-1])
     )
     t, q, v = t[indices], q[indices], v[indices]
@@ -197,24 +197,24 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     window = ((t - t[0]) / _WINDOW).astype(int)
     edges = np.flatnonzero(np.diff(np.append(window[:-1][is_known], window[-1]), prepend=-1))
     rates = v[:, b:]
-    required, weight, sampled, commanded, *friction = (
+    required, weight, samples, commands, *friction = (
         window_sums(part[is_known], edges)
         for part in (
-            np.diff(states.momentum[:, b:], axis=0) - _means(momentum_drift(states)[:, b:]) * dt,
+            np.diff(states.momentum[:, b:], axis=0) - _means(momentum_rate(states)[:, b:]) * dt,
             _means(states.g[:, b:]) * dt,
-            sampled,
-            commanded,
+            samples,
+            commands,
             *(_means(f) * dt for f in (rates, np.tanh(rates / 0.01))),
             np.broadcast_to(dt, (len(dt), rates.shape[1])),
         )
     )
-    null = held_out_error(sampled, friction)
+    null = held_out_error(samples, friction)
     time = t[:-1][is_known][edges[:-1]]
-    return Balances(required, weight, sampled, commanded, tuple(friction), null, time)
+    return Balances(required, weight, samples, commands, tuple(friction), null, time)
 
 
 def effort_meaning(
-    model: VMSModel, t: Array, q: Array, v: Array, effort: Array, measured: npt.NDArray[np.bool_]
+    model: VMSModel, t: Array, q: Array, v: Array, effort: Array, is_measured: npt.NDArray[np.bool_]
 ) -> EffortMeaning:
     """Return what recorded efforts may be.
 
@@ -224,7 +224,7 @@ def effort_meaning(
         q: (N, nq).
         v: (N, nv).
         effort: (N, n) as recorded.
-        measured: (n,) the joints whose efforts are recorded; the others are no evidence.
+        is_measured: (n,) the joints whose efforts are recorded; the others are no evidence.
     """
     joint_balances = balances(model, t, q, v, effort)
     is_burst = joint_balances.in_bursts()
@@ -232,15 +232,15 @@ def effort_meaning(
     times = np.append(joint_balances.time, t[-1])
     bursts = tuple((float(times[a]), float(times[b])) for a, b in edges)
     joint_balances = joint_balances.selected(~is_burst)
-    required, weight, sampled, commanded = (part * measured for part in joint_balances[:4])
-    friction, null = joint_balances.friction, joint_balances.null * measured
+    required, weight, samples, commands = (part * is_measured for part in joint_balances[:4])
+    friction, null = joint_balances.friction, joint_balances.null * is_measured
     scale = _norm(required) or 1.0
     readings = {"torque": required, "opposite": -required, "without_gravity": required - weight}
-    null_error = np.where(measured, np.maximum(null, 1e-9 * scale), np.nan)
-    errors = {name: held_out_error(sampled - r, friction) for name, r in readings.items()}
+    null_error = np.where(is_measured, np.maximum(null, 1e-9 * scale), np.nan)
+    errors = {name: held_out_error(samples - r, friction) for name, r in readings.items()}
     ratio: dict[str, Array] = {name: error / null_error for name, error in errors.items()}
     misfit = {
-        name: (_norm(sampled - impulse) / scale, _norm(errors[name]) / scale)
+        name: (_norm(samples - impulse) / scale, _norm(errors[name]) / scale)
         for name, impulse in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
@@ -252,22 +252,22 @@ def effort_meaning(
     best = min(pooled_errors, key=lambda name: pooled_errors[name])
     if pooled_errors[best] > _BETTER_FIT_SHARE * min(pooled_errors["torque"], 1.0):
         best = "torque"
-    squares, fits = held_out_fits(sampled, [required, *friction])
+    squares, fits = held_out_fits(samples, [required, *friction])
     errors["scaled"] = np.sqrt(squares.sum(axis=0))
     ratio["scaled"] = errors["scaled"] / null_error
     mean_fit = fits.mean(axis=0)
-    residual = sampled - np.einsum("kwj,jk->wj", np.stack([required, *friction]), mean_fit)
+    residual = samples - np.einsum("kwj,jk->wj", np.stack([required, *friction]), mean_fit)
     is_fitted = mean_fit[:, 0] != 0.0
     gains = np.divide(1.0, mean_fit[:, 0], out=np.ones(model.n), where=is_fitted)
     # A jackknife: errors of the model persist, which white residuals do not show.
     fit_deviation = np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], axis=0))
     deviations = np.where(is_fitted, fit_deviation * gains**2, np.inf)
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
-    command_error = _norm(held_out_error(required - commanded, friction))
-    sample_error = _norm(held_out_error(required - sampled, friction)) or 1.0
+    command_error = _norm(held_out_error(required - commands, friction))
+    sample_error = _norm(held_out_error(required - samples, friction)) or 1.0
     # An offset adds up over the durations of the windows.
     duration = np.maximum(np.sqrt((friction[2] ** 2).sum(axis=0)), 1e-300)
-    residuals = {name: measured * error / duration for name, error in errors.items()}
+    residuals = {name: is_measured * error / duration for name, error in errors.items()}
     details = ratio, gains, deviations, command_error / sample_error, bursts, residuals
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
@@ -303,22 +303,22 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
         target: as of :func:`held_out_error`.
         terms: likewise; the fits (FOLDS,n,terms,...) are their factors.
     """
-    design, tail = np.stack(terms, axis=-1), target.shape[2:]
+    design, tail_shape = np.stack(terms, axis=-1), target.shape[2:]
     column_norms = np.sqrt((design**2).sum(axis=0))
     column_norms[column_norms == 0.0] = 1.0
     n, index = design.shape[1], np.arange(len(design))
     fold = index * FOLDS // max(len(design), 1)
     row_in_fold = index - np.searchsorted(fold, fold)
-    values = target.reshape(*design.shape[:2], int(np.prod(tail)))
+    values = target.reshape(*design.shape[:2], int(np.prod(tail_shape)))
     targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + values.shape[2]))
     targets[fold, row_in_fold] = np.concatenate([design / column_norms, values], axis=2)
     design, targets = np.split(targets.swapaxes(1, 2), [len(terms)], axis=3)
-    others = 1.0 - np.eye(FOLDS)
-    gram, right = (np.tensordot(others, design.swapaxes(2, 3) @ z, 1) for z in (design, targets))
+    train = 1.0 - np.eye(FOLDS)
+    gram, rhs = (np.tensordot(train, design.swapaxes(2, 3) @ side, 1) for side in (design, targets))
     # What a part does not excite must not be extrapolated.
-    fits = np.linalg.solve(gram + 1e-10 * np.eye(len(terms)), right)
+    fits = np.linalg.solve(gram + 1e-10 * np.eye(len(terms)), rhs)
     squares, fits = ((targets - design @ fits) ** 2).sum(axis=2), fits / column_norms[..., None]
-    return squares.reshape(FOLDS, n, *tail), fits.reshape(FOLDS, n, len(terms), *tail)
+    return squares.reshape(FOLDS, n, *tail_shape), fits.reshape(FOLDS, n, len(terms), *tail_shape)
 
 
 def _means(x: Array) -> Array:

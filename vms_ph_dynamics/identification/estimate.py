@@ -35,9 +35,9 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     """Return the base parameters, found from the rows of the regressor at random states."""
     model = regressor.model
     rng = np.random.default_rng(0)
-    count = 2 * regressor.parameters.size + 50
-    q = np.array([model.random_configuration(rng) for _ in range(count)])
-    rows = regressor.rows(q, rng.normal(size=(count, model.nv)))
+    state_count = 2 * regressor.parameters.size + 50
+    q = np.array([model.random_configuration(rng) for _ in range(state_count)])
+    rows = regressor.rows(q, rng.normal(size=(state_count, model.nv)))
     # A constant energy is in no balance.
     rows = rows - rows.mean(axis=0)
     norms = np.linalg.norm(rows, axis=0)
@@ -45,18 +45,18 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     parameter_order = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
     column_order = [10 * b + k for b in range(len(regressor.bodies)) for k in parameter_order]
     independent: list[int] = []
-    directions = np.empty((count, 0))
+    basis = np.empty((state_count, 0))
     largest_norm = max(float(np.max(norms)), 1e-300)
     for column in column_order:
         if norms[column] < _TOLERANCE * largest_norm:
             continue
-        unit = rows[:, column] / norms[column]
+        direction = rows[:, column] / norms[column]
         for _ in range(2):
-            unit = unit - directions @ (directions.T @ unit)
-        length = np.linalg.norm(unit)
-        if length > _TOLERANCE:
+            direction = direction - basis @ (basis.T @ direction)
+        remainder = np.linalg.norm(direction)
+        if remainder > _TOLERANCE:
             independent.append(column)
-            directions = np.column_stack([directions, unit / length])
+            basis = np.column_stack([basis, direction / remainder])
     coefficients = np.linalg.lstsq(rows[:, independent], rows, rcond=1e-12)[0]
     coefficients[np.abs(coefficients) < 1e-7] = 0.0
     labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETER_NAMES]
@@ -104,30 +104,30 @@ def nearest_physical(
         bodies: whose pseudo-inertia must be positive semidefinite.
     """
     scale = 1.0 / np.sqrt(np.diag(information))
-    bounded = np.flatnonzero(np.isfinite(floor))
+    bounded_indices = np.flatnonzero(np.isfinite(floor))
     # A description may be no body itself: then nothing near it is known to be one.
     if _feasible(mean, floor, bodies) or not _feasible(start, floor, bodies):
         return mean
     hessian = information * np.outer(scale, scale)
     x = start.copy()
-    offset = (x - mean) / scale
+    deviation = (x - mean) / scale
     # From the size of the objective down to a weight that no longer moves the result.
-    barrier = max(1.0, float(offset @ hessian @ offset) / mean.size)
+    barrier = max(1.0, float(deviation @ hessian @ deviation) / mean.size)
     while barrier > 1e-7:
         for _ in range(30):
-            offset = (x - mean) / scale
-            gradient, curvature = hessian @ offset, hessian.copy()
-            distance = (x[bounded] - floor[bounded]) / scale[bounded]
-            gradient[bounded] -= barrier / distance
-            curvature[bounded, bounded] += barrier / distance**2
+            deviation = (x - mean) / scale
+            gradient, curvature = hessian @ deviation, hessian.copy()
+            distance = (x[bounded_indices] - floor[bounded_indices]) / scale[bounded_indices]
+            gradient[bounded_indices] -= barrier / distance
+            curvature[bounded_indices, bounded_indices] += barrier / distance**2
             for body in bodies:
                 inverse = np.linalg.inv(_pseudo_inertia(body, x))
-                affected = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
-                slopes = (body.matrix[:, affected] * scale[affected]).T @ _UNIT_PSEUDO_INERTIAS
-                weighted = inverse @ slopes.reshape(-1, 4, 4)
-                gradient[affected] -= barrier * np.trace(weighted, axis1=1, axis2=2)
-                traces = np.tensordot(weighted, weighted, axes=([1, 2], [2, 1]))
-                curvature[np.ix_(affected, affected)] += barrier * traces
+                indices = np.flatnonzero(np.any(body.matrix != 0.0, axis=0))
+                slopes = (body.matrix[:, indices] * scale[indices]).T @ _UNIT_PSEUDO_INERTIAS
+                scaled_slopes = inverse @ slopes.reshape(-1, 4, 4)
+                gradient[indices] -= barrier * np.trace(scaled_slopes, axis1=1, axis2=2)
+                traces = np.tensordot(scaled_slopes, scaled_slopes, axes=([1, 2], [2, 1]))
+                curvature[np.ix_(indices, indices)] += barrier * traces
             step = -np.linalg.solve(curvature, gradient)
             length = 1.0
             while length > 1e-8 and not _feasible(x + length / 0.9 * step * scale, floor, bodies):
@@ -201,13 +201,13 @@ _STUDENT = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058}
 
 def student(degrees: int) -> float:
     """Return the 97.5 % quantile of Student's distribution, to 1e-3."""
-    z, f = 1.959964, float(max(degrees, 1))
-    if f in _STUDENT:
-        return _STUDENT[int(f)]
+    z, freedom = 1.959964, float(max(degrees, 1))
+    if freedom in _STUDENT:
+        return _STUDENT[int(freedom)]
     series = (
-        (z**3 + z) / 4 / f
-        + (5 * z**5 + 16 * z**3 + 3 * z) / 96 / f**2
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / f**3
+        (z**3 + z) / 4 / freedom
+        + (5 * z**5 + 16 * z**3 + 3 * z) / 96 / freedom**2
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / freedom**3
     )
     return z + series
 
@@ -247,26 +247,26 @@ def estimate(
     if windows < 8:
         raise StateError(f"8 windows are the least to identify from; given: {windows}")
     unit = np.sqrt(np.diag(prior_covariance))
-    scaled = columns * unit
+    unit_columns = columns * unit
     variances, axes = np.linalg.eigh(prior_covariance / np.outer(unit, unit))
     prior_root = (axes / np.sqrt(np.maximum(variances, 1e-9))).T  # of the inverse, also if singular
-    offset = target - columns @ prior_mean
+    prior_residual = target - columns @ prior_mean
     block_numbers = _blocks(groups)
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
-    variance = np.full(windows, max(float(np.var(offset)), 1e-24))
+    variance = np.full(windows, max(float(np.var(prior_residual)), 1e-24))
     common_variance, weight, scale = 0.0, np.ones(windows), np.sqrt(variance)
     freedom = max(windows - count, windows // 2) / windows
-    system = np.column_stack([scaled, offset])
+    system = np.column_stack([unit_columns, prior_residual])
     for _ in range(8):
         whitened = _whitened(system, variance / np.maximum(weight, 1e-9), common_variance, joined)
-        design, observed = whitened[:, :-1], whitened[:, -1]
+        design, whitened_target = whitened[:, :-1], whitened[:, -1]
         # Rather than the normal equations, whose condition is the square: what the data excite and
         # what they do not lie many orders of magnitude apart.
         root = np.asarray(np.linalg.qr(np.vstack([design, prior_root]), mode="r"))
         inverse = np.linalg.inv(root)
-        x = inverse @ (inverse.T @ (design.T @ observed))
-        residual = offset - scaled @ x
+        x = inverse @ (inverse.T @ (design.T @ whitened_target))
+        residual = prior_residual - unit_columns @ x
         variance, common_variance = _noise(residual, noise, weight, freedom, joined, correlated)
         previous_scale, scale = scale, np.sqrt(variance + 2.0 * common_variance)
         ratio = np.abs(residual) / scale
@@ -275,15 +275,15 @@ def estimate(
         change = float(np.mean(np.abs(scale - previous_scale)) / np.mean(scale))
         if not correlated and max(change, np.mean(np.abs(weight - previous_weight))) < 1e-3:
             break
-    error = observed - design @ x
+    error = whitened_target - design @ x
     factor = []
     for number in np.unique(block_numbers):
         rows = design[block_numbers == number] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
         leverages, axes = np.linalg.eigh(rows.T @ rows)
         shrinkage = np.maximum(1.0 - leverages, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        enlarged = axes @ ((axes.T @ (rows.T @ error[block_numbers == number])) / shrinkage)
-        factor.append(inverse @ enlarged)
+        block_error = axes @ ((axes.T @ (rows.T @ error[block_numbers == number])) / shrinkage)
+        factor.append(inverse @ block_error)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
     mean, information = prior_mean + unit * x, (root.T @ root) / np.outer(unit, unit)
@@ -300,23 +300,23 @@ def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[n
     if common == 0.0:
         return np.asarray(rows / np.sqrt(variance)[:, None])
     whitened = np.empty_like(rows)
-    below = 0.0
+    subdiagonal = 0.0
     for k in range(len(rows)):
-        diagonal = np.sqrt(variance[k] + 2.0 * common - below**2)
-        whitened[k] = (rows[k] - below * whitened[k - 1]) / diagonal if k else rows[k] / diagonal
-        below = -common / diagonal if joined[k] else 0.0
+        pivot = np.sqrt(variance[k] + 2.0 * common - subdiagonal**2)
+        whitened[k] = (rows[k] - subdiagonal * whitened[k - 1]) / pivot if k else rows[k] / pivot
+        subdiagonal = -common / pivot if joined[k] else 0.0
     return whitened
 
 
 def _blocks(groups: Array) -> Array:
     """Return the number of the block of each window, about _BLOCKS in all."""
-    length = max(2, int(np.ceil(groups.size / _BLOCK_COUNT)))
-    block_of_window, first = np.empty(groups.size, dtype=int), 0
+    block_length = max(2, int(np.ceil(groups.size / _BLOCK_COUNT)))
+    block_of_window, first_block = np.empty(groups.size, dtype=int), 0
     for number in np.unique(groups):
         rows = np.flatnonzero(groups == number)
-        count = max(1, round(rows.size / length))
-        block_of_window[rows] = first + np.arange(rows.size) * count // rows.size
-        first += count
+        block_count = max(1, round(rows.size / block_length))
+        block_of_window[rows] = first_block + np.arange(rows.size) * block_count // rows.size
+        first_block += block_count
     return block_of_window
 
 
@@ -325,7 +325,7 @@ def _noise(
     noise: Array,
     weight: Array,
     freedom: float,
-    joined: npt.NDArray[np.bool_],
+    is_joined: npt.NDArray[np.bool_],
     correlated: bool,
 ) -> tuple[Array, float]:
     """Return the variance of each window and that at the common end of two.
@@ -336,17 +336,17 @@ def _noise(
     clipped = np.clip(residual, -limit, limit) / np.sqrt(freedom)
     is_used = weight > 0.0
     mean_square = max(float(np.mean(clipped[is_used] ** 2)) if is_used.any() else limit**2, 1e-24)
-    pairs = (clipped[:-1] * clipped[1:])[joined[:-1] & is_used[:-1] & is_used[1:]]
-    common = 0.0
-    if correlated and pairs.size > 10:
-        common = float(np.clip(-np.mean(pairs), 0.0, 0.49 * mean_square))
-    squares = np.maximum(clipped**2 - 2.0 * common, -2.0 * common)
-    constant = max(mean_square - 2.0 * common, 0.02 * mean_square)
-    a, b = constant, 0.0
+    products = (clipped[:-1] * clipped[1:])[is_joined[:-1] & is_used[:-1] & is_used[1:]]
+    common_variance = 0.0
+    if correlated and products.size > 10:
+        common_variance = float(np.clip(-np.mean(products), 0.0, 0.49 * mean_square))
+    squares = np.maximum(clipped**2 - 2.0 * common_variance, -2.0 * common_variance)
+    constant_variance = max(mean_square - 2.0 * common_variance, 0.02 * mean_square)
+    a, b = constant_variance, 0.0
     ratio = noise**2 / max(float(np.mean(noise**2)), 1e-300)
     for _ in range(4):
         # Squares have a variance in proportion to their own expectation squared.
-        w = np.where(is_used, 1.0 / (a + b * ratio + 2.0 * common) ** 2, 0.0)
+        w = np.where(is_used, 1.0 / (a + b * ratio + 2.0 * common_variance) ** 2, 0.0)
         matrix = np.array([[w.sum(), (w * ratio).sum()], [(w * ratio).sum(), (w * ratio**2).sum()]])
         right_side = np.array([(w * squares).sum(), (w * ratio * squares).sum()])
         a, b = np.linalg.lstsq(matrix, right_side, rcond=None)[0]
@@ -354,5 +354,5 @@ def _noise(
             a, b = 0.0, max(right_side[1] / matrix[1, 1], 0.0)
         elif b < 0.0:
             a, b = max(right_side[0] / matrix[0, 0], 0.0), 0.0
-        a = max(a, 1e-2 * constant)
-    return a + b * ratio, common
+        a = max(a, 1e-2 * constant_variance)
+    return a + b * ratio, common_variance

@@ -18,7 +18,7 @@ from ..model import VMSModel
 from .identify import load_unknowns
 from .result import LEFT_OUT, NO_TORQUES, UNSURE_GAINS, Identification, Unknown, prior_of
 from .torque import torque_error, torque_windows, with_described_load
-from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stacked
+from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stack
 
 _THRESHOLD = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
@@ -83,11 +83,11 @@ def contacts(
         return ()  # the regression holds for gains about one
     regressor, parts = EnergyRegressor(model), []
     for motion in motions:
-        every = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
-        parts.append(torque_windows(model, motion, unknowns, settings, every))
-    windows = stacked([energy_windows(model, regressor, m, unknowns, settings) for m in motions])
+        stride = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
+        parts.append(torque_windows(model, motion, unknowns, settings, stride))
+    windows = stack([energy_windows(model, regressor, m, unknowns, settings) for m in motions])
     unaccounted = windows.target - windows.columns @ identification.consistent
-    rows, n = stacked(parts), model.n
+    rows, n = stack(parts), model.n
     t, part_numbers = rows.begin[::n], rows.recording[::n]
     error = ((rows.target - rows.columns @ identification.consistent) * rows.gross).reshape(-1, n)
     is_calm = np.ones(len(t), dtype=bool)
@@ -97,16 +97,16 @@ def contacts(
     # Of a joint at rest the noise alone would be too small.
     rms = np.sqrt(np.mean(rows.gross.reshape(-1, n) ** 2, axis=0))
     deviation = np.median(np.abs(excess[is_calm]), axis=0)
-    scale = 1.4826 * deviation + 0.01 * rms + 0.003 * np.max(rms)
+    effort_noise = 1.4826 * deviation + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
     dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
-    stamps, rates = (
+    stamps, velocity = (
         np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
     )
-    speed = np.abs(rates[np.searchsorted(stamps, t), model.b :])
+    speed = np.abs(velocity[np.searchsorted(stamps, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
-    ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / scale
+    ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / effort_noise
     is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
@@ -147,23 +147,23 @@ def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
     if model.nq - model.nq_base != model.n:  # continuous joints, which have no ends
         return np.zeros((len(t), model.n))
     stamps = np.concatenate([m.samples.t for m in motions])
-    position = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
+    joint_positions = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
     lower, upper = model.joints.lower, model.joints.upper
     # From 0 to 1, or NaN without ends.
-    range_share = (position[:, model.nq_base :] - lower) / (upper - lower)
+    range_share = (joint_positions[:, model.nq_base :] - lower) / (upper - lower)
     return 1.0 * (range_share > 1.0 - _NEAR_END) - 1.0 * (range_share < _NEAR_END)
 
 
 def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
     """Return the first and the last index plus one of the intervals, joined across short gaps."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], exceeded.astype(int), [0]]))).reshape(-1, 2)
-    joined: list[list[int]] = []
+    intervals: list[list[int]] = []
     for first, last in edges.tolist():
-        if joined and t[first] - t[joined[-1][1] - 1] < _GAP:
-            joined[-1][1] = last
+        if intervals and t[first] - t[intervals[-1][1] - 1] < _GAP:
+            intervals[-1][1] = last
         else:
-            joined.append([first, last])
-    return [(a, b) for a, b in joined if t[b - 1] - t[a] >= _SHORTEST]
+            intervals.append([first, last])
+    return [(a, b) for a, b in intervals if t[b - 1] - t[a] >= _SHORTEST]
 
 
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
@@ -212,10 +212,10 @@ def findings(
     rms = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
     efforts = dict(zip(model.joint_names, rms, strict=True))
     contradictions = _contradictions(identification, efforts)
-    others = (*_payload(model, identification), *_disagreements(identification, efforts))
+    further_findings = (*_payload(model, identification), *_disagreements(identification, efforts))
     if contradictions:  # what looks like a contact may be what is wrong
-        return (*contradictions, *others)
-    return (*others, *contacts(model, motions, identification, friction))
+        return (*contradictions, *further_findings)
+    return (*further_findings, *contacts(model, motions, identification, friction))
 
 
 def _contradictions(
@@ -251,17 +251,17 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     if abs(mass.high + mass.low) < _MIN_DISTANCE * (mass.high - mass.low) or not mass.is_sure:
         return ()
     frame = identification.frame
-    load, remedy = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)", ""
+    load_text, remedy = f"{mass.value:.4g} kg at {frame} ({mass.low:.4g} to {mass.high:.4g} kg)", ""
     if mass.value > 0.0:
-        text = f"the robot seems to carry {load}, which is not in the model"
+        text = f"the robot seems to carry {load_text}, which is not in the model"
         remedy = (
             "If it belongs there, run this audit again with --identify payload,friction --out DIR, "
             "which writes a URDF with it. If not, remove it from the robot."
         )
     else:
         links = _link_names(model, frame, -mass.high, -mass.low)
-        without = f"without {links}" if links else "with less mass"
-        text = f"this recording fits better {without}: {load}"
+        without_links = f"without {links}" if links else "with less mass"
+        text = f"this recording fits better {without_links}: {load_text}"
     evidence = {n: getattr(mass, n) for n in ("value", "low", "high")}
     evidence |= {n: getattr(identification, n) for n in ("unaccounted_before", "unaccounted")}
     return (Finding("payload", text, evidence, remedy=remedy),)
@@ -289,7 +289,7 @@ def _disagreements(
     return (Finding("disagreement", text, {"parameters": float(len(names))}),)
 
 
-def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
+def _link_names(model: VMSModel, frame: str, least_mass: float, largest_mass: float) -> str:
     """Return the links behind a frame whose mass lies in an interval, as words."""
     tree = model.tree.pinocchio
     index = model.frame_id(frame)
@@ -300,20 +300,20 @@ def _link_names(model: VMSModel, frame: str, low: float, high: float) -> str:
         if i != index and other.parentFrame in subtree:
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
-    masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
-    by_link = {_link_at(tree, i): mass for i, mass in masses.items() if mass > 1e-9}
-    if not by_link or not low <= sum(by_link.values()) <= high:
+    frame_masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
+    link_masses = {_link_at(tree, i): mass for i, mass in frame_masses.items() if mass > 1e-9}
+    if not link_masses or not least_mass <= sum(link_masses.values()) <= largest_mass:
         return ""
-    names = list(by_link)
-    others = f" and what is on it ({', '.join(names[1:])})" if names[1:] else ""
-    return f"{names[0]}{others}, {sum(by_link.values()):.2f} kg"
+    names = list(link_masses)
+    further_links = f" and what is on it ({', '.join(names[1:])})" if names[1:] else ""
+    return f"{names[0]}{further_links}, {sum(link_masses.values()):.2f} kg"
 
 
 def _link_at(tree: Any, frame: int) -> str:
     """Return the link at a frame, or behind a fixed joint."""
-    own_frame, body = tree.frames[frame], pin.FrameType.BODY
+    start_frame, body = tree.frames[frame], pin.FrameType.BODY
     links = (child for child in tree.frames if child.parentFrame == frame and child.type == body)
-    return str((own_frame if own_frame.type == body else next(links, own_frame)).name)
+    return str((start_frame if start_frame.type == body else next(links, start_frame)).name)
 
 
 def _model_errors(
@@ -335,27 +335,27 @@ def _model_errors(
     has_gains = any(u.kind == "gains" for u in candidates)
     if not any(u.kind == "payload" for u in candidates):
         candidates += load_unknowns(model)
-    every = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
+    stride = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
 
     def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
-        parts = [torque_windows(model, m, candidates, settings, every) for m in motions]
-        rows, unknowns = stacked(parts), candidates
+        parts = [torque_windows(model, m, candidates, settings, stride) for m in motions]
+        rows, unknowns = stack(parts), candidates
         if gravity:
             pairs = zip(motions, parts, strict=True)
             columns = [_gravity_columns(model, m, part.begin) for m, part in pairs]
             weight = np.concatenate(columns) / rows.gross[:, None]
             rows = replace(rows, columns=np.hstack([rows.columns, weight]))
             unknowns = [*candidates, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
-        errors, _, x = torque_error(rows, model.n, *prior_of(unknowns))
-        return float(np.sqrt(np.mean(errors**2))), errors, x[-3:]
+        errors, _, solution = torque_error(rows, model.n, *prior_of(unknowns))
+        return float(np.sqrt(np.mean(errors**2))), errors, solution[-3:]
 
-    error_before, by_joint, _ = errors_of(motions)
+    error_before, joint_errors, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
-    worst = sorted(np.argsort(by_joint)[-_SUSPECTS:].tolist())
-    for pair in [] if has_gains else map(list, combinations(worst, 2)):
+    worst_joints = sorted(np.argsort(joint_errors)[-_SUSPECTS:].tolist())
+    for pair in [] if has_gains else map(list, combinations(worst_joints, 2)):
         error_after, errors, _ = errors_of([_with_swapped_efforts(m, pair) for m in motions])
-        if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(by_joint[pair], 1.0)).all():
+        if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(joint_errors[pair], 1.0)).all():
             names = " and ".join(model.joint_names[k] for k in pair)
             text = f"the efforts of {names} seem to be swapped"
             remedy = "Swap them in the file, the driver, or a column map (--propose writes one)."
@@ -363,26 +363,26 @@ def _model_errors(
             return (Finding("sign", text, numbers, remedy=remedy),)
     trials = []
     # Gains have the signs of the efforts; a position in cosine and sine has none.
-    mistakes = [x for x in _MISTAKES if not (has_gains and "effort" in x)]
+    mistakes = [mistake for mistake in _MISTAKES if not (has_gains and "effort" in mistake)]
     if model.nq - model.nq_base != model.n:
-        mistakes = [x for x in mistakes if x == _SIGN.format("effort")]
+        mistakes = [mistake for mistake in mistakes if mistake == _SIGN.format("effort")]
     for (j, joint), mistake in product(enumerate(model.joint_names), mistakes):
         if model.joints.prismatic[j] and _MISTAKES[mistake][1]:
             continue  # degrees
-        error_after, errors, _ = errors_of([_mended(model, m, j, mistake) for m in motions])
+        error_after, errors, _ = errors_of([_corrected(model, m, j, mistake) for m in motions])
         trials.append((error_after, j, f"{joint}: {mistake}", errors[j]))
-    least_error, j, text, own_error = min(trials, default=(np.inf, 0, "", np.inf))
+    best_error, j, text, own_error = min(trials, default=(np.inf, 0, "", np.inf))
     # Of two joints that explain the recording as well, neither is told.
-    others = [error for error, other, *_ in trials if other != j]
-    is_clear = least_error < min(_IMPROVEMENT * min([error_before, *others]), _MAX_SIGN_ERROR)
-    error_after, _, change = errors_of(motions, gravity=True)
-    gravity, size = model.gravity + change, float(np.linalg.norm(model.gravity))
+    other_errors = [error for error, other_joint, *_ in trials if other_joint != j]
+    is_clear = best_error < min(_IMPROVEMENT * min([error_before, *other_errors]), _MAX_SIGN_ERROR)
+    error_after, _, gravity_change = errors_of(motions, gravity=True)
+    gravity, size = model.gravity + gravity_change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     angle = float(np.arctan2(sine, model.gravity @ gravity))
     is_rotated = angle > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
     is_rotated &= abs(float(np.linalg.norm(gravity)) - size) < _GRAVITY_SIZE * size
-    if error_after < _IMPROVEMENT * min(least_error, error_before) and is_rotated:
+    if error_after < _IMPROVEMENT * min(best_error, error_before) and is_rotated:
         components = " ".join(f"{g:.2f}" for g in gravity * size / np.linalg.norm(gravity))
         text = f"the base seems to be tilted by {np.degrees(angle):.0f} degrees"
         remedy = (
@@ -392,8 +392,8 @@ def _model_errors(
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence, remedy=remedy),)
-    if is_clear and own_error < _IMPROVEMENT * by_joint[j]:
-        return (Finding("sign", text, {"error_before": error_before, "error": least_error}),)
+    if is_clear and own_error < _IMPROVEMENT * joint_errors[j]:
+        return (Finding("sign", text, {"error_before": error_before, "error": best_error}),)
     return ()
 
 
@@ -402,13 +402,13 @@ def _gravity_columns(model: VMSModel, motion: Motion, times: Array) -> Array:
     n, b, tree = model.n, model.b, model.tree
     instants = np.searchsorted(motion.samples.t, times[::n])
     columns = np.empty((len(instants), n, 3))
-    for axis, unit in enumerate(np.eye(3)):
+    for axis, direction in enumerate(np.eye(3)):
         pinocchio = tree.pinocchio.copy()
-        pinocchio.gravity.linear = unit
+        pinocchio.gravity.linear = direction
         data = pinocchio.createData()
         for row, k in enumerate(instants):
-            full = tree.full_configuration(motion.samples.q[k])
-            weight = pin.computeGeneralizedGravity(pinocchio, data, full)
+            q_full = tree.full_configuration(motion.samples.q[k])
+            weight = pin.computeGeneralizedGravity(pinocchio, data, q_full)
             columns[row, :, axis] = tree.restrict(weight)[b:]
     return columns.reshape(-1, 3)
 
@@ -416,8 +416,8 @@ def _gravity_columns(model: VMSModel, motion: Motion, times: Array) -> Array:
 def _with_swapped_efforts(motion: Motion, pair: Sequence[int]) -> Motion:
     """Return the motion with the efforts of two joints in each other's place."""
     torque, effort = motion.torque.copy(), motion.effort.copy()
-    for x in (torque, effort):
-        x[:, pair] = x[:, pair[::-1]]
+    for efforts in (torque, effort):
+        efforts[:, pair] = efforts[:, pair[::-1]]
     return replace(motion, torque=torque, effort=effort)
 
 
@@ -433,15 +433,15 @@ _MISTAKES = {
 }
 
 
-def _mended(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
+def _corrected(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
     """Return the motion with another sign or zero of a joint."""
     position, angle, effort = (np.ones(model.n) for _ in range(3))
     position[j], angle[j], effort[j] = _MISTAKES[mistake]
     step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
     if mistake != _SIGN.format("effort"):
-        for x in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
-            x *= position
+        for columns in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
+            columns *= position
         q[:, model.nq_base + j] += np.deg2rad(angle[j])
-    mended = replace(motion, step=step, v=v, rate=motion.rate * position)
-    mended = replace(mended, torque=motion.torque * effort, effort=motion.effort * effort)
-    return replace(mended, samples=replace(motion.samples, q=q))
+    corrected = replace(motion, step=step, v=v, rate=motion.rate * position)
+    corrected = replace(corrected, torque=motion.torque * effort, effort=motion.effort * effort)
+    return replace(corrected, samples=replace(motion.samples, q=q))

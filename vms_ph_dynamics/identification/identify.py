@@ -50,7 +50,7 @@ from .windows import (
     WindowSettings,
     energy_windows,
     motion_of,
-    stacked,
+    stack,
 )
 
 # The data excite a parameter if they reduce its standard deviation to this share of the prior's.
@@ -153,48 +153,48 @@ def identify(
     regressor = EnergyRegressor(model)
     regressor.of_frame(frame)
     motions = [motion_of(model, recording) for recording in recordings]
-    known = {} if prior is None else dict(zip(prior.names, prior.mean.tolist(), strict=True))
-    prior_kinds = {name.split(".")[0] for name in known}
+    prior_means = {} if prior is None else dict(zip(prior.names, prior.mean.tolist(), strict=True))
+    prior_kinds = {name.split(".")[0] for name in prior_means}
     reasons, left_out, torque_gains, is_scaled = _effort_exclusions(
         model, motions, {*kinds, *prior_kinds}
     )
     # What is identified are factors about one, on efforts of the size of torques.
-    nominal = np.array([known.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
+    scales = np.array([prior_means.get(f"gain.{joint}", 1.0) for joint in model.joint_names])
     if "gains" in kinds and "gain" not in prior_kinds:
-        nominal = torque_gains
-    gains = dict(zip((f"gain.{j}" for j in model.joint_names), nominal.tolist(), strict=True))
-    if np.any(nominal != 1.0):
-        motions = [motion_of(model, replace(r, torque=r.torque * nominal)) for r in recordings]
+        scales = torque_gains
+    gains = dict(zip((f"gain.{j}" for j in model.joint_names), scales.tolist(), strict=True))
+    if np.any(scales != 1.0):
+        motions = [motion_of(model, replace(r, torque=r.torque * scales)) for r in recordings]
         prior = prior and prior.times({name: 1.0 / gain for name, gain in gains.items()})
     options = WindowSettings(frame, friction=friction)
     if "gains" in kinds and model.fluid is None:
         motions = [with_described_load(model, m, options.length) for m in motions]
-    elif known:
-        motions = [with_net_load(model, m, known) for m in motions]
+    elif prior_means:
+        motions = [with_net_load(model, m, prior_means) for m in motions]
     regression = _Regression(model, motions, options, left_out)
 
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior_kinds, settings)
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
-    rivals = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
-    may_correct, trials = is_moving and settings.inertia and not rivals, list[_Trial]()
+    rival_kinds = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
+    may_correct, trials = is_moving and settings.inertia and not rival_kinds, list[_Trial]()
     shares = (0.0, *_PRIOR_SHARES) if may_correct else (0.0,)
     for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
-        tried = unknowns
+        variant = unknowns
         if "inertia" in kinds:
             factor = {"inertia": share}
-            tried = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
+            variant = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
         elif may_correct:
-            tried = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
-        is_new = not trials or len(tried) > len(trials[-1].unknowns)
-        trials.append(regression.trial(tried, prior, None if is_new else trials[-1].rows))
+            variant = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
+        is_new = not trials or len(variant) > len(trials[-1].unknowns)
+        trials.append(regression.trial(variant, prior, None if is_new else trials[-1].rows))
         is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
         if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
-            rest, times = _undisturbed(recordings, trials[0])
-            if times and rest:
+            undisturbed, times = _undisturbed(recordings, trials[0])
+            if times and undisturbed:
                 laws: dict[str, Any] = {"friction": friction, "prior": asked_prior}
-                other = identify(model, rest, kinds, frame=frame, settings=settings, **laws)
-                return replace(other, disturbed=(*times, *other.disturbed))
+                result = identify(model, undisturbed, kinds, frame=frame, settings=settings, **laws)
+                return replace(result, disturbed=(*times, *result.disturbed))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.
@@ -204,25 +204,25 @@ def identify(
         is_scaled &= is_gain_better
     log_errors = [np.log(np.maximum(trial.error, _MIN_ERROR)).sum() for trial in trials]
     bound = min(log_errors) + np.log(_ERROR_FACTOR)
-    good = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
-    best = next(good, trials[-1])
+    choices = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
+    best_trial = next(choices, trials[-1])
     is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
     load = load_unknowns(model) if is_without_load and is_moving else []
-    loaded = regression.trial([*load, *unknowns], prior) if load else best
-    if _error_share(loaded.error, best.error) <= _LOAD_SHARE:
+    load_trial = regression.trial([*load, *unknowns], prior) if load else best_trial
+    if _error_share(load_trial.error, best_trial.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
-    unknowns, rows, (mean, covariance), error, scale, values = best
+    unknowns, rows, (mean, covariance), error, scale, values = best_trial
     is_held = all(m.samples.zero_order_hold for m in motions)
     for kind in ("lag", "timing"):
         # Lags of single joints and of commands, and efforts that lead, must predict clearly better.
         lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
         if lags and (kind == "lag" or lags[0] < 0.0 or is_held):
-            prompt_rows = rows.without(unknowns, (kind,))
-            prompt = regression.error(prompt_rows, mean, covariance)
-            if np.sum(prompt[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-                rows, (error, scale, values) = prompt_rows, prompt
-    others_than_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
-    friction_rows = rows.without(unknowns, others_than_friction)
+            lag_free_rows = rows.without(unknowns, (kind,))
+            lag_free_fit = regression.error(lag_free_rows, mean, covariance)
+            if np.sum(lag_free_fit[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
+                rows, (error, scale, values) = lag_free_rows, lag_free_fit
+    beyond_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
+    friction_rows = rows.without(unknowns, beyond_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
     gain_efforts = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
     friction_rows = replace(friction_rows, target=rows.target - 2.0 * gain_efforts)
@@ -239,28 +239,28 @@ def identify(
             reason = f"friction would take {share:.0%} of the load, with which gears lock"
             reasons.setdefault(u.name[9:-5], reason)
     consistent = consistent_estimate(regressor, frame, unknowns, solution)
-    extended, wide, coulomb_joints = unknowns, None, set[str]()
+    superset, wide, coulomb_joints = unknowns, None, set[str]()
     if is_moving and friction is None:
-        extended, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
-        shaped = {u.name.partition(".stribeck_")[0] for u in extended if u.name[-2:] != "_0"}
-        coulomb_joints = {f"friction.{joint}" for joint in model.joint_names} - shaped
+        superset, wide = _with_low_speed_friction(regression, [*unknowns, *load], prior, solution)
+        stribeck = {u.name.partition(".stribeck_")[0] for u in superset if u.name[-2:] != "_0"}
+        coulomb_joints = {f"friction.{joint}" for joint in model.joint_names} - stribeck
     parameters = parameters_of(regressor, unknowns, kinds, solution, consistent, coulomb_joints)
     if wide is not None:
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         wider = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, coulomb_joints)
         parameters = tuple(p.widened(q) for p, q in zip(parameters, wider, strict=True))
-    at_rest = (
+    rest_reason = (
         "" if is_moving else f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
     )
-    why = [reasons.get(p.joint, reasons.get(p.kind, at_rest)) for p in parameters]
+    why = [reasons.get(p.joint, reasons.get(p.kind, rest_reason)) for p in parameters]
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
-    doubts = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
-    parameters = tuple(replace(p, meaning=p.meaning or doubts.get(p.joint, "")) for p in parameters)
-    windows = stacked([energy_windows(model, regressor, m, extended, options) for m in motions])
+    notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
+    parameters = tuple(replace(p, meaning=p.meaning or notes.get(p.joint, "")) for p in parameters)
+    windows = stack([energy_windows(model, regressor, m, superset, options) for m in motions])
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
-        moments = _prior([replace(u, shared=0.0) for u in extended], prior)
+        moments = _prior([replace(u, body_deviation=0.0) for u in superset], prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
     if "payload" in kinds:
@@ -269,8 +269,8 @@ def identify(
         parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     # Errors of described masses are believed anew of every recording.
-    dropped = {*reasons, "lag", *(u.kind for u in unknowns if u.shared)}
-    indices = [k for k, u in enumerate(unknowns) if u.kind not in dropped]
+    dropped_kinds = {*reasons, "lag", *(u.kind for u in unknowns if u.body_deviation)}
+    indices = [k for k, u in enumerate(unknowns) if u.kind not in dropped_kinds]
     names, covariance = tuple(unknowns[k].name for k in indices), solution.covariance
     posterior = Posterior(names, solution.mean[indices], covariance[np.ix_(indices, indices)])
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
@@ -320,8 +320,8 @@ def payload_frame(model: VMSModel) -> str:
     hands = {tree.frames[model.frame_id(name)].parentJoint: name for name in links}
     hands.pop(0, None)
     # Of the hands of one chain the last.
-    supports = [set(list(tree.supports[joint])[:-1]) for joint in hands]
-    tips = [name for joint, name in hands.items() if not any(joint in chain for chain in supports)]
+    chains = [set(list(tree.supports[joint])[:-1]) for joint in hands]
+    tips = [name for joint, name in hands.items() if not any(joint in chain for chain in chains)]
     if len(tips) == 1:
         return tips[0]
     raise OptionError(
@@ -342,20 +342,20 @@ def _with_load_or_doubt(
         energy: what the balances of energy find of the same parameters, by name.
     """
     mass = parameters[0]
-    bounded = [p.name[8:] for p in parameters[:4] if p.at_bound]
-    other = [p.name[8:] for p in parameters[:4] if not p.overlaps(energy.get(p.name, p), 0.5)]
+    bound_names = [p.name[8:] for p in parameters[:4] if p.at_bound]
+    differences = [p.name[8:] for p in parameters[:4] if not p.overlaps(energy.get(p.name, p), 0.5)]
     if mass.value is None or mass.contains(0.0):
         return tuple(parameters)
     if share > _LOAD_SHARE:
         reason = f"{UNSURE_LOAD} hardly lowers the error on held-out time"
-    elif bounded:
-        reason = f"{UNSURE_LOAD} has its {bounded[0]} at the bound of what is physical"
-    elif other:
-        reason = f"{UNSURE_LOAD} has another {other[0]} by the balances of energy"
+    elif bound_names:
+        reason = f"{UNSURE_LOAD} has its {bound_names[0]} at the bound of what is physical"
+    elif differences:
+        reason = f"{UNSURE_LOAD} has another {differences[0]} by the balances of energy"
     else:
         return tuple(parameters)
-    others = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
-    return (replace(mass, meaning=reason), *others)
+    all_but_mass = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
+    return (replace(mass, meaning=reason), *all_but_mass)
 
 
 def _with_errors_of_gains(solution: Estimate, unknowns: Sequence[Unknown]) -> Estimate:
@@ -394,11 +394,11 @@ class _Trial(NamedTuple):
     def is_expected(self) -> bool:
         """Whether the corrections of the inertia are no larger than they are believed to be."""
         mean, design = self.prior_moments[0], self.whitened[:, :-1]
-        told_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
+        excited_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
         is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
         sizes = np.linalg.solve(self._prior_root, self.solution - mean)
-        largest = _LARGEST_CORRECTIONS[any(u.shared for u in self.unknowns)]
-        return float(sizes**2 @ is_inertia) <= largest * float(told_shares @ is_inertia)
+        limit = _LARGEST_CORRECTIONS[any(u.body_deviation for u in self.unknowns)]
+        return float(sizes**2 @ is_inertia) <= limit * float(excited_shares @ is_inertia)
 
 
 def _undisturbed(
@@ -411,8 +411,8 @@ def _undisturbed(
     larger ones themselves: a push does that, and a wrong model hardly.
     """
     outputs, whitened = trial.residual_scale.size, trial.whitened
-    system = whitened.reshape(-1, outputs, whitened.shape[1]).swapaxes(0, 1)
-    parts = np.array_split(system, _PARTS, axis=1)
+    whitened_rows = whitened.reshape(-1, outputs, whitened.shape[1]).swapaxes(0, 1)
+    parts = np.array_split(whitened_rows, _PARTS, axis=1)
     grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
     counts = np.stack([part.any(axis=2).sum(axis=1) for part in parts])
     sums = [np.concatenate([0 * x[:1], np.cumsum(x, axis=0)]) for x in (counts, grams)]
@@ -425,26 +425,26 @@ def _undisturbed(
         x = np.append(-x, 1.0)
         return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
 
-    pairs = itertools.combinations(range(_PARTS + 1), 2)
-    fits = {(a, b): fit(a, b) for a, b in pairs if b - a <= _MAX_DISTURBED}
-    best = min(fits, key=lambda choice: float((fits[choice][1] * np.log(fits[choice][0])).sum()))
-    (inside, outside), without_any = fits[best][0], fit(0, 0)[0][1]
-    is_lower = (outside < without_any / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
-    is_left_out = np.repeat(np.isin(np.arange(_PARTS), range(*best)), [p.shape[1] for p in parts])
+    spans = itertools.combinations(range(_PARTS + 1), 2)
+    fits = {span: fit(*span) for span in spans if span[1] - span[0] <= _MAX_DISTURBED}
+    span = min(fits, key=lambda span: float((fits[span][1] * np.log(fits[span][0])).sum()))
+    (inside, outside), whole_square = fits[span][0], fit(0, 0)[0][1]
+    is_lower = (outside < whole_square / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
+    is_left_out = np.repeat(np.isin(np.arange(_PARTS), range(*span)), [p.shape[1] for p in parts])
     is_left_out &= np.count_nonzero(is_lower) >= min(2, outputs)
-    rest, times, instants = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
-    for number, recording in enumerate(recordings):
-        stamps = instants.begin[is_left_out & (instants.recording == number)]
+    pieces, times, rows = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
+    for index, recording in enumerate(recordings):
+        stamps = rows.begin[is_left_out & (rows.recording == index)]
         begin, end = (stamps[0], stamps[-1]) if stamps.size else (np.inf, np.inf)
         times += [(float(begin), float(end))] * bool(stamps.size)
         sides = recording.t < begin - _DISTURBED_MARGIN, recording.t > end + _DISTURBED_MARGIN
-        rest += [recording.select(side) for side in sides if side.sum() >= _MIN_SAMPLES]
-    return rest, times
+        pieces += [recording.select(side) for side in sides if side.sum() >= _MIN_SAMPLES]
+    return pieces, times
 
 
-def _error_share(error: Array, other: Array) -> float:
+def _error_share(error: Array, reference_error: Array) -> float:
     """Return the product over the joints of their held-out errors relative to others."""
-    return float(np.prod((error / np.maximum(other, 1e-12))[error > 0.0]))
+    return float(np.prod((error / np.maximum(reference_error, 1e-12))[error > 0.0]))
 
 
 class _Regression:
@@ -478,13 +478,13 @@ class _Regression:
             # So has a joint that reverses, or whose motor does.
             sliding = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
             sliding = sliding.reshape(-1, is_used.size)
-            usual = np.median(sliding, axis=0) if len(sliding) else 1.0
-            is_sliding = sliding >= _MIN_SLIDING * bool(coulomb) * np.maximum(usual, 1.0)
+            usual_sliding = np.median(sliding, axis=0) if len(sliding) else 1.0
+            is_sliding = sliding >= _MIN_SLIDING * bool(coulomb) * np.maximum(usual_sliding, 1.0)
             is_sliding[:, : -self._model.n] = True
             weight = (is_sliding & is_used).reshape(-1)
             fields = ("target", "columns", "noise")
             parts.append(replace(part, **{f: (getattr(part, f).T * weight).T for f in fields}))
-        return stacked(parts)
+        return stack(parts)
 
     def trial(
         self, unknowns: list[Unknown], prior: Posterior | None, rows: Windows | None = None
@@ -520,19 +520,19 @@ def _effort_exclusions(
     """
     n, has_wrenches = model.n, any(m.samples.wrenches for m in motions)
     reasons = {"gains": "gains are not sought beside recorded wrenches"} if has_wrenches else {}
-    parts = [m for m in motions if m.moves and not m.samples.wrenches]
-    if not parts or model.fluid is not None or "drag" in kinds:
+    runs = [m for m in motions if m.moves and not m.samples.wrenches]
+    if not runs or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
-    end_times = np.cumsum([m.samples.duration + _RECORDING_GAP for m in parts])
-    times = [m.samples.t - m.samples.t[-1] + e for m, e in zip(parts, end_times, strict=True)]
-    q, torque = (np.concatenate([getattr(m.samples, x) for m in parts]) for x in ("q", "torque"))
+    end_times = np.cumsum([m.samples.duration + _RECORDING_GAP for m in runs])
+    times = [m.samples.t - m.samples.t[-1] + end for m, end in zip(runs, end_times, strict=True)]
+    q, torque = (np.concatenate([getattr(m.samples, x) for m in runs]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
     if not is_measured.any():
         raise StateError("the recording has no efforts, so nothing can be identified from it")
-    v = np.concatenate([m.v for m in parts])
+    v = np.concatenate([m.v for m in runs])
     meaning = effort_meaning(model, np.concatenate(times), q, v, torque, is_measured)
-    is_left_out = ~is_measured | (meaning.meaningless & (not {"inertia", "gain"} & set(kinds)))
+    is_left_out = ~is_measured | (meaning.unrelated_joints & (not {"inertia", "gain"} & set(kinds)))
     is_left_out |= (meaning.best == "scaled") & ~(meaning.ratio["scaled"] < 0.9)
     if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
         factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
@@ -543,7 +543,7 @@ def _effort_exclusions(
     text = f"{LEFT_OUT} explains the effort of this joint better than friction alone, and "
     text += "the model itself is worse"
     for j in np.flatnonzero(is_left_out):
-        reason = text if meaning.meaningless[j] else "friction alone fits as well as any gain"
+        reason = text if meaning.unrelated_joints[j] else "friction alone fits as well as any gain"
         reasons[model.joint_names[j]] = reason if is_measured[j] else NO_EFFORT
     is_sure = (meaning.ratio["scaled"] < 0.9) & (meaning.gain_errors < 0.2 * np.abs(meaning.gains))
     nominal_gains = np.where(is_sure, meaning.gains, 1.0)
@@ -567,12 +567,12 @@ def _unknowns(
     if "payload" in unknown_kinds:
         unknowns += load_unknowns(model)
     if friction is None:
-        by_load = settings.load_friction
-        by_load = "gains" in unknown_kinds if by_load is None else by_load
+        load_friction = settings.load_friction
+        load_friction = "gains" in unknown_kinds if load_friction is None else load_friction
         signals = [m.effort for m in motions], [m.rate for m in motions]
-        rms = [np.sqrt(np.mean(np.concatenate(parts) ** 2, axis=0)) for parts in signals]
+        rms = [np.sqrt(np.mean(np.concatenate(signal) ** 2, axis=0)) for signal in signals]
         motors = np.sum([np.abs(m.motors) for m in motions], axis=0)
-        unknowns += friction_unknowns(joints, model.joints.prismatic, rms, by_load, motors)
+        unknowns += friction_unknowns(joints, model.joints.prismatic, rms, load_friction, motors)
     if "gains" in unknown_kinds:
         unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
@@ -583,9 +583,9 @@ def _unknowns(
         if not (drags := drag_names(model)):
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
-    common = timing_unknown()
-    lag = replace(common, kind="lag", deviation=_JOINT_LAG)
-    return [*unknowns, common, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
+    delay = timing_unknown()
+    lag = replace(delay, kind="lag", deviation=_JOINT_LAG)
+    return [*unknowns, delay, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
 
 
 def _gain_unknowns(model: VMSModel) -> list[Unknown]:
@@ -616,17 +616,17 @@ def _with_low_speed_friction(
     all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
     rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
-    def trial(last: Any) -> tuple[Any, ...]:
-        is_used = [*itertools.repeat(True, len(unknowns)), *(widths <= last * joints).ravel()]
-        chosen = list(itertools.compress(all_unknowns, is_used))
-        return chosen, replace(rows, columns=rows.columns[:, is_used]), *_prior(chosen, prior)
+    def trial(widest: Any) -> tuple[Any, ...]:
+        is_used = [*itertools.repeat(True, len(unknowns)), *(widths <= widest * joints).ravel()]
+        subset = list(itertools.compress(all_unknowns, is_used))
+        return subset, replace(rows, columns=rows.columns[:, is_used]), *_prior(subset, prior)
 
-    errors = np.array([regression.error(*trial(last)[1:])[0] for last in widths])
+    errors = np.array([regression.error(*trial(widest)[1:])[0] for widest in widths])
     # A width must lower the error by more than chance does.
     errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
-    chosen, best_rows, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
+    subset, best_rows, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
     scale = regression.error(best_rows, *moments)[1]
-    return chosen, regression.estimate(best_rows, moments[0], moments[1], scale)
+    return subset, regression.estimate(best_rows, moments[0], moments[1], scale)
 
 
 def _correction_unknowns(
@@ -640,8 +640,8 @@ def _correction_unknowns(
         return inertia_unknowns(regressor, _LEAST_SHARE, _MASS_ERROR)
     armature = armature_unknowns(model.joint_names, model.armature)
     names = {u.name for u in unknowns}
-    others = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
-    return [*inertia_unknowns(regressor, share), *others]
+    rotors = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
+    return [*inertia_unknowns(regressor, share), *rotors]
 
 
 def arm_mass(model: VMSModel) -> float:
@@ -660,12 +660,12 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
     mean, covariance = prior_of(unknowns)
     if prior is None:
         return mean, covariance
-    positions = {name: k for k, name in enumerate(prior.names)}
+    index_of = {name: k for k, name in enumerate(prior.names)}
     # Lags are those of a recording, not of the robot.
     indices = [
-        k for k, u in enumerate(unknowns) if u.name in positions and u.kind not in ("timing", "lag")
+        k for k, u in enumerate(unknowns) if u.name in index_of and u.kind not in ("timing", "lag")
     ]
-    prior_indices = [positions[unknowns[k].name] for k in indices]
+    prior_indices = [index_of[unknowns[k].name] for k in indices]
     mean[indices] = prior.mean[prior_indices]
     covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]
     for k in indices:
@@ -754,14 +754,14 @@ def _parameter(
     # The barrier of the search keeps estimates a little off the bound.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:
         consistent = unknown.floor
-    excess = max(low - consistent, consistent - high)
-    if excess > 0.5 * (high - low):
+    distance = max(low - consistent, consistent - high)
+    if distance > 0.5 * (high - low):
         return parameter.without_value(
             f"found nothing: the data ask for {mean:.4g} ({low:.4g} to {high:.4g}), and what is "
             f"physical ends at {consistent:.4g}"
         )
     low, high = max(low, unknown.floor), max(high, unknown.floor)
-    value, at_bound = float(np.clip(consistent, low, high)), bool(crosses_floor or excess > 0.0)
+    value, at_bound = float(np.clip(consistent, low, high)), bool(crosses_floor or distance > 0.0)
     return replace(parameter, value=value, low=float(low), high=float(high), at_bound=at_bound)
 
 
@@ -770,8 +770,8 @@ def _payload(
 ) -> list[Parameter]:
     mean, covariance = solution.mean[indices], solution.covariance[np.ix_(indices, indices)]
     deviation, quantile = np.sqrt(np.diag(covariance)), solution.quantile
-    component = replace(unknowns[0], name="payload_mass")
-    mass = _parameter(component, mean[0], deviation[0], float(consistent[indices[0]]), quantile)
+    unknown = replace(unknowns[0], name="payload_mass")
+    mass = _parameter(unknown, mean[0], deviation[0], float(consistent[indices[0]]), quantile)
     result, is_significant = [mass], mass.value is not None and not mass.contains(0.0)
     for k, axis in enumerate("xyz", start=1):
         name = f"payload_centre_{axis}"
@@ -783,13 +783,13 @@ def _payload(
         gradient = np.zeros(len(mean))
         gradient[0], gradient[k] = -centre / mean[0], 1.0 / mean[0]
         spread = float(np.sqrt(gradient @ covariance @ gradient))
-        component = Unknown(name, "payload", "m", 0.0, 0.5)
+        unknown = Unknown(name, "payload", "m", 0.0, 0.5)
         nearest_centre = float(consistent[indices[k]] / consistent[indices[0]])
-        result.append(_parameter(component, float(centre), spread, nearest_centre, quantile))
+        result.append(_parameter(unknown, float(centre), spread, nearest_centre, quantile))
     for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
         size = unknowns[k].deviation if is_significant else 1e-300
-        component = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
-        p = _parameter(component, mean[k], deviation[k], float(consistent[indices[k]]), quantile)
+        unknown = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
+        p = _parameter(unknown, mean[k], deviation[k], float(consistent[indices[k]]), quantile)
         result.append(replace(p, meaning="about the origin of the frame" if p.value else ""))
     return result
 

@@ -15,7 +15,7 @@ from ..model import VMSModel
 from .estimate import Estimate, estimate
 from .identify import consistent_estimate, load_unknowns, parameters_of
 from .result import Parameter, Unknown, friction_unknowns, prior_of, timing_unknown
-from .windows import Sample, Windows, WindowSettings, WindowStream, stacked
+from .windows import Sample, Windows, WindowSettings, WindowStream, stack
 
 # Logarithm of how much likelier the windows must be with a change than without.
 _MIN_EVIDENCE = 12.0
@@ -72,8 +72,8 @@ def change_of(
     all_windows, windows, error = windows, windows.select(inliers), error[inliers]
     columns = windows.columns
     prediction_factor = columns @ previous.factor[:, :size].T
-    growth = np.maximum(1.0, windows.noise / max(float(np.median(windows.noise)), 1e-300))
-    noise = float(np.median(previous.scale)) * growth
+    noise_growth = np.maximum(1.0, windows.noise / max(float(np.median(windows.noise)), 1e-300))
+    noise = float(np.median(previous.scale)) * noise_growth
     covariance = np.diag(noise**2) + prediction_factor @ prediction_factor.T
     null, misfit = _likelihood(error, covariance)
     if misfit < _MIN_MISFIT_RATIO * max(usual_misfit, 1.0):
@@ -83,28 +83,28 @@ def change_of(
         prior_columns = columns[:, indices] * previous.prior_deviation[list(indices)]
         trials = []
         for first in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
-            changed = prior_columns.copy()
-            changed[:first] = 0.0
-            trials.append((_likelihood(error, covariance + changed @ changed.T)[0] - null, first))
+            factor = prior_columns.copy()
+            factor[:first] = 0.0
+            trials.append((_likelihood(error, covariance + factor @ factor.T)[0] - null, first))
         if trials:
             evidence[name] = max(trials)
     ranking = sorted(evidence, key=lambda name: -evidence[name][0])
     if not ranking or evidence[ranking[0]][0] <= _MIN_EVIDENCE:
         return None, misfit
-    largest, first = evidence[ranking[0]]
-    names = tuple(name for name in ranking if evidence[name][0] > largest - _AMBIGUITY)
-    begin = int(inliers[first])
-    return ParameterChange(names, begin, len(all_windows) - begin >= _MIN_LATER), misfit
+    best_evidence, first = evidence[ranking[0]]
+    names = tuple(name for name in ranking if evidence[name][0] > best_evidence - _AMBIGUITY)
+    first_index = int(inliers[first])
+    return ParameterChange(names, first_index, len(all_windows) - first_index >= _MIN_LATER), misfit
 
 
 def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
     """Return the logarithm of the likelihood with the noise scaled to what it needs, and misfit."""
-    root = np.linalg.cholesky(covariance)
-    white = np.linalg.solve(root, error)
-    misfit = float(white @ white) / error.size
+    cholesky = np.linalg.cholesky(covariance)
+    whitened = np.linalg.solve(cholesky, error)
+    misfit = float(whitened @ whitened) / error.size
     scale = max(misfit, 1.0)
-    logarithm = 2.0 * float(np.log(np.diag(root)).sum()) + error.size * np.log(scale)
-    return -0.5 * (logarithm + float(white @ white) / scale), misfit
+    logarithm = 2.0 * float(np.log(np.diag(cholesky)).sum()) + error.size * np.log(scale)
+    return -0.5 * (logarithm + float(whitened @ whitened) / scale), misfit
 
 
 PAYLOAD, FRICTION = "payload", "friction"
@@ -120,7 +120,7 @@ class LiveResult:
     Attributes:
         t: time of the last sample that was used, s.
         parameters: load and friction, as those of :func:`.identify`.
-        remembered: motion in memory, s.
+        memory_span: motion in memory, s.
         residual: root mean square of the residuals of the windows, J.
         changed: time at which load or friction was last seen to change at once, and what did:
             ``payload``, ``friction`` of all joints, or the name of a joint; None: nothing yet.
@@ -128,7 +128,7 @@ class LiveResult:
 
     t: float
     parameters: tuple[Parameter, ...]
-    remembered: float
+    memory_span: float
     residual: float
     changed: tuple[float, str] | None
 
@@ -166,13 +166,13 @@ class LiveIdentification:
         self._groups = _groups(unknowns)
         self._stream = WindowStream(model, self._regressor, unknowns, WindowSettings(self.frame))
         self._mean_squares = np.zeros((2, model.n))  # of the efforts, and of the joint rates
-        none, columns = np.zeros(0), np.zeros((0, len(unknowns)))
-        self._windows = Windows(none, none, none, columns, none, none, none)
+        empty, columns = np.zeros(0), np.zeros((0, len(unknowns)))
+        self._windows = Windows(empty, empty, empty, columns, empty, empty, empty)
         self._epochs = np.zeros((0, len(self._groups)), dtype=int)
-        self._joined = np.zeros(0, dtype=bool)
+        self._is_joined = np.zeros(0, dtype=bool)
         # The estimates of the latest updates: a change is seen as their error of prediction.
         self._past_estimates: list[tuple[float, Estimate, int]] = []
-        self._changed: tuple[float, str] | None = None
+        self._last_change: tuple[float, str] | None = None
         self._usual_error = 1.0
         self._suspects_change = False
 
@@ -193,12 +193,12 @@ class LiveIdentification:
     def _remember(self, new_windows: Sequence[Windows]) -> None:
         for windows in new_windows:
             last = self._epochs[-1:] if len(self._epochs) else np.zeros((1, len(self._groups)), int)
-            if len(self._joined):
-                self._joined[-1] = self._windows.end[-1] == windows.begin[0]
-            self._windows = stacked([self._windows, windows])
+            if len(self._is_joined):
+                self._is_joined[-1] = self._windows.end[-1] == windows.begin[0]
+            self._windows = stack([self._windows, windows])
             self._epochs = np.vstack([self._epochs, np.repeat(last, len(windows), axis=0)])
             is_joined = np.append(windows.end[:-1] == windows.begin[1:], False)
-            self._joined = np.concatenate([self._joined, is_joined])
+            self._is_joined = np.concatenate([self._is_joined, is_joined])
             squares = np.square([self._stream.effort_rms, self._stream.rate_rms])
             self._mean_squares += min(len(windows) / 200, 1.0) * (squares - self._mean_squares)
         self._forget()
@@ -215,13 +215,13 @@ class LiveIdentification:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._past_estimates) < 2:
             return
-        past_end, past, size = self._past_estimates[0]
-        new = np.flatnonzero(windows.begin >= past_end)
-        if new.size < 10:
+        estimate_end, past, size = self._past_estimates[0]
+        rows = np.flatnonzero(windows.begin >= estimate_end)
+        if rows.size < 10:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         groups = {**self._groups, FRICTION: friction}
-        change, misfit = change_of(windows.select(new), past, size, groups, self._usual_error)
+        change, misfit = change_of(windows.select(rows), past, size, groups, self._usual_error)
         self._suspects_change = change is not None and not change.is_significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.
@@ -229,21 +229,21 @@ class LiveIdentification:
             return
         if not change.is_significant:
             return
-        begin = int(new[0]) + change.first_window
+        first_window = int(rows[0]) + change.first_window
         for group, name in enumerate(self._groups):
             if name in change.names or (FRICTION in change.names and name != PAYLOAD):
-                self._epochs[begin:, group] += 1
-        self._changed = (float(windows.begin[begin]), change.names[0])
+                self._epochs[first_window:, group] += 1
+        self._last_change = (float(windows.begin[first_window]), change.names[0])
         self._past_estimates.clear()
         # When exactly it was is not known: the windows about it belong to neither side.
-        self._select(np.abs(np.arange(len(windows)) - begin + 0.5) > _MARGIN)
+        self._select(np.abs(np.arange(len(windows)) - first_window + 0.5) > _MARGIN)
 
     def _select(self, selection: npt.NDArray[np.bool_]) -> None:
         """Keep some of the windows."""
-        joined = self._joined.copy()
-        joined[:-1] &= selection[1:]
+        is_joined = self._is_joined.copy()
+        is_joined[:-1] &= selection[1:]
         self._windows = self._windows.select(selection)
-        self._epochs, self._joined = self._epochs[selection], joined[selection]
+        self._epochs, self._is_joined = self._epochs[selection], is_joined[selection]
 
     def _result(self, windows: Windows) -> LiveResult:
         unknowns = self._unknowns(np.sqrt(self._mean_squares))
@@ -260,18 +260,18 @@ class LiveIdentification:
                     for u in (unknowns[k] for k in indices)
                 ]
         prior, groups = prior_of(unknowns), np.zeros(len(windows))
-        rows = columns, windows.target, *prior, windows.noise, groups
-        solution = estimate(*rows, joined=self._joined)
+        equations = columns, windows.target, *prior, windows.noise, groups
+        solution = estimate(*equations, joined=self._is_joined)
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
         parameters = parameters_of(self._regressor, unknowns, _KINDS, solution, consistent)
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(p.without_value(reason) for p in parameters)
-        end = float(windows.end[-1])
-        self._past_estimates = [*self._past_estimates[-1:], (end, solution, count)]
+        end_time = float(windows.end[-1])
+        self._past_estimates = [*self._past_estimates[-1:], (end_time, solution, count)]
         duration = float((windows.end - windows.begin).sum())
         residual = float(np.sqrt(np.mean(solution.residual**2)))
-        return LiveResult(end, parameters, duration, residual, self._changed)
+        return LiveResult(end_time, parameters, duration, residual, self._last_change)
 
     def _unknowns(self, rms: Array) -> list[Unknown]:
         names, prismatic = self.model.joint_names, self.model.joints.prismatic

@@ -64,12 +64,12 @@ def reference_loads(
     options["settings"] = replace(settings or Settings(), energy=False)
     estimates = []
     for ref in references:
-        identified = identify(model, list(ref.samples), kinds, **options)
-        mass = identified["payload_mass"]
+        result = identify(model, list(ref.samples), kinds, **options)
+        mass = result["payload_mass"]
         if mass.low is not None and mass.high is not None:
-            middle, half_width = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
-            deviation = half_width / identified.quantile
-            estimates.append(LoadEstimate(ref.name, ref.group, ref.load, middle, deviation))
+            centre, half_width = 0.5 * (mass.low + mass.high), 0.5 * (mass.high - mass.low)
+            deviation = half_width / result.quantile
+            estimates.append(LoadEstimate(ref.name, ref.group, ref.load, centre, deviation))
     return tuple(estimates)
 
 
@@ -98,8 +98,8 @@ def left_out_loads(
     options["settings"] = replace(options.get("settings") or Settings(), energy=False)
     estimates: list[LoadEstimate] = []
     for session in dict.fromkeys(ref.group for ref in references):
-        others = (ref for ref in references if ref.group != session and ref.load == 0.0)
-        calibration = [*samples, *(sample for ref in others for sample in ref.samples)]
+        other_references = (ref for ref in references if ref.group != session and ref.load == 0.0)
+        calibration = [*samples, *(sample for ref in other_references for sample in ref.samples)]
         if not calibration:
             raise OptionError(
                 f"without the session '{session}' no recording without a load is left to identify "

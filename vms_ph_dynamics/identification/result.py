@@ -56,7 +56,7 @@ class Unknown:
         mean: what is believed beforehand.
         deviation: standard deviation of that prior.
         floor: smallest value that physics allows.
-        shared: standard deviation of an error that it shares with the others of its body.
+        body_deviation: standard deviation of an error that it shares with the others of its body.
     """
 
     name: str
@@ -65,15 +65,15 @@ class Unknown:
     mean: float
     deviation: float
     floor: float = -np.inf
-    shared: float = 0.0
+    body_deviation: float = 0.0
 
 
 def prior_of(unknowns: Sequence[Unknown]) -> tuple[Array, Array]:
     """Return the mean (p,) and the covariance (p,p) of what is known beforehand."""
     bodies = np.array([u.name.rpartition(".")[0] for u in unknowns])
-    shared = np.array([u.shared for u in unknowns])
+    body_deviations = np.array([u.body_deviation for u in unknowns])
     covariance = np.diag([u.deviation**2 for u in unknowns])
-    covariance += (bodies[:, None] == bodies) * np.outer(shared, shared)
+    covariance += (bodies[:, None] == bodies) * np.outer(body_deviations, body_deviations)
     return np.array([u.mean for u in unknowns]), covariance
 
 
@@ -83,9 +83,9 @@ def checked_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     Raises:
         OptionError: a kind is unknown, none is given, or two of them only fix each other's scale.
     """
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
-        names = ", ".join(unknown) or "nothing"
+    unknown_kinds = [kind for kind in kinds if kind not in KINDS]
+    if unknown_kinds or not kinds:
+        names = ", ".join(unknown_kinds) or "nothing"
         raise OptionError(f"{names} cannot be identified; choose from {', '.join(KINDS)}")
     if "gains" in kinds and "inertia" in kinds:
         raise OptionError(
@@ -159,15 +159,15 @@ def inertia_unknowns(
     """
     unknowns = []
     for k, body in enumerate(regressor.bodies):
-        nominal = regressor.parameters[10 * k : 10 * k + 10]
-        mass = _MASS_STD * nominal[0] + 0.05
-        centre = np.abs(nominal[1:4]) / max(nominal[0], 1e-3)
-        first = np.hypot(_CENTRE_STD * nominal[0], 0.02 * mass) + mass * centre
-        second_moment = (nominal[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(nominal[4:]).max()
-        deviations = (share * np.array([mass, *first, *6 * [second_moment]])).tolist()
-        columns = PARAMETER_NAMES, _BODY_UNITS, deviations, (mass_error * nominal).tolist()
+        described = regressor.parameters[10 * k : 10 * k + 10]
+        mass = _MASS_STD * described[0] + 0.05
+        centre = np.abs(described[1:4]) / max(described[0], 1e-3)
+        first_moment = np.hypot(_CENTRE_STD * described[0], 0.02 * mass) + mass * centre
+        second_moment = (described[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(described[4:]).max()
+        deviations = (share * np.array([mass, *first_moment, *6 * [second_moment]])).tolist()
+        columns = PARAMETER_NAMES, _BODY_UNITS, deviations, (mass_error * described).tolist()
         unknowns += [
-            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, size, shared=error)
+            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, size, body_deviation=error)
             for name, unit, size, error in zip(*columns, strict=True)
         ]
     return unknowns
@@ -235,9 +235,9 @@ class Parameter:
         """Return the parameter as one that is not excited, with the reason."""
         return Parameter(self.name, self.kind, self.unit, meaning=self.meaning, reason=reason)
 
-    def contains(self, truth: float) -> bool:
+    def contains(self, number: float) -> bool:
         """Return whether the interval contains a number; False if there is none."""
-        return self.low is not None and self.high is not None and self.low <= truth <= self.high
+        return self.low is not None and self.high is not None and self.low <= number <= self.high
 
     def overlaps(self, other: "Parameter", margin: float = 0.0, negligible: float = 0.0) -> bool:
         """Return whether two intervals have a number in common, or are near.
@@ -366,8 +366,8 @@ class Identification:
     def without_values(self, reason: str) -> "Identification":
         """Return it where all that was identified is wrong, for a reason."""
         parameters = tuple(p.without_value(reason) for p in self.parameters)
-        nothing = Posterior((), np.zeros(0), np.zeros((0, 0)))
-        return replace(self, parameters=parameters, posterior=nothing)
+        empty = Posterior((), np.zeros(0), np.zeros((0, 0)))
+        return replace(self, parameters=parameters, posterior=empty)
 
     def as_dictionary(self) -> dict[str, object]:
         """Return the claimed parameters by name and what is not excited, ready for JSON."""
@@ -375,9 +375,9 @@ class Identification:
         for p in self.claimed:
             entry: dict[str, object] = {k: getattr(p, k) for k in ("value", "low", "high", "unit")}
             entry |= {key: getattr(p, key) for key in ("at_bound", "meaning") if getattr(p, key)}
-            if (other := self.energy.get(p.name)) is not None and other.value is not None:
-                energy_estimate = {"value": other.value, "low": other.low, "high": other.high}
-                entry["energy"] = {**energy_estimate, "agrees": p.overlaps(other)}
+            if (check := self.energy.get(p.name)) is not None and check.value is not None:
+                energy_estimate = {"value": check.value, "low": check.low, "high": check.high}
+                entry["energy"] = {**energy_estimate, "agrees": p.overlaps(check)}
             entries[p.name] = entry
         entries["held_out_error"] = {
             joint: {"identified": error, "friction_alone": null}

@@ -13,7 +13,7 @@ import pinocchio as pin
 from ..arrays import Array
 from ..energy.energy_path import generalised_forces
 from ..energy.regressor import EnergyRegressor
-from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smoothed, smoothed_velocity
+from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smooth, smoothed_velocity
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
@@ -32,7 +32,7 @@ def torque_windows(
     motion: Motion,
     unknowns: Sequence[Unknown],
     settings: WindowSettings,
-    every: int = 0,
+    stride: int = 0,
     width: int = 0,
     at_base: bool = False,
 ) -> Windows:
@@ -47,7 +47,7 @@ def torque_windows(
         motion: the recording.
         unknowns: whose columns are wanted.
         settings: of the windows of the energy balance.
-        every: samples to a row; 0: as many as accelerations that share few samples have.
+        stride: samples to a row; 0: as many as accelerations that share few samples have.
         width: half width of the cubics in samples; 0: half a window.
         at_base: whether the rows of the wrench of a moving base come before those of its joints.
     """
@@ -55,22 +55,22 @@ def torque_windows(
     regressor = EnergyRegressor(model)
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
-    points = _row_indices(len(samples), width, every or min(ROW_SPACING, width), _MAX_INSTANTS)
-    acceleration = smoothed(samples.t, motion.v, width, points)[1]
+    points = _row_indices(len(samples), width, stride or min(ROW_SPACING, width), _MAX_INSTANTS)
+    acceleration = smooth(samples.t, motion.v, width, points)[1]
     start = 0 if at_base else b
-    measured = motion.torque
+    measured_efforts = motion.torque
     if at_base:
         wrench = samples.wrenches["base"]
-        measured = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured])
-    efforts = smoothed(samples.t, measured, width)[0]
+        measured_efforts = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured_efforts])
+    efforts = smooth(samples.t, measured_efforts, width)[0]
     # With the noise of few samples, lags would seem smaller than they are.
-    longer = max(width, smoothing_width(samples.t, settings.length))
-    effort_rates = smoothed(samples.t, measured, longer, points)[1]
+    rate_width = max(width, smoothing_width(samples.t, settings.length))
+    effort_rates = smooth(samples.t, measured_efforts, rate_width, points)[1]
     payload_indices, inertia_indices = (
         [k for k, u in enumerate(unknowns) if u.kind == kind] for kind in ("payload", "inertia")
     )
     index_of = {u.name: k for k, u in enumerate(unknowns)}
-    columns = np.zeros((len(points), measured.shape[1], len(unknowns)))
+    columns = np.zeros((len(points), measured_efforts.shape[1], len(unknowns)))
     target = efforts[points]
     joint_target = target[:, b - start :]
     for port, wrench in samples.wrenches.items():
@@ -78,7 +78,7 @@ def torque_windows(
             frame = model.frame_id(port)
             target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, start:]
     if settings.friction is not None:
-        joint_target -= smoothed(samples.t, settings.friction(motion.v[:, b:]), width, points)[0]
+        joint_target -= smooth(samples.t, settings.friction(motion.v[:, b:]), width, points)[0]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(points):
@@ -103,19 +103,19 @@ def torque_windows(
     terms = [x for x in joint_columns(model, *signals) if x[0] in index_of and x[0][:5] != "gain."]
     if terms:
         friction = np.stack([effort for _, _, effort in terms], axis=1)
-        values = smoothed(samples.t, friction, width, points)[0]
+        values = smooth(samples.t, friction, width, points)[0]
         for (name, j, _), signal in zip(terms, values.T, strict=True):
             columns[:, b - start + j, index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index_of:
-            rotor = np.outer(acceleration[:, b:] @ motion.motors[j], motion.motors[j])
-            columns[:, b - start :, index_of[f"armature.{joint}"]] = rotor
+            rotor_torque = np.outer(acceleration[:, b:] @ motion.motors[j], motion.motors[j])
+            columns[:, b - start :, index_of[f"armature.{joint}"]] = rotor_torque
         if f"gain.{joint}" in index_of:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
-            required = efforts[points, b - start + j] - joint_target[:, j]
-            joint_target[:, j] -= required
-            columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required
+            required_efforts = efforts[points, b - start + j] - joint_target[:, j]
+            joint_target[:, j] -= required_efforts
+            columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required_efforts
         if f"{EFFORT_LAG}.{joint}" in index_of:
             row = b - start + j
             columns[:, row, index_of[f"{EFFORT_LAG}.{joint}"]] = -effort_rates[:, row]
@@ -123,21 +123,21 @@ def torque_windows(
         columns[:, :, index_of[EFFORT_LAG]] = -effort_rates
     rms = np.sqrt(np.mean(efforts**2, axis=0))
     rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
-    scaled = (columns / rms[:, None]).reshape(-1, len(unknowns))
+    scaled_columns = (columns / rms[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[points], rms.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
-    sizes = np.tile(rms, len(points))
-    return Windows(t, t, (target / rms).reshape(-1), scaled, sizes, ones, 0.0 * ones)
+    effort_sizes = np.tile(rms, len(points))
+    return Windows(t, t, (target / rms).reshape(-1), scaled_columns, effort_sizes, ones, 0.0 * ones)
 
 
-def smoothing_width(t: Array, half: float) -> int:
+def smoothing_width(t: Array, half_time: float) -> int:
     """Return the half width in samples of one in s, at least three."""
-    return max(3, round(half / float(np.median(np.diff(t)))))
+    return max(3, round(half_time / float(np.median(np.diff(t)))))
 
 
-def _row_indices(count: int, width: int, spacing: int, limit: int) -> Any:
-    return np.arange(width, count - width, max(1, spacing, -(-count // limit)))
+def _row_indices(count: int, width: int, spacing: int, largest_count: int) -> Any:
+    return np.arange(width, count - width, max(1, spacing, -(-count // largest_count)))
 
 
 def described_torque(
@@ -158,13 +158,13 @@ def described_torque(
     points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
     rate = motion.v[:, b:]
     signals = np.hstack([motion.torque, rate, np.tanh(rate / SLIP)])
-    recorded, *friction = np.split(smoothed(samples.t, signals, effort_width, points)[0], 3, axis=1)
-    return _described(model, motion, width, points), recorded, [*friction, np.ones_like(recorded)]
+    efforts, *friction = np.split(smooth(samples.t, signals, effort_width, points)[0], 3, axis=1)
+    return _model_efforts(model, motion, width, points), efforts, [*friction, np.ones_like(efforts)]
 
 
-def _described(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
+def _model_efforts(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
     """Return the joint efforts of the description without friction, (M,n), at some samples."""
-    acceleration = smoothed(motion.samples.t, motion.v, width, points)[1]
+    acceleration = smooth(motion.samples.t, motion.v, width, points)[1]
     tree, rows = model.tree, []
     data = tree.pinocchio.createData()
     for q, v, a in zip(motion.samples.q[points], motion.v[points], acceleration, strict=True):
@@ -185,10 +185,10 @@ def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motio
         length: of a window, s, half of which accelerations are smoothed over.
     """
     width = smoothing_width(motion.samples.t, 0.5 * length)
-    return replace(motion, load=_described(model, motion, width, np.arange(len(motion.v))))
+    return replace(motion, load=_model_efforts(model, motion, width, np.arange(len(motion.v))))
 
 
-def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -> Motion:
+def with_net_load(model: VMSModel, motion: Motion, coefficients: Mapping[str, float]) -> Motion:
     """Return the motion with what the gears transmit: the recorded efforts less known friction.
 
     So friction grows with the same load as where it was identified, in
@@ -197,13 +197,13 @@ def with_net_load(model: VMSModel, motion: Motion, known: Mapping[str, float]) -
     Args:
         model: the robot.
         motion: the recording.
-        known: coefficients of friction by their names, among others.
+        coefficients: coefficients of friction by their names, among others.
     """
     friction, share = np.zeros((2, *motion.torque.shape))
     rate, ones = motion.v[:, model.b :], np.ones_like(friction)
-    for name, j, values in joint_columns(model, rate, ones, ones, known, motion.motors):
-        if name in known and not name.startswith("gain."):
-            (share if name.endswith(".load") else friction)[:, j] += known[name] * values
+    for name, j, values in joint_columns(model, rate, ones, ones, coefficients, motion.motors):
+        if name in coefficients and not name.startswith("gain."):
+            (share if name.endswith(".load") else friction)[:, j] += coefficients[name] * values
     load = motion.torque - friction
     return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
@@ -219,10 +219,10 @@ def best_width(model: VMSModel, motion: Motion, length: float) -> int:
     for width in widths:
         if 40 * width < len(t):  # of few windows the error tells nothing
             # Always against efforts that are hardly smoothed.
-            described, recorded, friction = described_torque(model, motion, width, widths[0])
-            error = held_out_error(recorded - described, friction)
-            null = np.maximum(held_out_error(recorded, friction), 1e-12)
-            errors[width] = float(np.sum(np.log(np.clip(error / null, 1e-3, 1.0))))
+            described_effort, efforts, friction = described_torque(model, motion, width, widths[0])
+            error = held_out_error(efforts - described_effort, friction)
+            friction_error = np.maximum(held_out_error(efforts, friction), 1e-12)
+            errors[width] = float(np.sum(np.log(np.clip(error / friction_error, 1e-3, 1.0))))
     return min(errors, key=lambda width: errors[width], default=0)
 
 
@@ -261,18 +261,18 @@ def effort_lags(
     no_steps, indices = np.zeros((0, model.nv)), np.arange(len(t))
     motion = Motion(samples, no_steps, v, effort[:-1], effort, rate, indices, effort)
     width = smoothing_width(t, 0.02)
-    described, _, friction = described_torque(model, motion, width, width)
+    described_effort, _, friction = described_torque(model, motion, width, width)
     sample_times = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
     is_inside = (sample_times > t[0] + _SEARCHED_LAG) & (sample_times < t[-1] - _SEARCHED_LAG)
     if is_inside.sum() < 50:
         return float("nan"), 0.0, 0.0, 0.0
-    terms = [described[is_inside], *(f[is_inside] for f in friction)]
+    terms = [described_effort[is_inside], *(term[is_inside] for term in friction)]
     # Between samples their mean has less noise, which must not look like a better fit.
-    effort = smoothed(t, effort, width)[0]
+    effort = smooth(t, effort, width)[0]
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
     times = sample_times[is_inside, None] + lags
-    shifted = np.stack([np.interp(times, t, e) for e in effort.T], axis=1)
-    ratio = held_out_error(shifted, terms) / np.maximum(held_out_error(shifted, terms[1:]), 1e-12)
+    values = np.stack([np.interp(times, t, column) for column in effort.T], axis=1)
+    ratio = held_out_error(values, terms) / np.maximum(held_out_error(values, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)
     best_index = int(np.argmin(error))
     similar = lags[error < error[best_index] - np.log(0.95)]

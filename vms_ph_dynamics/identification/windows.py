@@ -65,11 +65,11 @@ class Windows:
 
     def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
-        is_kept = np.array([u.kind not in kinds for u in unknowns], dtype=float)
-        return replace(self, columns=self.columns * is_kept)
+        is_other = np.array([u.kind not in kinds for u in unknowns], dtype=float)
+        return replace(self, columns=self.columns * is_other)
 
 
-def stacked(parts: Sequence[Windows]) -> Windows:
+def stack(parts: Sequence[Windows]) -> Windows:
     """Return the windows of several recordings one after the other."""
     rows = map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True))
     recordings = [np.full(len(part), k) for k, part in enumerate(parts)]
@@ -189,8 +189,8 @@ def energy_windows(
     work = motion.effort * step
     supplied = work.sum(axis=1) + _port_work(model, motion)
     rows = regressor.rows(samples.q[edges], motion.v[edges])
-    rates = motion.v[edges, model.b :]
-    energy = rows @ regressor.parameters + 0.5 * rates**2 @ model.armature
+    edge_rates = motion.v[edges, model.b :]
+    energy = rows @ regressor.parameters + 0.5 * edge_rates**2 @ model.armature
     estimated = {u.name for u in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
@@ -206,7 +206,7 @@ def energy_windows(
     work_by_name: dict[str, Array] = {}
     for name, j, effort in joint_columns(model, *signals, estimated, motion.motors):
         work_by_name[name] = work_by_name.get(name, 0.0) + window_sums(effort * step[:, j], edges)
-    for joint, motor_rates in zip(model.joint_names, motion.motors @ rates.T, strict=True):
+    for joint, motor_rates in zip(model.joint_names, motion.motors @ edge_rates.T, strict=True):
         work_by_name[f"armature.{joint}"] = np.diff(0.5 * motor_rates**2)
     work_by_name |= {name: window_sums(work, edges) for name, work in drag.items()}
     # The efforts that acted are those recorded one lag later.
@@ -225,19 +225,19 @@ def energy_windows(
     # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns @ [u.kind == "gains" for u in unknowns]
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
-    gross = window_sums(np.abs(work).sum(axis=1), edges)
+    gross_work = window_sums(np.abs(work).sum(axis=1), edges)
     noise = np.sqrt(window_sums(((effort_rms * step) ** 2).sum(axis=1), edges))
     begin, end = samples.t[edges[:-1]], samples.t[edges[1:]]
-    return Windows(begin, end, target, columns, gross, noise, np.zeros(len(edges) - 1))
+    return Windows(begin, end, target, columns, gross_work, noise, np.zeros(len(edges) - 1))
 
 
 def window_edges(t: Array, length: float) -> Array:
     """Return the indices of samples at which windows begin and end, from the first sample on."""
-    edges, last = [0], 0
+    edges, edge = [0], 0
     for k in range(1, len(t)):
-        if t[k] - t[last] >= length - 1e-9 and k - last >= _MIN_SAMPLES:
+        if t[k] - t[edge] >= length - 1e-9 and k - edge >= _MIN_SAMPLES:
             edges.append(k)
-            last = k
+            edge = k
     return np.array(edges)
 
 
@@ -268,16 +268,16 @@ def joint_columns(
         "gain.{}": -effort,
     }
     for width in STRIBECK if any(".stribeck_" in name for name in names) else ():
-        shape = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
-        factors[f"friction.{{}}.stribeck_{width}"] = shape
+        excess = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
+        factors[f"friction.{{}}.stribeck_{width}"] = excess
     for j, joint in enumerate(model.joint_names):
         for name, values in factors.items():
             yield name.format(joint), j, values[:, j]
         motor, motor_rate = f"friction.{joint}.motor", rate @ motors[j]
         for k in np.flatnonzero(motors[j]).tolist() if f"{motor}_coulomb" in names else ():
-            share = motors[j, k]
-            yield f"{motor}_viscous", k, share * (motor_rate - share * rate[:, k])
-            yield f"{motor}_coulomb", k, share * np.tanh(motor_rate / SLIP)
+            transmission = motors[j, k]
+            yield f"{motor}_viscous", k, transmission * (motor_rate - transmission * rate[:, k])
+            yield f"{motor}_coulomb", k, transmission * np.tanh(motor_rate / SLIP)
 
 
 def _port_work(model: VMSModel, motion: Motion) -> Array:
@@ -365,12 +365,12 @@ class WindowStream:
 
     def _windows(self) -> list[Windows]:
         samples, first = self._samples, self._window_start or _MARGIN
-        last = len(samples) - _MARGIN
-        if last - first < 20:
+        end = len(samples) - _MARGIN
+        if end - first < 20:
             return []
         motion = motion_of(self._model, self._recording())
-        first, last = (int(k) for k in np.searchsorted(motion.sample_indices, (first, last)))
-        edges = first + window_edges(motion.samples.t[first:last], self._settings.length)
+        first, end = (int(k) for k in np.searchsorted(motion.sample_indices, (first, end)))
+        edges = first + window_edges(motion.samples.t[first:end], self._settings.length)
         if len(edges) < 2:
             return []
         windows = energy_windows(
@@ -379,8 +379,8 @@ class WindowStream:
         self.effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0))
         self.rate_rms = np.sqrt(np.mean(motion.rate**2, axis=0))
         edge_indices = motion.sample_indices[edges]
-        start = max(int(edge_indices[-1]) - _MARGIN, 0)
-        self._samples, self._window_start = samples[start:], int(edge_indices[-1]) - start
+        keep_from = max(int(edge_indices[-1]) - _MARGIN, 0)
+        self._samples, self._window_start = samples[keep_from:], int(edge_indices[-1]) - keep_from
         # The stamps, by which windows with an end in common are recognised.
         stamps = np.array([samples[k].t for k in edge_indices])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])

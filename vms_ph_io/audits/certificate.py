@@ -189,18 +189,18 @@ def certify(
         RecordingError: efforts are missing, or are no torques.
     """
     sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
-    is_exact = motion.recording.port_energies is not None
-    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
+    has_energies = motion.recording.port_energies is not None
+    has_base_wrench = "base" in motion.ports or (has_energies and model.b > 0)
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
-    if not is_exact and (remedy := motion.conditioning.remedy(model.joint_names)):
+    if not has_energies and (remedy := motion.conditioning.remedy(model.joint_names)):
         raise RecordingError(
             f"the efforts are not what they seem, so nothing is certified: {remedy}"
         )
-    missing = motion.conditioning.without_effort or ([] if ports else ["the base"])
-    if missing and not is_exact:
-        text = f"no effort of {', '.join(missing)} is recorded: what it gave cannot be certified"
+    joints = motion.conditioning.without_effort or ([] if ports else ["the base"])
+    if joints and not has_energies:
+        text = f"no effort of {', '.join(joints)} is recorded: what it gave cannot be certified"
         raise RecordingError(text)
-    duration, done_steps, lost = 0.0, 0, 0
+    duration, step_count, lost = 0.0, 0, 0
     for block in motion.blocks():
         steps = np.diff(block.samples.t)
         if len(steps):
@@ -209,21 +209,21 @@ def certify(
             lost += int(np.round(long_steps / period - 1.0).sum())
         duration += float(steps.sum())
         sums.add(block)
-        done_steps += len(steps)
-        progress(done_steps / len(motion), "certifying")
+        step_count += len(steps)
+        progress(step_count / len(motion), "certifying")
     method = "trapezoidal rule over measured efforts"
-    if is_exact:
+    if has_energies:
         method = "port energies that the simulation has integrated"
     elif motion.options.commanded:
         method = "efforts held from sample to sample"
-    if not sums.has_work and sums.largest_step > 0.0 and not is_exact:
+    if not sums.has_work and sums.largest_step > 0.0 and not has_energies:
         raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
     margin = None if budget is None else budget - sums.peak
-    hidden = 0.0 if is_exact else _work_of_vibrations(motion, duration)
+    vibration_work = 0.0 if has_energies else _work_of_vibrations(motion, duration)
     return RecordedCertificate(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
         sums.supplied, sums.peak, sums.peak_time, sums.largest_rise, sums.largest_step,
-        sums.quadrature_error + hidden, sums.weight_work, budget, margin, method,
+        sums.quadrature_error + vibration_work, sums.weight_work, budget, margin, method,
     )  # fmt: skip
 
 
@@ -237,8 +237,8 @@ def _work_of_vibrations(motion: RecordedMotion, duration: float) -> float:
     if meaning is None:
         return 0.0
     samples = next(iter(motion.blocks())).samples
-    some = slice(None, None, 1 + len(samples) // _CONFIGURATIONS)
-    inertia = model.evaluate_batch(samples.q[some], samples.v[some], terms=("M",)).M
+    thinning = slice(None, None, 1 + len(samples) // _CONFIGURATIONS)
+    inertia = model.evaluate_batch(samples.q[thinning], samples.v[thinning], terms=("M",)).M
     mobility = np.diagonal(np.linalg.inv(inertia), axis1=1, axis2=2).mean(axis=0)[model.b :]
     residual = meaning.residual[motion.conditioning.chosen_meaning]
     return float(duration * residual**2 @ mobility / (np.pi * motion.order.rate))

@@ -56,18 +56,18 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "No wrench of rotors or thrusters is recorded: what moved the robot is unknown."
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
-    if missing := ", ".join(audit.conditioning.without_effort):
-        yield f"No effort of {missing} is recorded: what it supplies is unaccounted for."
+    if joint_names := ", ".join(audit.conditioning.without_effort):
+        yield f"No effort of {joint_names} is recorded: what it supplies is unaccounted for."
     threshold = _CLOSED_SHARE * ledger.exchanged
-    reported = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
+    facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
-    for text, remedy in ((str(f["text"]), f.get("remedy")) for f in reported[:2]):
+    for text, remedy in ((str(f["text"]), f.get("remedy")) for f in facts[:2]):
         causes += [f"{text[0].upper()}{text[1:]}.", *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     is_closed = share < _CLOSED_SHARE or is_within_band
     remedy = audit.conditioning.remedy(audit.model.joint_names)
-    fits = meaning is None or meaning.fits
-    if remedy and fits and not is_closed:
+    is_meaningful = meaning is None or meaning.beats_null
+    if remedy and is_meaningful and not is_closed:
         yield "The recorded efforts are not what they seem: the energies below are wrong."
         yield f"Do this, and audit again: {remedy}."
         return
@@ -79,16 +79,16 @@ def _sentences(audit: Audit) -> Iterator[str]:
         )
         yield "Look at the clock and the noise below, and whether two robots share a topic."
     elif is_closed:
-        others, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
-        samples_differ = abs(ledger.from_samples) > (limit := max(threshold, noise))
+        ports, noise = audit.other_energies, max(float(ledger.band[-1]), ledger.sampling_bound)
+        is_different = abs(ledger.from_samples) > (limit := max(threshold, noise))
         balance_text = (
             f"at most {ledger.largest_unaccounted:.2g} J of {ledger.exchanged:.3g} J "
             f"({100 * share:.2g} %) is unaccounted for at any time."
         )
-        if samples_differ:
+        if is_different:
             yield f"By its port energies the recording adds up: {balance_text}"
-            if abs(ledger.from_samples - sum(others.values())) <= limit:
-                names = " and ".join(f"{label_of(n)} ({e:+.3g} J)" for n, e in others.items())
+            if abs(ledger.from_samples - sum(ports.values())) <= limit:
+                names = " and ".join(f"{label_of(name)} ({e:+.3g} J)" for name, e in ports.items())
                 yield f"Positions and efforts lack the {names}, which explains their difference."
                 yield f"{NO_PROBLEM}."
             else:
@@ -101,7 +101,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         else:
             yield f"{NO_PROBLEM}, and there is nothing to do."
             yield f"{balance_text[0].upper()}{balance_text[1:]}"
-    elif not fits:
+    elif not is_meaningful:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
             "well as any reading of them, so the energies below mean nothing."
@@ -109,15 +109,15 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield "Check which robot and which columns or topics they are."
     else:
         yield from _joint_sentences(audit, "unaccounted")
-    is_told = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
-    for appearance in () if is_told else audit.appearances[:1]:
-        verb, cause = "appeared" if appearance.energy > 0.0 else "vanished", "look there for a "
+    is_explained = share < _CLOSED_SHARE or (meaning is not None and bool(meaning.bursts))
+    for jump in () if is_explained else audit.energy_jumps[:1]:
+        verb, cause = "appeared" if jump.energy > 0.0 else "vanished", "look there for a "
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
-        if (rest := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
-            cause = f"what --identify found explains all but {rest:.2g} J of it"
-        span = f"Between {appearance.begin:.1f} and {appearance.end:.1f} s"
-        yield f"{span} {abs(appearance.energy):.2g} J {verb} at once: {cause}."
+        if (remainder := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
+            cause = f"what --identify found explains all but {remainder:.2g} J of it"
+        times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
+        yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
 
 def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[str]:
@@ -130,13 +130,13 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     """
     ledger = audit.ledger
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
-    largest = int(np.argmax(energies))
-    energy = energies[largest]
+    instant = int(np.argmax(energies))
+    energy = energies[instant]
     share_text = f"{100 * energy / exchanged:.2g} % of the energy through the "
     share_text += "joints" if ledger.joints else "ports"
-    amount = f"{source}{energy:.3g} J ({share_text}) is unaccounted for"
+    loss_text = f"{source}{energy:.3g} J ({share_text}) is unaccounted for"
     if names := " and ".join(map(label_of, audit.other_energies)):
-        yield f"{amount}."
+        yield f"{loss_text}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
@@ -149,70 +149,70 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             "Check what happened then. If it was intended, record its wrench too. If not, find its "
             f"cause, or leave that time out: the rest balances within {fit:.2g} %."
         )
-        yield f"{amount}."
+        yield f"{loss_text}."
         return
     residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
-    changes = residuals[largest] - residuals[0]
+    changes = residuals[instant] - residuals[0]
     order = np.argsort(-np.abs(changes))
-    worst = int(order[0])
+    row = int(order[0])
     shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
-    if balanced[worst] not in ledger.joints:
-        yield f"{amount}; it is missing at the base."
+    if balanced[row] not in ledger.joints:
+        yield f"{loss_text}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
-    if shares[worst] > _DOMINANT_SHARE:
-        names, percent = balanced[worst], shares[worst]
+    if shares[row] > _DOMINANT_SHARE:
+        names, percent = balanced[row], shares[row]
     else:
         names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
     if audit.findings and not audit.identified:  # they tell the cause
-        yield f"{amount}."
+        yield f"{loss_text}."
         return
-    amount += f", {percent:.0f} % of it at {names}."
-    if balanced[worst] in audit.conditioning.without_effort:
-        yield amount
+    loss_text += f", {percent:.0f} % of it at {names}."
+    if balanced[row] in audit.conditioning.without_effort:
+        yield loss_text
         return
-    residuals, worst = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[worst])
+    residuals, row = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[row])
     if audit.identified:
-        prefix = f"friction.{ledger.joints[worst]}."
-        texts = [
+        prefix = f"friction.{ledger.joints[row]}."
+        terms = [
             f"{name.removeprefix(prefix)} {p['value']:.4g} {p['unit']} "
             f"({'unsure, ' if p.get('meaning') else ''}{p['low']:.4g} to {p['high']:.4g})"
             for name, p in audit.identified.items()
             if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
-        yield amount
-        if texts and audit.identified.get("largest_unaccounted", 0.0) < 0.5 * energy:
-            yield f"Friction at {ledger.joints[worst]}: {'; '.join(texts)}."
+        yield loss_text
+        if terms and audit.identified.get("largest_unaccounted", 0.0) < 0.5 * energy:
+            yield f"Friction at {ledger.joints[row]}: {'; '.join(terms)}."
         return
-    if meaning is not None and meaning.meaningless.any():
-        names = ", ".join(np.array(ledger.joints)[meaning.meaningless])
-        yield amount
+    if meaning is not None and meaning.unrelated_joints.any():
+        names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
+        yield loss_text
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
-    coulomb, (low, viscous, high), explained = _friction(audit, residuals[:, worst], worst)
-    unit, joint = "N" if audit.model.joints.prismatic[worst] else "N m", ledger.joints[worst]
-    if changes[worst] < 0.0 and explained > _EXPLAINED_SHARE:
-        friction_loss = ledger.series["dissipated_by_joint"][:, worst]
-        dry, (_, damping, _), _ = _friction(audit, residuals[:, worst] - friction_loss, worst)
-        is_told = np.isfinite(viscous + damping)
+    coulomb, (low, viscous, high), explained = _friction(audit, residuals[:, row], row)
+    unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
+    if changes[row] < 0.0 and explained > _EXPLAINED_SHARE:
+        friction_loss = ledger.series["dissipated_by_joint"][:, row]
+        dry, (_, damping, _), _ = _friction(audit, residuals[:, row] - friction_loss, row)
+        has_viscous = np.isfinite(viscous + damping)
         damper = f" and viscous {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})"
         yield (
             f"{joint} seems to have more friction than the model, by Coulomb {coulomb:.2g} {unit}"
-            f"{damper if is_told else ''}."
+            f"{damper if has_viscous else ''}."
         )
-        check = "If this is new, check its brake, gear and cables."
-        if is_told:
+        remedy = "If this is new, check its brake, gear and cables."
+        if has_viscous:
             yield (
-                f'{check} If it has always been so, set damping="{damping:.2g}" '
+                f'{remedy} If it has always been so, set damping="{damping:.2g}" '
                 f'friction="{dry:.2g}" in its <dynamics> in the URDF, in place of what is there.'
             )
         else:
-            yield f"{check} How much is viscous is unsure: the speeds do not show it."
-        yield amount
+            yield f"{remedy} How much is viscous is unsure: the speeds do not show it."
+        yield loss_text
         return
-    yield amount
-    if changes[worst] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
+    yield loss_text
+    if changes[row] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
         yield "It is not surely friction of that joint alone: see --identify payload,friction."
     else:
         yield (
@@ -231,31 +231,31 @@ def _friction(
     share is that of held-out time, without what an offset takes; zero where it is no friction.
     """
     model, time = audit.model, audit.ledger.time
-    untold = (np.nan, np.nan, np.nan)
+    unknown_viscous = (np.nan, np.nan, np.nan)
     step = np.diff(audit.q[:, model.nq_base + joint])
     if model.nq - model.nq_base != model.n or len(time) < 20 or not step.any():
-        return 0.0, untold, 0.0
+        return 0.0, unknown_viscous, 0.0
     edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
-    rate, dry = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
-    excesses = [dry * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
-    sums = [np.add.reduceat(x, edges[:-1]) for x in (dry, step * rate, step, *excesses)]
-    terms, loss = [x[:, None] for x in sums], -np.diff(energy[edges])[:, None]
+    rate, distance = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
+    low_speed_terms = [distance * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
+    sums = [np.add.reduceat(x, edges[:-1]) for x in (distance, step * rate, step, *low_speed_terms)]
+    terms, losses = [x[:, None] for x in sums], -np.diff(energy[edges])[:, None]
     speed, bounds = float(sums[1].sum() / sums[0].sum()), []
     design = np.stack(sums[:3], axis=1)
-    is_told = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
+    is_sure = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
     for excess in ([], *([x] for x in terms[3:])):
-        fits = held_out_fits(loss, [*terms[:3], *excess])[1][:, 0, :2] * (1.0, speed)
+        fits = held_out_fits(losses, [*terms[:3], *excess])[1][:, 0, :2] * (1.0, speed)
         fits = np.column_stack([fits, fits.sum(axis=1)])
         spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * fits.var(axis=0))
         bounds.append(fits.mean(axis=0) + np.outer((-1.0, 0.0, 1.0), spread))
     coulomb, viscous, total = bounds[0][1]
-    low, high = min(b[0, 1] for b in bounds), max(b[2, 1] for b in bounds)
-    is_told &= bool(0.0 <= high < low + max(_SPREAD_SHARE * viscous, _NEGLIGIBLE_SHARE * total))
-    errors = [held_out_fits(loss, x)[0].sum() for x in (terms[:3], terms[2:3])]
+    low, high = min(bound[0, 1] for bound in bounds), max(bound[2, 1] for bound in bounds)
+    is_sure &= bool(0.0 <= high < low + max(_SPREAD_SHARE * viscous, _NEGLIGIBLE_SHARE * total))
+    errors = [held_out_fits(losses, x)[0].sum() for x in (terms[:3], terms[2:3])]
     is_friction = bounds[0][2, 2] - bounds[0][0, 2] < _SPREAD_SHARE * total
     explained = 1.0 - float(errors[0] / max(errors[1], 1e-300)) if is_friction else 0.0
-    if not is_told:
-        return float(total), untold, explained
+    if not is_sure:
+        return float(total), unknown_viscous, explained
     low, viscous, high = (max(float(x), 0.0) / speed for x in (low, viscous, high))
     return max(float(coulomb), 0.0), (low, viscous, high), explained
 
@@ -279,7 +279,7 @@ def _nonfinite_to_none(value: Any) -> Any:
 def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
     band = float(ledger.band[-1])
-    jumps = [{**_fields(a, "begin end energy"), "shares": a.energies} for a in audit.appearances]
+    jumps = [{**_fields(a, "begin end energy"), "shares": a.energies} for a in audit.energy_jumps]
     return {
         "answers": answers(audit),
         "recording": str(audit.recording.path),
@@ -310,14 +310,14 @@ def _document(audit: Audit) -> dict[str, Any]:
         },
         "appearances": jumps,
         "passivity": [
-            {"name": audit.port_name(s.name), "net": s.largest_supply}
-            | _fields(s, "time rise rise_begin rise_end violates")
-            for s in audit.supplies
+            {"name": audit.port_name(supply.name), "net": supply.largest_supply}
+            | _fields(supply, "time rise rise_begin rise_end violates")
+            for supply in audit.port_supplies
         ],
         "conditioning": audit.conditioning.as_dictionary(model.joint_names),
         "damage": list(audit.recording.notes),
         "identified": dict(audit.identified),
-        "findings": [dict(one) for one in audit.findings],
+        "findings": [dict(finding) for finding in audit.findings],
     }
 
 
@@ -366,12 +366,12 @@ def lines(audit: Audit) -> Iterator[str]:
             f"{ledger.supplied_by_joint[k]:>+12.4g}{ledger.dissipated_by_joint[k]:>12.4g}"
             f"{ledger.residual_by_joint[row]:>+12.4g}{ledger.residual_effort[row]:>10.3g} rms"
         )
-    for appearance in audit.appearances[:8]:
-        verb = "appeared" if appearance.energy > 0.0 else "disappeared"
-        where = ", ".join(f"{name} {energy:+.3g} J" for name, energy in appearance.energies.items())
-        span = f"from {appearance.begin:.2f} s to {appearance.end:.2f} s"
-        yield f"{span} {abs(appearance.energy):.3g} J {verb}: {where}"
-    for supply in audit.supplies:
+    for jump in audit.energy_jumps[:8]:
+        verb = "appeared" if jump.energy > 0.0 else "disappeared"
+        parts = ", ".join(f"{name} {energy:+.3g} J" for name, energy in jump.energies.items())
+        times = f"from {jump.begin:.2f} s to {jump.end:.2f} s"
+        yield f"{times} {abs(jump.energy):.3g} J {verb}: {parts}"
+    for supply in audit.port_supplies:
         if supply.violates:
             yield (
                 f"passivity  {label_of(audit.port_name(supply.name))} had supplied "

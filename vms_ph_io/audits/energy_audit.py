@@ -51,8 +51,8 @@ class Audit(WithHints):
         friction: where the friction of the ledger is from: "URDF", "none" or a file.
         ledger: the energy balance.
         conditioning: what was found about the signals.
-        appearances: when and where energy appeared or disappeared.
-        supplies: the most that each port and the residual of each joint supplied.
+        energy_jumps: when and where energy appeared or disappeared.
+        port_supplies: the most that each port and the residual of each joint supplied.
         q: configurations at the instants of the ledger's series.
         identified: what an identification found, for the document.
         findings: what an identification tells of the model; see also ``answers``.
@@ -63,8 +63,8 @@ class Audit(WithHints):
     friction: str
     ledger: Ledger
     conditioning: Conditioning
-    appearances: list[UnaccountedInterval]
-    supplies: list[PortSupply]
+    energy_jumps: list[UnaccountedInterval]
+    port_supplies: list[PortSupply]
     q: Array
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
@@ -79,14 +79,14 @@ class Audit(WithHints):
         ledger = self.ledger
         entries = [entry for entry in balance(self) if entry.name != "unaccounted"]
         largest = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
-        shown = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
-        more = [f"  and {len(entries) - len(shown)} smaller"] if len(entries) > len(shown) else []
+        rows = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
+        note = [f"  and {len(entries) - len(rows)} smaller"] if len(entries) > len(rows) else []
         return "\n".join(
             [
                 f"Audit of {ledger.duration:.3f} s of '{self.model.name}' in "
                 f"{self.recording.path.name}, energies in J",
-                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in shown),
-                *more,
+                *(f"  {entry.name:<24}{entry.energy:+.6g}" for entry in rows),
+                *note,
                 f"  {'unaccounted':<24}{ledger.unaccounted:+.3g}, 95 % within "
                 f"{ledger.band[-1]:.2g} by noise and sampling",
             ]
@@ -131,7 +131,7 @@ class Audit(WithHints):
             f"{self.recording.path.name}: gross {self.ledger.gross:.4g} J, "
             f"unaccounted {self.ledger.unaccounted:+.3g} J"
         )
-        figure = draw(self.curves(3000), title, self.appearances)
+        figure = draw(self.curves(3000), title, self.energy_jumps)
         if file is not None:
             figure.savefig(file)
         return figure
@@ -157,9 +157,9 @@ class Audit(WithHints):
     @property
     def other_energies(self) -> dict[str, float]:
         """Recorded energies (J) of ports whose forces are not recorded, such as a contact."""
-        known = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
+        other_names = {"torque", "payload", DISSIPATED, *map(self.port_name, self.ledger.ports)}
         energies = self.ledger.recorded or self.recording.last_energies
-        return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in known}
+        return {name: e for name, e in energies.items() if abs(e) > 0.0 and name not in other_names}
 
 
 def _mean_powers(time: Array, energy: Array) -> Array:
@@ -196,15 +196,15 @@ def audit_motion(
         friction, friction_source = _default_friction(motion)
     stride = max(1, -(-len(motion) // MAX_INSTANTS))
     writer = LedgerWriter(model, motion.ports, friction, motion.conditioning.noise, stride)
-    configurations, done_samples = [], 0
+    configurations, sample_count = [], 0
     for block in motion.blocks():
         writer.add(block.samples, block.continues, block.exact_energies if is_exact else None)
         configurations.append(block.samples.q[writer.rows_in_series])
-        done_samples += len(block.samples)
-        progress(min(1.0, done_samples / max(len(motion), 1)), "auditing")
+        sample_count += len(block.samples)
+        progress(min(1.0, sample_count / max(len(motion), 1)), "auditing")
     ledger = writer.ledger()
-    found = unaccounted_intervals(ledger), port_supplies(ledger), np.concatenate(configurations)
-    return Audit(motion.recording, model, friction_source, ledger, conditioning, *found)
+    series = unaccounted_intervals(ledger), port_supplies(ledger), np.concatenate(configurations)
+    return Audit(motion.recording, model, friction_source, ledger, conditioning, *series)
 
 
 @check_arguments({"robot": "model urdf description"})
@@ -273,19 +273,19 @@ def recorded_robot(
     if "${" in description and not settings.robot:
         text = "the robot description in the recording is xacro that was not expanded; give the "
         raise VmsPhError(text + "robot: a name or a file (--robot on the command line)")
-    chosen_robot = settings.robot
-    settings = settings.updated({"robot": chosen_robot or robots.vehicle_of(description)})
+    robot_name = settings.robot
+    settings = settings.updated({"robot": robot_name or robots.vehicle_of(description)})
     model = settings.model(description)
-    frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
-    frame = next(frames, "").rpartition("/")[2]
-    is_chosen = chosen_robot or settings.end_effector or frame == model.end_effector
+    tool_frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
+    frame = next(tool_frames, "").rpartition("/")[2]
+    is_chosen = robot_name or settings.end_effector or frame == model.end_effector
     if not is_chosen and model.tree.has_frame(frame):
         settings = settings.updated({"end_effector": frame})
         model = settings.model(description)
     if not settings.base and not settings.is_bundled and model.base == "fixed":
-        root = moving_root(recording, model)
-        if root:
-            warn(f"'{root}' moves in the recording: the base is taken as floating (--base)")
+        moving_link = moving_root(recording, model)
+        if moving_link:
+            warn(f"'{moving_link}' moves in the recording: the base is taken as floating (--base)")
             return settings.updated({"base": "floating"}).model(description), description
     return model, description
 

@@ -82,16 +82,16 @@ def with_identification(
     Raises:
         VmsPhError: what is asked for cannot be identified.
     """
-    known_loads = [
+    load_references = [
         Reference(ref.name, ref.load, _gapless_parts(ref.motion), ref.session) for ref in references
     ]
     if "payload" in parameters and any(ref.motion is motions[0] for ref in references):
         raise VmsPhError("a recording whose load is asked for cannot be a reference for itself")
     other_motions = [m for m in motions if all(m is not ref.motion for ref in references)]
-    unknown_samples = [part for motion in other_motions for part in _gapless_parts(motion)]
-    samples = [*unknown_samples]
+    other_samples = [part for motion in other_motions for part in _gapless_parts(motion)]
+    samples = [*other_samples]
     if "payload" not in parameters:
-        samples += [part for ref in known_loads if ref.load == 0.0 for part in ref.samples]
+        samples += [part for ref in load_references if ref.load == 0.0 for part in ref.samples]
     if not samples:
         raise VmsPhError(f"no part of the recording without a gap has {_MIN_SAMPLES} samples")
     friction_law = None if friction is None else (lambda rate: -friction.force(rate))
@@ -100,24 +100,24 @@ def with_identification(
     identification = identify(audit.model, samples, parameters, friction=friction_law, **options)
     if "payload" in parameters:
         loads = () if prior is None else prior.references
-        if known_loads:
+        if load_references:
             loads = reference_loads(
-                audit.model, known_loads, kinds=parameters, friction=friction_law, **options
+                audit.model, load_references, kinds=parameters, friction=friction_law, **options
             )
-        if known_loads or loads:
+        if load_references or loads:
             identification = widen_interval(identification, loads)
-    elif known_loads:
-        loads = left_out_loads(audit.model, unknown_samples, known_loads, parameters, **options)
+    elif load_references:
+        loads = left_out_loads(audit.model, other_samples, load_references, parameters, **options)
         posterior = replace(identification.posterior, references=loads)
         identification = replace(identification, posterior=posterior)
-    found = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
-    texts = {finding.kind: finding.text for finding in found}
-    if wrong := texts.get("sign", texts.get("gravity", "")):
-        identification = identification.without_values(f"unsure, because {wrong}")
-    elif "efforts" in texts:
-        doubt = "unsure, because efforts contradict the model"
-        doubted = (replace(p, meaning=p.meaning or doubt) for p in identification.parameters)
-        identification = replace(identification, parameters=tuple(doubted))
+    model_findings = findings(audit.model, _gapless_parts(motions[0]), identification, friction_law)
+    text_by_kind = {finding.kind: finding.text for finding in model_findings}
+    if contradiction := text_by_kind.get("sign", text_by_kind.get("gravity", "")):
+        identification = identification.without_values(f"unsure, because {contradiction}")
+    elif "efforts" in text_by_kind:
+        warning = "unsure, because efforts contradict the model"
+        estimates = (replace(p, meaning=p.meaning or warning) for p in identification.parameters)
+        identification = replace(identification, parameters=tuple(estimates))
     identified = {
         **identification.as_dictionary(),
         "windows": identification.windows,
@@ -126,7 +126,7 @@ def with_identification(
     }
     if identification.posterior.references:
         identified["references"] = [asdict(ref) for ref in identification.posterior.references]
-    entries = tuple(finding.as_dictionary() for finding in found)
+    entries = tuple(finding.as_dictionary() for finding in model_findings)
     return replace(audit, identified=identified, findings=entries), identification
 
 
@@ -138,10 +138,10 @@ def with_findings(audit: Audit, motion: RecordedMotion) -> Audit:
     if not asks_for_identification(audit):
         return audit
     try:
-        found, _ = with_identification(audit, [motion], ("payload", "friction"))
+        result, _ = with_identification(audit, [motion], ("payload", "friction"))
     except VmsPhError:  # such as no part without gaps
         return audit
-    return replace(audit, findings=tuple(x for x in found.findings if x["kind"] in _CAUSES))
+    return replace(audit, findings=tuple(x for x in result.findings if x["kind"] in _CAUSES))
 
 
 def _gapless_parts(motion: RecordedMotion) -> list[MotionSamples]:
@@ -169,11 +169,11 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     for p in identification.claimed:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
-        by_energy = identification.energy.get(p.name)
+        energy_estimate = identification.energy.get(p.name)
         note = ""
-        if by_energy is not None and by_energy.low is not None:
-            note = f"; energy {by_energy.low:.4g} to {by_energy.high:.4g}"
-            if not p.overlaps(by_energy):
+        if energy_estimate is not None and energy_estimate.low is not None:
+            note = f"; energy {energy_estimate.low:.4g} to {energy_estimate.high:.4g}"
+            if not p.overlaps(energy_estimate):
                 note += ", which disagrees: what is assumed does not fit"
         yield (f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{note})")
         if p.meaning:
@@ -246,11 +246,11 @@ def read_prior(path: Path) -> Posterior:
         VmsPhError: the file cannot be read or is no such file.
     """
     try:
-        content: Any = json.loads(read_text(path))
-        names = tuple(str(name) for name in content["names"])
-        mean = np.array(content["mean"], dtype=np.float64)
-        covariance = np.array(content["covariance"], dtype=np.float64)
-        references = tuple(LoadEstimate(**estimate) for estimate in content.get("references", ()))
+        document: Any = json.loads(read_text(path))
+        names = tuple(str(name) for name in document["names"])
+        mean = np.array(document["mean"], dtype=np.float64)
+        covariance = np.array(document["covariance"], dtype=np.float64)
+        references = tuple(LoadEstimate(**estimate) for estimate in document.get("references", ()))
     except (ValueError, KeyError, TypeError):
         raise VmsPhError(
             f"{path} is no belief of an identification; give a prior.json that --out wrote"

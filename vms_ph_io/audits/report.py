@@ -144,9 +144,9 @@ def _sankey(go: Any, audit: Audit) -> Any:
     robot = "robot"
     links: list[tuple[str, str, float, str]] = []  # from, to, J, and the quantity of its colour
     for k, name in enumerate(ledger.joints):
-        returned = -float(ledger.returned_by_joint[k])
-        links.append((name, robot, float(ledger.supplied_by_joint[k]) + returned, "torque"))
-        links.append((robot, f"{name} (returned)", returned, "torque"))
+        returned_energy = -float(ledger.returned_by_joint[k])
+        links.append((name, robot, float(ledger.supplied_by_joint[k]) + returned_energy, "torque"))
+        links.append((robot, f"{name} (returned)", returned_energy, "torque"))
         dissipated = float(ledger.dissipated_by_joint[k])
         links.append((robot, f"{label_of('friction')} {name}", dissipated, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
@@ -154,8 +154,8 @@ def _sankey(go: Any, audit: Audit) -> Any:
     if ledger.drag:
         links.append((robot, label_of("drag"), ledger.drag, "drag"))
     for name in ("kinetic", "potential"):
-        change = float(ledger.series[name][-1] - ledger.series[name][0])
-        links.append(_signed_link(name, robot, -change))
+        energy_change = float(ledger.series[name][-1] - ledger.series[name][0])
+        links.append(_signed_link(name, robot, -energy_change))
     links.append(_signed_link("unaccounted", robot, ledger.unaccounted))
     if ledger.unobserved:
         links.append(_signed_link("gaps", robot, ledger.unobserved))
@@ -197,16 +197,14 @@ def _plot_sections(go: Any, audit: Audit) -> list[str]:
         figure = _curve_figure(go, series.time, lines, label)
         sections += [f"<h2>{titles[name]}</h2>", _figure_html(figure)]
     figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted}, "J")
-    low, high = series.unaccounted - series.band, series.unaccounted + series.band
-    figure.add_scatter(x=_rounded(series.time), y=_rounded(high), mode="lines", line={"width": 0},
+    lower, upper = series.unaccounted - series.band, series.unaccounted + series.band
+    figure.add_scatter(x=_rounded(series.time), y=_rounded(upper), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
-    figure.add_scatter(x=_rounded(series.time), y=_rounded(low), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_rounded(series.time), y=_rounded(lower), mode="lines", line={"width": 0},
                        fill="tonexty", fillcolor=f"rgba{(*rgb(VERMILION), 0.25)}",
                        name="95 %")  # fmt: skip
-    for appearance in audit.appearances:
-        figure.add_vrect(
-            x0=appearance.begin, x1=appearance.end, fillcolor=GREY, opacity=0.25, line_width=0
-        )
+    for jump in audit.energy_jumps:
+        figure.add_vrect(x0=jump.begin, x1=jump.end, fillcolor=GREY, opacity=0.25, line_width=0)
     sections += ["<h2>Unaccounted energy</h2>", _figure_html(figure)]
     return sections
 

@@ -100,9 +100,9 @@ class ColumnMap:
         Raises:
             RecordingError: a coupled joint is none of these, or the positions do not give columns.
         """
-        named = {name for joint, shares in self.couplings.items() for name in (joint, *shares)}
-        if unknown := sorted(named - set(joints)):
-            text = f"couplings names {', '.join(unknown)}; the joints are {', '.join(joints)}"
+        names = {name for joint, shares in self.couplings.items() for name in (joint, *shares)}
+        if unknown_names := sorted(names - set(joints)):
+            text = f"couplings names {', '.join(unknown_names)}; the joints are {', '.join(joints)}"
             raise RecordingError(text)
         rows = [[self.couplings.get(j, {}).get(k, 0.0) for k in joints] for j in joints]
         factors = np.eye(len(joints)) + np.array(rows)

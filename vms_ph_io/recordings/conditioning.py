@@ -130,12 +130,12 @@ class Conditioning:
         if meaning is None:
             return sentences
         fits = "; ".join(
-            f"{MEANINGS[name]}: {100 * raw:.0f} %, with friction fitted {100 * fitted:.0f} %"
-            for name, (raw, fitted) in meaning.misfit.items()
+            f"{MEANINGS[name]}: {100 * error:.0f} %, with friction fitted {100 * fit_error:.0f} %"
+            for name, (error, fit_error) in meaning.misfit.items()
         )
         omitted = f" (without {meaning.burst_times})" if meaning.bursts else ""
         sentences.append(f"misfit of the momentum balances{omitted} if the efforts are {fits}")
-        if not meaning.fits:
+        if not meaning.beats_null:
             text = "no reading of the efforts explains them better than friction alone "
             text += f"({100 * meaning.null:.0f} %): nothing is concluded from them"
             sentences.append(text)
@@ -145,7 +145,7 @@ class Conditioning:
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
                 "multiple of it explains it better than friction alone"
-                for joint, is_meaningless in zip(joints, meaning.meaningless, strict=True)
+                for joint, is_meaningless in zip(joints, meaning.unrelated_joints, strict=True)
                 if is_meaningless
             ]
         if meaning.command_misfit < 0.9 and not self.commands_held:
@@ -161,7 +161,7 @@ class Conditioning:
             return ""
         if meaning.best == self.chosen_meaning:
             flipped = meaning.has_other_sign(self.chosen_meaning)
-            names = ", ".join(joint for joint, wrong in zip(joints, flipped, strict=True) if wrong)
+            names = ", ".join(joint for joint, flips in zip(joints, flipped, strict=True) if flips)
             gains = np.where(flipped, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""

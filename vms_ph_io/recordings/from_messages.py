@@ -112,14 +112,14 @@ class _SeriesCollector:
 
     def _join_joints(self) -> None:
         """Make one series of those of a topic that follow each other, such as with more joints."""
-        joined: list[Series] = []
+        result: list[Series] = []
         for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
-            common = [s for s in joined if s.name == series.name and {*s.names} & {*series.names}]
+            common = [s for s in result if s.name == series.name and {*s.names} & {*series.names}]
             for predecessor in [s for s in common if s.table.times[-1] < series.table.times[0]][:1]:
-                joined.remove(predecessor)
+                result.remove(predecessor)
                 series = predecessor.followed_by(series)
-            joined.append(series)
-        self.recording.joints = joined
+            result.append(series)
+        self.recording.joints = result
 
     def _choose_description(self) -> None:
         """Take the description in the namespace of the joint states, if there are several."""
@@ -146,8 +146,8 @@ class _SeriesCollector:
         # A driver that starts again may change the order.
         series = self._series_of("joints", message.topic, (*sorted(names),), (), names=names)
         row_order = [names.index(name) for name in series.names] if series.names != names else ...
-        missing = np.full(len(names), _NAN)
-        values = [signal[row_order] if len(signal) == len(names) else missing for signal in signals]
+        nans = np.full(len(names), _NAN)
+        values = [signal[row_order] if len(signal) == len(names) else nans for signal in signals]
         self._append(series, message, content, np.concatenate(values).tolist())
 
     def _motion(self, message: BagMessage, content: Any) -> None:
@@ -221,14 +221,14 @@ def read_messages(
     Raises:
         RecordingError: there is no bag, or it has no joint states.
     """
-    chosen = dict(topics or {})
-    for role in chosen:
+    topic_of = dict(topics or {})
+    for role in topic_of:
         if role.partition(".")[0] not in ROLES:
             text = f"'{role}' is nothing that a topic can be chosen for; accepted are joints, base "
             text += "and wrench.FRAME"
             raise RecordingError(text)
     messages = Messages(path, progress)
-    reader = _SeriesCollector(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", chosen)
+    reader = _SeriesCollector(path, "ROS 1 bag" if path.suffix == ".bag" else "rosbag2", topic_of)
     types_by_topic: dict[str, str] = {}
     for message in messages:
         check_decompressed(path.name, messages.size, reader.size, "`ros2 bag convert` unpacks it")
@@ -236,10 +236,10 @@ def read_messages(
         reader.add(message)
     recording = reader.finish()
     recording.notes = messages.notes + recording.notes
-    if missing := [t for t in chosen.values() if t not in types_by_topic]:
-        hint = did_you_mean(missing[0], types_by_topic)
+    if absent := [t for t in topic_of.values() if t not in types_by_topic]:
+        hint = did_you_mean(absent[0], types_by_topic)
         raise RecordingError(
-            f"{path} has no topic {missing[0]}{hint}; its topics are {_topic_list(types_by_topic)}"
+            f"{path} has no topic {absent[0]}{hint}; its topics are {_topic_list(types_by_topic)}"
         )
     if not recording.joints and not recording.bases:
         text = f"{path} contains no joint states (sensor_msgs/msg/JointState); its topics are "

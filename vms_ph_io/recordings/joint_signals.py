@@ -20,7 +20,7 @@ from vms_ph_dynamics.robot.joints import JointTable
 from .. import robots
 from .clock_order import GAP_PERIODS, SHORTEST_GAP, ClockOrder
 from .recording import LARGEST_NUMBER, Recording, RecordingError, Series, Table
-from .signal_checks import interpolated
+from .signal_checks import interpolate
 
 _COMMAND_TOPIC = re.compile(r"command|cmd|desired|target|reference|goal|setpoint", re.IGNORECASE)
 """Names of topics of what joints should do, which are used only where nothing else has a joint."""
@@ -92,9 +92,9 @@ def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
     names = {c.series.names[c.number % len(c.series.names)] for s in sources for c in s}
     sentences = []
     for series in recording.joints:
-        if id(series) not in used and (common := names & set(series.names)):
+        if id(series) not in used and (shared := names & set(series.names)):
             used_names = ", ".join(dict.fromkeys(s.name for s in used.values()))
-            text = f"{series.name} has {len(common)} of the joints too and is not used; used is "
+            text = f"{series.name} has {len(shared)} of the joints too and is not used; used is "
             text += f"{used_names} (choose with --topic joints={series.name})"
             sentences.append(text)
         elif id(series) not in used and any(series.name == s.name for s in used.values()):
@@ -129,23 +129,23 @@ def _mismatch(model: VMSModel, recording: Recording, names: Mapping[str, str]) -
     return RecordingError("\n".join(text_lines))
 
 
-def _nearest_names(missing_names: list[str], unmatched: list[str]) -> dict[str, str]:
+def _nearest_names(missing_names: list[str], names: list[str]) -> dict[str, str]:
     """Return the recorded joint whose name is nearest, by joint of the model; each once.
 
     Names that differ by one prefix and suffix come first: they are those of all joints or of none.
     """
-    for name in unmatched:
+    for name in names:
         for longer, shorter in ((name, missing_names[0]), (missing_names[0], name)):
             prefix, common, suffix = longer.partition(shorter)
             if longer == name:
                 pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing_names}
             else:
                 pairs = {j: j.removeprefix(prefix).removesuffix(suffix) for j in missing_names}
-            if common and set(pairs.values()) <= set(unmatched):
+            if common and set(pairs.values()) <= set(names):
                 return pairs
     pairs = {}
     for joint in missing_names:
-        names_by_lower = {name.lower(): name for name in unmatched if name not in pairs.values()}
+        names_by_lower = {name.lower(): name for name in names if name not in pairs.values()}
         for name in difflib.get_close_matches(joint.lower(), names_by_lower, 1):
             pairs[joint] = names_by_lower[name]
     return pairs
@@ -226,7 +226,7 @@ class AlignedSeries:
             return np.zeros((end - begin, len(self.series.table.columns) - 1))
         start = self.stamps[begin]
         t = (self.stamps[begin:end] - start).astype(float)
-        return interpolated(t, (self._times[low:high] - start).astype(float), rows)
+        return interpolate(t, (self._times[low:high] - start).astype(float), rows)
 
     def spans(self, stamps: Array) -> npt.NDArray[np.bool_]:
         """Return whether stamps (N,) lie between the first row and the last."""
@@ -355,4 +355,4 @@ def _lone_spikes(effort: Array, limit: Array) -> npt.NDArray[np.bool_]:
 
 def gapless(values: Array, t: Array) -> Array:
     """Return values interpolated over gaps, NaN, at times; zero where no value is known."""
-    return np.nan_to_num(interpolated(t, t, values))
+    return np.nan_to_num(interpolate(t, t, values))

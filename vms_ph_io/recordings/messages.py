@@ -102,10 +102,10 @@ class Messages:
             with suppress(BagError):
                 metadata = BagMetadata.read(self.path)
                 is_per_message = metadata.compression_mode == "message"
-                listed = [self.path / Path(file.path).name for file in metadata.files]
-                self.notes += [f"{f.name} of the bag is missing" for f in listed if not f.is_file()]
+                paths = [self.path / Path(file.path).name for file in metadata.files]
+                self.notes += [f"{f.name} of the bag is missing" for f in paths if not f.is_file()]
                 compressed_files = [
-                    f for f in listed if f.suffix == ".zstd" and f.is_file()
+                    f for f in paths if f.suffix == ".zstd" and f.is_file()
                 ] or compressed_files
         if not compressed_files or is_per_message:
             files = BagReader(self.path).files

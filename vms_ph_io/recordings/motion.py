@@ -37,7 +37,7 @@ from .signal_checks import (
     check_units,
     configuration,
     lag_of,
-    shifted,
+    remove_lag,
     slopes,
     unlagged_velocity,
     velocity_defects,
@@ -303,7 +303,7 @@ class RecordedMotion:
         v = np.hstack([v_base, velocity])[inner_rows]
         effort = gapless(signals.effort, t)
         if self._effort_lag and len(t) > 1:
-            effort = shifted(t, effort, self._effort_lag)
+            effort = remove_lag(t, effort, self._effort_lag)
         arrays = t[inner_rows].copy(), q, v, self._acting_efforts(q, effort[inner_rows])
         wrenches: dict[str, Array] = {}
         for port, series in self._wrenches.items():
@@ -353,8 +353,8 @@ class RecordedMotion:
         notes = [*self._notes]
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
-        missing = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
-        notes += [f"no effort of {name} is recorded" for name in missing]
+        joints = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
+        notes += [f"no effort of {name} is recorded" for name in joints]
         jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
@@ -379,21 +379,21 @@ class RecordedMotion:
                     f"the time; it is taken as zero at {port} there"
                 )
         notes += self._reversed_wrenches(samples, is_measured)
-        others = [s for s in self._used_series if s is not self._port_energies]
+        extras = [s for s in self._used_series if s is not self._port_energies]
         meaning = self._meaning(samples, effort, is_measured)
         if meaning is not None and not keeps_velocity and is_measured.all():
             lag_of_efforts = self._lag_of_efforts(samples, effort, meaning.misfit["torque"][0])
-            earlier = shifted(samples.t, effort, lag_of_efforts)
+            earlier = remove_lag(samples.t, effort, lag_of_efforts)
             later_meaning = self._meaning(samples, earlier, is_measured) if lag_of_efforts else None
             if later_meaning is not None and _explains(later_meaning, meaning):
                 self._effort_lag, effort, meaning = lag_of_efforts, earlier, later_meaning
         defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
         timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
         noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
-        rates = {c.series.name: c.rate for c in others if not c.is_synchronous and c.rate > 0.0}
+        rates = {c.series.name: c.rate for c in extras if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
             self.order, *timing, noise, saturated, meaning, self.options.effort,
-            self.options.commanded, rates, missing, tuple(notes),
+            self.options.commanded, rates, joints, tuple(notes),
         )  # fmt: skip
 
     def _clock(self) -> tuple[str, float]:
@@ -413,8 +413,8 @@ class RecordedMotion:
         # Samples that have the same time as the one before are left out.
         is_increasing = np.diff(clock.t, prepend=-np.inf) > 0.0
         if not is_increasing.all():
-            repeated = self.order.repeated_count + int((~is_increasing).sum())
-            self._set_order(replace(self.order.select(is_increasing), repeated_count=repeated))
+            repeats = self.order.repeated_count + int((~is_increasing).sum())
+            self._set_order(replace(self.order.select(is_increasing), repeated_count=repeats))
         self._t = np.ascontiguousarray(clock.t[is_increasing])
         return clock.source, clock.jitter
 
@@ -452,7 +452,7 @@ class RecordedMotion:
             force += generalised_forces(model, q, wrench, number)[:, b:]
         for net_effort in (effort + force, effort - force):
             parts = balances(model, t, q, v, net_effort * is_measured)
-            error = held_out_error((parts.sampled - parts.required) * is_measured, parts.friction)
+            error = held_out_error((parts.samples - parts.required) * is_measured, parts.friction)
             misfits.append(float(np.linalg.norm(error) / np.linalg.norm(parts.required)))
         text = f"the wrench at {', '.join(frames)} looks reversed, as that of the robot on its "
         text += f"surroundings: its negative leaves {100 * misfits[1]:.0f} % of the momentum "

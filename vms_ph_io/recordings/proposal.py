@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from vms_ph_dynamics import Array, VMSModel
-from vms_ph_dynamics.energy.samples import smoothed
+from vms_ph_dynamics.energy.samples import smooth
 from vms_ph_dynamics.identification import effort_meaning as efforts
 from vms_ph_dynamics.identification.torque import effort_lags
 
@@ -23,7 +23,7 @@ from .column_map import JOINT_QUANTITIES, TIME_UNITS, UNITS
 from .from_columns import ARRAY_SUFFIXES
 from .number_files import TextColumns, load_arrays
 from .recording import RecordingError
-from .signal_checks import configuration, interpolated, shifted
+from .signal_checks import configuration, interpolate, remove_lag
 
 _QUANTITY_WORDS = {
     "acceleration": r"acc\w*|ddq|qdd|qddot|q_?ddot",
@@ -119,36 +119,38 @@ class _Columns:
     Attributes:
         values: (N,) by name.
         has_names: whether the names are those of the file.
-        repeated: numbers and names of the columns whose names are those of others as well.
+        repeats: numbers and names of the columns whose names are those of others as well.
     """
 
     def __init__(self, path: Path) -> None:
         self.values: dict[str, Array] = {}
-        self.has_names, self.repeated = True, list[tuple[int, str]]()
+        self.has_names, self.repeats = True, list[tuple[int, str]]()
         self._addresses: dict[str, tuple[str, str | int]] = {}
         """Array of several columns, or empty, and the column as a map names it."""
         if path.suffix in ARRAY_SUFFIXES:
             for name, array in load_arrays(path).items():
                 self._add_array(name, np.asarray(array))
         else:
-            text = TextColumns(path)
-            self.has_names = bool(text.names)
-            numeric = text.numeric_columns()
-            rows = np.vstack([np.empty((0, len(numeric))), *text.blocks(no_progress, numeric)])
+            file_text = TextColumns(path)
+            self.has_names = bool(file_text.names)
+            numeric = file_text.numeric_columns()
+            rows = np.vstack([np.empty((0, len(numeric))), *file_text.blocks(no_progress, numeric)])
             for k, column in zip(numeric, rows.T, strict=True):
-                name = text.names[k] if self.has_names else f"column {k + 1}"
-                count = text.names.count(name)
-                self.repeated += [(k + 1, name)] * (count > 1)
-                name += text.names[:k].count(name) * " (again)"
-                self._add(name, column, "", name if count == 1 else k + 1)
+                name = file_text.names[k] if self.has_names else f"column {k + 1}"
+                occurrences = file_text.names.count(name)
+                self.repeats += [(k + 1, name)] * (occurrences > 1)
+                name += file_text.names[:k].count(name) * " (again)"
+                self._add(name, column, "", name if occurrences == 1 else k + 1)
         lengths, values = [len(v) for v in self.values.values()], self.values.items()
-        size = max(set(lengths), key=lengths.count, default=0)
-        self.values = {n: v for n, v in values if len(v) == size and np.isfinite(v).any()}
-        ends = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
-        stamp = [next((n for n in self.values if re.search(end, n)), "") for end in ends]
-        self._stamp = stamp if all(stamp) else []
+        length = max(set(lengths), key=lengths.count, default=0)
+        self.values = {n: v for n, v in values if len(v) == length and np.isfinite(v).any()}
+        patterns = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
+        stamps = [
+            next((n for n in self.values if re.search(pattern, n)), "") for pattern in patterns
+        ]
+        self._stamp = stamps if all(stamps) else []
         if self._stamp:
-            self.values[stamp[0]] = self.values[stamp[0]] + 1e-9 * self.values.pop(stamp[1])
+            self.values[stamps[0]] = self.values[stamps[0]] + 1e-9 * self.values.pop(stamps[1])
 
     def _add_array(self, name: str, array: Array) -> None:
         if array.dtype.kind not in "fiub" or array.ndim > 2 or array.size < 2:
@@ -160,8 +162,8 @@ class _Columns:
             for k, column in enumerate(array if len(array) < len(array.T) else array.T, 1):
                 self._add(f"{name}[{k}]", column, name, k)
 
-    def _add(self, name: str, values: Array, array: str, column: str | int) -> None:
-        self.values[name], self._addresses[name] = values, (array, column)
+    def _add(self, name: str, values: Array, array_name: str, column: str | int) -> None:
+        self.values[name], self._addresses[name] = values, (array_name, column)
 
     def map_entry(self, names: Sequence[str]) -> dict[str, Any]:
         """Return how a map refers to some columns."""
@@ -199,13 +201,13 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         text += f"'{model.name}'; its columns are {', '.join(columns.values) or 'no numbers'}"
         raise RecordingError(text)
     used_columns = {name for names in groups.values() for name in names}
-    if repeated := ", ".join(str(k) for k, name in columns.repeated if name in used_columns):
-        text = f"the columns {repeated} have names that are not theirs alone"
+    if repeats := ", ".join(str(k) for k, name in columns.repeats if name in used_columns):
+        text = f"the columns {repeats} have names that are not theirs alone"
         proposal.note("names", text, "are they in the order of the others?")
     proposal.content["joints"] = list(model.joint_names)
-    raw = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
-    t = columns.values[time] if time else np.arange(float(len(raw["position"])))
-    indices = np.flatnonzero(np.isfinite(t) & np.isfinite(raw["position"]).all(axis=1))
+    raw_columns = {k: np.stack([columns.values[c] for c in v], axis=1) for k, v in groups.items()}
+    t = columns.values[time] if time else np.arange(float(len(raw_columns["position"])))
+    indices = np.flatnonzero(np.isfinite(t) & np.isfinite(raw_columns["position"]).all(axis=1))
     indices = indices[np.diff(t[indices], prepend=np.nan) != 0.0]  # the first of those of one time
     if len(indices) < 16:
         raise RecordingError(f"{proposal.path.name} has fewer than 16 rows with positions and time")
@@ -214,34 +216,34 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     period = float(np.median(periods[periods > 0.0]))
     edges = np.flatnonzero((periods < 0.0) | (periods > _GAP_PERIODS * period)) + 1
     indices = max(np.split(indices, edges), key=len)
-    t, raw = t[indices], {name: values[indices] for name, values in raw.items()}
-    angle_unit = _angle_unit(proposal, model, raw["position"], groups["position"])
+    t, raw_columns = t[indices], {name: values[indices] for name, values in raw_columns.items()}
+    angle_unit = _angle_unit(proposal, model, raw_columns["position"], groups["position"])
     revolute = ~np.array(model.joints.prismatic, dtype=bool)
-    q = raw["position"] * np.where(revolute, UNITS[angle_unit], 1.0)
+    q = raw_columns["position"] * np.where(revolute, UNITS[angle_unit], 1.0)
     q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
-    has_efforts = "effort" in raw and model.b == 0
-    effort = interpolated(t, t, raw["effort"]) if has_efforts else np.zeros_like(q)
-    start = t[0]
-    t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - start, q, np.nan_to_num(effort)))
+    has_efforts = "effort" in raw_columns and model.b == 0
+    effort = interpolate(t, t, raw_columns["effort"]) if has_efforts else np.zeros_like(q)
+    epoch = t[0]
+    t, q, effort = (_means(rows, _MAX_SAMPLES) for rows in (t - epoch, q, np.nan_to_num(effort)))
     if not time:
         proposal.content["rate"] = 1000.0
         proposal.note("time", "no column increases", "what is the rate in Hz? 1000 is a guess")
-    time_unit = _time_unit(proposal, model, time, t + start, period, q) if time else "ms"
+    time_unit = _time_unit(proposal, model, time, t + epoch, period, q) if time else "ms"
     t = (t - t[0]) * TIME_UNITS[time_unit]
-    motion = _Motion(t, q, smoothed(t, q, 5)[1], effort)
+    motion = _Motion(t, q, smooth(t, q, 5)[1], effort)
     if has_efforts and len(groups["effort"]) > n:
         first_effort = _effort_start(proposal, model, groups["effort"], motion)
         groups["effort"] = groups["effort"][first_effort : first_effort + n]
         motion = motion._replace(effort=effort[:, first_effort : first_effort + n])
     # Without efforts, the order and the zeros are those of the columns.
-    judged_motion = motion if changes else motion._replace(effort=np.zeros_like(q))
-    order = _order(proposal, model, groups["position"], judged_motion)
+    compared_motion = motion if changes else motion._replace(effort=np.zeros_like(q))
+    order = _order(proposal, model, groups["position"], compared_motion)
     motion = motion.ordered(order)
     offsets = _zero_offsets(proposal, model, motion) if changes else np.zeros(n)
     if offsets.any():
         motion = motion._replace(q=motion.q + offsets)
-        if any(e.part == "joints" and e.question for e in proposal.evidence):
-            proposal.evidence = [e for e in proposal.evidence if e.part != "joints"]
+        if any(item.part == "joints" and item.question for item in proposal.evidence):
+            proposal.evidence = [item for item in proposal.evidence if item.part != "joints"]
             new_order = _order(proposal, model, [groups["position"][k] for k in order], motion)
             order, offsets, motion = order[new_order], offsets[new_order], motion.ordered(new_order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
@@ -251,11 +253,11 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": units}
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
-    if "velocity" in raw:
-        recorded = _means(raw["velocity"][:, order], _MAX_SAMPLES)
-        angles = revolute | (not revolute.any())
-        if unit := _velocity_unit(proposal, motion.v[:, angles], recorded[:, angles]):
-            units = _units(unit, "m/s", angles)
+    if "velocity" in raw_columns:
+        recorded_velocity = _means(raw_columns["velocity"][:, order], _MAX_SAMPLES)
+        is_angle = revolute | (not revolute.any())
+        if unit := _velocity_unit(proposal, motion.v[:, is_angle], recorded_velocity[:, is_angle]):
+            units = _units(unit, "m/s", is_angle)
             proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": units}
     if has_efforts:
         proposal.content["effort"] = columns.map_entry(groups["effort"])
@@ -263,11 +265,11 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
         # What no reading of the efforts explains was changed in vain.
         if error >= _MAX_ERROR and (offsets.any() or np.any(order != np.arange(n))):
             return propose(path, model, changes=False)
-        uncertain_parts = {e.part for e in proposal.evidence if e.question}
+        uncertain_parts = {item.part for item in proposal.evidence if item.question}
         if uncertain_parts == {"position"} and error < _MAX_ORDER_ERROR:
-            certain = [e._replace(question="") for e in proposal.evidence]
-            proposal.evidence = [*certain, Evidence("position", "the efforts confirm them")]
-    elif "effort" in raw:
+            evidence = [item._replace(question="") for item in proposal.evidence]
+            proposal.evidence = [*evidence, Evidence("position", "the efforts confirm them")]
+    elif "effort" in raw_columns:
         proposal.content["effort"] = {**columns.map_entry(groups["effort"]), "unit": "N m"}
         proposal.note("effort", "this kind of robot is not compared", "are the efforts in N m?")
     else:
@@ -289,9 +291,9 @@ class _Motion(NamedTuple):
         """Return the motion with the columns in another order, (n,)."""
         return _Motion(self.t, *(columns[:, order] for columns in self[1:]))
 
-    def advanced(self, lag: float) -> "_Motion":
+    def without_lag(self, lag: float) -> "_Motion":
         """Return the motion with the efforts as they were before they lagged, s."""
-        return self._replace(effort=shifted(self.t, self.effort, lag)) if lag else self
+        return self._replace(effort=remove_lag(self.t, self.effort, lag)) if lag else self
 
     def lag(self, model: VMSModel) -> tuple[float, float, str]:
         """Return by how much the efforts follow the motion, s, and what speaks for it.
@@ -304,8 +306,8 @@ class _Motion(NamedTuple):
         text += f" ({1e3 * low:.0f} to {1e3 * high:.0f} ms fit nearly as well)"
         is_sure = share < 0.8 or (share < _ASKED_LAG_SHARE and high - low < _LAG_RANGE)
         # A shorter one than 15 ms is not certain.
-        sure_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
-        return sure_lag, 1.0 if abs(lag) <= 0.015 else share, text
+        certain_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
+        return certain_lag, 1.0 if abs(lag) <= 0.015 else share, text
 
     def thinned(self) -> "_Motion":
         """Return the motion with fewer samples."""
@@ -325,8 +327,8 @@ class _Motion(NamedTuple):
 def _means(rows: Array, count: int) -> Array:
     """Return about so many means (M, ...) of neighbouring rows (N, ...): nothing is thrown away."""
     stride = max(1, len(rows) // count)
-    complete = rows[: len(rows) // stride * stride]
-    return np.asarray(complete.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
+    whole_rows = rows[: len(rows) // stride * stride]
+    return np.asarray(whole_rows.reshape(-1, stride, *rows.shape[1:]).mean(axis=1))
 
 
 def _snake_case(name: str) -> str:
@@ -336,33 +338,33 @@ def _snake_case(name: str) -> str:
 def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> tuple[_Groups, str]:
     """Return the columns of each quantity in the order of the joints, and that of the time."""
     names = list(columns.values)
-    named: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for name in names:
         words = re.sub("|".join(map(re.escape, model.joint_names)).lower(), " ", _snake_case(name))
-        kind = next((kind for kind, p in _PATTERNS.items() if p.search(words)), "")
+        kind = next((kind for kind, pattern in _PATTERNS.items() if pattern.search(words)), "")
         if columns.has_names and kind:
-            named.setdefault(kind, []).append(name)
+            by_kind.setdefault(kind, []).append(name)
     steps = {name: np.diff(columns.values[name]) for name in names}
     increasing = [n for n in names if bool(np.all(steps[n] > 0.0))]
     # A clock may stand still, or be set back at a new run.
     advancing = [n for n in names if np.mean(steps[n] >= 0) > 0.98 and np.mean(steps[n] > 0) > 0.05]
-    time_names = [n for n in named.get("time", ()) if n in advancing] or increasing
+    time_names = [n for n in by_kind.get("time", ()) if n in advancing] or increasing
     counters = [n for n in increasing if steps[n].min() == 1.0 and not np.any(steps[n] % 1.0)]
     time_names = [n for n in time_names if n not in counters] or time_names
     time = time_names[0] if time_names else ""
-    if len(time_names) > 1 and named.get("time", [""])[0] not in time_names[:1]:
+    if len(time_names) > 1 and by_kind.get("time", [""])[0] not in time_names[:1]:
         text = f"'{time}' increases, and so do {', '.join(time_names[1:4])}"
         proposal.note("time", text, f"is '{time}' the time?")
-    candidates = {kind: _joint_columns(named.get(kind, []), model) for kind in JOINT_QUANTITIES}
+    candidates = {kind: _joint_columns(by_kind.get(kind, []), model) for kind in JOINT_QUANTITIES}
     groups = {kind: names for kind, names in candidates.items() if names}
     if "position" not in groups:
         names = [n for n in names if n not in (time, *counters)]
         if len(names) % model.n:  # a status never changes
             names = [name for name in names if np.ptp(columns.values[name]) > 0.0]
         return _content_groups(names, columns, model.n, proposal), time
-    others = [n for n in names if not any(n in names for names in named.values()) and n != time]
-    if "effort" not in groups and len(others) >= model.n:
-        question = f"are efforts among {', '.join(others[: 2 * model.n])}?"
+    extras = [n for n in names if not any(n in names for names in by_kind.values()) and n != time]
+    if "effort" not in groups and len(extras) >= model.n:
+        question = f"are efforts among {', '.join(extras[: 2 * model.n])}?"
         proposal.note("effort", "no names are those of efforts", question)
     return groups, time
 
@@ -371,16 +373,16 @@ def _joint_columns(names: Sequence[str], model: VMSModel) -> list[str]:
     """Return the names of the columns of the joints of the model in its order, or nothing."""
     measured_names = [n for n in names if not _COMMAND.search(_snake_case(n))]
     for candidates in (measured_names, list(names)):
-        named = _named_joints(candidates, model)
-        numbers = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
-        by_number = {int(digits[-1]): name for name, digits in numbers.items() if digits}
+        columns = _named_joints(candidates, model)
+        digits_by_name = {name: re.findall(r"\d+", name) for name in reversed(candidates)}
+        by_number = {int(digits[-1]): name for name, digits in digits_by_name.items() if digits}
         order = sorted(by_number)
-        is_named = model.n in (len(named), bool(named) * len(candidates))
+        is_named = model.n in (len(columns), bool(columns) * len(candidates))
         if not is_named and len(order) == model.n == order[-1] - order[0] + 1:
             return [by_number[k] for k in order]
         if is_named or len(candidates) == model.n:
-            others = iter([name for name in candidates if name not in named.values()])
-            return [named[k] if k in named else next(others) for k in range(model.n)]
+            other_names = iter([name for name in candidates if name not in columns.values()])
+            return [columns[k] if k in columns else next(other_names) for k in range(model.n)]
     return []
 
 
@@ -397,14 +399,14 @@ def _named_joints(names: Sequence[str], model: VMSModel) -> dict[int, str]:
         words = set(words_of(_snake_case(name)))
         scores = [
             1e3 * len(joint) * (joint.lower() in name.lower()) or
-            len(part) * ("".join(w[0] for w in part) in words) or len(words.intersection(part))
-            for joint, part in zip(model.joint_names, joint_words, strict=True)
+            len(parts) * ("".join(w[0] for w in parts) in words) or len(words.intersection(parts))
+            for joint, parts in zip(model.joint_names, joint_words, strict=True)
         ]  # fmt: skip
         if scores.count(max(scores)) == 1:
             matches.setdefault(scores.index(max(scores)), []).append(name)
     # Of several that are only likely none is; of several that have the whole name the first is.
-    full = {k for k, names in matches.items() if model.joint_names[k].lower() in names[0].lower()}
-    return {k: names[0] for k, names in matches.items() if len(names) == 1 or k in full}
+    exact = {k for k, names in matches.items() if model.joint_names[k].lower() in names[0].lower()}
+    return {k: names[0] for k, names in matches.items() if len(names) == 1 or k in exact}
 
 
 def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Proposal) -> _Groups:
@@ -442,28 +444,28 @@ def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Propo
     values = values[np.isfinite(values).all(axis=1)]
     values -= values.mean(axis=0)
     # Fourth differences leave nothing of a motion, and all of the noise of a sensor.
-    steps = np.abs(np.diff(values, 4, axis=0)).sum(axis=0)
-    noise = [steps[k : k + n].sum() for k in range(len(blocks))]
-    groups, used = _Groups(), set[str]()
+    differences = np.abs(np.diff(values, 4, axis=0)).sum(axis=0)
+    noise = [differences[k : k + n].sum() for k in range(len(blocks))]
+    groups, used_names = _Groups(), set[str]()
     for kind, first in (("position", a), ("velocity", b)):
         block = values[:, first : first + n]
         # Desired values lead measured ones by what a controller lags.
         limit = _MAX_TWIN_ERROR * np.linalg.norm(block)
-        separate_blocks = (k for k in range(len(blocks)) if abs(k - first) >= n)
-        twins = [k for k in separate_blocks if np.linalg.norm(values[:, k : k + n] - block) < limit]
-        *quiet, last = twins = sorted([first, *twins], key=noise.__getitem__)
-        groups[kind] = blocks[last]
-        used.update(name for k in twins for name in blocks[k])
-        if quiet:
+        distinct_blocks = (k for k in range(len(blocks)) if abs(k - first) >= n)
+        twins = [k for k in distinct_blocks if np.linalg.norm(values[:, k : k + n] - block) < limit]
+        *smoother, noisiest_block = twins = sorted([first, *twins], key=noise.__getitem__)
+        groups[kind] = blocks[noisiest_block]
+        used_names.update(name for k in twins for name in blocks[k])
+        if smoother:
             starts = " and ".join(f"'{blocks[k][0]}'" for k in twins)
             # Measured values are noisy and late; commands that are held are not smooth either.
-            other, chosen = (values[:, k : k + n] for k in (quiet[-1], last))
-            is_late = ((chosen - other) * np.gradient(other, axis=0)).sum() < 0.0
-            is_sure = is_late and noise[last] > 2.0 * noise[quiet[-1]]
+            smooth_values, noisiest = (values[:, k : k + n] for k in (smoother[-1], noisiest_block))
+            is_late = ((noisiest - smooth_values) * np.gradient(smooth_values, axis=0)).sum() < 0.0
+            is_sure = is_late and noise[noisiest_block] > 2.0 * noise[smoother[-1]]
             text = f"columns from {starts} are nearly the same; the noisiest are the measured ones"
             proposal.note(kind, text, "" if is_sure else f"which of {starts} are measured?")
-    if len(used) + n <= len(names):
-        groups["effort"] = [name for name in names if name not in used]
+    if len(used_names) + n <= len(names):
+        groups["effort"] = [name for name in names if name not in used_names]
         proposal.note("effort", f"columns from '{groups['effort'][0]}' are what is left")
     return groups
 
@@ -475,7 +477,7 @@ def _effort_start(proposal: Proposal, model: VMSModel, names: list[str], motion:
     effort = np.where(np.ptp(motion.effort, axis=0) > 0.0, motion.effort, 0.0)
     for k in range(len(names) - n + 1):
         block = motion._replace(effort=effort[:, k : k + n])
-        balance = block.advanced(block.lag(model)[0]).thinned().balances(model)
+        balance = block.without_lag(block.lag(model)[0]).thinned().balances(model)
         errors.append(balance.log_error(balance.required))
     best, second = np.argsort(errors)[:2]
     shares = np.exp(np.array(errors) / n)
@@ -491,8 +493,8 @@ def _effort_start(proposal: Proposal, model: VMSModel, names: list[str], motion:
 def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
     """Return the unit that all names of columns state, or nothing."""
     words = {unit: rf"(?:^|[^a-z])(?:{_NAMED_UNITS[unit]})(?:[^a-z]|$)" for unit in units}
-    named = (u for u in units if all(re.search(words[u], _snake_case(name)) for name in names))
-    return next(named, "")
+    matches = (u for u in units if all(re.search(words[u], _snake_case(name)) for name in names))
+    return next(matches, "")
 
 
 def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Sequence[str]) -> str:
@@ -504,36 +506,36 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
     centre = 0.5 * bounds.sum(axis=0)[revolute]
     limit = np.where(np.isfinite(limit), limit, 2.0 * np.pi)[revolute]
 
-    def ratio_of(size: float) -> float:
+    def ratio_of(unit_size: float) -> float:
         """Return how far angles reach, with whole turns taken off those that may be wrapped."""
-        angles = size * position[:, revolute]
+        angles = unit_size * position[:, revolute]
         candidates = [np.abs(angles).max(axis=0)]
-        for c in (0.0, centre) if candidates[0].max() < 2.01 * np.pi else ():
-            wrapped = c + np.remainder(angles - c + np.pi, 2.0 * np.pi) - np.pi
+        for middle in (0.0, centre) if candidates[0].max() < 2.01 * np.pi else ():
+            wrapped = middle + np.remainder(angles - middle + np.pi, 2.0 * np.pi) - np.pi
             candidates.append(np.abs(wrapped).max(axis=0))
         return float(np.min(candidates, axis=0).max() / limit.max())  # in any order of the joints
 
-    largest, ratio = np.abs(position[:, revolute]).max(axis=0), ratio_of(1.0)
-    worst = int(np.argmax(largest / limit))
-    text = f"positions reach {largest[worst]:.4g}; the limits are {limit[worst]:.3g}"
-    named = _named_unit(names, ("deg", "mrad", "rad"))
+    reach, ratio = np.abs(position[:, revolute]).max(axis=0), ratio_of(1.0)
+    worst_joint = int(np.argmax(reach / limit))
+    text = f"positions reach {reach[worst_joint]:.4g}; the limits are {limit[worst_joint]:.3g}"
+    named_unit = _named_unit(names, ("deg", "mrad", "rad"))
     if ratio > 1.3:
         # A wrong zero may be beyond the limits.
         units = [u for u in ("rad", "deg", "mrad") if u != "rad" or ratio < 2.0]
-        nearest = min(units, key=lambda u: abs(np.log(ratio_of(UNITS[u]))))
-        unit = named if named and ratio_of(UNITS[named]) < 2.0 else nearest
+        likely_unit = min(units, key=lambda u: abs(np.log(ratio_of(UNITS[u]))))
+        unit = named_unit if named_unit and ratio_of(UNITS[named_unit]) < 2.0 else likely_unit
         text = f"{text}: {_ANGLE_NAMES[unit]}"
-        is_certain = 0.1 < ratio_of(UNITS[unit]) < 1.1 and named in (unit, "")
+        is_certain = 0.1 < ratio_of(UNITS[unit]) < 1.1 and named_unit in (unit, "")
         question = "" if is_certain else "which unit are positions in?"
-    elif named in ("deg", "mrad"):
-        unit, text = named, f"{text}, and the names say {named}"
-        question = f"are they in {named}?"
+    elif named_unit in ("deg", "mrad"):
+        unit, text = named_unit, f"{text}, and the names say {named_unit}"
+        question = f"are they in {named_unit}?"
     else:
         unit, travel = "rad", float(np.max(np.ptp(position[:, revolute], axis=0)))
         text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
         # Angles beyond the limits are wrapped ones only where they jump by a turn.
         jumps = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
-        is_certain = travel > 0.1 and bool(jumps or named or largest.max() < 1.3 * limit.max())
+        is_certain = travel > 0.1 and bool(jumps or named_unit or reach.max() < 1.3 * limit.max())
         question = "" if is_certain else "are the positions radians?"
     proposal.note("position", text, question)
     return unit
@@ -543,27 +545,27 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
     """Return the unit of the time, by rate, epoch, name and the speeds of the joints."""
     speed_limit = np.asarray(model.joints.velocity, dtype=float)
     speed_limit = np.where(np.isfinite(speed_limit) & (speed_limit > 0.0), speed_limit, 10.0)
-    speed = np.percentile(np.abs(smoothed(t - t[0], q, 5)[1]), 99, axis=0) / speed_limit
+    speed = np.percentile(np.abs(smooth(t - t[0], q, 5)[1]), 99, axis=0) / speed_limit
     possible_units = {}
     for unit, size in TIME_UNITS.items():
         rate, share = 1.0 / (dt * size), float(speed.max()) / size
         if _RATE_RANGE[0] <= rate <= _RATE_RANGE[1] and share < 1.5:
             possible_units[unit] = (rate, share)
-    named = _named_unit([key], ("ms", "us", "ns"))
+    named_unit = _named_unit([key], ("ms", "us", "ns"))
     units = possible_units or TIME_UNITS
     epoch = next((u for u in units if 1e9 < t[0] * TIME_UNITS[u] < 4e9), "")
     if not possible_units:
         proposal.note("time", f"'{key}' steps by {dt:.3g}", "which unit is the time in?")
-        return named or epoch or "s"
+        return named_unit or epoch or "s"
     # Of several units the one in which the robot moves at a usual speed.
-    unit = max(possible_units, key=lambda u: (u == epoch, u == named, possible_units[u][1]))
+    unit = max(possible_units, key=lambda u: (u == epoch, u == named_unit, possible_units[u][1]))
     rate, share = possible_units[unit]
     text = f"'{key}' steps by {dt:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
-    votes = 1 + (unit == epoch) + (unit == named) + (len(possible_units) == 1) + (share > 0.01)
-    others = [u for u in (named, epoch) if u and u != unit]
-    question = "" if votes >= 2 and not others else f"is the time in {unit}?"
-    if len(possible_units) > 1 and unit not in (epoch, named):
-        smallest_share = min(fit[1] for u, fit in possible_units.items() if u != unit)
+    signs = 1 + (unit == epoch) + (unit == named_unit) + (len(possible_units) == 1) + (share > 0.01)
+    other_units = [u for u in (named_unit, epoch) if u and u != unit]
+    question = "" if signs >= 2 and not other_units else f"is the time in {unit}?"
+    if len(possible_units) > 1 and unit not in (epoch, named_unit):
+        smallest_share = min(unit_fit[1] for u, unit_fit in possible_units.items() if u != unit)
         is_clear = smallest_share < 0.003 < 0.03 < share
         question = "" if is_clear else f"is the time in {' or '.join(possible_units)}?"
     proposal.note("time", text, question)
@@ -576,11 +578,11 @@ def _units(angle_unit: str, length_unit: str, revolute: Any) -> str | list[str]:
     return angle_unit if len({*units}) == 1 else units
 
 
-def _velocity_unit(proposal: Proposal, slope: Array, recorded: Array) -> str:
+def _velocity_unit(proposal: Proposal, slope: Array, velocity: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
     speed = np.sqrt(np.mean(slope**2, axis=0))
-    moves = (speed > _REST_SHARE * speed.max(initial=0.0)) & np.isfinite(recorded).any(axis=0)
-    ratio = np.sqrt(np.nanmean(recorded[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
+    moves = (speed > _REST_SHARE * speed.max(initial=0.0)) & np.isfinite(velocity).any(axis=0)
+    ratio = np.sqrt(np.nanmean(velocity[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
     factor = float(np.median(ratio)) if moves.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
         if abs(factor * UNITS[unit] - 1.0) < 0.04 and np.ptp(ratio) < 0.3 * factor:
@@ -601,13 +603,13 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
     lag, share, text = motion.lag(model)
     if share < _ASKED_LAG_SHARE:
         proposal.note("effort", text, "" if lag else "by how much do they follow the motion?")
-    motion = motion.advanced(lag)
+    motion = motion.without_lag(lag)
     meaning = motion.meaning(model)
-    if not meaning.fits:
+    if not meaning.beats_null:
         question = "which unit have they? are these the joint torques?"
         proposal.note("effort", "friction alone explains them as well", question)
         return 1.0
-    unit, gains, text, question, no_gain = "N m", np.ones(model.n), "as torques", "", 3.0
+    unit, gains, text, question, error_limit = "N m", np.ones(model.n), "as torques", "", 3.0
     # Gains that no load explains, with which efforts fit well.
     is_far = np.abs(np.log(np.abs(meaning.gains))) > _FAR_GAIN
     is_far &= (meaning.ratio["scaled"] < 0.3) & (meaning.gain_errors < 0.05 * np.abs(meaning.gains))
@@ -623,9 +625,9 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
             is_scaled |= ratio["scaled"] < _ERROR_RATIO * np.minimum(ratio["torque"], 1.0)
             is_sure = is_scaled & (meaning.gain_errors < _CERTAIN_GAIN_ERROR * np.abs(factors))
             # A joint without its gain is not explained, as if by friction alone.
-            unit, gains, no_gain = "A", np.where(is_scaled, factors, 1.0), 1.0
-            missing = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
-            question = f"what are the gains of {', '.join(missing)}?" if missing else ""
+            unit, gains, error_limit = "A", np.where(is_scaled, factors, 1.0), 1.0
+            joints = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
+            question = f"what are the gains of {', '.join(joints)}?" if joints else ""
     elif meaning.best == "without_gravity":
         text, question = "best without gravity; as torques", "are they (--effort without_gravity)?"
     else:
@@ -633,14 +635,14 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
         text = "as torques, some of opposite sign," if (gains < 0.0).any() else text
     # What is proposed must be torques, of every joint.
     meaning = motion._replace(effort=motion.effort * UNITS[unit] * gains).meaning(model)
-    errors = np.minimum(meaning.ratio["torque"], np.where(is_scaled, 3.0, no_gain))
+    errors = np.minimum(meaning.ratio["torque"], np.where(is_scaled, 3.0, error_limit))
     error = float(np.sqrt(np.nanmean(errors**2)))
     is_wrong = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
     is_wrong &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
-    is_wrong |= meaning.has_other_sign("torque") | meaning.meaningless | meaning.scaled
-    wrong = [j for j, is_so in zip(model.joint_names, is_wrong, strict=True) if is_so]
-    if wrong or error >= _MAX_ERROR:
-        names = ", ".join(wrong or model.joint_names)
+    is_wrong |= meaning.has_other_sign("torque") | meaning.unrelated_joints | meaning.scaled
+    wrong_joints = [j for j, fails in zip(model.joint_names, is_wrong, strict=True) if fails]
+    if wrong_joints or error >= _MAX_ERROR:
+        names = ", ".join(wrong_joints or model.joint_names)
         question = question or f"has one of {names} another sign, unit, gear or zero, or a load?"
     text = f"{text} they leave {error:.0%} of what friction alone leaves"
     if error >= _MAX_ERROR:  # no reading that is worse than friction alone is proposed
@@ -661,36 +663,36 @@ def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int
     required = np.array([balance.required for balance in balances])
 
     def error(angle: float) -> float:
-        x = angle - _ANGLES
-        weights = (1.0 + 2.0 * np.cos(x) + 2.0 * np.cos(2.0 * x)) / 5.0
+        difference = angle - _ANGLES
+        weights = (1.0 + 2.0 * np.cos(difference) + 2.0 * np.cos(2.0 * difference)) / 5.0
         return balances[0].log_error(np.tensordot(weights, required, 1))
 
-    best = min(np.linspace(-np.pi, np.pi, 25)[1:], key=error)
-    best = min(best + np.linspace(-0.26, 0.26, 53), key=error)
-    return error(best), joint, float(best)
+    best_angle = min(np.linspace(-np.pi, np.pi, 25)[1:], key=error)
+    best_angle = min(best_angle + np.linspace(-0.26, 0.26, 53), key=error)
+    return error(best_angle), joint, float(best_angle)
 
 
 def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
     """Return what is to be added to positions, (n,), where the zero of a joint is clearly wrong."""
-    thinned = motion.advanced(motion.lag(model)[0]).thinned()
+    thinned = motion.without_lag(motion.lag(model)[0]).thinned()
     balances, revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
     original = balances.log_error(balances.required)
     trials = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(revolute))
-    best, joint, angle = trials[0] if trials else (original, 0, 0.0)
-    second = min([original, *(error for error, *_ in trials[1:])])
+    least, joint, angle = trials[0] if trials else (original, 0, 0.0)
+    second_error = min([original, *(error for error, *_ in trials[1:])])
     offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
-    for _ in range(_SWEEPS if original - best > _LOG_MARGIN else 0):  # a zero and a lag look alike
+    for _ in range(_SWEEPS if original - least > _LOG_MARGIN else 0):  # a zero and a lag look alike
         lag = motion._replace(q=motion.q + offsets).lag(model)[0]
-        best, _, angle = _best_zero(model, motion.advanced(lag).thinned(), joint)
+        least, _, angle = _best_zero(model, motion.without_lag(lag).thinned(), joint)
         if abs(angle - offsets[joint]) < 0.011:
             break
         offsets[joint] = angle
-    if original - best < _LOG_MARGIN or abs(angle) < 0.05:
+    if original - least < _LOG_MARGIN or abs(angle) < 0.05:
         return np.zeros(model.n)
-    shares = np.exp(np.array([best, original, second]) / np.count_nonzero(balances.null))
+    shares = np.exp(np.array([least, original, second_error]) / np.count_nonzero(balances.null))
     text = f"with {angle:.2f} rad added to {name} the efforts leave {shares[0]:.0%} of what "
     text += f"friction alone leaves, else {shares[1]:.0%}; another joint turned {shares[2]:.0%}"
-    is_sure = second - best > 2.0 * _LOG_MARGIN and shares[0] < _MAX_ZERO_ERROR
+    is_sure = second_error - least > 2.0 * _LOG_MARGIN and shares[0] < _MAX_ZERO_ERROR
     question = "" if is_sure else f"is the zero of {name} off by {-angle:.2f} rad?"
     proposal.note("zero", text, question)
     return offsets
@@ -698,9 +700,9 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
 
 def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motion) -> Any:
     """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
-    order, named = np.arange(model.n), _named_joints(names, model)
+    order, named_joints = np.arange(model.n), _named_joints(names, model)
     speed = np.sqrt(np.mean(motion.v**2, axis=0))
-    unnamed = [k for k, name in enumerate(names) if named.get(k) != name]
+    unnamed = [k for k, name in enumerate(names) if named_joints.get(k) != name]
     if len(unnamed) < 2:
         text = "".join(f"; '{names[k]}' is left for {model.joint_names[k]}" for k in unnamed)
         proposal.note("joints", f"the names of the columns are those of the joints{text}")
@@ -718,8 +720,8 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
         balance = aligned.ordered(order).balances(model)
         return float(np.exp(balance.log_error(balance.required) / np.count_nonzero(balance.null)))
 
-    margin, identity, original = np.exp(_LOG_MARGIN / model.n), order, np.inf
-    rng, attempts = np.random.default_rng(0), []
+    margin, identity, original_error = np.exp(_LOG_MARGIN / model.n), order, np.inf
+    rng, results = np.random.default_rng(0), []
     for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
         order, lag = identity.copy(), _LAGS[restart % len(_LAGS)]
         if restart >= len(_LAGS):
@@ -728,32 +730,32 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
             # The lag is that of the motor side of all joints, whatever their order. A wrong order
             # may hide it.
             lag = motion.ordered(order).lag(model)[0] or lag
-            aligned = motion.advanced(lag).thinned()
-            best, second, pair, is_settled = error(order), np.inf, (0, 0), True
-            for swap in combinations(moving_columns, 2):
-                swapped = order.copy()
-                swapped[list(swap)] = order[list(swap)[::-1]]
-                swapped_error = error(swapped)
-                if swapped_error < 0.97 * best:
-                    order, best, is_settled = swapped, swapped_error, False
-                elif swapped_error < second:
-                    second, pair = swapped_error, swap
-            if is_settled:
+            aligned = motion.without_lag(lag).thinned()
+            best_error, rival, closest_pair, is_final = error(order), np.inf, (0, 0), True
+            for pair in combinations(moving_columns, 2):
+                candidate = order.copy()
+                candidate[list(pair)] = order[list(pair)[::-1]]
+                swapped_error = error(candidate)
+                if swapped_error < 0.97 * best_error:
+                    order, best_error, is_final = candidate, swapped_error, False
+                elif swapped_error < rival:
+                    rival, closest_pair = swapped_error, pair
+            if is_final:
                 break
         is_same = bool(np.all(order == identity))
-        original = min(original, best if is_same else error(identity))
-        is_sure = is_settled and best < min(0.9, second / margin)
-        is_sure &= is_same or best < min(_MAX_ORDER_ERROR, original / margin**2)
-        attempts.append((best, order, second, pair, is_sure))
-        if is_sure or best < _MAX_ORDER_ERROR:
+        original_error = min(original_error, best_error if is_same else error(identity))
+        is_sure = is_final and best_error < min(0.9, rival / margin)
+        is_sure &= is_same or best_error < min(_MAX_ORDER_ERROR, original_error / margin**2)
+        results.append((best_error, order, rival, closest_pair, is_sure))
+        if is_sure or best_error < _MAX_ORDER_ERROR:
             break
-    best, order, second, pair, is_sure = min(attempts, key=lambda attempt: attempt[0])
-    if not is_sure and best > original / margin**2:
-        order, best, second = identity, original, best
-    names = [model.joint_names[k] for k in pair]
-    both, asked_joints = " and ".join(names), rest_joints if is_sure else names
-    text = f"in this order the efforts leave {best:.0%} of what friction alone leaves"
-    others = f"any two swapped {second:.0%} or more" if is_sure else f"{both} swapped {second:.0%}"
-    question = f"are {' and '.join(asked_joints)} in this order?" if len(asked_joints) > 1 else ""
-    proposal.note("joints", f"{text}, with {others}", question)
+    best_error, order, rival, closest_pair, is_sure = min(results, key=lambda attempt: attempt[0])
+    if not is_sure and best_error > original_error / margin**2:
+        order, best_error, rival = identity, original_error, best_error
+    names = [model.joint_names[k] for k in closest_pair]
+    label, unsure_joints = " and ".join(names), rest_joints if is_sure else names
+    text = f"in this order the efforts leave {best_error:.0%} of what friction alone leaves"
+    swaps = f"any two swapped {rival:.0%} or more" if is_sure else f"{label} swapped {rival:.0%}"
+    question = f"are {' and '.join(unsure_joints)} in this order?" if len(unsure_joints) > 1 else ""
+    proposal.note("joints", f"{text}, with {swaps}", question)
     return order

@@ -47,17 +47,17 @@ def load_px4_log(path: Path) -> dict[str, Any]:
     is_within = (attitude["timestamp"] >= first) & (attitude["timestamp"] <= last)
     t = attitude["timestamp"][is_within]
 
-    def interpolated(topic: dict[str, Array], names: Sequence[str]) -> Array:
+    def interpolate(topic: dict[str, Array], names: Sequence[str]) -> Array:
         columns = [np.interp(t, topic["timestamp"], topic[name]) for name in names]
         return np.stack(columns, axis=1) * _Z_UP
 
     wxyz = [attitude[f"q[{k}]"][is_within] for k in range(4)]
     quaternion = np.stack([*wxyz[1:], wxyz[0]], axis=1) * np.append(_Z_UP, 1.0)
-    velocity = interpolated(position, ("vx", "vy", "vz"))
+    velocity = interpolate(position, ("vx", "vy", "vz"))
     return {
         "time": t * 1e-6,
-        "base_position": interpolated(position, ("x", "y", "z")),
+        "base_position": interpolate(position, ("x", "y", "z")),
         "base_quaternion": quaternion,
         "base_linear_velocity": in_base_axes(quaternion, velocity),
-        "base_angular_velocity": interpolated(rates, rate_names),
+        "base_angular_velocity": interpolate(rates, rate_names),
     }

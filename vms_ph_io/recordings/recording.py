@@ -139,14 +139,14 @@ class Series:
 
     def followed_by(self, other: "Series") -> "Series":
         """Return one series of joints with the rows of both, NaN for joints that one lacks."""
-        joined = Series.of(self.name, names=tuple(dict.fromkeys((*self.names, *other.names))))
+        union = Series.of(self.name, names=tuple(dict.fromkeys((*self.names, *other.names))))
         for table in (self.table, other.table):
-            columns = [joined.table.columns.index(column) for column in table.columns]
+            columns = [union.table.columns.index(column) for column in table.columns]
             for k in range(0, len(table), _BLOCK):
-                rows = np.full((min(_BLOCK, len(table) - k), len(joined.table.columns)), np.nan)
+                rows = np.full((min(_BLOCK, len(table) - k), len(union.table.columns)), np.nan)
                 rows[:, columns] = table.rows(k, k + _BLOCK)
-                joined.table.extend(table.times[k : k + _BLOCK], rows)
-        return joined
+                union.table.extend(table.times[k : k + _BLOCK], rows)
+        return union
 
 
 @dataclass

@@ -56,27 +56,27 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     joints = model.joints
     limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     is_bounded = np.isfinite(limit) & ~np.array(joints.prismatic, dtype=bool)
-    reach = np.abs(position).max(axis=0)
-    is_beyond = is_bounded & (reach > _LIMIT_RATIO * limit)
-    if is_beyond.any() and np.all(np.deg2rad(reach[is_bounded]) < 1.1 * limit[is_bounded]):
-        worst = int(np.argmax(np.where(is_beyond, reach / np.where(is_bounded, limit, 1.0), 0.0)))
+    largest = np.abs(position).max(axis=0)
+    is_beyond = is_bounded & (largest > _LIMIT_RATIO * limit)
+    if is_beyond.any() and np.all(np.deg2rad(largest[is_bounded]) < 1.1 * limit[is_bounded]):
+        j = int(np.argmax(np.where(is_beyond, largest / np.where(is_bounded, limit, 1.0), 0.0)))
         raise RecordingError(
-            f"the positions of {joints.names[worst]} reach {reach[worst]:.4g}, its limits are "
-            f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g} rad: they look like degrees; "
+            f"the positions of {joints.names[j]} reach {largest[j]:.4g}, its limits are "
+            f"{joints.lower[j]:.4g} and {joints.upper[j]:.4g} rad: they look like degrees; "
             "give position the unit deg, and velocity deg/s, in a column map; of a bag that of "
             "its CSV: vms-ph bag export BAG FILE.csv --topics /joint_states"
         )
-    excess = np.divide(reach, limit, out=np.zeros(len(limit)), where=limit > 0.0)
-    if (worst := int(np.argmax(excess))) in np.flatnonzero(excess > _NO_UNIT_RATIO):
+    limit_ratio = np.divide(largest, limit, out=np.zeros(len(limit)), where=limit > 0.0)
+    if (j := int(np.argmax(limit_ratio))) in np.flatnonzero(limit_ratio > _NO_UNIT_RATIO):
         raise RecordingError(
-            f"the positions of {joints.names[worst]} reach {reach[worst]:.4g}, its limits are "
-            f"{joints.lower[worst]:.4g} and {joints.upper[worst]:.4g}: they are in no SI unit (mm, "
+            f"the positions of {joints.names[j]} reach {largest[j]:.4g}, its limits are "
+            f"{joints.lower[j]:.4g} and {joints.upper[j]:.4g}: they are in no SI unit (mm, "
             "counts of an encoder?); give position its unit or gain in a column map"
         )
     rate = 1.0 / float(np.median(np.diff(t)))
     slope = np.gradient(position, t, axis=0)
-    slope_square = float((slope**2).sum())
-    factor = float((slope * velocity).sum()) / slope_square if slope_square > 0.0 else 0.0
+    slope_squares = float((slope**2).sum())
+    factor = float((slope * velocity).sum()) / slope_squares if slope_squares > 0.0 else 0.0
     is_scaled = float(((velocity - factor * slope) ** 2).sum()) < 0.1 * float((velocity**2).sum())
     has_velocities = bool(np.nan_to_num(velocity).any())
     speed = float(np.percentile(np.abs(slope), 99)) if slope.size else 0.0
@@ -135,9 +135,9 @@ def velocity_defects(
     slope, deviation = slopes(rate, t, position)
     defects: dict[int, VelocityDefect] = {}
     for joint in range(position.shape[1]):
-        slope_v, v = slope[:, joint], recorded_velocity[:, joint]
+        rates, v = slope[:, joint], recorded_velocity[:, joint]
         error = float(np.sqrt(np.mean(deviation[:, joint] ** 2)))
-        is_moving = float(np.sqrt(np.mean(slope_v**2))) > max(STANDSTILL, 5.0 * error)
+        is_moving = float(np.sqrt(np.mean(rates**2))) > max(STANDSTILL, 5.0 * error)
         valid = np.isfinite(v)
         suffix = f"; its standard deviation is {error:.2g}"
         if valid.mean() < 0.5:
@@ -145,8 +145,8 @@ def velocity_defects(
         elif is_moving and not v[valid].any():
             defects[joint] = VelocityDefect("it is recorded as zero while the joint moves" + suffix)
         elif is_moving:
-            factor = float(v[valid] @ slope_v[valid] / (slope_v[valid] @ slope_v[valid]))
-            residual = v[valid] - factor * slope_v[valid]
+            factor = float(v[valid] @ rates[valid] / (rates[valid] @ rates[valid]))
+            residual = v[valid] - factor * rates[valid]
             explained = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
             if explained < 0.5:
                 reason = "what is recorded does not follow the positions"
@@ -180,16 +180,16 @@ def lag_of(t: Array, position: Array, velocity: Array) -> tuple[float, bool]:
 
 def unlagged_velocity(t: Array, velocity: Array, slope: Array, lag: float) -> Array:
     """Return velocities (N, k) as they were before they lagged, slopes where they are NaN."""
-    is_unknown = interpolated(t + lag, t, np.isnan(velocity).astype(float)) > 0.0
-    return np.where(is_unknown, slope, shifted(t, velocity, lag))
+    is_unknown = interpolate(t + lag, t, np.isnan(velocity).astype(float)) > 0.0
+    return np.where(is_unknown, slope, remove_lag(t, velocity, lag))
 
 
-def shifted(t: Array, velocity: Array, lag: float) -> Array:
+def remove_lag(t: Array, velocity: Array, lag: float) -> Array:
     """Return velocities (N, k) as they were before they lagged."""
-    return interpolated(t + lag, t, velocity)
+    return interpolate(t + lag, t, velocity)
 
 
-def interpolated(t: Array, times: Array, rows: Array) -> Array:
+def interpolate(t: Array, times: Array, rows: Array) -> Array:
     """Return rows (M, k) of some times (M,) at others, (N,), where they are known; else NaN."""
     values = np.full((rows.shape[1], len(t)), np.nan)
     for k, column in enumerate(rows.T):

@@ -93,7 +93,7 @@ def to_identification(
         header=header,
         joint_names=list(joints),
         not_excited=[p.name for p in result.parameters if p.value is None],
-        motion=result.remembered,
+        motion=result.memory_span,
         residual=result.residual,
         changed=changed_part,
         changed_at=change_time,

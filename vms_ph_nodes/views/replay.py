@@ -125,12 +125,12 @@ class RecordedRun:
 def _findings(audit: Audit) -> tuple[Finding, ...]:
     start_time = float(audit.ledger.time[0])
     findings = []
-    for appearance in audit.appearances:
-        location = next(iter(appearance.energies), "")
-        change = "appeared" if appearance.energy > 0.0 else "disappeared"
-        text = f"{abs(appearance.energy):.3g} J {change}" + (f" at {location}" if location else "")
-        findings.append(Finding(max(appearance.begin - start_time, 0.0), text))
-    for supply in audit.supplies:
+    for jump in audit.energy_jumps:
+        location = next(iter(jump.energies), "")
+        change = "appeared" if jump.energy > 0.0 else "disappeared"
+        text = f"{abs(jump.energy):.3g} J {change}" + (f" at {location}" if location else "")
+        findings.append(Finding(max(jump.begin - start_time, 0.0), text))
+    for supply in audit.port_supplies:
         if supply.violates:
             name = label_of(audit.port_name(supply.name))
             text = f"{name} has supplied {supply.largest_supply:.3g} J beyond what it had taken"
@@ -355,15 +355,15 @@ class Replay:
             plot.remove()
         self._curve_plots.clear()
         t, curves, label = self._chosen_curves(self._run)
-        resampled: dict[str, Any] = {}
+        new_series: dict[str, Any] = {}
         if self._ghost_run is not None:
             ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
-            resampled = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
+            new_series = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
         # What is unaccounted for is small beside the rest.
         unaccounted = [name for name in curves if name == "unaccounted"]
         with self._plot_folder:
             for names in ([name for name in curves if name not in unaccounted], unaccounted):
-                ghosts = {name: resampled[name] for name in names if name in resampled}
+                ghosts = {name: new_series[name] for name in names if name in new_series}
                 if names:
                     run_curves = {name: curves[name] for name in names}
                     self._curve_plots.append(self._add_plot(t, run_curves, ghosts, label))

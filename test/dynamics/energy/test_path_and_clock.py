@@ -12,7 +12,7 @@ from vms_ph_dynamics.energy.samples import (
     _weighted_median,
     clock_of,
     displacements,
-    smoothed,
+    smooth,
     smoothed_velocity,
     velocity_lag,
 )
@@ -133,7 +133,7 @@ def test_a_cubic_and_its_slope_are_kept_up_to_the_ends(even: bool) -> None:
     coefficients = np.array([[1.0, -2.0], [3.0, 0.5], [-4.0, 1.0], [2.0, 5.0]])
     powers = t[:, None] ** np.arange(4)
     slopes = np.arange(1, 4) * powers[:, :3] @ coefficients[1:]
-    found, slope = smoothed(t, powers @ coefficients, 7)
+    found, slope = smooth(t, powers @ coefficients, 7)
     np.testing.assert_allclose(found, powers @ coefficients, atol=1e-9)
     np.testing.assert_allclose(slope, slopes, atol=1e-7)
 

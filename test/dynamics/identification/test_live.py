@@ -146,7 +146,7 @@ def test_friction_that_was_is_forgotten_with_the_motion_that_told_it() -> None:
     live = LiveIdentification(model, memory=6.0)
     _feed(live, before, 0.0, 7.0)
     found = _feed(live, after, 7.0, 15.0)[-1]
-    assert found.remembered <= 6.0
+    assert found.memory_span <= 6.0
     assert 0.2 < live._usual_error < 2.0  # a good prediction errs as its variance says
     truth = {
         f"friction.{name}.viscous": v
@@ -242,7 +242,7 @@ def test_rest_is_no_motion_to_forget_by_and_a_gap_no_motion_at_all() -> None:
     assert live.update() is None
     later = replace(samples, t=samples.t + 100.0)
     found = _feed(live, later, 108.5, 110.5)[-1]
-    assert told.remembered < found.remembered < told.remembered + 2.0
+    assert told.memory_span < found.memory_span < told.memory_span + 2.0
     assert found["payload_mass"].contains(truth.values["payload_mass"])
 
 

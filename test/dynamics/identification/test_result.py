@@ -35,7 +35,7 @@ def test_an_effort_that_friction_explains_as_well_means_nothing() -> None:
     }
     ones = np.ones(4)
     meaning = EffortMeaning({}, "torque", 1.0, ratio, ones, ones, 1.0)
-    assert meaning.meaningless.tolist() == [True, False, False, False]
+    assert meaning.unrelated_joints.tolist() == [True, False, False, False]
 
 
 def test_a_gain_that_fits_hardly_better_than_friction_is_not_sure() -> None:

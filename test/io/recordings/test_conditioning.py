@@ -418,7 +418,7 @@ def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
     motion = motion_of(known.changed(effort=effort), panda, tmp_path)
     meaning = motion.conditioning.meaning
     assert meaning is not None
-    assert list(np.flatnonzero(meaning.meaningless)) == [1]
+    assert list(np.flatnonzero(meaning.unrelated_joints)) == [1]
     assert "the effort of panda_joint2 is no torque of this joint" in said(motion)
     nothing = 4e-6 * rng.normal(size=known.effort.shape)
     motion = motion_of(known.changed(effort=nothing), panda, tmp_path)
@@ -502,7 +502,7 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
 ) -> None:
     friction = motion_of(known.changed(effort=known.effort + 3.0 * known.v), panda, tmp_path)
     jump = UnaccountedInterval(1.0, 1.2, -10.0, {panda.joint_names[0]: -10.0})
-    done = replace(audit_motion(friction), appearances=[jump])
+    done = replace(audit_motion(friction), energy_jumps=[jump])
     for rest, cause in (
         (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
         (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),

@@ -522,7 +522,7 @@ def test_a_push_is_no_error_of_the_model(panda: VMSModel, tmp_path: Path) -> Non
         effort[k] -= panda.jacobian("panda_link8", known.q[k], "world").T @ push
     found = audit(bag(tmp_path / "bag", known, effort=effort), panda)
     meaning = found.conditioning.meaning
-    assert not meaning.meaningless.any()
+    assert not meaning.unrelated_joints.any()
     ((begin, end),) = meaning.bursts
     assert 2.8 <= begin <= 3.0
     assert 3.6 <= end <= 3.8
