@@ -117,13 +117,13 @@ def _fault_in_absolute(name: str, kind: str) -> Fault:
         return f"{kind} must be absolute, it must lead with a '/'", 0
     if name.endswith("/"):
         return f"{kind} must not end with a '/'", len(name) - 1
-    if (bad := re.search(r"[^A-Za-z0-9_/]", name)) is not None:
+    if (bad_character := re.search(r"[^A-Za-z0-9_/]", name)) is not None:
         return (
             f"{kind} must not contain characters other than alphanumerics, '_', or '/'",
-            bad.start(),
+            bad_character.start(),
         )
-    if (bad := re.search(r"/[/0-9]", name)) is not None:
-        if bad.group() == "//":
-            return f"{kind} must not contain repeated '/'", bad.start() + 1
-        return f"{kind} must not have a token that starts with a number", bad.start() + 1
+    if (bad_character := re.search(r"/[/0-9]", name)) is not None:
+        if bad_character.group() == "//":
+            return f"{kind} must not contain repeated '/'", bad_character.start() + 1
+        return f"{kind} must not have a token that starts with a number", bad_character.start() + 1
     return None

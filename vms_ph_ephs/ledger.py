@@ -183,8 +183,8 @@ class _RouteRun:
         elif model.base == "fixed":
             pose[2, 3] -= 0.1 * (leg % 2 == 0)
         targets = model.joint_positions(self._home_q) + _JOINT_AMPLITUDE * (leg % 2 == 0)
-        clipped = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
-        return Reference(position=pose[:3, 3].copy(), pose=pose, joints=clipped)
+        joint_positions = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
+        return Reference(position=pose[:3, 3].copy(), pose=pose, joints=joint_positions)
 
 
 def _controller_parameters(robot: str) -> dict[str, object]:

@@ -84,9 +84,9 @@ def prepare(task: HoppingTask) -> tuple[HoppingController, LegOnFloor, Any, Any]
         raise OptionError(f"'{task.robot}' is no leg; legs are prismatic_hopper, revolute_hopper")
     model = settings.load()
     law = HoppingController(model, kind=task.law)
-    missing = [name for name in task.gains if not hasattr(law.gains, name)]
-    if missing:
-        raise OptionError(f"HoppingController has no gains {', '.join(missing)}")
+    missing_gains = [name for name in task.gains if not hasattr(law.gains, name)]
+    if missing_gains:
+        raise OptionError(f"HoppingController has no gains {', '.join(missing_gains)}")
     law.gains = replace(law.gains, **task.gains)
     floor = Floor() if task.friction is None else replace(Floor(), friction=task.friction)
     q = model.configuration(dict(settings.home), settings.home_base)

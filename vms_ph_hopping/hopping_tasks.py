@@ -88,8 +88,8 @@ def load(name: str) -> HoppingTask:
 
 
 def _read_task(name: str, content: Any) -> HoppingTask:
-    allowed = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
-    check_keys(content, "the task", ("title", "robot", "goals"), allowed)
+    allowed_keys = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
+    check_keys(content, "the task", ("title", "robot", "goals"), allowed_keys)
     options: dict[str, Any] = {}
     for key in _POSITIVE:
         if key in content:

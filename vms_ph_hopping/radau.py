@@ -311,10 +311,10 @@ class RadauStepper:
         y, rate_at_state = self.state, self.rate(self.state)
         columns = []
         for i, size in enumerate(self._scale):
-            shifted = y.copy()
+            shifted_state = y.copy()
             # The square root of rounding, relative to the size of the entry.
-            shifted[i] += 1e-8 * max(abs(y[i]), size)
-            columns.append((self.rate(shifted) - rate_at_state) / (shifted[i] - y[i]))
+            shifted_state[i] += 1e-8 * max(abs(y[i]), size)
+            columns.append((self.rate(shifted_state) - rate_at_state) / (shifted_state[i] - y[i]))
         return np.stack(columns, axis=1)
 
     def _error_estimate(self, step: CollocationStep) -> float:

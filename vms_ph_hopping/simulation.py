@@ -110,12 +110,12 @@ class HoppingSimulation:
             self._update_control(count * self.dt)
         if external is None:
             return
-        in_world = isinstance(external, WorldFramePorts)
+        is_in_world = isinstance(external, WorldFramePorts)
         ports = external.ports if isinstance(external, WorldFramePorts) else external
         self._external_ports = ports
         wrench, push = ports.wrench_end_effector, None
         if wrench is not None and wrench[_PLANE_ROWS].any():
-            push = Push(wrench[_PLANE_ROWS], not in_world)
+            push = Push(wrench[_PLANE_ROWS], not is_in_world)
         self._system.push = push
 
     def sample(self) -> Sample:

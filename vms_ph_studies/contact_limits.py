@@ -114,8 +114,8 @@ def contact_limit(
     if region not in REGIONS:
         raise OptionError(f"there is no region '{region}'; there are {', '.join(REGIONS)}")
     if not (robot_mass > 0.0 and area > 0.0):
-        given = f"given: {robot_mass} kg, {area} cm^2"
-        raise OptionError(f"the mass of the robot and the area must be above zero; {given}")
+        given_text = f"given: {robot_mass} kg, {area} cm^2"
+        raise OptionError(f"the mass of the robot and the area must be above zero; {given_text}")
     r = REGIONS[region]
     ratio = min(1.0, r.transient_ratio) if is_clamped else r.transient_ratio
     force = ratio * min(r.force, r.pressure * area)
@@ -199,8 +199,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     name, direction = str(settings["robot"]), str(settings["direction"])
     model, payload = robots.load(name), float(settings["payload"])
     q, area = model.home, float(settings["area"]) or inf
-    heaviest = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
-    u = heaviest if direction == "heaviest" else np.eye(3)["xyz".index(direction)]
+    heaviest_axis = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
+    u = heaviest_axis if direction == "heaviest" else np.eye(3)["xyz".index(direction)]
     mass, unloaded_mass = (effective_mass(model, q, u, load) for load in (payload, 0.0))
     checks, rows = list[Check](), list[list[str]]()
     for region, r in REGIONS.items():

@@ -30,11 +30,11 @@ _MODULES = (
 
 def studies() -> dict[str, Study]:
     """Return all studies by their id."""
-    registered: list[Study] = []
+    study_list: list[Study] = []
     for name in _MODULES:
         module = import_module(f"{__package__}.{name}")
-        registered += getattr(module, "STUDIES", None) or [module.STUDY]
-    return {study.id: study for study in registered}
+        study_list += getattr(module, "STUDIES", None) or [module.STUDY]
+    return {study.id: study for study in study_list}
 
 
 def get(identifier: str) -> Study:
@@ -43,7 +43,7 @@ def get(identifier: str) -> Study:
     Raises:
         VmsPhError: there is no study with this id.
     """
-    registered = studies()
-    if identifier not in registered:
-        raise VmsPhError(f"there is no study '{identifier}'; there are {', '.join(registered)}")
-    return registered[identifier]
+    studies_by_id = studies()
+    if identifier not in studies_by_id:
+        raise VmsPhError(f"there is no study '{identifier}'; there are {', '.join(studies_by_id)}")
+    return studies_by_id[identifier]

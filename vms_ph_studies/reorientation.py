@@ -130,14 +130,14 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
         ModelError: the base is fixed, or the robot is in a fluid.
         StateError: q is no configuration, or the steps became too many.
     """
-    steps, coarse = _MIN_STEPS, loop_pose(model, q, loop, _MIN_STEPS)
+    steps, coarse_pose = _MIN_STEPS, loop_pose(model, q, loop, _MIN_STEPS)
     while steps < _MAX_STEPS:
         steps *= 2
-        fine = loop_pose(model, q, loop, steps)
+        fine_pose = loop_pose(model, q, loop, steps)
         # The error of order four is a fifteenth of the change.
-        if np.abs(fine - coarse).max() < 15.0 * tolerance:
-            return frozen(fine)
-        coarse = fine
+        if np.abs(fine_pose - coarse_pose).max() < 15.0 * tolerance:
+            return frozen(fine_pose)
+        coarse_pose = fine_pose
     raise StateError(
         f"the motion of the base along the loop did not converge to {tolerance:g} in {_MAX_STEPS} "
         "steps; give a smaller loop, or a larger tolerance"
@@ -161,9 +161,9 @@ def _base_poses(model: VMSModel, q: Array, offsets: Array, rates: Array, h: floa
     twists = -np.einsum("kbi,ki->kb", connections, rates)
     group, pose = base_group(model.base), base_group(model.base).identity()
     poses = [pose]
-    for early, late in zip(h * twists[0::2], h * twists[1::2], strict=True):
-        first = group.exp(_NEAR_WEIGHT * early + _FAR_WEIGHT * late)
-        pose = pose @ first @ group.exp(_FAR_WEIGHT * early + _NEAR_WEIGHT * late)
+    for early_step, late_step in zip(h * twists[0::2], h * twists[1::2], strict=True):
+        first_factor = group.exp(_NEAR_WEIGHT * early_step + _FAR_WEIGHT * late_step)
+        pose = pose @ first_factor @ group.exp(_FAR_WEIGHT * early_step + _NEAR_WEIGHT * late_step)
         poses.append(pose)
     return np.array(poses)
 
@@ -339,10 +339,10 @@ def _turn_jacobian(model: VMSModel, q: Array, x: Array) -> Array:
     """Return the derivatives of the turn by the half diameters, (3,2n), with few steps a loop."""
     turns = []
     for k in range(len(x)):
-        above, below = x.copy(), x.copy()
-        above[k] += _DIFFERENCE_STEP
-        below[k] -= _DIFFERENCE_STEP
-        loops = (_unit_loop(y) for y in (above, below))
+        x_above, x_below = x.copy(), x.copy()
+        x_above[k] += _DIFFERENCE_STEP
+        x_below[k] -= _DIFFERENCE_STEP
+        loops = (_unit_loop(y) for y in (x_above, x_below))
         turns.append([_SO3.log(loop_pose(model, q, loop, _TURN_STEPS)[:3, :3]) for loop in loops])
     return np.array([(a - b) / (2.0 * _DIFFERENCE_STEP) for a, b in turns]).T
 

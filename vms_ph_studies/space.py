@@ -156,20 +156,20 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     d = model.evaluate(home, np.zeros(model.nv))
     placement = d.placement(model.end_effector)
     momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial_inertia() @ twist)
-    captured = capture(model, home, d.v, body, twist)
-    momentum_after = momenta(captured.model.evaluate(captured.q, captured.v)).spatial
+    combined = capture(model, home, d.v, body, twist)
+    momentum_after = momenta(combined.model.evaluate(combined.q, combined.v)).spatial
     momentum_scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
     momentum_jump = float(np.max(np.abs(momentum_after - momentum) / momentum_scale))
     actuators, dt = _wheels(settings), _dt(settings)
-    law = AttitudeControl(captured.model, allocation=actuators.allocation)
-    law.reset(RobotState(captured.q, captured.v))
+    law = AttitudeControl(combined.model, allocation=actuators.allocation)
+    law.reset(RobotState(combined.q, combined.v))
     simulation = Simulation(
-        DecoupledForm(captured.model),
-        captured.q,
+        DecoupledForm(combined.model),
+        combined.q,
         dt,
         lambda q, v, step: law.update(RobotState(q, v), Reference(), step),
         actuators=actuators,
-        start_velocity=captured.v,
+        start_velocity=combined.v,
     )
     wheels = simulation.actuation
     assert wheels is not None
@@ -181,7 +181,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         report((k + 1) / parts)
     final_total, final_momentum = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
-    rotation = captured.model.difference(captured.q, sample.q)[3:6]
+    rotation = combined.model.difference(combined.q, sample.q)[3:6]
     rate_limit = float(settings["largest_rate"])
     return Outcome(
         [
@@ -189,8 +189,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "kinetic energy lost by the capture",
                 "not negative",
-                f"{captured.lost_energy:.4g} J",
-                captured.lost_energy >= 0.0,
+                f"{combined.lost_energy:.4g} J",
+                combined.lost_energy >= 0.0,
             ),
             bounded(
                 "angular momentum of satellite, body and wheels, relative change",

@@ -125,16 +125,16 @@ def show_arguments(file: str | Path, *, find_share: FindShare | None = None) -> 
     Raises:
         LaunchError: The file is not in the accepted subset.
     """
-    declared = declared_arguments(file, find_share=find_share)
+    arguments = declared_arguments(file, find_share=find_share)
     lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
-    for argument in declared:
+    for argument in arguments:
         lines += ["", f"    '{argument.name}':{'*' if argument.conditional else ''}"]
         lines.append(f"        {_argument_help(argument)}")
         if argument.default is not None:
             lines.append(f"        (default: '{argument.default}')")
-    if not declared:
+    if not arguments:
         lines += ["", "  No arguments."]
-    if any(argument.conditional for argument in declared):
+    if any(argument.conditional for argument in arguments):
         lines += ["", "* argument(s) which are only used if specific conditions occur"]
     return "\n".join(lines)
 

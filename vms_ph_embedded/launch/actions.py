@@ -148,8 +148,8 @@ def _log(element: Element, context: Context) -> None:
 
 def _push_ros_namespace(element: Element, context: Context) -> None:
     namespace = attribute(element, "namespace", context)
-    joined = join(context.configurations.get(NAMESPACE), namespace, element.location)
-    context.configurations[NAMESPACE] = joined or "/"
+    full_name = join(context.configurations.get(NAMESPACE), namespace, element.location)
+    context.configurations[NAMESPACE] = full_name or "/"
 
 
 def _set_parameter(element: Element, context: Context) -> None:

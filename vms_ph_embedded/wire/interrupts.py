@@ -23,11 +23,11 @@ def deferred() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    pending: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *event: pending.append(event))
+    pending_signals: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *event: pending_signals.append(event))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if pending:
-            handler(*pending[0])
+        if pending_signals:
+            handler(*pending_signals[0])

@@ -25,15 +25,15 @@ def reply(ros_name: str) -> str:
 
 def ros_topic(dds_topic: str) -> str | None:
     """The ROS topic of a DDS topic, or None when it is something else."""
-    prefix, _, rest = dds_topic.partition("/")
-    return f"/{rest}" if prefix == TOPIC_PREFIX and rest else None
+    prefix, _, topic = dds_topic.partition("/")
+    return f"/{topic}" if prefix == TOPIC_PREFIX and topic else None
 
 
 def ros_service(dds_topic: str) -> str | None:
     """The ROS service whose requests or replies a DDS topic carries, or None."""
-    prefix, _, rest = dds_topic.partition("/")
+    prefix, _, service = dds_topic.partition("/")
     suffix = {REQUEST_PREFIX: "Request", REPLY_PREFIX: "Reply"}.get(prefix)
-    return f"/{rest.removesuffix(suffix)}" if suffix and rest.endswith(suffix) else None
+    return f"/{service.removesuffix(suffix)}" if suffix and service.endswith(suffix) else None
 
 
 def ros_type(dds_type: str) -> str:

@@ -36,8 +36,8 @@ def list_() -> None:
     """List the examples."""
     from ..examples import EXAMPLES
 
-    for name, make in EXAMPLES.items():
-        box_count = len(make().pattern.boxes)
+    for name, make_system in EXAMPLES.items():
+        box_count = len(make_system().pattern.boxes)
         typer.echo(f"{name:<20} {box_count} boxes")
 
 
@@ -80,10 +80,10 @@ def parts(
         unit, meaning = (
             (parameter.spec.unit, parameter.spec.meaning) if parameter.spec else ("", "")
         )
-        required = "required" if parameter.required else ""
+        note = "required" if parameter.required else ""
         meaning = meaning or parameter.name.replace("_", " ")
         typer.echo(
-            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {required:<9} {meaning}"
+            f"{parameter.name:<16} {value_type_of(parameter):<9} {unit:<22} {note:<9} {meaning}"
         )
 
 

@@ -80,9 +80,9 @@ def _print_ledger(account: "Ledger") -> None:
         ("stored", account.stored),
         ("destroyed by", account.destroyed),
     ):
-        total = sum(line.energy for line in lines)
+        joules = sum(line.energy for line in lines)
         table.add_row(
-            f"[bold]{title}[/bold]", f"[bold]{total:.4f}[/bold]", _share(total, supplied_exergy)
+            f"[bold]{title}[/bold]", f"[bold]{joules:.4f}[/bold]", _share(joules, supplied_exergy)
         )
         for line in lines:
             if line.energy:
@@ -92,10 +92,10 @@ def _print_ledger(account: "Ledger") -> None:
     table.add_row("[bold]unaccounted[/bold]", f"[bold]{account.residual:.1e}[/bold]", "")
     console = Console()
     console.print(table)
-    name, theta = account.warmest
+    name, hottest = account.warmest
     console.print(
         f"battery {100 * account.map.level:.1f} % at {account.map.voltage:.2f} V; warmest: {name}, "
-        f"{theta - 273.15:.1f} °C; least destruction between samples "
+        f"{hottest - 273.15:.1f} °C; least destruction between samples "
         f"{account.least_destruction:.1e} J",
         highlight=False,
         soft_wrap=True,

@@ -129,10 +129,10 @@ class Kind:
         for name, argument in signature(self.make).parameters.items():
             if types[name] is LieGroup:
                 continue  # bodies in files are those of SE(3)
-            annotated = (annotations[name], *get_args(annotations[name]))
-            number = next((n for a in annotated for n in getattr(a, "__metadata__", ())), None)
-            required = argument.default is Argument.empty
-            parameters[name] = ParameterSpec(name, types[name], number, required)
+            hints = (annotations[name], *get_args(annotations[name]))
+            number_spec = next((n for a in hints for n in getattr(a, "__metadata__", ())), None)
+            is_required = argument.default is Argument.empty
+            parameters[name] = ParameterSpec(name, types[name], number_spec, is_required)
         return parameters
 
 
@@ -169,16 +169,16 @@ def kind(name: str, meaning: str, component_class: type | None = None) -> Callab
     return register
 
 
-def _with_checks(function: Callable[..., Any], box_kind: Kind, skipped: int) -> Callable[..., Any]:
+def _with_checks(function: Callable[..., Any], box_kind: Kind, skip: int) -> Callable[..., Any]:
     """Return a function that checks the numbers among its arguments before it runs."""
 
     @wraps(function)
     def checked_function(*arguments: Any, **keywords: Any) -> Any:
         parameters = box_kind.parameters
-        for name, value in (*zip(parameters, arguments[skipped:], strict=False), *keywords.items()):
+        for name, value in (*zip(parameters, arguments[skip:], strict=False), *keywords.items()):
             parameter = parameters.get(name)
-            optional = value is None and parameter is not None and not parameter.required
-            if parameter is not None and parameter.spec and parameter.is_number and not optional:
+            is_optional = value is None and parameter is not None and not parameter.required
+            if parameter is not None and parameter.spec and parameter.is_number and not is_optional:
                 parameter.spec.check(name, box_kind.name, value)
         return function(*arguments, **keywords)
 

@@ -45,17 +45,17 @@ def check_laws(equations: Equations) -> None:
         except SimulationError:
             continue  # a sample outside the domain of the model is no evidence about its laws
         flow = equations.flow_vector(inputs)
-        supplied = 0.0 if flow is None else equations.supplied_power(rates.efforts, flow)
+        supply = 0.0 if flow is None else equations.supplied_power(rates.efforts, flow)
         is_entropy = np.zeros(equations.layout.stored_size)
         for entry in equations.storages.entropy_entries:
             is_entropy[entry.tangent] = 1.0
         e = rates.efforts[: equations.layout.stored_size]
-        energy = float((e + equations.theta_0 * is_entropy) @ rates.tangent)
-        scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supplied)
-        if not abs(energy - supplied) <= _ROUNDING * scale:
+        power = float((e + equations.theta_0 * is_entropy) @ rates.tangent)
+        scale = 1.0 + float(np.abs(e * rates.tangent).sum()) + abs(supply)
+        if not abs(power - supply) <= _ROUNDING * scale:
             raise StructureError(
-                f"the first law fails for the whole system: its energy changes at {energy:.6g} W "
-                f"while {supplied:.6g} W are supplied; look for a component that generates power"
+                f"the first law fails for the whole system: its energy changes at {power:.6g} W "
+                f"while {supply:.6g} W are supplied; look for a component that generates power"
             )
         entropy_rate = float(is_entropy @ rates.tangent)
         if not entropy_rate >= -_ROUNDING * scale / equations.theta_0:

@@ -291,8 +291,8 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
         for box, c in layout.components.items()
         if isinstance(c, HasOffset)
     ]
-    while reachable := [w for w in offsets if w[0] in frames and w[1] not in frames]:
-        for start, end, component in reachable:
+    while known_offsets := [w for w in offsets if w[0] in frames and w[1] not in frames]:
+        for start, end, component in known_offsets:
             frame = frames[start]
             frames[end] = AttachedFrame(frame.state, frame.offset @ component.offset[2])
     closures = {}

@@ -141,16 +141,16 @@ def _motors(model: "VMSModel", settings: Mapping[str, Any], voltage: float) -> A
         for name in _JOINT_KEYS:
             columns[name].append(joint_settings[name])
     return Motors(
-        **{_field(name): np.array(values, dtype=np.float64) for name, values in columns.items()}
+        **{_field(name): np.array(column, dtype=np.float64) for name, column in columns.items()}
     )
 
 
 def _sized_motor(
     sizing: Mapping[str, float], max_effort: float, max_rate: float, joint: str, voltage: float
 ) -> dict[str, float]:
-    missing = [name for name in _SIZING_KEYS if name not in sizing]
-    if missing:
-        raise ModelError(f"motors lacks {', '.join(missing)}, which the joint '{joint}' needs")
+    missing_keys = [name for name in _SIZING_KEYS if name not in sizing]
+    if missing_keys:
+        raise ModelError(f"motors lacks {', '.join(missing_keys)}, which the joint '{joint}' needs")
     if not (0.0 < max_effort < np.inf and max_rate > 0.0):
         raise ModelError(
             f"the joint '{joint}' has no largest effort and rate in its description (given: "
@@ -177,9 +177,9 @@ def _rotors(section: Mapping[str, Any], allocation: "Allocation | None") -> Any:
     if allocation is None or not section:
         return None
     parameters = _numbers(section, "rotors")
-    missing = [name for name in _ROTOR_KEYS if name not in parameters]
-    if missing:
-        raise ModelError(f"rotors lacks {', '.join(missing)}")
+    missing_keys = [name for name in _ROTOR_KEYS if name not in parameters]
+    if missing_keys:
+        raise ModelError(f"rotors lacks {', '.join(missing_keys)}")
     matrix = allocation.matrix
     axes, rotor_count = matrix[:3], matrix.shape[1]
     if len(matrix) != 6:
@@ -198,10 +198,10 @@ def _field(name: str) -> str:
 def _check_keys(settings: Any, label: str, accepted: tuple[str, ...]) -> None:
     if not isinstance(settings, Mapping):
         raise ModelError(f"{label} must be a mapping; given: {settings!r}")
-    unknown = [str(key) for key in settings if key not in accepted]
-    if unknown:
+    extras = [str(key) for key in settings if key not in accepted]
+    if extras:
         raise ModelError(
-            f"{label} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"
+            f"{label} has no entry '{extras[0]}'; accepted are {', '.join(accepted) or 'none'}"
         )
 
 

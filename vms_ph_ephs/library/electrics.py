@@ -366,10 +366,10 @@ def motor(
     if inertia is not None:
         boxes["rotor"] = Quadratic({"p": power(shaft)}, 1.0 / inertia)
         junctions["p"] += ("rotor.p",)
-    outer = ["phi", "p"]
+    outer_ports = ["phi", "p"]
     if conductance is None:
         junctions["s"] += ("s",)
-        outer.append("s")
+        outer_ports.append("s")
     elif capacity is None:
         boxes["env"] = Environment(theta_0)
         junctions["s"] += ("env.s",)
@@ -380,4 +380,4 @@ def motor(
             boxes["cooling"] = Conduction(conductance)
             junctions["s"] += ("cooling.a",)
             junctions["env"] += ("cooling.b",)
-    return compose(boxes, junctions, outer)
+    return compose(boxes, junctions, outer_ports)

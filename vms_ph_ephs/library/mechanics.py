@@ -89,19 +89,19 @@ def spring(
     junctions: dict[str, tuple[str, ...]] = {"q": ("pe.q", "pkc.q"), "p": ("pkc.p",)}
     if grounded:
         junctions["p"] += ("p",)
-        outer = ["p"]
+        outer_ports = ["p"]
     else:
         ends = {"p_1": power(shaft), "p_2": power(shaft), "p": power(momentum)}
         boxes["ends"] = Reversible(ends, constraint=[[-1.0, 1.0, -1.0]])
         junctions["p"] += ("ends.p",)
         junctions |= {"p_1": ("ends.p_1", "p_1"), "p_2": ("ends.p_2", "p_2")}
-        outer = ["p_1", "p_2"]
+        outer_ports = ["p_1", "p_2"]
     if viscous:
         boxes["mf"] = Damper(viscous, shaft=length_quantity)
         junctions["p"] += ("mf.p",)
         junctions["s"] = ("mf.s", "s")
-        outer.append("s")
-    return compose(boxes, junctions, outer)
+        outer_ports.append("s")
+    return compose(boxes, junctions, outer_ports)
 
 
 @kind("damper", "viscous and dry friction with heat; ports p, s")

@@ -99,8 +99,8 @@ def mechanism(
     """
     boxes: dict[str, System | Component] = dict(bodies)
     junctions: dict[str, tuple[str, ...]] = {f"{name}.p": (f"{name}.p",) for name in bodies}
-    outer = list(open_bodies)
-    for name in outer:
+    outer_ports = list(open_bodies)
+    for name in outer_ports:
         if name not in bodies:
             raise PatternError(f"there is no body '{name}' to open; bodies: {', '.join(bodies)}")
         junctions[f"{name}.p"] += (name,)
@@ -120,16 +120,16 @@ def mechanism(
             junctions[f"{body}.p"] += (f"{name}.{port}",)
         if "p_r" in connection.joint.interface:
             junctions[name] = (f"{name}.p_r", name)
-            outer.append(name)
+            outer_ports.append(name)
     for name, gear in (gears or {}).items():
         _add_gear(name, gear, joints, boxes, junctions)
     for name, tool in (tools or {}).items():
         _add_tool(name, tool, bodies, boxes, junctions)
-        outer.append(name)
+        outer_ports.append(name)
     for gear in (gears or {}).values():
-        outer = [port for port in outer if port != gear.follower]
+        outer_ports = [port for port in outer_ports if port != gear.follower]
         junctions[gear.follower] = tuple(p for p in junctions[gear.follower] if p != gear.follower)
-    return compose(boxes, junctions, outer)
+    return compose(boxes, junctions, outer_ports)
 
 
 def _add_gear(

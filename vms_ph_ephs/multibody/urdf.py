@@ -121,21 +121,21 @@ def from_urdf(
             or no rotational inertia about some axis, heat is given where there is no friction, or
             a tool, body, spring, foot or immersed link is none of the robot's.
     """
-    parsed = build(xml, base, gravity, locked_joints)
-    projection = Projection(parsed.pinocchio, parsed.mimics).matrix if parsed.mimics else None
-    model = accept_inertias(parsed.pinocchio, parsed.links, inertia, projection).model
+    tree = build(xml, base, gravity, locked_joints)
+    projection = Projection(tree.pinocchio, tree.mimics).matrix if tree.mimics else None
+    model = accept_inertias(tree.pinocchio, tree.links, inertia, projection).model
     names = {joint_name(name) for name in model.names}
     springs_of_joints = springs_of(parse_description(xml))
-    springs_used = {
+    used_springs = {
         name: springs_of_joints[name] for name in springs_of_joints if joint_name(name) in names
     }
     return from_pinocchio(
         model,
-        parsed.mimics,
+        tree.mimics,
         heat=heat,
         tools=tools,
         open_bodies=open_bodies,
-        springs={**springs_used, **(springs or {})},
+        springs={**used_springs, **(springs or {})},
         fluid=fluid,
         feet=feet,
     )

@@ -51,9 +51,9 @@ class ExergyFlow:
             return Stream(name, rate, energies[name])
 
         # Those that have destroyed nothing would fill the picture.
-        visible = [name for name in losses if losses[name] > 0.0]
+        cause_names = [name for name in losses if losses[name] > 0.0]
         sources = ("supply", "pushes", "unaccounted")
-        sinks = (*stores, *sorted(visible, key=lambda name: -losses[name]))
+        sinks = (*stores, *sorted(cause_names, key=lambda name: -losses[name]))
         return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), seconds)
 
 
@@ -84,8 +84,8 @@ def exergy_list(message: Exergy) -> str:
             f"<td align=right>{quantity(power, 'W')}</td>"
             f"<td align=right>{quantity(energy, 'J')}</td><td align=right>{temperature}</td></tr>"
         )
-    rest = sum(energy for _, energy, _ in destroyers[_MAX_ROWS:])
-    others = f"{len(destroyers) - _MAX_ROWS} others: {quantity(rest, 'J')} · " if rest > 0.0 else ""
+    tail = sum(energy for _, energy, _ in destroyers[_MAX_ROWS:])
+    note = f"{len(destroyers) - _MAX_ROWS} others: {quantity(tail, 'J')} · " if tail > 0.0 else ""
     battery_exergy = dict(zip(message.stores, message.stored, strict=False)).get("battery", 0.0)
     supplied_exergy = message.supplied - battery_exergy
     stored_exergy = supplied_exergy - destroyed_exergy + message.residual
@@ -97,7 +97,7 @@ def exergy_list(message: Exergy) -> str:
         f'<table style="width:100%;border-spacing:4px 0"><tr style="opacity:.7">'
         "<td align=right>destroyed by</td><td></td><td align=right>now</td>"
         "<td align=right>since the start</td><td align=right>temperature</td></tr>"
-        f"{''.join(rows)}</table>{others}"
+        f"{''.join(rows)}</table>{note}"
         f"battery {message.voltage:.1f} V, {message.current:.1f} A, {100.0 * message.level:.1f} %"
         "</div>"
     )

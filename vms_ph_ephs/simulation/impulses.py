@@ -126,20 +126,20 @@ class _ImpulseProblem:
         u = self._u_0 - self._mobility @ impulse
         largest_change = 0.0
         for k in self._normals:
-            unbounded = impulse[k] + u[k] / self._diagonal[k]
-            change = min(max(unbounded, self._lower[k]), self._upper[k]) - impulse[k]
+            free_impulse = impulse[k] + u[k] / self._diagonal[k]
+            change = min(max(free_impulse, self._lower[k]), self._upper[k]) - impulse[k]
             if change:
                 u -= self._mobility[:, k] * change
                 impulse[k] += change
                 largest_change = max(largest_change, abs(change) * self._diagonal[k])
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
-            projected = self._project_on_cone(
+            cone_impulse = self._project_on_cone(
                 impulse[indices] + u[indices] / mobility, self._cone_radius(n, indices, impulse)
             )
-            change = projected - impulse[indices]
+            change = cone_impulse - impulse[indices]
             if change.any():
                 u -= self._mobility[:, indices] @ change
-                impulse[indices] = projected
+                impulse[indices] = cone_impulse
                 largest_change = max(largest_change, float(np.abs(change).max()) * mobility)
         return largest_change / (1.0 + float(np.abs(u).max()))
 
@@ -151,20 +151,20 @@ class _ImpulseProblem:
         is_free[self._normals] = (impulse > self._lower)[self._normals] & (impulse < self._upper)[
             self._normals
         ]
-        fixed = np.where(is_free, 0.0, impulse)
+        fixed_impulse = np.where(is_free, 0.0, impulse)
         basis = np.eye(k)
         for n, indices in self._cones:
             radius = self._cone_radius(n, indices, impulse)
             length = float(np.sqrt(impulse[indices] @ impulse[indices]))
             if length < radius * (1.0 - 1e-9):
-                is_free[indices], fixed[indices] = True, 0.0
+                is_free[indices], fixed_impulse[indices] = True, 0.0
             elif length > 0.0:
-                fixed[indices] = 0.0
+                fixed_impulse[indices] = 0.0
                 basis[indices, n] = -self._friction[indices[0]] * impulse[indices] / length
         basis = basis[:, is_free]
         rows = self._mobility[is_free]
-        right_side = self._u_0[is_free] - rows @ fixed
-        solution = fixed + basis @ np.linalg.lstsq(rows @ basis, right_side, rcond=1e-12)[0]
+        right_side = self._u_0[is_free] - rows @ fixed_impulse
+        solution = fixed_impulse + basis @ np.linalg.lstsq(rows @ basis, right_side, rcond=1e-12)[0]
         u = self._u_0 - self._mobility @ solution
         # The rounding of u is that of the terms that cancel in it.
         scale = 1.0 + float((np.abs(self._u_0) + np.abs(self._mobility) @ np.abs(solution)).max())
@@ -172,20 +172,20 @@ class _ImpulseProblem:
             return None
         tolerance = _EXACT_TOLERANCE * scale / self._diagonal
         normals = self._normals
-        clipped = np.clip(solution[normals], self._lower[normals], self._upper[normals])
-        updated = solution[normals] + u[normals] / self._diagonal[normals]
-        updated = np.clip(updated, self._lower[normals], self._upper[normals])
-        if (np.abs(updated - clipped) > tolerance[normals]).any():
+        bounded_impulse = np.clip(solution[normals], self._lower[normals], self._upper[normals])
+        next_impulse = solution[normals] + u[normals] / self._diagonal[normals]
+        next_impulse = np.clip(next_impulse, self._lower[normals], self._upper[normals])
+        if (np.abs(next_impulse - bounded_impulse) > tolerance[normals]).any():
             return None
-        if (np.abs(solution[normals] - clipped) > tolerance[normals]).any():
+        if (np.abs(solution[normals] - bounded_impulse) > tolerance[normals]).any():
             return None
         for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
-            projected = self._project_on_cone(
+            cone_impulse = self._project_on_cone(
                 solution[indices] + u[indices] / mobility, self._cone_radius(n, indices, solution)
             )
-            if np.abs(projected - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
+            if np.abs(cone_impulse - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
                 return None
-        solution[normals] = clipped
+        solution[normals] = bounded_impulse
         return solution
 
     def _cone_radius(self, n: int, indices: Index, impulse: Array) -> float:

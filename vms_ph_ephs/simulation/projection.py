@@ -77,8 +77,8 @@ class Projection:
     def worst_joint(self, x: Array) -> str:
         """Return the joint with the largest violation at a state."""
         r = self.residual(x)
-        worst = max(self._closures, key=lambda row: float(np.abs(r[row[0]]).max()))
-        return worst[1].box.rpartition(".")[0] or worst[1].box
+        largest_rows = max(self._closures, key=lambda row: float(np.abs(r[row[0]]).max()))
+        return largest_rows[1].box.rpartition(".")[0] or largest_rows[1].box
 
     def check(self, x: Array, tolerance: float) -> None:
         """Raise an error for a state that violates the constraints.

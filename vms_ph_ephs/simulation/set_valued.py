@@ -114,14 +114,14 @@ class BoundedForces:
 
         Closed contacts do not open or close, and what rests does not slide, as far as bounds allow.
         """
-        at_rest = self._rows_at_rest(active)
+        is_at_rest = self._rows_at_rest(active)
         gaps = self._gaps(active, x)
         for _ in range(_MAX_CORRECTIONS if dt > _SHORTEST_STEP else 0):
             step = self._move_with_forces(active, force, scheme, x, t, dt)
-            velocity = np.where(at_rest, (2.0 / dt) * self._path_lengths(active, step), 0.0)
-            if not at_rest.all():
-                sliding = np.where(at_rest, 0.0, self._velocity(active, step.x))
-                velocity = velocity + sliding
+            velocity = np.where(is_at_rest, (2.0 / dt) * self._path_lengths(active, step), 0.0)
+            if not is_at_rest.all():
+                sliding_velocity = np.where(is_at_rest, 0.0, self._velocity(active, step.x))
+                velocity = velocity + sliding_velocity
             is_normal = np.isfinite(gaps)
             velocity[is_normal] = (2.0 / dt) * (self._gaps(active, step.x) - gaps)[is_normal]
             zeros = np.zeros(force.size)
@@ -165,11 +165,11 @@ class BoundedForces:
     @staticmethod
     def _rows_at_rest(active: ActiveRows) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
-        at_rest = np.abs(active.velocity) <= _REST_SPEED
+        is_at_rest = np.abs(active.velocity) <= _REST_SPEED
         for n in np.unique(active.normal[active.normal >= 0]):
             indices = active.normal == n
-            at_rest[indices] = at_rest[indices].all()
-        return at_rest
+            is_at_rest[indices] = is_at_rest[indices].all()
+        return is_at_rest
 
     def _gaps(self, active: ActiveRows, x: Array) -> Array:
         """Return the gaps at the rows of contacts, m; not a number at other rows."""

@@ -170,16 +170,16 @@ class EphsStepper(Stepper):
             with processes.imposing(friction.flows(stiff, force)):
                 after, step = self._regular_step(before, inputs, t, dt)
             # What the other forces were on average, by the velocities they led to.
-            previous, v_end = v_end, friction.velocity(stiff, after.x)
+            last_v_end, v_end = v_end, friction.velocity(stiff, after.x)
             acceleration = (v_end - stiff.velocity) / dt + stiff.mobility @ force
-            if np.abs(v_end - previous).max() <= _TOLERANCE * (1.0 + np.abs(v_end).max()):
+            if np.abs(v_end - last_v_end).max() <= _TOLERANCE * (1.0 + np.abs(v_end).max()):
                 break
         state_heats = friction.heat(stiff, force, step.supply)
         if state_heats is None:
             half_dt = 0.5 * dt
-            middle, first = self._smooth_step(before, inputs, t, half_dt)
-            after, second = self._smooth_step(middle, inputs, t + half_dt, half_dt)
-            return after, first.followed_by(second)
+            middle, first_half = self._smooth_step(before, inputs, t, half_dt)
+            after, second_half = self._smooth_step(middle, inputs, t + half_dt, half_dt)
+            return after, first_half.followed_by(second_half)
         x, increment = after.x.copy(), step.increment.copy()
         for state, energy in state_heats:
             increment[state.tangent] += friction.add_heat(x, state, energy)

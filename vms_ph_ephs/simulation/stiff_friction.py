@@ -133,12 +133,12 @@ class StiffFriction:
         if not stiff_processes:
             return None
         rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in stiff_processes])
-        held = [self._processes[k] for k in stiff_processes]
-        with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in held}):
+        held_parts = [self._processes[k] for k in stiff_processes]
+        with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in held_parts}):
             rate = equations.tangent(x, None)[0]
         return StiffProcesses(
-            held,
-            _slices([p.mechanical.size for p in held]),
+            held_parts,
+            _slices([p.mechanical.size for p in held_parts]),
             velocities[rows],
             mobility[np.ix_(rows, rows)],
             velocity_per_impulse[rows] @ rate[:n],

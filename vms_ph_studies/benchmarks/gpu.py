@@ -65,11 +65,11 @@ class Batches:
             for size in self._sizes:
                 name, start = f"{function}, {precision}, {size}", time.perf_counter()
                 call, memory = make_batch(size)
-                elapsed, start = time.perf_counter() - start, time.perf_counter()
+                duration, start = time.perf_counter() - start, time.perf_counter()
                 if memory > (jax.devices()[0].memory_stats() or host_memory)["bytes_limit"]:
                     self._skipped[f"{name}, which needs {memory / 1e9:.1f} GB"] = None
                     break
-                self._costs[name] = f"{name}: compiled in {elapsed:.1f} s, {memory // size} B each"
+                self._costs[name] = f"{name}: compiled in {duration:.1f} s, {memory // size} B each"
                 reference = references.setdefault((function.split(": ")[0], size), name)
                 cases.append(Case(name, call, units=size, reference=reference))
                 call()

@@ -384,8 +384,8 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     Raises:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
-    bundled = robots.get(robot)
-    model = bundled.model(bundled.description(), base)
+    entry = robots.get(robot)
+    model = entry.model(entry.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
     python_schemes = [project_scheme(model, scheme) for scheme in SCHEMES]

@@ -59,13 +59,13 @@ _LIMITS = {
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    bundled = robots.get(robot)
-    model = bundled.model(bundled.description(), base)
-    timings = _cpp_timings(model, bundled.description(), base)
+    entry = robots.get(robot)
+    model = entry.model(entry.description(), base)
+    timings = _cpp_timings(model, entry.description(), base)
     timings += measure(_python_cases(model), seconds / 3)
     timings += measure(_batch_cases(model), seconds / 3)
-    models = [bundled.model(bundled.description(), m) for m in ("fixed", "floating")]
-    cases = [case for m in models for case in _closed_loop_cases(m, bundled.home)]
+    models = [entry.model(entry.description(), m) for m in ("fixed", "floating")]
+    cases = [case for m in models for case in _closed_loop_cases(m, entry.home)]
     return timings + measure(cases, seconds / 3)
 
 

@@ -157,9 +157,9 @@ def _exported_to_casadi(problem: Problem) -> Contender:
     x = standard_form.state(problem.q, problem.v)
     q, z = ca.SX.sym("q", len(x.q)), ca.SX.sym("z", len(x.z))
     symbolic_rate = form.rate(q=q, z=z, torque=problem.torque)
-    stacked = ca.vertcat(symbolic_rate["qdot"], symbolic_rate["zdot"])
-    rate = ca.Function("rate", [q, z], [stacked])
-    jacobians = ca.Function("slope", [q, z], [ca.jacobian(stacked, q), ca.jacobian(stacked, z)])
+    rates = ca.vertcat(symbolic_rate["qdot"], symbolic_rate["zdot"])
+    rate = ca.Function("rate", [q, z], [rates])
+    jacobians = ca.Function("slope", [q, z], [ca.jacobian(rates, q), ca.jacobian(rates, z)])
     batch_rate = rate.map(_BATCH_SIZE)
     batch_inputs = [np.tile(part[:, None], _BATCH_SIZE) for part in (x.q, x.z)]
     return Contender(
@@ -282,9 +282,9 @@ def _exported_to_jax(problem: Problem) -> Contender:
     quantities: dict[str, dict[str, Callable[[], object]]] = {name: {} for name in QUANTITIES}
     wait = jax.block_until_ready
     for form in (StandardForm(problem.model), DecoupledForm(problem.model)):
-        exported, x = form.jax(), form.state(problem.q, problem.v)
+        jax_form, x = form.jax(), form.state(problem.q, problem.v)
 
-        def rate(q: Any, z: Any, torque: Any, exported_rate: Any = exported.rate) -> Any:
+        def rate(q: Any, z: Any, torque: Any, exported_rate: Any = jax_form.rate) -> Any:
             return exported_rate(q, z, torque=torque)
 
         jitted_rate, batch_rate = jax.jit(rate), jax.jit(jax.vmap(rate))
@@ -295,7 +295,7 @@ def _exported_to_jax(problem: Problem) -> Contender:
         quantities[ACCELERATION][f"{name}.rate"] = lambda f=jitted_rate, s=state: wait(f(*s))  # type: ignore[misc]
         quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=jacobian, s=state: wait(f(*s))  # type: ignore[misc]
         quantities[BATCH][f"vmap of {name}.rate"] = lambda f=batch_rate, s=states: wait(f(*s))  # type: ignore[misc]
-        inertia = jax.jit(exported.mass_matrix)
+        inertia = jax.jit(jax_form.mass_matrix)
         quantities[MASS_MATRIX][f"{name}.mass_matrix"] = lambda f=inertia, s=state: wait(f(s[0]))  # type: ignore[misc]
     return Contender(label, quantities, version=metadata.version("jax"))
 
@@ -396,11 +396,11 @@ def problem_of(robot: str, base: str) -> Problem:
     Raises:
         VmsPhError: the robot is in a fluid, which other libraries do not cover.
     """
-    bundled = robots.get(robot)
-    if bundled.fluid:
+    entry = robots.get(robot)
+    if entry.fluid:
         raise VmsPhError(f"other libraries compute robots in a vacuum; {robot} is in a fluid")
-    xml = bundled.description()
-    model, rng = bundled.model(xml, base), np.random.default_rng(0)
+    xml = entry.description()
+    model, rng = entry.model(xml, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     return Problem(model, bare_urdf(xml), q, v, rng.uniform(-10, 10, model.n))
 
@@ -419,11 +419,11 @@ def bare_urdf(xml: str) -> str:
 
 
 _versions: dict[str, str] = {}
-_skipped: list[str] = []
+_skip_reasons: list[str] = []
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    contenders, _skipped[:] = available_libraries(problem_of(robot, base))
+    contenders, _skip_reasons[:] = available_libraries(problem_of(robot, base))
     _versions.clear()
     _versions.update(
         {c.name.removeprefix("vms_ph in "): c.version for c in contenders if c.version}
@@ -441,7 +441,7 @@ def _cases(robot: str, base: str) -> list[Case]:
 
 
 def _note() -> str:
-    return "skipped: " + "; ".join(_skipped) if _skipped else ""
+    return "skipped: " + "; ".join(_skip_reasons) if _skip_reasons else ""
 
 
 BENCHMARKS = [

@@ -41,18 +41,18 @@ _P99_LIMIT = 100e-6
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
-    bundled = robots.get(robot)
-    model = bundled.model(bundled.description(), base)
+    entry = robots.get(robot)
+    model = entry.model(entry.description(), base)
     build_folder = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
-        file.write_text(bundled.description())
+        file.write_text(entry.description())
         arguments = [file, base, model.end_effector, _UPDATES]
         lines = program_output(build_folder / "benchmark/vms_ph_benchmark", *arguments, "laws")
         timings = [_read_timing(line) for line in lines]
         law_class = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         law_name = f"{law_class.__module__}.{law_class.__name__}"
-        home = model.configuration(bundled.home)
+        home = model.configuration(entry.home)
         host = build_folder / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
             for line in program_output(host, *arguments, priority, law_name, *home.tolist()):
@@ -86,9 +86,9 @@ def _read_hosted_timing(line: str, priority: int) -> Timing:
 
 def _read_timing(line: str) -> Timing:
     name, *numbers = line.split("\t")
-    median, lower, upper, p99, p999, worst = (1e-9 * float(x) for x in numbers)
+    median, lower, upper, p99, p999, longest = (1e-9 * float(x) for x in numbers)
     case = Case(name, lambda: None, max_p99=_P99_LIMIT)
-    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, worst))
+    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, longest))
 
 
 def _python_update(model: VMSModel) -> Callable[[int], object]:

@@ -101,9 +101,9 @@ def measure(
                 for _ in range(calls):
                     case.call()
                 case_durations.append((time.perf_counter() - start) / calls / case.units)
-            elapsed = time.perf_counter() - begin
+            duration = time.perf_counter() - begin
             round_share = len(durations[0]) / _MIN_ROUNDS
-            progress(min(round_share, elapsed / seconds if seconds else 1.0, 1.0), "measuring")
+            progress(min(round_share, duration / seconds if seconds else 1.0, 1.0), "measuring")
     finally:
         if gc_enabled:
             gc.enable()

@@ -105,8 +105,8 @@ def _select_benchmark(subject: str, robot: str, base: str) -> "tuple[Benchmark, 
     if base and not benchmark.base:
         raise VmsPhError(f"in {benchmark.id} the base of every robot is predefined; omit --base")
     if robot and robot not in robots.names():
-        available = ", ".join(robots.names())
-        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {available}")
+        robot_names = ", ".join(robots.names())
+        raise VmsPhError(f"there is no bundled robot '{robot}'; bundled robots are {robot_names}")
     robot, base = robot or benchmark.robot, base or benchmark.base
     if base and base not in ("fixed", "planar", "floating"):
         raise VmsPhError(f"unknown base '{base}'; accepted: fixed, planar, floating")

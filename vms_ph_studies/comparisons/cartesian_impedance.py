@@ -293,7 +293,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 def _check(title: str, results: dict[str, PhaseResult]) -> Check:
     ours = results.pop(_OWN_LAW)
-    within_limits = (
+    is_within_limits = (
         ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept" and not ours.failed
     )
     return required(
@@ -301,8 +301,8 @@ def _check(title: str, results: dict[str, PhaseResult]) -> Check:
         "torques within limits, certificate kept; "
         + "; ".join(f"{name}: {_result_text(result)}" for name, result in results.items()),
         _result_text(ours),
-        within_limits,
-        "" if within_limits else "a limit was exceeded, or the certificate was not kept",
+        is_within_limits,
+        "" if is_within_limits else "a limit was exceeded, or the certificate was not kept",
     )
 
 

@@ -274,8 +274,8 @@ class DecentralisedPD(Controller):
         d = model.evaluate(q, v)
         damping = 2.0 * gains.damping_ratio * frequency
         acceleration = -(frequency**2) * error - damping * (v - reference_velocity)
-        inertial = [self._locked_inertia @ acceleration[:b], self._joint_inertia * acceleration[b:]]
-        force = np.concatenate(inertial) + d.g
+        forces = [self._locked_inertia @ acceleration[:b], self._joint_inertia * acceleration[b:]]
+        force = np.concatenate(forces) + d.g
         if self._thrust_direction is not None:
             force[:6] = self._thrust_and_moment(d, acceleration[:3], base_pose[:3, :3])
         return force

@@ -101,8 +101,8 @@ class PublishedLaw(ABC):
         pose = pin.SE3(np.array(d.placement(model.end_effector)))
         j = d.J_end_effector.reshape(2, 3, -1)
         jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
-        desired = self._desired_torque(d, pose, jacobian, target)
-        change = np.clip(desired - self._last_torque, -self._max_step, self._max_step)
+        desired_torque = self._desired_torque(d, pose, jacobian, target)
+        change = np.clip(desired_torque - self._last_torque, -self._max_step, self._max_step)
         self._last_torque = self._last_torque + change
         return self._last_torque
 

@@ -121,8 +121,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
 
 def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
     has_tank = tank != "without a tank"
-    allowed = initial_level if has_tank else 0.0
-    is_active, why = run.largest_supply > allowed + 1e-3, ""
+    energy_limit = initial_level if has_tank else 0.0
+    is_active, why = run.largest_supply > energy_limit + 1e-3, ""
     if is_active:
         why = "Efforts that were held for a sample have given more energy than they have taken."
     elif run.min_tank_level < 0.0:
@@ -136,7 +136,7 @@ def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) 
         text += f", tank at least {run.min_tank_level:.2g} J, authority {run.min_authority:.2g}"
     return required(
         f"{rate} Hz, {encoder}: {tank}",
-        f"passive: supplies at most {allowed:g} J",
+        f"passive: supplies at most {energy_limit:g} J",
         text,
         not is_active,
         why,

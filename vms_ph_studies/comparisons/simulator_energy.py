@@ -121,10 +121,10 @@ def _start_error(engine: Engine, robot: PassiveRobot) -> float:
     m, data, run = robot.model.pinocchio, robot.model.tree.data(), engine.start(robot, 1e-3)
     if run.kinetic_energy is not None:
         return abs(run.kinetic_energy() / pin.computeKineticEnergy(m, data, robot.q, robot.v) - 1.0)
-    expected = pin.aba(m, data, robot.q, robot.v, np.zeros(m.nv))
+    expected_rate = pin.aba(m, data, robot.q, robot.v, np.zeros(m.nv))
     run.advance(1)
-    acceleration_error = (run.motion()[1] - robot.v) / 1e-3 - expected
-    return float(np.abs(acceleration_error[robot.model.b :]).max() / np.abs(expected).max())
+    acceleration_error = (run.motion()[1] - robot.v) / 1e-3 - expected_rate
+    return float(np.abs(acceleration_error[robot.model.b :]).max() / np.abs(expected_rate).max())
 
 
 def compare(engine: Engine, robot: PassiveRobot, seconds: float) -> list[Result]:

@@ -112,15 +112,15 @@ def _compare(
     conjugate[b:] += d.A.T @ rate_hat.zdot[:b] + t.L @ v[b:]
     acceleration = np.linalg.solve(d.M, conjugate - inertia_rate_term)
     errors.add("aba_decoupled", acceleration - expected_acceleration, expected_acceleration)
-    transformed = t.Phi @ standard_form.layout(rate)
-    errors.add("pushed_rate", decoupled_form.layout(rate_hat) - transformed, transformed)
+    pushed_rate = t.Phi @ standard_form.layout(rate)
+    errors.add("pushed_rate", decoupled_form.layout(rate_hat) - pushed_rate, pushed_rate)
 
     energies = [standard_form.hamiltonian(x).kinetic, decoupled_form.hamiltonian(x_hat).kinetic]
     errors.add("energy", np.array(energies) - d.kinetic_energy, d.kinetic_energy)
     for structure in (standard_form.interconnection(x), t.J_hat):
         errors.add("skew", structure + structure.T, structure)
-    transformed = t.Phi @ standard_form.interconnection(x) @ t.Phi.T
-    errors.add("pushed_structure", t.J_hat - transformed, transformed)
+    pushed_structure = t.Phi @ standard_form.interconnection(x) @ t.Phi.T
+    errors.add("pushed_structure", t.J_hat - pushed_structure, pushed_structure)
     for name, form, state in (
         ("power_standard", standard_form, x),
         ("power_decoupled", decoupled_form, x_hat),

@@ -43,8 +43,8 @@ class ReducedEulerLagrange:
         self.M_hat = frozen(np.block([[d.M_b, zero], [zero.T, d.M_hat_m]]))
         self.C1_hat = frozen(np.block([[t.P_b, t.E_b], [-t.E_b.T, t.C_hat_m]]))
         poisson = t.coadjoint_matrix
-        coupled = poisson @ d.A
-        self.C2_hat = frozen(np.block([[-poisson, coupled], [-coupled.T, t.B]]))
+        coupling = poisson @ d.A
+        self.C2_hat = frozen(np.block([[-poisson, coupling], [-coupling.T, t.B]]))
 
     def acceleration(self, wrench_base: Array, torque: Array) -> LockedAcceleration:
         """Return the accelerations under a base wrench (b,) and joint torques (n,).

@@ -179,9 +179,9 @@ def make_points(
     fixed: dict[str, Value] = {
         n: p.value for n, p in parameters.items() if isinstance(p, FixedParameter)
     }
-    sampled = {name: p for name, p in parameters.items() if isinstance(p, Samples)}
+    samplers = {name: p for name, p in parameters.items() if isinstance(p, Samples)}
     samples: list[tuple[int | None, dict[str, Value]]] = [
-        (k, {name: p.draw(seed, name, k) for name, p in sampled.items()}) for k in range(runs or 0)
+        (k, {name: p.draw(seed, name, k) for name, p in samplers.items()}) for k in range(runs or 0)
     ]
     no_samples: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
     for grid_values in product(*grid_values_by_name.values()):

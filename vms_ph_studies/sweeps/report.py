@@ -151,8 +151,8 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
             axes.boxplot(grouped_numbers, tick_labels=labels)
             axes.tick_params(axis="x", labelrotation=20)
         else:
-            sampled = isinstance(study.parameters[panel[0]], Samples)
-            (_scatter if sampled else _bands)(axes, np.array(results.numbers(panel[0])), y)
+            is_sampled = isinstance(study.parameters[panel[0]], Samples)
+            (_scatter if is_sampled else _bands)(axes, np.array(results.numbers(panel[0])), y)
             axes.grid(alpha=0.3)
         axes.set(xlabel=panel[0], ylabel=panel[1] if len(panel) == 2 else name)
     for axes in all_axes[1 + len(panels) :]:

@@ -27,8 +27,8 @@ def get_package_share_path(package_name: str, print_warning: bool = True) -> Pat
         raise ValueError(f"{package_name!r} is not a valid package name")
     share = packages.share_directory(package_name)
     if share is None:
-        searched = [str(prefix) for prefix in packages.prefixes()]
-        raise PackageNotFoundError(f"package '{package_name}' not found, searching: {searched}")
+        prefixes = [str(prefix) for prefix in packages.prefixes()]
+        raise PackageNotFoundError(f"package '{package_name}' not found, searching: {prefixes}")
     return share
 
 

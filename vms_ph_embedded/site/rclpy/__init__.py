@@ -119,9 +119,9 @@ def spin_until_future_complete(
 ) -> None:
     """Call the callbacks of a node until a future is done."""
     executor = executor or get_global_executor()
-    added = executor.add_node(node)
+    is_added = executor.add_node(node)
     try:
         executor.spin_until_future_complete(future, timeout_sec)
     finally:
-        if added:
+        if is_added:
             executor.remove_node(node)

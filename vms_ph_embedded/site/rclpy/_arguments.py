@@ -107,7 +107,7 @@ def parse_value(text: str) -> Any:
 
 
 def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
-    unknown = []
+    unknown_arguments = []
     for word in words:
         if word == "--":
             break
@@ -130,9 +130,9 @@ def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
         elif word in _UNSUPPORTED_FLAGS:
             subset.refuse(f"the ROS argument {word}")
         else:
-            unknown.append(word)
-    if unknown:
-        raise RCLError(f"Found unknown ROS arguments: {unknown}")
+            unknown_arguments.append(word)
+    if unknown_arguments:
+        raise RCLError(f"Found unknown ROS arguments: {unknown_arguments}")
 
 
 def _next_word(words: Iterator[str], flag: str) -> str:

@@ -66,16 +66,16 @@ class NodeParameters:
         self, namespace: str, parameters: Sequence[tuple[Any, ...]], ignore_override: bool = False
     ) -> list[Parameter]:
         """Declare parameters given as (name, value or type, descriptor)."""
-        declared = [
+        results = [
             self._ros_read_declaration(index, declaration, namespace, ignore_override)
             for index, declaration in enumerate(parameters)
         ]
         duplicates = [
-            parameter.name for parameter, _ in declared if self.has_parameter(parameter.name)
+            parameter.name for parameter, _ in results if self.has_parameter(parameter.name)
         ]
         if duplicates:
             raise ParameterAlreadyDeclaredException(duplicates)
-        for parameter, descriptor in declared:
+        for parameter, descriptor in results:
             result = self._ros_set_together([parameter], {parameter.name: descriptor})
             if result.successful:
                 continue
@@ -83,7 +83,7 @@ class NodeParameters:
                 expected = Parameter.Type(descriptor.type).name
                 raise InvalidParameterTypeException(parameter, expected)
             raise InvalidParameterValueException(parameter.name, parameter.value, result.reason)
-        return [self._parameters[parameter.name] for parameter, _ in declared]
+        return [self._parameters[parameter.name] for parameter, _ in results]
 
     def undeclare_parameter(self, name: str) -> None:
         """Forget a parameter."""

@@ -32,7 +32,7 @@ def full_name(name: str, node_name: str, namespace: str, *, is_service: bool = F
     error = InvalidServiceNameException if is_service else InvalidTopicNameException
     if (fault := ros_names.fault_in_topic_name(name)) is not None:
         raise error(name, *fault)
-    full = ros_names.expand(name, node_name, namespace)
-    if (fault := ros_names.fault_in_full_topic_name(full)) is not None:
-        raise error(full, *fault)
-    return full
+    absolute_name = ros_names.expand(name, node_name, namespace)
+    if (fault := ros_names.fault_in_full_topic_name(absolute_name)) is not None:
+        raise error(absolute_name, *fault)
+    return absolute_name

@@ -56,10 +56,10 @@ class Client(Entity, subset.Subset):
 
     def call(self, request: Any, timeout_sec: float | None = None) -> Any:
         """Ask and wait for the answer, while another thread spins; None when the time is over."""
-        done = threading.Event()
+        done_event = threading.Event()
         future = self.call_async(request)
-        future._when_done(done.set)
-        if not done.wait(timeout_sec):
+        future._when_done(done_event.set)
+        if not done_event.wait(timeout_sec):
             self.remove_pending_request(future)
         return future.result()
 

@@ -143,9 +143,9 @@ class _CallSite:
 
 
 def _checked_filters(filters: dict[str, Any]) -> dict[str, Any]:
-    if unknown := filters.keys() - _FILTERS:
+    if unknown_filters := filters.keys() - _FILTERS:
         raise TypeError(
-            f'parameter "{min(unknown)}" is not one of the recognized logging options '
+            f'parameter "{min(unknown_filters)}" is not one of the recognized logging options '
             f'"{sorted(_FILTERS)}"'
         )
     if "throttle_time_source_type" in filters and "throttle_duration_sec" not in filters:

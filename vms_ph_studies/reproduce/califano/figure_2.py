@@ -105,8 +105,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     robot = robots.get("panda")
     model = robot.model(robot.description(), end_effector=str(settings["frame"]))
     stiffness = {"soft": float(settings["soft"]), "stiff": float(settings["stiff"])}
-    sampled = settings["sampled"] == "yes"
-    stages = Stages(progress, (2 if sampled else 1) * len(_CASES))
+    is_sampled = settings["sampled"] == "yes"
+    stages = Stages(progress, (2 if is_sampled else 1) * len(_CASES))
     records = {
         case: simulate(
             model, case[0], settings, stiffness[case[1]], progress=stages.begin(" ".join(case))
@@ -117,7 +117,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     for case, record in records.items():
         checks += _case_checks(" ".join(case), _CASES[case], record, settings)
     checks += _statement_checks(records)
-    for case in _CASES if sampled else ():
+    for case in _CASES if is_sampled else ():
         name = " ".join(case)
         report = stages.begin(f"{name}, held torques")
         record = simulate(
@@ -197,14 +197,14 @@ def _settling_checks(name: str, reference: _Reference, record: PushRecord) -> li
 def _statement_checks(records: dict[tuple[str, str], PushRecord]) -> list[Check]:
     checks = []
     for posture in POSTURES:
-        soft = float(np.max(records[posture, "soft"].distance))
-        stiff = float(np.max(records[posture, "stiff"].distance))
+        soft_distance = float(np.max(records[posture, "soft"].distance))
+        stiff_distance = float(np.max(records[posture, "stiff"].distance))
         checks.append(
             required(
                 f"{posture}: larger displacement with the soft shaping",
                 "larger than with the stiff one",
-                f"{soft:.4f} m against {stiff:.4f} m",
-                soft > stiff,
+                f"{soft_distance:.4f} m against {stiff_distance:.4f} m",
+                soft_distance > stiff_distance,
             )
         )
     null_share = max(float(np.max(r.kinetic_null) / np.max(r.total)) for r in records.values())
@@ -247,9 +247,9 @@ def _write_files(records: dict[tuple[str, str], PushRecord], pulse: float, out: 
         for posture in POSTURES
     ]
     for case, r in records.items():
-        selected = r.time <= 3.0
-        plotted = ("kinetic_task", "kinetic_null", "total")
-        curves = {name: (r.time[selected], getattr(r, name)[selected]) for name in plotted}
+        is_selected = r.time <= 3.0
+        channels = ("kinetic_task", "kinetic_null", "total")
+        curves = {name: (r.time[is_selected], getattr(r, name)[is_selected]) for name in channels}
         panels.append(Panel(f"{case[0]}*, {case[1]}", "time (s)", "energy (J)", curves, pulses))
     picture_file, table_file = draw(panels, out / "califano-fig2.png", 2), out / "califano-fig2.csv"
     columns, names = [next(iter(records.values())).time], ["time"]

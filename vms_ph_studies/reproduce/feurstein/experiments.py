@@ -184,17 +184,17 @@ class Trial:
 
 def trial_of(experiment: str, **changed: Value) -> Trial:
     """Return the trial of an experiment with some of its values changed."""
-    chosen = EXPERIMENTS[experiment]
-    values = {name: p.default for name, p in chosen.parameters().items()}
-    return Trial.of(chosen, {**values, **changed})
+    chosen_experiment = EXPERIMENTS[experiment]
+    values = {name: p.default for name, p in chosen_experiment.parameters().items()}
+    return Trial.of(chosen_experiment, {**values, **changed})
 
 
 @lru_cache(maxsize=4)
 def _model(robot: str, gravity: float) -> VMSModel:
     """Return a hopper; its description is expanded once, and not at every point of a sweep."""
-    bundled = robots.get(robot)
+    entry = robots.get(robot)
     return VMSModel.from_urdf(
-        bundled.description(), "planar", bundled.end_effector, (0.0, -gravity, 0.0)
+        entry.description(), "planar", entry.end_effector, (0.0, -gravity, 0.0)
     )
 
 

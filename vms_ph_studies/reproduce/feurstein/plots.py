@@ -71,8 +71,8 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         zoom: only the last so many seconds.
     """
     view, system = _View(run, zoom), run.system
-    phases = [Phase(int(p)) for p in run.phases[view.selected]]
-    states = run.states[view.selected]
+    phases = [Phase(int(p)) for p in run.phases[view.is_selected]]
+    states = run.states[view.is_selected]
     floor_forces = [
         system.floor_force(p, leg, y) for p, leg, y in zip(phases, view.legs, states, strict=True)
     ]
@@ -119,11 +119,11 @@ class _View:
     """The last part of a run, for all panels of a figure."""
 
     def __init__(self, run: HoppingRun, zoom: float) -> None:
-        self.selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
-        self.times = run.times[self.selected]
-        self.legs = [run.system.leg_state(y) for y in run.states[self.selected]]
+        self.is_selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
+        self.times = run.times[self.is_selected]
+        self.legs = [run.system.leg_state(y) for y in run.states[self.is_selected]]
         is_shaded = self.times[-1] - self.times[0] <= _MAX_SHADED_TIME
-        in_stance = np.r_[False, run.phases[self.selected] != Phase.FLIGHT, False] & is_shaded
+        in_stance = np.r_[False, run.phases[self.is_selected] != Phase.FLIGHT, False] & is_shaded
         begins, ends = np.flatnonzero(np.diff(in_stance)).reshape(-1, 2).T
         self._stances = list(zip(self.times[begins], self.times[ends - 1], strict=True))
         self.note = " (shaded: the foot is on the floor)" if is_shaded else ""
@@ -139,5 +139,5 @@ class _View:
 
 
 def _port_energies(run: HoppingRun, view: _View) -> dict[str, np.ndarray]:
-    energies = {label: run.energy(name)[view.selected] for name, label in _PORT_ENERGIES.items()}
+    energies = {label: run.energy(name)[view.is_selected] for name, label in _PORT_ENERGIES.items()}
     return {label: energy - energy[0] for label, energy in energies.items()}

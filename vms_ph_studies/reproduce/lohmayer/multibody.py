@@ -107,13 +107,13 @@ def _motion_checks(bodies: TwoBodies, duration: float, dt: float, stages: Stages
     stages.begin("motion by projected Runge-Kutta")
     motion = simulate(equations, x, dt=dt, steps=steps)
     stages.begin("motion by discrete gradients")
-    implicit = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
+    implicit_run = simulate(equations, x, dt=2.0 * dt, steps=steps // 2, scheme="discrete_gradient")
     min_entropy_change = float(np.min(np.diff(motion.entropy)))
     energy_scale = max(abs(e) for e in _mechanical_energy(motion)[[0]])
     return [
         bounded(
             "first law: largest change of E + theta_0 s, discrete gradients",
-            float(np.abs(implicit.first_law).max()),
+            float(np.abs(implicit_run.first_law).max()),
             1e-12 * max(1.0, energy_scale),
             "J",
         ),
