@@ -56,8 +56,8 @@ def vector(value: npt.ArrayLike | Sequence[Any], size: int, name: str) -> Array:
         raise StateError(f"{name} must have shape ({size},); given: shape {x.shape}")
     # The square is not finite if an entry is not; the converse fails for large entries.
     if not isfinite(x.dot(x)) and not np.isfinite(x).all():
-        invalid = [i for i in range(size) if not isfinite(x[i])]
-        raise StateError(f"{name} must be finite; entries {invalid} are {x[invalid].tolist()}")
+        indices = [i for i in range(size) if not isfinite(x[i])]
+        raise StateError(f"{name} must be finite; entries {indices} are {x[indices].tolist()}")
     return x
 
 

@@ -100,8 +100,8 @@ class EvaluationBatch:
             OptionError: there is no such term.
         """
         requested = dict.fromkeys(terms)
-        if unknown := [name for name in requested if name not in TERMS]:
-            raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
+        if extras := [name for name in requested if name not in TERMS]:
+            raise OptionError(f"there is no term '{extras[0]}'; the terms are {', '.join(TERMS)}")
         stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in requested)
         names = [name for name in stored_names if name not in self._terms]
         if names:
@@ -175,12 +175,12 @@ def checked_rows(
         units = q[:, rotation.entries]
         invalid |= ~(np.abs(np.sqrt(np.einsum("ij,ij->i", units, units)) - 1.0) <= NORM_TOLERANCE)
     if invalid.any():
-        first = int(np.argmax(invalid))
+        row = int(np.argmax(invalid))
         try:
-            model.checked_configuration(q[first])
-            vector(x[first], model.nv, "v")
+            model.checked_configuration(q[row])
+            vector(x[row], model.nv, "v")
         except StateError as error:
-            raise StateError(f"state {first}: {error}") from None
+            raise StateError(f"state {row}: {error}") from None
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
 
 

@@ -32,8 +32,8 @@ def share_directory() -> Path:
     for candidate in (installed_folder, checkout):
         if (candidate / "package.xml").is_file():
             return candidate
-    searched = ", ".join(str(p) for p in (*prefixes, installed_folder, checkout))
-    text = f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {searched}; "
+    folders = ", ".join(str(p) for p in (*prefixes, installed_folder, checkout))
+    text = f"the shared files of {PACKAGE} (msg/, srv/, launch/ ...) are in none of: {folders}; "
     text += "install the package again with pip, or source the colcon workspace it was built in"
     raise VmsPhError(text)
 

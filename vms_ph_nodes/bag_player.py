@@ -115,10 +115,10 @@ class BagPlayer(ReportingNode):
         if self._paused:
             self._report("paused")
             return
-        elapsed = now - self._steady_origin
-        if elapsed < 0:
+        duration = now - self._steady_origin
+        if duration < 0:
             return
-        due_time = min(self._bag_origin + round(elapsed * self._speed_ratio), self._time_bounds[1])
+        due_time = min(self._bag_origin + round(duration * self._speed_ratio), self._time_bounds[1])
         while self._next_message is not None and self._next_message.log_time <= due_time:
             self._publish_next()
         self._publish_clock(due_time)

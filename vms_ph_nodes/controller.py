@@ -245,16 +245,16 @@ class ControllerNode(ManagedNode):
         q, v, stamp = state.q, state.v, state.stamp
         now = self.get_clock().now().nanoseconds
         age = state.age + ((now - stamp) / NS_PER_SEC if self._max_age else 0.0)
-        elapsed = (stamp - self._last_stamp) / NS_PER_SEC
+        interval = (stamp - self._last_stamp) / NS_PER_SEC
         # Bursts and gaps come again: an age is forgotten four times as slowly as it has grown.
-        self._age = max(0.0, age, min(self._age, self._max_age) - 0.25 * max(0.0, elapsed))
+        self._age = max(0.0, age, min(self._age, self._max_age) - 0.25 * max(0.0, interval))
         if self._age > self._max_age:
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
             return
         self._last_stamp = stamp
         self._last_state_time, self._last_refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
-        dt = elapsed if 0.0 < elapsed < 1.0 else 1e-3
+        dt = interval if 0.0 < interval < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
         # Without commands the drives brake, which measure without delay; see _check_silence() too.
         # A law that acts holds the weight.

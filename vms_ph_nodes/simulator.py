@@ -168,14 +168,14 @@ class Simulator(ManagedNode):
             self._take_steps()
         if self._paused or self._failure or not self.is_active:
             return
-        elapsed = (self._steady.now().nanoseconds - self._steady_start) / NS_PER_SEC * self._speed
-        due_ticks = int(elapsed / (self._steps_per_tick * self.step)) - self._tick_count
+        run_time = (self._steady.now().nanoseconds - self._steady_start) / NS_PER_SEC * self._speed
+        due_ticks = int(run_time / (self._steps_per_tick * self.step)) - self._tick_count
         max_ticks = _MAX_LATE_TICKS_WALL_TIME if self._follows_wall_time else _MAX_LATE_TICKS
         if due_ticks > max_ticks:
-            dropped = due_ticks - max_ticks
-            self._dropped_ticks += dropped
+            excess = due_ticks - max_ticks
+            self._dropped_ticks += excess
             self._drop_time = self._steady.now().nanoseconds
-            lost_ns = round(dropped * self._steps_per_tick * self.step * NS_PER_SEC / self._speed)
+            lost_ns = round(excess * self._steps_per_tick * self.step * NS_PER_SEC / self._speed)
             self._steady_start += lost_ns
             self._stamp_origin += lost_ns if self._follows_wall_time else 0
             due_ticks = max_ticks

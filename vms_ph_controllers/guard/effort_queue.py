@@ -163,7 +163,7 @@ class EffortQueue:
         self._sample_work.hold(d, self.efforts[0], self._zero, -potential_energy)
         self._start_speed = self._speed_bound = float(np.sqrt(2.0 * motion_energy))
         self._path_length = self._work_error = 0.0
-        self._acting = self.efforts[0], self.active_efforts[0]
+        self._applied = self.efforts[0], self.active_efforts[0]
 
     def mean_velocity(self, q: Array, dt: float) -> Array:
         """Return the velocity (nv,) over the time since the last state; zero after lost ones."""
@@ -180,8 +180,8 @@ class EffortQueue:
     def advance_without_state(self) -> None:
         """Note that the first effort of the queue begins to act at a state that is not seen."""
         if self._last_state is not None:
-            self._work_error += self._path_length * self._norm(self.efforts[0] - self._acting[0])
-            self._acting = self.efforts[0], self.active_efforts[0]
+            self._work_error += self._path_length * self._norm(self.efforts[0] - self._applied[0])
+            self._applied = self.efforts[0], self.active_efforts[0]
 
     @property
     def largest_work(self) -> float:
@@ -221,12 +221,12 @@ class EffortQueue:
             return -self._sample_work.recovered_energy(d, -potential_energy, dt)
         self._advance_time(dt)
         x = self._model.difference(self._last_state.q, d.q)
-        work = float(self._acting[0] @ x) - (potential_energy - self._potential) + self._work_error
+        work = float(self._applied[0] @ x) - (potential_energy - self._potential) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 
     def _advance_time(self, dt: float) -> None:
-        self._speed_bound += dt * self._norm(self._acting[1])
+        self._speed_bound += dt * self._norm(self._applied[1])
         self._path_length += dt * self._speed_bound
 
     def _norm(self, effort: Array) -> float:

@@ -260,8 +260,8 @@ class PortGuard:
         unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
         self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
         self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
-        full = d if self.carries_weight else Evaluation(self._full_model, d.q, self._zero)
-        potential_energy = full.potential_energy
+        d_full = d if self.carries_weight else Evaluation(self._full_model, d.q, self._zero)
+        potential_energy = d_full.potential_energy
         if self._last_potential is not None:
             self._counts.weight_work += potential_energy - self._last_potential
         self._last_potential = potential_energy

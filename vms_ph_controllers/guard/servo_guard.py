@@ -137,7 +137,7 @@ class ServoGuard(ABC):
         initial_command = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
         self._commands: deque[Array] = deque([initial_command] * (self.delay + 1))
-        self._elapsed, self._committed_energy = 0.0, 0.0
+        self._time, self._committed_energy = 0.0, 0.0
         self._restart(initial_command)
         self._commit(self._energy_bound(initial_command, initial_command, 0.0))
 
@@ -159,7 +159,7 @@ class ServoGuard(ABC):
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
         counts.duration += dt
-        self._elapsed += dt
+        self._time += dt
         tank.capacity = s.tank_capacity
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
@@ -172,11 +172,11 @@ class ServoGuard(ABC):
             sent_command = safe_command if self._is_engaged else np.full(self._n, np.nan)
             return GuardedCommand(sent_command, Status.HOLDING, fault, tank.level)
         ended_commands = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._settle_energy(ended_commands, measured_positions, self._elapsed)
-        self._positions, self._elapsed = measured_positions.copy(), 0.0
-        desired = np.asarray(command, float)
-        is_valid = self._is_valid(desired)
-        covered_command, share, bound = self._grant(last, desired if is_valid else safe_command, dt)
+        self._settle_energy(ended_commands, measured_positions, self._time)
+        self._positions, self._time = measured_positions.copy(), 0.0
+        goal = np.asarray(command, float)
+        is_valid = self._is_valid(goal)
+        covered_command, share, bound = self._grant(last, goal if is_valid else safe_command, dt)
         self._commit(bound)
         self._record_command(last, covered_command, dt)
         if not is_valid:
@@ -235,7 +235,7 @@ class ServoGuard(ABC):
         """Say why measured positions are not believed; empty if they are."""
         if not self._is_valid(measured_positions):
             return "no positions of this robot were measured"
-        time = max(self._elapsed, np.finfo(float).tiny)  # an infinite limit times zero is no number
+        time = max(self._time, np.finfo(float).tiny)  # an infinite limit times zero is no number
         largest_jump = _VELOCITY_FACTOR * self._max_speed * time + _STEP_TOLERANCE
         jumps = np.abs(measured_positions - self._positions)
         if not (jumps > largest_jump).any():
@@ -393,8 +393,8 @@ class PositionGuard(ServoGuard):
             self._added_energy += self._energy_change(commands[-1], self._commands[0], 0.0)
 
     def _energy_bound(self, last_command: Array, command: Array, dt: float) -> float:
-        added = self._added_energy + self._energy_change(last_command, command, self.delay * dt)
-        return float(sum(self._pending_energy, added).max(0).sum()) - self._damped_energy
+        energy = self._added_energy + self._energy_change(last_command, command, self.delay * dt)
+        return float(sum(self._pending_energy, energy).max(0).sum()) - self._damped_energy
 
     def _record_command(self, last_command: Array, command: Array, dt: float) -> None:
         super()._record_command(last_command, command, dt)

@@ -242,10 +242,10 @@ def _named_law(
 ) -> tuple[str, Controller]:
     """Return the name of a law, and the law."""
     if isinstance(law, Controller):
-        guarded = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
-        if guarded is not None and (guarded.model.nq, guarded.model.nv) != (model.nq, model.nv):
+        inner = law if not isinstance(law, EnergyGuard) else vars(law).get("law")
+        if inner is not None and (inner.model.nq, inner.model.nv) != (model.nq, model.nv):
             raise OptionError(
-                f"the law was made for '{guarded.model.name}' with {guarded.model.nv} velocities; "
+                f"the law was made for '{inner.model.name}' with {inner.model.nv} velocities; "
                 f"'{model.name}' has {model.nv}. Give the class, or make the law for this model"
             )
         return type(law).__name__, law

@@ -163,8 +163,8 @@ def _merged_reference(pending_reference: Reference, reference: Reference) -> Ref
     """Return a reference with the pending targets where it has none."""
     if pending_reference is _NO_REFERENCE:
         return reference
-    missing = (n for n in ("position", "pose", "joints", "wrench") if getattr(reference, n) is None)
-    return replace(reference, **{name: getattr(pending_reference, name) for name in missing})
+    names = (n for n in ("position", "pose", "joints", "wrench") if getattr(reference, n) is None)
+    return replace(reference, **{name: getattr(pending_reference, name) for name in names})
 
 
 def _is_usable(command: Command, model: VMSModel) -> bool:

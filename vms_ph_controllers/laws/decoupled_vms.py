@@ -63,7 +63,7 @@ def decoupled_effort(
     continuous[:b] -= damping_base
     # The damping of the locked motion also acts on the joints; its potential does not.
     continuous[b:] -= damping_shape + d.A.T @ damping_base
-    sampled = continuous + (springs.force - impedance.spring) + brake(d, h)
+    sampled_force = continuous + (springs.force - impedance.spring) + brake(d, h)
     kinetic_base = 0.5 * float(locked_error @ d.M_b @ locked_error)
     kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
     energy = ControlEnergy(
@@ -74,7 +74,7 @@ def decoupled_effort(
         damping_base=float(damping_base @ locked_error + impedance.predicted_spring[:b] @ e[:b]),
         damping_shape=float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
     )
-    return LawEffort(continuous, sampled, energy, impedance.reason)
+    return LawEffort(continuous, sampled_force, energy, impedance.reason)
 
 
 _SE3 = SE3()

@@ -99,8 +99,8 @@ class PayloadCompensation(LawWrapper):
             return law_command()
         command = law_command()  # of a law without limits
         wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]
-        loaded = replace(command, wrench_base=wrench, torque=torque)
-        return loaded.within(self.model.joints.effort, "torque at its limit with the payload")
+        new_command = replace(command, wrench_base=wrench, torque=torque)
+        return new_command.within(self.model.joints.effort, "torque at its limit with the payload")
 
     def _follow(self, dt: float) -> None:
         difference = self._target_payload - self._payload

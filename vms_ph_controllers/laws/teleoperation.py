@@ -172,14 +172,14 @@ class Teleoperation(Controller):
 
     def _exchange(self, positions: Array) -> None:
         """Deliver the packets that arrive, command the servos, and send a packet each way."""
-        gains, elapsed = self.gains, self._time - self._last_exchange
+        gains, interval = self.gains, self._time - self._last_exchange
         self._last_exchange, reasons = self._time, []
         for name, (arm, other_arm) in zip(("leader", "follower"), self._directions(), strict=True):
             for arrival, packet in arm.packets:
                 if arrival <= self._time:
                     arm.side.receive(packet)
             arm.packets = [pair for pair in arm.packets if pair[0] > self._time]
-            guarded_command = arm.side.update(positions[arm.joints], elapsed)
+            guarded_command = arm.side.update(positions[arm.joints], interval)
             arm.command = guarded_command.command
             if guarded_command.reason:
                 reasons.append(f"{name}: {guarded_command.reason}")

@@ -104,8 +104,8 @@ class TwinnedController(Controller):
             self._python_reason = NOT_INSTALLED
         elif not model.is_native:
             self._python_reason = f"the model of '{model.name}' is evaluated in Python"
-        elif missing := self._missing_options():
-            self._python_reason = f"the law in C++ has no {' and no '.join(missing)}"
+        elif options := self._missing_options():
+            self._python_reason = f"the law in C++ has no {' and no '.join(options)}"
         else:
             try:
                 twin = self._make_twin(module)

@@ -192,8 +192,8 @@ class PayloadObserver:
         if float(misfit @ np.linalg.solve(S + predicted_spread, misfit)) > self._change_threshold:
             self._forget_payload()
             return True
-        weighted = np.linalg.solve(S, np.column_stack([self._H, innovation, P]))
-        weighted_H, weighted_innovation, weighted_P = np.split(weighted, [-nv - 1, -nv], axis=1)
+        solution = np.linalg.solve(S, np.column_stack([self._H, innovation, P]))
+        weighted_H, weighted_innovation, weighted_P = np.split(solution, [-nv - 1, -nv], axis=1)
         self._information += self._H.T @ weighted_H
         self._information_vector += self._H.T @ weighted_innovation[:, 0]
         gain = weighted_P.T

@@ -128,8 +128,8 @@ class PrioritisedActuation:
         """
         allocation = self._allocation
         nearest_inputs = allocation.nearest(desired, self._weights)
-        missing = self._projection @ (self._weights * nearest_inputs.missing_wrench)
+        deficit = self._projection @ (self._weights * nearest_inputs.missing_wrench)
         reason = ""
-        if np.abs(missing).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
+        if np.abs(deficit).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
             reason = "base wrench at the limits of its actuators"
         return LimitedEfforts(allocation.matrix @ nearest_inputs.inputs, reason)

@@ -234,23 +234,23 @@ class TankBudget(SampledTank):
         """
         tank, self.is_short = self.tank, False
         if tank is None:
-            changed = potential_for(1.0)
-            added = 0.0 if _is_same(changed, self.potential) else changed.energy(q) - self.energy(q)
-            self.potential = changed
-            return added
+            target = potential_for(1.0)
+            rise = 0.0 if _is_same(target, self.potential) else target.energy(q) - self.energy(q)
+            self.potential = target
+            return rise
         energy_before = self.energy(q)
         # First the minimum is moved at the present authority; then the authority is adapted.
         for share in _SHARES:
-            changed = potential_for(share)
-            if self._is_covered(changed, q, energy_before, tank.available):
+            target = potential_for(share)
+            if self._is_covered(target, q, energy_before, tank.available):
                 break
-        self.potential = changed
-        full_energy = changed.energy(q)
+        self.potential = target
+        full_energy = target.energy(q)
         self.authority = _authority(full_energy, energy_before + tank.level)
-        added = self.authority * full_energy - energy_before
-        tank.withdraw(added)
+        rise = self.authority * full_energy - energy_before
+        tank.withdraw(rise)
         self.is_short = share < 1.0 or self.authority < 1.0
-        return added
+        return rise
 
     def _is_covered(self, new: ShapedPotential, q: Array, before: float, available: float) -> bool:
         if np.array_equal(new.q_star, self.potential.q_star):

@@ -187,7 +187,7 @@ class StatePlausibility:
             self._accept(np.array(q), v)  # where a copy continues
             return Judgement("", q, v)
         is_valid_dt = 0.0 <= dt <= LONGEST_SAMPLE
-        elapsed = dt if is_valid_dt else 0.0
+        interval = dt if is_valid_dt else 0.0
         fits_robot = np.shape(q) == self._q.shape and np.shape(v) == self._v.shape
         problem = self._value_fault(q, v) if fits_robot else "its size is not that of this robot"
         if not is_valid_dt:
@@ -197,7 +197,7 @@ class StatePlausibility:
         if has_position:
             q = np.array(q)  # a host may measure into the same array again
             step = self._model.difference(self._q, q)
-            gap = elapsed + min(self._lost_time, _LONGEST_GAP)
+            gap = interval + min(self._lost_time, _LONGEST_GAP)
             max_step = self._max_speed * gap + 2.0 * self._frozen_path + self.bounds.step_tolerance
             is_near = (abs(step) <= max_step).tolist()
             is_continuation, self._lost_time = False not in is_near, 0.0
@@ -206,18 +206,18 @@ class StatePlausibility:
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
                 is_slow = (np.abs(v) <= self._max_speed).tolist() if problem else []
-                frozen_joint = "" if False in is_slow else self._motion_fault(step, v, elapsed)
+                frozen_joint = "" if False in is_slow else self._motion_fault(step, v, interval)
                 has_moved = all(
                     slow or (i >= self._b and step[i] != 0.0) for i, slow in enumerate(is_slow)
                 )
                 is_located = is_valid_dt and has_moved and not frozen_joint
                 problem = problem or frozen_joint
         else:
-            self._lost_time += elapsed
+            self._lost_time += interval
         if not problem and not self._is_holding:
             self._accept(q, v)
             return Judgement("", q, v)
-        judgement = self._hold(q, v, elapsed, problem, has_position, is_continuation)
+        judgement = self._hold(q, v, interval, problem, has_position, is_continuation)
         return judgement._replace(is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
@@ -363,8 +363,8 @@ class ReferencePlausibility:
         if not problems:
             return reference, ""
         name, problem = next(iter(problems.items()))
-        plausible = replace(reference, **dict.fromkeys(problems))
-        return plausible, f"the reference {name} is refused: it {problem}"
+        plausible_reference = replace(reference, **dict.fromkeys(problems))
+        return plausible_reference, f"the reference {name} is refused: it {problem}"
 
     def _problem(self, name: str, value: Array, q: Array) -> str:
         bounds = self._bounds

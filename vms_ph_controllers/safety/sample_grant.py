@@ -81,14 +81,14 @@ class SampleWork:
         """
         if self._start is None:
             return 0.0
-        start, safe = self._start, self._safe_effort
+        start, holding = self._start, self._safe_effort
         displacement = self._model.difference(start.q, d.q)
         work = float(start.force @ displacement)
-        if safe is not None:
+        if holding is not None:
             split = float(
-                start.force @ start.displacement + safe @ (displacement - start.displacement)
+                start.force @ start.displacement + holding @ (displacement - start.displacement)
             )
-            return min(start.stored - stored - max(work, float(safe @ displacement), split), 0.0)
+            return min(start.stored - stored - max(work, float(holding @ displacement), split), 0.0)
         if self._model.b:
             work += self._rotation_bound(start, d, dt)
         return start.stored - stored - work
@@ -229,9 +229,9 @@ class SamplePrediction:
         return a, float((net_force - d.g) @ v)
 
 
-def _cubic_maximum(final: float, slope_0: float, slope_1: float) -> float:
-    """Return the largest value in (0, 1] of the cubic from 0 to ``final`` with these slopes."""
-    quadratic, cubic = (3.0 * final - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * final)
+def _cubic_maximum(end: float, slope_0: float, slope_1: float) -> float:
+    """Return the largest value in (0, 1] of the cubic from 0 to ``end`` with these slopes."""
+    quadratic, cubic = (3.0 * end - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * end)
     discriminant = quadratic * quadratic - 3.0 * cubic * slope_0
     if discriminant > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
@@ -239,8 +239,8 @@ def _cubic_maximum(final: float, slope_0: float, slope_1: float) -> float:
         x = slope_0 / divisor if divisor > 0.0 else -1.0
         peak = x * (slope_0 + x * (quadratic + x * cubic)) if 0.0 < x < 1.0 else 0.0
         if peak > _ROUNDING:
-            return max(final, peak)
-    return final
+            return max(end, peak)
+    return end
 
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.

@@ -45,19 +45,19 @@ class StepEfforts:
     momentum_rate: Array
     missing_wrench: Array
 
-    def wrench_at(self, elapsed: float, v_base: Array) -> Array:
+    def wrench_at(self, time: float, v_base: Array) -> Array:
         """Return the wrench on the base with the gyroscopic moment ``-w x h``, (b,).
 
         On a planar base that moment is across the axis about which it turns.
 
         Args:
-            elapsed: time since the start of the step, s.
+            time: time since the start of the step, s.
             v_base: (b,) twist of the base.
         """
-        total = self.wrench.copy()
-        if len(total) == 6:
-            total[3:] -= np.cross(v_base[3:], self.start_momentum + elapsed * self.momentum_rate)
-        return total
+        wrench = self.wrench.copy()
+        if len(wrench) == 6:
+            wrench[3:] -= np.cross(v_base[3:], self.start_momentum + time * self.momentum_rate)
+        return wrench
 
 
 class ActuatorDynamics:
@@ -169,11 +169,11 @@ class ActuatorDynamics:
         lower, upper = self._input_bounds(relative_rates)
         tilts: Array = self.tilts
         if a.tilting_rotors.size:
-            commands, missing, tilts = self._tilted_commands(wrench, lower, upper)
+            commands, deficit, tilts = self._tilted_commands(wrench, lower, upper)
             matrix = a.matrix(0.5 * (self.tilts + tilts), self.steering_angles)
         else:
             allocated = nearest_inputs(matrix, wrench, lower, upper, a.weights)
-            commands, missing = allocated.inputs, allocated.missing_wrench
+            commands, deficit = allocated.inputs, allocated.missing_wrench
         feasible_commands = np.where(np.abs(commands) < a.dead_zone, 0.0, commands)
         feasible_commands[self._is_failed] = 0.0
         inputs, rates = self._lagged_inputs(feasible_commands)
@@ -185,7 +185,7 @@ class ActuatorDynamics:
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
         applied = matrix @ active_inputs + np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
         self.step_efforts = StepEfforts(
-            commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, missing
+            commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, deficit
         )
         return self.step_efforts
 
@@ -314,9 +314,9 @@ class ActuatorDynamics:
         tilts_of_columns = middle_tilts, a.tilt_lower, a.tilt_upper
         matrices = [a.matrix(tilts, self.steering_angles) for tilts in tilts_of_columns]
         columns = np.hstack([matrices[0], matrices[1][:, i], matrices[2][:, i]])
-        least, largest = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
-        least[:m] = lower
-        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, least, largest)
+        smallest, largest = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
+        smallest[:m] = lower
+        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, smallest, largest)
         lower_forces, upper_forces = inputs[m : m + i.size], inputs[m + i.size :]
         half_range = 0.5 * (a.tilt_upper[i] - a.tilt_lower[i])
         lateral_forces = (upper_forces - lower_forces) * np.sin(half_range)
@@ -342,9 +342,9 @@ def _least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:
     if ((unbounded >= lower) & (unbounded <= upper)).all():
         return unbounded
     m = A.shape[1]
-    stacked = np.vstack([A, sqrt(_REGULARISATION * float((A * A).sum())) * np.eye(m)])
+    rows = np.vstack([A, sqrt(_REGULARISATION * float((A * A).sum())) * np.eye(m)])
     target, zero = b, np.zeros(m)
     for _ in range(_ROUNDS):
-        solution = bounded_least_squares(stacked, np.concatenate([target, zero]), lower, upper)
+        solution = bounded_least_squares(rows, np.concatenate([target, zero]), lower, upper)
         target = target + (b - A @ solution)
     return solution

@@ -89,17 +89,17 @@ class EnergyAudit:
             self.dissipated = self.stored = self.unaccounted_power = 0.0
             self.is_simulated = sample.simulated is not None
             return
-        previous_unaccounted, elapsed = self.unaccounted_energy, (sample.time - last.time) * 1e-9
+        previous_unaccounted, interval = self.unaccounted_energy, (sample.time - last.time) * 1e-9
         if sample.simulated is not None and first.simulated is not None:
             supplied, at_start = sample.simulated.supplied, first.simulated.supplied
             self.port_energy = {name: supplied[name] - at_start[name] for name in at_start}
             self.dissipated = sample.simulated.dissipated - first.simulated.dissipated
         else:
             for name in self.port_energy:
-                self.port_energy[name] += 0.5 * elapsed * (last.power[name] + sample.power[name])
-            self.dissipated += 0.5 * elapsed * (last.dissipated_power + sample.dissipated_power)
+                self.port_energy[name] += 0.5 * interval * (last.power[name] + sample.power[name])
+            self.dissipated += 0.5 * interval * (last.dissipated_power + sample.dissipated_power)
         self.stored = sample.energy - first.energy
-        self.unaccounted_power = (self.unaccounted_energy - previous_unaccounted) / elapsed
+        self.unaccounted_power = (self.unaccounted_energy - previous_unaccounted) / interval
         self._last = sample
 
 
@@ -130,8 +130,8 @@ class CompensatedSum(NamedTuple):
         """Return the sum with one more term (Knuth's algorithm)."""
         addend = self.remainder + energy
         total = self.value + addend
-        added = total - self.value
-        return CompensatedSum(total, (self.value - (total - added)) + (addend - added))
+        change = total - self.value
+        return CompensatedSum(total, (self.value - (total - change)) + (addend - change))
 
 
 @dataclass(frozen=True)

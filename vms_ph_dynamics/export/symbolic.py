@@ -87,49 +87,49 @@ class SymbolicRobot:
     @cached_property
     def M(self) -> Expression:
         """Mass matrix, (nv,nv) [B (4.10)]."""
-        return self._simplified(self._tree.M)
+        return self._simplify(self._tree.M)
 
     @cached_property
     def mass_rate(self) -> Expression:
         """Rate of the mass matrix along the motion, (nv,nv)."""
         units = np.eye(len(self._v), dtype=int)
         columns = [self._tree.mass_rate_times(self._v, e[:, None]) for e in units]
-        return self._simplified(np.hstack(columns))
+        return self._simplify(np.hstack(columns))
 
     @cached_property
     def slope(self) -> Expression:
         """``C^T v``, (nv,1): of the momentum rates, what inertia alone contributes."""
-        return self._simplified(self._tree.slope(self._v))
+        return self._simplify(self._tree.slope(self._v))
 
     @cached_property
     def coriolis_force(self) -> Expression:
         """``C v = Mdot v - C^T v``, (nv,1), N and N m, the same for all Coriolis matrices."""
-        return self._simplified(self._tree.mass_rate_times(self._v, self._v)) - self.slope
+        return self._simplify(self._tree.mass_rate_times(self._v, self._v)) - self.slope
 
     @cached_property
     def gravity(self) -> Expression:
         """Generalised gravity, (nv,1) [B (4.12)], the force that holds the robot at rest."""
-        return self._simplified(self._tree.gravity)
+        return self._simplify(self._tree.gravity)
 
     @cached_property
     def potential(self) -> Expression:
         """Potential of gravity, J, zero at the origin of the inertial frame."""
-        return self._simplified(self._tree.potential)[0]
+        return self._simplify(self._tree.potential)[0]
 
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:
         """Jacobian of the centre of mass in inertial axes, (3,nv)."""
-        return self._simplified(self._tree.centre_of_mass_jacobian)
+        return self._simplify(self._tree.centre_of_mass_jacobian)
 
     def pose(self, frame: str) -> Expression:
         """Return the pose of a frame in the inertial frame, (4,4)."""
-        return self._simplified(self._tree.pose(frame).matrix)
+        return self._simplify(self._tree.pose(frame).matrix)
 
     def jacobian(self, frame: str) -> Expression:
         """Return the Jacobian of a frame in its own axes, linear first, (6,nv)."""
-        return self._simplified(self._tree.jacobian(frame))
+        return self._simplify(self._tree.jacobian(frame))
 
-    def _simplified(self, entries: Expression) -> Expression:
+    def _simplify(self, entries: Expression) -> Expression:
         """Return a matrix with squared sines replaced by cosines, a fast normal form."""
         squares = {sp.sin(angle) ** 2: 1 - sp.cos(angle) ** 2 for angle in self.coordinates}
         return sp.Matrix(entries).applyfunc(lambda x: sp.expand(sp.expand(x).subs(squares)))

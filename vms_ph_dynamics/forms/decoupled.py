@@ -104,8 +104,8 @@ class DecoupledEvaluation:
     def J_hat(self) -> Array:
         """Interconnection, skew, (b+2n,b+2n) [A (68)]."""
         d, b, n = self.d, self.d.model.b, self.d.model.n
-        matrix, coupled = canonical_structure(self.coadjoint_matrix, n), self.coadjoint_matrix @ d.A
-        matrix[:b, b + n :], matrix[b + n :, :b] = -coupled, coupled.T
+        matrix, block = canonical_structure(self.coadjoint_matrix, n), self.coadjoint_matrix @ d.A
+        matrix[:b, b + n :], matrix[b + n :, :b] = -block, block.T
         matrix[b + n :, b + n :] = -self.B
         return frozen(matrix)
 

@@ -92,9 +92,9 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
         damping[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))
     # What friction leaves: J times the Hessian, and the circulatory part.
     a[nv:] += damping @ a[:nv]
-    stiffness, mixed = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
+    stiffness, coupling = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
     inverse_inertia = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0
-    hessian = np.block([[(stiffness + stiffness.T) / 2.0, mixed.T], [mixed, inverse_inertia]])
+    hessian = np.block([[(stiffness + stiffness.T) / 2.0, coupling.T], [coupling, inverse_inertia]])
     unit, zero = np.eye(nv), np.zeros((nv, nv))
     return LinearPortHamiltonian(
         frozen(np.block([[zero, unit], [-unit, zero]])),

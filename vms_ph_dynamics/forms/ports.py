@@ -84,9 +84,9 @@ class Ports:
             name: effort(value, 6, f"wrench_tools['{name}']")
             for name, value in (ports.wrench_tools or {}).items()
         }
-        if unknown := [name for name in tools if name not in model.tools]:
+        if names := [name for name in tools if name not in model.tools]:
             accepted = ", ".join(model.tools) or "none; give their names to the model"
-            raise StateError(f"'{unknown[0]}' is no tool of '{model.name}'; its tools: {accepted}")
+            raise StateError(f"'{names[0]}' is no tool of '{model.name}'; its tools: {accepted}")
         return replace(
             ports,
             wrench_tools=tools or None,

@@ -48,10 +48,10 @@ class Stumpff:
     def inverse(self) -> Dual:
         """Return ``e(s) = (1 - (t/2) cot(t/2)) / t^2 = -c_2' / c_2`` with its derivative."""
         c = self.c
-        first = c[4] - 0.5 * c[3]
-        second = 2.0 * c[6] - 1.25 * c[5] + 0.25 * c[4]
-        e = -first / c[2]
-        return Dual(e, -second / c[2] + e * e)
+        c_1 = c[4] - 0.5 * c[3]
+        c_2 = 2.0 * c[6] - 1.25 * c[5] + 0.25 * c[4]
+        e = -c_1 / c[2]
+        return Dual(e, -c_2 / c[2] + e * e)
 
 
 def stumpff(s: float) -> Stumpff:

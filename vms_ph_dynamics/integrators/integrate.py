@@ -165,15 +165,15 @@ class _Run:
         """Integrate one step, divided at the events."""
         while not self.is_ended:
             result, failures = self._trial_step(t, dt)
-            elapsed, crossed_events = self._first_crossing(result, t, dt)
+            duration, crossed_events = self._first_crossing(result, t, dt)
             if not crossed_events:
                 self._accept(result, failures, end_time)
                 return
-            result, failures = self._trial_step(t, elapsed)
-            self._accept(result, failures, t + elapsed)
+            result, failures = self._trial_step(t, duration)
+            self._accept(result, failures, t + duration)
             self._record_events(crossed_events)
-            t, dt = t + elapsed, end_time - (t + elapsed)
-            if abs(dt) <= 1e-12 * abs(end_time - t + elapsed):
+            t, dt = t + duration, end_time - (t + duration)
+            if abs(dt) <= 1e-12 * abs(end_time - t + duration):
                 return
 
     def _trial_step(self, t: float, dt: float) -> RetriedStep:
@@ -242,10 +242,10 @@ class _Run:
                 trial_state, _ = self._trial_step(t, s)
                 return self._event_values(t + s, trial_state.solver_state)[i]
 
-            elapsed = find_crossing(event_value, self.event_values[i], end_values[i], dt)
-            if abs(elapsed) < abs(earliest_time):
-                earliest_time, crossed_events = elapsed, [event]
-            elif elapsed == earliest_time:
+            duration = find_crossing(event_value, self.event_values[i], end_values[i], dt)
+            if abs(duration) < abs(earliest_time):
+                earliest_time, crossed_events = duration, [event]
+            elif duration == earliest_time:
                 crossed_events.append(event)
         return earliest_time, tuple(crossed_events)
 

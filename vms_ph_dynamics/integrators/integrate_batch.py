@@ -137,15 +137,15 @@ def integrate_batch(
             (t0, dt, steps, every),
             threads_of(threads),
         )
-        complete = (batch["steps"] == steps) & stepper.balanced_runs(
+        is_done = (batch["steps"] == steps) & stepper.balanced_runs(
             batch["energy"], batch["supplied"], batch["dissipated"], every
         )
-        runs = np.array(list(held_efforts))[complete]
-        q[runs], v[runs] = batch["q"][complete], batch["v"][complete]
-        energy[runs], dissipated[runs] = batch["energy"][complete], batch["dissipated"][complete]
+        runs = np.array(list(held_efforts))[is_done]
+        q[runs], v[runs] = batch["q"][is_done], batch["v"][is_done]
+        energy[runs], dissipated[runs] = batch["energy"][is_done], batch["dissipated"][is_done]
         for name, energies in supplied.items():
             energies[runs] = (
-                0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][complete]
+                0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][is_done]
             )
         remaining_runs -= set(runs.tolist())
     for i in sorted(remaining_runs):

@@ -57,10 +57,10 @@ def inertial_errors(description: ET.Element) -> Iterator[str]:
             continue
         for tag in ("mass", "inertia"):
             element = inertial.find(tag)
-            missing = [key for key in NUMBERS[tag] if element is None or element.get(key) is None]
-            if missing and tuple(missing) != PRODUCTS:
+            keys = [key for key in NUMBERS[tag] if element is None or element.get(key) is None]
+            if keys and tuple(keys) != PRODUCTS:
                 yield (
-                    f"the <inertial> of link '{name}' must give {', '.join(missing)} of its <{tag}>"
+                    f"the <inertial> of link '{name}' must give {', '.join(keys)} of its <{tag}>"
                 )
 
 
@@ -273,8 +273,8 @@ def _restore_parents(reduced_model: Any, model: Any) -> None:
     kinds = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
     for i, frame in enumerate(reduced_model.frames):
         if i and frame.parentFrame == i:
-            original = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
-            parent = model.frames[original.parentFrame]
+            full_frame = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
+            parent = model.frames[full_frame.parentFrame]
             candidates = (
                 k
                 for k, other in enumerate(reduced_model.frames)

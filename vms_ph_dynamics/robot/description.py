@@ -116,8 +116,8 @@ def _missing_mounts(root: ET.Element) -> list[str]:
     children = {_link_at(joint, "child") for joint in joints}
     if any(link not in children for link in links):
         return []  # another root
-    fixed = (joint for joint in joints if joint.get("type") == "fixed")
-    parents = {parent for joint in fixed if (parent := _link_at(joint, "parent")) not in links}
+    mounts = (joint for joint in joints if joint.get("type") == "fixed")
+    parents = {parent for joint in mounts if (parent := _link_at(joint, "parent")) not in links}
     return [parent for parent in parents if parent is not None] if len(parents) == 1 else []
 
 
@@ -128,12 +128,12 @@ def _link_at(joint: ET.Element, role: str) -> str | None:
 
 def _closed_loop(parent_of: Mapping[str, str]) -> list[str]:
     """Return the links of a loop, or none; each is followed to its root once."""
-    visited: set[str] = set()
+    visited_links: set[str] = set()
     for start in parent_of:
         path: list[str] = []
         link: str | None = start
-        while link is not None and link not in visited:
-            visited.add(link)
+        while link is not None and link not in visited_links:
+            visited_links.add(link)
             path.append(link)
             link = parent_of.get(link)
         if link in path:
@@ -194,12 +194,12 @@ def parse_description(xml: str) -> ET.Element:
     if len(xml) > LARGEST_TEXT:
         raise ModelError(f"it has {len(xml)} characters; at most {LARGEST_TEXT} are accepted")
     builder, parser, error = ET.TreeBuilder(), expat.ParserCreate(), ""
-    depth = deepest = link_count = 0
+    depth = max_depth = link_count = 0
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, deepest, link_count
+        nonlocal depth, max_depth, link_count
         depth += 1
-        deepest = max(deepest, depth)
+        max_depth = max(max_depth, depth)
         link_count += tag == "link" and depth == 2
         if depth <= LARGEST_DEPTH:
             builder.start(tag.rpartition(":")[2], attributes)
@@ -216,8 +216,8 @@ def parse_description(xml: str) -> ET.Element:
         parser.Parse(_BEFORE_DECLARATION.sub("", xml), True)  # where XML allows nothing
     except (expat.ExpatError, ValueError, LookupError) as failure:
         error = f"not well-formed XML: {failure}"
-    if deepest > LARGEST_DEPTH:
-        error = f"its elements are nested {deepest} deep; at most {LARGEST_DEPTH} are accepted"
+    if max_depth > LARGEST_DEPTH:
+        error = f"its elements are nested {max_depth} deep; at most {LARGEST_DEPTH} are accepted"
     elif link_count > MOST_LINKS:
         error = f"it has {link_count} links; at most {MOST_LINKS} are accepted"
     if error:
@@ -250,9 +250,9 @@ def dynamics_text(root: ET.Element) -> str:
                 limit.attrib |= {"lower": "-1e100", "upper": "1e100"}
         is_fixed = joint.get("type") == "fixed"
         for element in list(joint):
-            unused = is_fixed and element.tag not in ("origin", "parent", "child")
-            empty = element.tag == "dynamics" and not element.keys() & NUMBERS["dynamics"].keys()
-            if unused or empty:
+            is_unused = is_fixed and element.tag not in ("origin", "parent", "child")
+            is_empty = element.tag == "dynamics" and not element.keys() & NUMBERS["dynamics"].keys()
+            if is_unused or is_empty:
                 joint.remove(element)
         if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
             ET.SubElement(joint, "limit")

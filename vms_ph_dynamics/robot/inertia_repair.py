@@ -204,23 +204,23 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
             raise ModelError(f"the inertia of '{name}' must be finite; given: mass {link.mass}")
         if defect := defect_of(link.mass, link.rotational):
             defective.append((link, defect))
-    nearest = {
+    inertias = {
         id(link): nearest_inertia(link.mass, link.rotational)
         for link, defect in defective
         # Defects due to rounding, of a link that does not move, or of a part of a body are left.
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
         if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
-    repaired_model, added = _with_additions(_with_nearest(model, links, nearest), projection)
+    repaired_model, added = _with_additions(_with_nearest(model, links, inertias), projection)
     if joints_without_inertia(repaired_model, projection):
-        for link, defect, reduced_inertia in _outsized_moments(model, links, nearest):
-            nearest[id(link)] = reduced_inertia
+        for link, defect, reduced_inertia in _outsized_moments(model, links, inertias):
+            inertias[id(link)] = reduced_inertia
             defective = [*(d for d in defective if d[0] is not link), (link, defect)]
-        repaired_model, added = _with_additions(_with_nearest(model, links, nearest), projection)
+        repaired_model, added = _with_additions(_with_nearest(model, links, inertias), projection)
     if not defective and not added:
         return Repair(model, ())
     grading = RepairGrading(repaired_model, projection, set(added))
-    defects = [grading.of_link(link, defect, nearest.get(id(link))) for link, defect in defective]
+    defects = [grading.of_link(link, defect, inertias.get(id(link))) for link, defect in defective]
     defects += [grading.of_joint(links, joint, inertia) for joint, inertia in added.items()]
     return Repair(repaired_model, tuple(defects))
 
@@ -286,13 +286,13 @@ def _with_additions(model: Any, projection: Array | None) -> tuple[Any, dict[int
 def _carrying_inertia(model: Any, joint: int) -> Any:
     """Return the inertia of the body that carries a joint, or the heaviest if that is too light."""
     masses = [inertia.mass for inertia in model.inertias]
-    heaviest = int(np.argmax(masses))
-    if not masses[heaviest] > 0.0:
+    index = int(np.argmax(masses))
+    if not masses[index] > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
     parent = model.parents[joint]
-    while parent > 0 and masses[parent] < _MIN_RATIO * masses[heaviest]:
+    while parent > 0 and masses[parent] < _MIN_RATIO * masses[index]:
         parent = model.parents[parent]
-    return model.inertias[parent if masses[parent] >= _MIN_RATIO * masses[heaviest] else heaviest]
+    return model.inertias[parent if masses[parent] >= _MIN_RATIO * masses[index] else index]
 
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]

@@ -206,9 +206,9 @@ class KinematicTree:
         """Return ``P^T force`` of Pinocchio's generalised force, (nv,), or of its rows."""
         return force if self.projection is None else self.projection.T @ force
 
-    def independent(self, full: Array) -> Array:
+    def independent(self, q_full: Array) -> Array:
         """Return a copy of a full configuration without the joints that mimic others, (nq,)."""
-        return np.array(full) if self._map is None else self._map.independent(full)
+        return np.array(q_full) if self._map is None else self._map.independent(q_full)
 
     def at_origin(self, q: Array) -> Array:
         """Return ``q`` with the base moved to the origin, its orientation kept.

@@ -65,15 +65,15 @@ def resolve_mimics(
     for name in mimics:
         if name in locked:
             continue
-        multiplier, offset, leader, visited = 1.0, 0.0, name, [name]
+        multiplier, offset, leader, path = 1.0, 0.0, name, [name]
         while leader in mimics and leader not in locked:
             mimic = mimics[leader]
             offset += multiplier * mimic.offset
             multiplier *= mimic.multiplier
             leader = mimic.of
-            if leader in visited:
-                raise ModelError(f"the joints {', '.join(visited)} mimic each other in a circle")
-            visited.append(leader)
+            if leader in path:
+                raise ModelError(f"the joints {', '.join(path)} mimic each other in a circle")
+            path.append(leader)
         if leader in locked:
             positions[name] = multiplier * locked[leader] + offset
         else:

@@ -78,8 +78,8 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
     return WorldFramePorts(model, ports, frozenset(active)) if active else ports
 
 
-def add(efforts: Efforts, extra: Efforts) -> Efforts:
+def add(efforts: Efforts, addend: Efforts) -> Efforts:
     """Return the sum of efforts, which may be functions of time and state."""
-    if callable(efforts) or callable(extra):
-        return lambda t, x: efforts_at(efforts, t, x) + efforts_at(extra, t, x)
-    return efforts + extra
+    if callable(efforts) or callable(addend):
+        return lambda t, x: efforts_at(efforts, t, x) + efforts_at(addend, t, x)
+    return efforts + addend

@@ -138,8 +138,8 @@ class Mechanism:
         x = dt * rate
         moment_error, force = moment_balance(x)
         for _ in range(_MAX_ITERATIONS):
-            scaled = x / (dt * self.slip)
-            slope = self.friction / self.slip / cosh(scaled) ** 2 if abs(scaled) < _LIMIT else 0.0
+            ratio = x / (dt * self.slip)
+            slope = self.friction / self.slip / cosh(ratio) ** 2 if abs(ratio) < _LIMIT else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
             slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
             angle_change = -moment_error / slope

@@ -69,9 +69,9 @@ class Payload:
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
-            allowed = (0.0, np.inf) if name == "at" else ()
-            if not (isinstance(value, Real) and (value in allowed or 0.0 < float(value) < np.inf)):
-                bound = "zero or more, s" if allowed else "above zero, m"
+            values = (0.0, np.inf) if name == "at" else ()
+            if not (isinstance(value, Real) and (value in values or 0.0 < float(value) < np.inf)):
+                bound = "zero or more, s" if values else "above zero, m"
                 raise ModelError(f"{name} of a payload must be {bound}; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")

@@ -148,9 +148,9 @@ class RobotTask:
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
         mechanism_targets = [t for t in self.targets if t.mechanism is not None]
-        bounded = {name: g.of for name, g in self.goals.items() if g.of in _MECHANISM_ERRORS}
+        bounded_goals = {name: g.of for name, g in self.goals.items() if g.of in _MECHANISM_ERRORS}
         needs = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
-        needs += [f"the goal '{name}' is of a {error}" for name, error in bounded.items()]
+        needs += [f"the goal '{name}' is of a {error}" for name, error in bounded_goals.items()]
         if needs and self.mechanism is None:
             raise ModelError(f"{needs[0]}; the task lacks 'mechanism'")
         for target in mechanism_targets:

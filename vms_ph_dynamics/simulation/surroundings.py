@@ -129,10 +129,10 @@ class Pushes:
         """Return the wrench (6,) in world axes that acts from a time (s) on."""
         wrench = np.zeros(6)
         # They begin and end on a step; half a microsecond covers the rounding of its time.
-        elapsed = time - self.first + 5e-7
-        if self.period <= 0.0 or elapsed < 0.0:
+        duration = time - self.first + 5e-7
+        if self.period <= 0.0 or duration < 0.0:
             return wrench
-        count, phase = divmod(elapsed, self.period)
+        count, phase = divmod(duration, self.period)
         if phase < self.duration:
             wrench[int(count) % 3] = self.force
         return wrench

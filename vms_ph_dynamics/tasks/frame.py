@@ -203,8 +203,8 @@ class DistanceTask(Task):
         return (u_rate @ jacobian + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
-        first, second = self.points
-        return first.value(d) - (np.asarray(self.to) if second is None else second.value(d))
+        origin, target = self.points
+        return origin.value(d) - (np.asarray(self.to) if target is None else target.value(d))
 
     def _direction(self, d: Evaluation) -> tuple[Array, float]:
         """Return u and the distance, m; zero and infinity where the points coincide."""
@@ -214,8 +214,8 @@ class DistanceTask(Task):
 
     def _difference(self, quantity: Callable[[PositionTask], Array]) -> Array:
         """Return what a function has of the first point more than of the second."""
-        first, second = self.points
-        return quantity(first) if second is None else quantity(first) - quantity(second)
+        origin, target = self.points
+        return quantity(origin) if target is None else quantity(origin) - quantity(target)
 
 
 class CentreOfMassTask(Task):

@@ -17,9 +17,9 @@ _PACKAGES = ("mcap", "rosbags")
 
 def require_packages() -> None:
     """Raise a `BagError` with the command to install missing packages, if there are any."""
-    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
+    if packages := [name for name in _PACKAGES if find_spec(name) is None]:
         raise BagError(
             f"bags are read and written with the Python packages {' and '.join(_PACKAGES)}; "
-            f"missing here: {', '.join(missing)}. `python3 -m pip install {' '.join(missing)}` "
+            f"missing here: {', '.join(packages)}. `python3 -m pip install {' '.join(packages)}` "
             "brings what is missing; `ros2 bag` does without"
         )

@@ -255,11 +255,11 @@ def bag_files(path: Path) -> tuple[Path, ...]:
     if not os.path.isdir(path):
         raise BagError(f"there is no bag at {path}")
     try:
-        listed = tuple(path / Path(file.path).name for file in BagMetadata.read(path).files)
+        paths = tuple(path / Path(file.path).name for file in BagMetadata.read(path).files)
     except BagError:
-        listed = ()
-    if listed and all(os.path.isfile(file) and file.suffix in SUFFIXES for file in listed):
-        return listed
+        paths = ()
+    if paths and all(os.path.isfile(file) and file.suffix in SUFFIXES for file in paths):
+        return paths
     for suffix in SUFFIXES:
         if files := sorted(path.glob(f"*{suffix}"), key=by_number):
             return tuple(files)

@@ -193,13 +193,13 @@ class BagWriter:
         topic = BagTopic(name, definition, tuple(qos), serialization_format)
         with self._lock:
             self._require_open()
-            existing = self._topics.get(name)
-            if existing is not None and existing.topic.type != topic.type:
+            entry = self._topics.get(name)
+            if entry is not None and entry.topic.type != topic.type:
                 raise BagError(
-                    f"topic {name} is recorded with type {existing.topic.type}; a bag has one type "
+                    f"topic {name} is recorded with type {entry.topic.type}; a bag has one type "
                     f"for a topic, {topic.type} cannot be added"
                 )
-            if existing is not None:
+            if entry is not None:
                 return
             try:
                 self._channels[name] = self._add_channel(topic)

@@ -161,9 +161,9 @@ def require_packages() -> None:
         VmsPhError: some are missing.
     """
     # One whose installation was killed can be imported, but has no description.
-    missing = [name for name in ("pybind11", "cmake", "ninja") if not [*distributions(name=name)]]
-    if missing:
-        text = f"building the C++ core requires {', '.join(missing)}; "
+    packages = [name for name in ("pybind11", "cmake", "ninja") if not [*distributions(name=name)]]
+    if packages:
+        text = f"building the C++ core requires {', '.join(packages)}; "
         text += "python -m pip install 'vms-ph[native]' installs all but the compiler"
         raise VmsPhError(text)
     _pinocchio_prefix()

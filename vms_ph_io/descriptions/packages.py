@@ -50,8 +50,8 @@ def package_directory(
     candidates = [package for folder in sources for package in _packages_in(folder, name)]
     if beside is not None and not candidates:
         start = beside.absolute().parent if own_package is None else own_package[1]
-        nearby = (p for folder in (start, *start.parents[:3]) for p in _packages_in(folder, name))
-        candidates = [p for p in nearby if p.stat().st_uid in (0, beside.stat().st_uid)]
+        folders = (p for folder in (start, *start.parents[:3]) for p in _packages_in(folder, name))
+        candidates = [p for p in folders if p.stat().st_uid in (0, beside.stat().st_uid)]
     return next(iter(candidates), None)
 
 

@@ -62,10 +62,10 @@ def recommendations(model: VMSModel) -> Iterator[str]:
         (joints.effort, "effort limit", "the controllers cannot bound their torques"),
         (joints.velocity, "velocity limit", "implausible speeds are judged by general bounds"),
     ):
-        missing = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
-        if missing:
-            more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
-            yield f"no {quantity} for {', '.join(missing[:4])}{more}: {consequence}"
+        names = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            yield f"no {quantity} for {', '.join(names[:4])}{more}: {consequence}"
     if model.n and not (joints.damping.any() or joints.friction.any()):
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "
@@ -81,8 +81,8 @@ def next_commands(
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and not set("/=") & set(file):
         return [f"{vms} launch {file} web:=true push_period:=5", f"{vms} demo --robot {file}"]
     options_by_name = {"base": base, "end_effector": end_effector, "inertia": inertia}
-    chosen = {name: value for name, value in options_by_name.items() if value not in ("", "auto")}
-    options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in chosen.items())
+    choices = {name: value for name, value in options_by_name.items() if value not in ("", "auto")}
+    options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in choices.items())
     name = "my_" + "".join(c if c.isalnum() else "_" for c in Path(file).name.split(".")[0].lower())
     file = shlex.quote(file)
     return [f"{vms} demo --robot {file}{options}", f"{vms} new {name} --robot {file}{options}"]

@@ -89,10 +89,10 @@ class Robot:
         for name in arguments:
             if remedy := hint_for(name, remedies("robot")):
                 raise OptionError(f"'{name}' is no argument of a bundled robot; use {remedy}")
-        merged = {**self.arguments, **{name: str(value) for name, value in arguments.items()}}
+        values = {**self.arguments, **{name: str(value) for name, value in arguments.items()}}
         resolved_arguments = {
             name: str(self._resolved(value)) if value.startswith("package://") else value
-            for name, value in merged.items()
+            for name, value in values.items()
         }
         xml = read_urdf(self.path(), resolved_arguments)
         if arguments:

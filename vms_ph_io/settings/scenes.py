@@ -91,10 +91,10 @@ def _shapes(entries: Any, owner: str) -> tuple[Shape, ...]:
 def _shape(item: Any, subject: str) -> Shape:
     kinds = [kind for kind in SIZES if kind != "mesh"]
     check_keys(item, subject, (), (*kinds, *_POSE_KEYS, "colour"))
-    chosen = [kind for kind in kinds if kind in item]
-    if len(chosen) != 1:
-        raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {chosen or 'none'}")
-    (kind,) = chosen
+    matches = [kind for kind in kinds if kind in item]
+    if len(matches) != 1:
+        raise ModelError(f"{subject} must be one of {', '.join(kinds)}; given: {matches or 'none'}")
+    (kind,) = matches
     lengths = vector(item[kind] or [], len(SIZES[kind]), f"{kind} of {subject}").tolist()
     colour = vector(item.get("colour", Shape.rgba), 4, f"colour of {subject}").tolist()
     return Shape(kind, tuple(lengths), _pose(item, subject), tuple(colour))

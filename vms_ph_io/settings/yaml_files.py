@@ -58,11 +58,11 @@ def check_keys(
     accepted = (*needed, *optional)
     if not isinstance(item, Mapping):
         raise ModelError(f"{subject} must have the keys {', '.join(accepted)}; given: {item!r}")
-    if unknown := [key for key in item if key not in accepted]:
-        text = f"{subject} has the unknown key '{unknown[0]}'; known are {', '.join(accepted)}"
+    if unknown_keys := [key for key in item if key not in accepted]:
+        text = f"{subject} has the unknown key '{unknown_keys[0]}'; known are {', '.join(accepted)}"
         raise ModelError(text)
-    if missing := [key for key in needed if key not in item]:
-        raise ModelError(f"{subject} lacks '{missing[0]}'")
+    if missing_keys := [key for key in needed if key not in item]:
+        raise ModelError(f"{subject} lacks '{missing_keys[0]}'")
 
 
 def positive(value: Any, name: str) -> float:

@@ -156,8 +156,8 @@ class PayloadUse:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        carried = () if self.carried is None else motion_energy(self._model, self.carried, q, v)
-        return -self.residual - sum(carried)
+        terms = () if self.carried is None else motion_energy(self._model, self.carried, q, v)
+        return -self.residual - sum(terms)
 
     def wrench(self, simulation: Simulation) -> Array:
         """Return its wrench on the end effector, (6,) in the axes of that."""

@@ -118,7 +118,7 @@ class _SceneRun:
                 for name, forces in self._forces.items():
                     reactions = (contact.force for contact in contacts if contact.body == name)
                     forces.append(-sum(reactions, np.zeros(3)))
-        elapsed = clock.process_time() - start_time
+        cpu_time = clock.process_time() - start_time
         sample = simulation.sample()
         goals = {name: self._goal_state(goal) for name, goal in self._task.goals.items()}
         return {
@@ -131,7 +131,7 @@ class _SceneRun:
             "port_energy": dict(sample.port_energy),
             "dissipated": sample.dissipated,
             "unaccounted": simulation.unaccounted(),
-            "real_time_factor": simulation.time / elapsed,
+            "real_time_factor": simulation.time / cpu_time,
         }
 
     def _control(self, q: Array, v: Array, dt: float) -> Any:

@@ -199,7 +199,7 @@ class TaskRun:
             if self._payload is not None and self._payload.carried is not None:
                 self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
             self._error_judge.update(simulation.time, self.state)
-        elapsed = clock.process_time() - start_time
+        cpu_time = clock.process_time() - start_time
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
         goals = {**self._error_judge.goals(), **self._actuator_use.goals()}
         goals |= {} if self._wheels is None else self._wheels.goals()
@@ -222,7 +222,7 @@ class TaskRun:
             "failure": failure,
             "energy": energies_between(self._exergy_at_start, exergy),
             "unaccounted": exergy.residual,
-            "real_time_factor": simulation.time / max(elapsed, 1e-9),
+            "real_time_factor": simulation.time / max(cpu_time, 1e-9),
         }
 
     def state(self) -> tuple[Array, Array]:

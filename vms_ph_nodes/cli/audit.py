@@ -107,7 +107,7 @@ def audit(
             result = audit_motion(motion, joint_friction, friction_name, progress)
             identified = None
             if kinds:
-                unknown = "none" if "friction" in kinds else ""  # nothing is known of it then
+                no_friction = "none" if "friction" in kinds else ""  # nothing is known of it then
 
                 def read_motion(path: Path) -> RecordedMotion:
                     if path == recording:
@@ -123,7 +123,7 @@ def audit(
                     [motion, *map(read_motion, also or ())],
                     kinds,
                     frame=payload_frame,
-                    friction=None if friction in ("", "urdf", unknown) else joint_friction,
+                    friction=None if friction in ("", "urdf", no_friction) else joint_friction,
                     prior=prior_estimate,
                     load_friction=load_friction,
                     references=reference_motions,

@@ -34,16 +34,16 @@ def check(
     from vms_ph_io.robots.robot_settings import RobotSettings
 
     robot = " ".join([robot, *xacro])
-    bundled = robots.get(robot) if robot in robots.names() else None
+    entry = robots.get(robot) if robot in robots.names() else None
     settings = RobotSettings(
         robot, base, end_effector, inertia=inertia, locked_joints=locked_joints
     )
-    if bundled is not None:
-        xml, name = bundled.description(), bundled.path().name
+    if entry is not None:
+        xml, name = entry.description(), entry.path().name
     else:
         is_file = settings.is_file or os.path.isfile(robot)
         xml, name = read_urdf(robot) if is_file else settings.description(), Path(robot).name
-    default_base = "auto" if bundled is None else bundled.base
+    default_base = "auto" if entry is None else entry.base
     findings = check_urdf(xml, default_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
         typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
@@ -60,15 +60,15 @@ def check(
     lowest, highest = np.linalg.eigvalsh(home_evaluation.M)[[0, -1]]
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    base_reason = "" if bundled is not None else base_origin(model, base)
+    base_reason = "" if entry is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{base_reason and ', ' + base_reason})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guess_note = "" if bundled is not None or end_effector else " (guessed: the last link)"
+    guess_note = "" if entry is not None or end_effector else " (guessed: the last link)"
     typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
     home = f"{home}, the others at zero" if home else "every joint at zero"
-    is_stated = bundled is not None or "<home" in xml
+    is_stated = entry is not None or "<home" in xml
     home_note = "" if is_stated else " (guessed: zero, or the middle of limits that exclude it)"
     typer.echo(f"  home          {home}{home_note}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")

@@ -27,8 +27,8 @@ def find_launch_file(name: str) -> Path:
     for file in (Path(name), folder / name, folder / f"{name}{_SUFFIX}"):
         if os.path.isfile(file):  # False, too, for a path that no file can have
             return file
-    bundled = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
-    raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {bundled}")
+    names = ", ".join(sorted(p.name.removesuffix(_SUFFIX) for p in folder.glob(f"*{_SUFFIX}")))
+    raise VmsPhError(f"there is no launch file {name}; give a path, or one of: {names}")
 
 
 def launch(

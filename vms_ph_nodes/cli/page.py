@@ -101,14 +101,14 @@ def _parse_argument(word: str) -> tuple[str, str]:
 
 
 def supervise(
-    first: Choice, command_of: Callable[[Choice], list[str]], offered: Mapping[str, Collection[str]]
+    start: Choice, command_of: Callable[[Choice], list[str]], offered: Mapping[str, Collection[str]]
 ) -> int:
     """Run the command of a choice until another one is made, then that of the other one.
 
     A command that fails after a choice is replaced by that of the choice before.
 
     Args:
-        first: robot, law and scene that are shown first.
+        start: robot, law and scene that are shown first.
         command_of: returns the command of a choice.
         offered: names that can be chosen, by the fields of a choice.
 
@@ -123,7 +123,7 @@ def supervise(
     from ..node.process import catch_signals, interrupt
     from ..views.commands import CHOICE_TOPICS
 
-    current, last_working = first, first
+    current, last_working = start, start
     requests: list[Choice] = []
 
     def request_choice(choice: Choice) -> None:

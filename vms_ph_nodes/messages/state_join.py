@@ -100,11 +100,11 @@ class StateJoin:
     @property
     def missing(self) -> str:
         """What the first state still lacks, in words; empty if nothing, or if no joint has come."""
-        lacking = [name for i, name in enumerate(self._names) if not self._is_received[i]]
-        if not lacking:
+        names = [name for i, name in enumerate(self._names) if not self._is_received[i]]
+        if not names:
             return "" if self._is_received.all() else "there is no odometry of the base yet"
-        other_names = [*(name for name in self._names if name not in lacking), *self._foreign_names]
-        text = f"the joint state lacks {_joined(lacking)}; received are {_joined(other_names)}"
+        other_names = [*(name for name in self._names if name not in names), *self._foreign_names]
+        text = f"the joint state lacks {_join(names)}; received are {_join(other_names)}"
         return text if other_names else ""
 
     def add(self, message: JointState, now: int) -> None:
@@ -167,7 +167,7 @@ class StateJoin:
             else:
                 accepted_pairs.append((i, k))
         for problem, names in problems.items():
-            subject = "" if len(names) == len(index_pairs) else f" of {_joined(names)}"
+            subject = "" if len(names) == len(index_pairs) else f" of {_join(names)}"
             self._on_refusal(f"the joint state{subject} {problem}")
         return accepted_pairs
 
@@ -242,7 +242,7 @@ class StateJoin:
         if not in_range(self._rate):
             rateless = compress(self._names, ~(np.abs(self._rate) <= MAX_VALUE))
             return (
-                f"the joint state has no velocity of {_joined(rateless)}; without it neither a law "
+                f"the joint state has no velocity of {_join(rateless)}; without it neither a law "
                 "nor an energy is right: the driver must publish velocities that are finite and at "
                 f"most {MAX_VALUE:g}"
             )
@@ -265,7 +265,7 @@ def _field_values(names: Sequence[str], values: Sequence[float], field: str) -> 
     return np.asarray(values, dtype=float)
 
 
-def _joined(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     """Return at most ten names, with commas between."""
-    listed = list(names)
-    return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")
+    words = list(names)
+    return ", ".join(words[:10]) + (", ..." if len(words) > 10 else "")

@@ -57,8 +57,8 @@ class RateStatistics:
             self._change_time = now
         self._samples.append((now, self.count))
         first_time, first_count = self._samples[0]
-        elapsed = (now - first_time) / NS_PER_SEC
-        frequency = (self.count - first_count) / elapsed if elapsed > 0.0 else 0.0
+        interval = (now - first_time) / NS_PER_SEC
+        frequency = (self.count - first_count) / interval if interval > 0.0 else 0.0
         return frequency, (now - self._change_time) / NS_PER_SEC
 
 

@@ -84,9 +84,9 @@ def declare_record(node: Node, prefix: str, record_type: type[Record]) -> Record
     return record_type(**declare_fields(node, prefix, record_type))
 
 
-def declare_fields(node: Node, prefix: str, record_type: Any, skipped: Collection[str] = ()) -> Any:
-    """Return the values of :func:`declare_record` by field, but for those fields ``skipped``."""
-    names = [field.name for field in fields(record_type) if field.name not in skipped]
+def declare_fields(node: Node, prefix: str, record_type: Any, skip: Collection[str] = ()) -> Any:
+    """Return the values of :func:`declare_record` by field, but for those fields ``skip``."""
+    names = [field.name for field in fields(record_type) if field.name not in skip]
     values = {name: declare(node, f"{prefix}.{name}") for name in names}
     return {name: x if np.isscalar(x) else np.array(x, float) for name, x in values.items()}
 

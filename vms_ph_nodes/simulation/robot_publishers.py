@@ -93,8 +93,8 @@ class RobotPublishers:
 
     def _odometry_of(self, sample: Sample, stamp: Time) -> Odometry:
         frames = self._frames
-        inertial = frames.header(frames.inertial, stamp)
-        return to_odometry(self._model, inertial, frames.prefix + frames.root, sample.q, sample.v)
+        header = frames.header(frames.inertial, stamp)
+        return to_odometry(self._model, header, frames.prefix + frames.root, sample.q, sample.v)
 
     def publish_transforms(
         self, sample: Sample, stamp: Time, odometry: Odometry | None = None
@@ -206,10 +206,10 @@ class ExergyMessages:
         """Return the message of a map."""
         powers = dict.fromkeys(exergy.destroyed, 0.0)
         if self._last is not None and self._last[0] == resets and exergy.time > self._last[1]:
-            elapsed, last_energies = exergy.time - self._last[1], self._last[2]
+            interval, last_energies = exergy.time - self._last[1], self._last[2]
             # What is not named before has destroyed nothing before: a thruster that starts to turn.
             for name, energy in exergy.destroyed.items():
-                powers[name] = (energy - last_energies.get(name, 0.0)) / elapsed
+                powers[name] = (energy - last_energies.get(name, 0.0)) / interval
         self._last = resets, exergy.time, exergy.destroyed
         return Exergy(
             header=header,

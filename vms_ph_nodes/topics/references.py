@@ -154,8 +154,8 @@ class ReferenceTopics:
             return
         with self._input_diagnostics.refusing("a reference of the joints "):
             positions = joint_values(self._model, list(message.name), message.position, "position")
-            if missing := set(self._model.joint_names) - set(message.name):
-                raise StateError(f"needs all joints; missing: {', '.join(sorted(missing))}")
+            if missing_joints := set(self._model.joint_names) - set(message.name):
+                raise StateError(f"needs all joints; missing: {', '.join(sorted(missing_joints))}")
             self._pending["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:

@@ -94,10 +94,10 @@ class MeasuredStates:
         self._joiner.add_base(from_stamp(message.header.stamp), base, now)
 
     def _report_missing(self) -> None:
-        missing = self._joiner.missing
-        if missing and missing == self._last_missing:
-            self._on_refusal(missing)
-        self._last_missing = missing
+        text = self._joiner.missing
+        if text and text == self._last_missing:
+            self._on_refusal(text)
+        self._last_missing = text
 
 
 def state_spread(node: Node) -> float:
@@ -221,9 +221,9 @@ class MotionListener:
         self._state_spread = state_spread(node)
 
         def require_published() -> None:
-            published = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
+            names = {n for n, (_, topic) in companions.items() if node.count_publishers(topic)}
             # The state of a robot on a moving base is incomplete without its odometry.
-            self._pairing.require(published | ({"odometry"} if model.b else set()))
+            self._pairing.require(names | ({"odometry"} if model.b else set()))
 
         require_published()
         node.create_timer(0.5, require_published)

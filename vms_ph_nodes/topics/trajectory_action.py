@@ -51,14 +51,14 @@ class JointPath:
         k = int(np.searchsorted(times, time, side="right")) - 1
         interval = times[k + 1] - times[k]
         s = (time - times[k]) / interval
-        first, second = self._positions[k], self._positions[k + 1]
+        start, end = self._positions[k], self._positions[k + 1]
         if self._velocities is None:
-            return first + s * (second - first)
+            return start + s * (end - start)
         tangents = interval * self._velocities[k : k + 2]
         return (
-            (1 + 2 * s) * (1 - s) ** 2 * first
+            (1 + 2 * s) * (1 - s) ** 2 * start
             + s * (1 - s) ** 2 * tangents[0]
-            + s**2 * (3 - 2 * s) * second
+            + s**2 * (3 - 2 * s) * end
             + s**2 * (s - 1) * tangents[1]
         )
 
@@ -195,11 +195,11 @@ class TrajectoryAction:
         k = int(np.argmax(error / tolerance))
         return f"{self._model.joint_names[k]} is off by {error[k]:.3g}; allowed: {tolerance[k]:.3g}"
 
-    def _send_feedback(self, goal: _Goal, desired: Array, joints: Array) -> None:
+    def _send_feedback(self, goal: _Goal, goal_joints: Array, joints: Array) -> None:
         message = self._action_type.Feedback(joint_names=list(self._model.joint_names))
         message.header.stamp = self._node.get_clock().now().to_msg()
-        message.desired.positions, message.actual.positions = desired.tolist(), joints.tolist()
-        message.error.positions = (desired - joints).tolist()
+        message.desired.positions, message.actual.positions = goal_joints.tolist(), joints.tolist()
+        message.error.positions = (goal_joints - joints).tolist()
         goal.handle.publish_feedback(message)
 
     def _on_goal(self, request: Any) -> Any:

@@ -242,12 +242,12 @@ class Controls:
         """
         if not self._has_gains:
             self._has_gains = self._commands.ask_gains(self.show_gains)
-        offered = self._commands.available_choices
-        if offered and (self._choices is None or self._choices.offered != offered):
+        choices = self._commands.available_choices
+        if choices and (self._choices is None or self._choices.offered != choices):
             if self._choices is not None:
                 self._choices.folder.remove()
             arguments = {**self._parameters.arguments, "robot": self._parameters.settings.robot}
-            self._choices = Choices(self._panel, arguments, self._parameters.allocation(), offered)
+            self._choices = Choices(self._panel, arguments, self._parameters.allocation(), choices)
         # Only a change is shown: what a user has just set is under way to the simulator.
         if time.monotonic() < self._choice_time + _SETTLING_TIME:
             return

@@ -99,8 +99,8 @@ class RobotFlow(MeanPowers):
         ports = {n: getattr(power, f"{n}_energy") for n in PORTS if has_base or n != "wrench_base"}
         ports.update(zip(power.tool_names, power.tool_energy, strict=False))
         stores = parts_of_robot(partial(getattr, energy), split)
-        others = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
-        energies = {**ports, **stores, **others}
+        losses = {"dissipated": power.dissipated_energy, "unaccounted": power.unaccounted_energy}
+        energies = {**ports, **stores, **losses}
         if (mean_powers := self.mean_powers(from_stamp(power.header.stamp), energies)) is None:
             return None
         seconds, powers = mean_powers
@@ -282,18 +282,18 @@ class Overview:
         self._top.content = f'<div class="vms-top">{verdict_html}{self._picture}</div>'
 
     def _draw_flow(self, power: Power, energy: Energy) -> None:
-        chosen = self._flow_choice.value
+        choice = self._flow_choice.value
         flows: dict[str, Any] = {
             "robot": self._robot_flow.flow(power, energy, self._law.split, self._law.base_moves),
             "closed loop": self._loop_flow.flow(self._law.split),
         }
         if self._exergy is not None:
             flows[_EXERGY] = self._exergy_flow.update(self._exergy)
-            self._destroyers.visible = chosen == _EXERGY
+            self._destroyers.visible = choice == _EXERGY
             if self._destroyers.visible:
                 self._destroyers.content = self._exergy_view.exergy_list(self._exergy)
-        if (flow := flows.get(chosen)) is not None:
-            self._picture = self._sankeys[chosen].draw(flow, chosen)
+        if (flow := flows.get(choice)) is not None:
+            self._picture = self._sankeys[choice].draw(flow, choice)
 
 
 def _port_energies(power: Power) -> list[float]:

@@ -60,7 +60,7 @@ class PointerSpring:
         self._server, self._model, self._scene = server, model, scene
         self._commands, self._world_view = commands, world_view
         self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
-        self._dragged: DraggedPoint | None = None
+        self._point: DraggedPoint | None = None
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
@@ -68,13 +68,13 @@ class PointerSpring:
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
-        dragged = self._dragged
-        if dragged is None:
+        point = self._point
+        if point is None:
             if self._line is not None:
                 self._line.remove()
                 self._line = None
             return
-        ends = np.array([[self._world_point(dragged), dragged.pointer]], dtype=np.float32)
+        ends = np.array([[self._world_point(point), point.pointer]], dtype=np.float32)
         if self._line is None:
             self._line = self._server.scene.add_line_segments(
                 "/world/spring", points=ends, colors=LEGEND["pushes"].rgb, line_width=4.0
@@ -96,24 +96,24 @@ class PointerSpring:
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
-        self._dragged = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
+        self._point = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:
         """Move the other end of the spring to a point (3,) in the inertial frame, m."""
-        if self._dragged is not None:
-            self._dragged = DraggedPoint(self._dragged.link, self._dragged.point, pointer)
+        if self._point is not None:
+            self._point = DraggedPoint(self._point.link, self._point.point, pointer)
 
     def release(self) -> None:
         """Let go."""
-        self._dragged = None
+        self._point = None
         self._commands.pull(None)
 
     def _world_point(self, dragged_point: DraggedPoint) -> Array:
         return self._scene.world_pose(dragged_point.link).act(dragged_point.point)
 
     def _efforts(self) -> PullEfforts | None:
-        dragged_point = self._dragged
+        dragged_point = self._point
         if dragged_point is None:
             return None
         point = self._world_point(dragged_point)

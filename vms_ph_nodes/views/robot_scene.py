@@ -73,7 +73,7 @@ class RobotScene:
                 continue
             if mesh.bounds is not None:  # None for a mesh without a triangle
                 mesh_corners = np.array([*itertools.product(*mesh.bounds.T)])
-                corners.setdefault(visual.link, []).append(_transformed(visual.pose, mesh_corners))
+                corners.setdefault(visual.link, []).append(_transform(visual.pose, mesh_corners))
             name = f"{paths[visual.link]}/visual_{i}"
             pose = {"position": visual.pose[:3, 3], "wxyz": _wxyz(visual.pose[:3, :3])}
             if ghost is None:
@@ -120,7 +120,7 @@ class RobotScene:
         d = self.model.evaluate(q, np.zeros(self.model.nv))
         origin = np.zeros((1, 3))
         points = [
-            _transformed(d.placement(link), np.vstack([origin, *self._corners.get(link, ())]))
+            _transform(d.placement(link), np.vstack([origin, *self._corners.get(link, ())]))
             for link in self._frames
         ]
         all_points = np.vstack(points)
@@ -166,7 +166,7 @@ def _wxyz(rotation: Array) -> Array:
     return np.roll(pin.Quaternion(rotation).coeffs(), 1)
 
 
-def _transformed(pose: Array, points: Array) -> Array:
+def _transform(pose: Array, points: Array) -> Array:
     """Return points (k,3) at a pose (4,4)."""
     return points @ pose[:3, :3].T + pose[:3, 3]
 

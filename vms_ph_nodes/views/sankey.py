@@ -68,14 +68,14 @@ class Scale:
         """Return a quantity, without a sign where it is zero; empty where it is not known."""
         if not isfinite(value):
             return ""
-        return f"{self._rounded(value):.{self._decimals}f} {self._unit}"
+        return f"{self._round(value):.{self._decimals}f} {self._unit}"
 
     def adds_up(self, total: float, *parts: float) -> bool:
         """Return whether a sum is right in the digits that are written."""
-        difference = self._rounded(total) - sum(map(self._rounded, parts))
+        difference = self._round(total) - sum(map(self._round, parts))
         return abs(difference) < 0.5 * 10.0**-self._decimals
 
-    def _rounded(self, value: float) -> float:
+    def _round(self, value: float) -> float:
         return round(value / self._factor, self._decimals) + 0.0
 
 

@@ -294,9 +294,9 @@ class Shapes:
             bar = f"kinetic energy{label.removeprefix('kinetic')}"
             yield Bar(bar, origin + offset, max(height, 1e-3), text, tint, self._up_rotation[:, 2])
 
-    def _scale(self, quantity: str, chosen: float, values: Array) -> float:
+    def _scale(self, quantity: str, factor: float, values: Array) -> float:
         """Return the given scale, or, if it is zero, that of the range of the quantity."""
-        return chosen or _FULL_LENGTH * self.size / self._ranges[quantity].include(*values.tolist())
+        return factor or _FULL_LENGTH * self.size / self._ranges[quantity].include(*values.tolist())
 
     def _power_arrow(
         self, name: str, position: Array, centre: Array, power: float, scale: float, colour: Rgba

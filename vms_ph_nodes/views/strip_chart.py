@@ -229,23 +229,23 @@ def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
 
 
 def round_bounds(
-    low: float, high: float, least: float, bounds: tuple[float, float] = (np.inf, -np.inf)
+    low: float, high: float, min_span: float, bounds: tuple[float, float] = (np.inf, -np.inf)
 ) -> tuple[float, float]:
     """Return round bounds of an axis around zero and values, which change as little as they can.
 
     Args:
         low: smallest value.
         high: largest value.
-        least: smallest height of the axis.
+        min_span: smallest height of the axis.
         bounds: bounds of the axis now, kept where they fit.
     """
     low, high = min(low, 0.0), max(high, 0.0)
     height = bounds[1] - bounds[0]
-    if bounds[0] <= low and high <= bounds[1] and (high - low > 0.3 * height or height <= least):
+    if bounds[0] <= low and high <= bounds[1] and (high - low > 0.3 * height or height <= min_span):
         return bounds
-    tick = round_up(max(high - low, least) / 4.0)
+    tick = round_up(max(high - low, min_span) / 4.0)
     bottom, top = tick * np.floor(low / tick), tick * np.ceil(high / tick)
-    return float(bottom), float(max(top, bottom + tick * np.ceil(least / tick)))
+    return float(bottom), float(max(top, bottom + tick * np.ceil(min_span / tick)))
 
 
 def _prefix(largest: float) -> tuple[str, float]:

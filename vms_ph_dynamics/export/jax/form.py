@@ -128,10 +128,10 @@ class JaxForm:
         def state_after(duration: Any, rates: tuple[Any, Any]) -> tuple[Any, Any]:
             return q + duration * rates[0], z + duration * rates[1]
 
-        first = state_rate((q, z))
-        second = state_rate(state_after(dt / 2, first))
-        third = state_rate(state_after(dt / 2, second))
-        stages = zip(first, second, third, state_rate(state_after(dt, third)), strict=True)
+        k1 = state_rate((q, z))
+        k2 = state_rate(state_after(dt / 2, k1))
+        k3 = state_rate(state_after(dt / 2, k2))
+        stages = zip(k1, k2, k3, state_rate(state_after(dt, k3)), strict=True)
         q_rate, z_rate = ((a + 2 * b + 2 * c + d) / 6 for a, b, c, d in stages)
         q_next, z_next = state_after(dt, (q_rate, z_rate))
         for rotation in self.model.tree.rotations:

@@ -83,8 +83,8 @@ def is_free(m: Any, body: int) -> bool:
 
 def joints_of(m: Any, body: int) -> range:
     """Return the indices of the joints of a body."""
-    first = int(m.body_jntadr[body])
-    return range(first, first + int(m.body_jntnum[body]))
+    first_joint = int(m.body_jntadr[body])
+    return range(first_joint, first_joint + int(m.body_jntnum[body]))
 
 
 def body_name(m: Any, body: int) -> str:

@@ -69,10 +69,10 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         OSError: an unreadable file.
         ModelError: xacro fails, expands beyond a bound, or does not use an argument.
     """
-    mappings, missing, kind = _Arguments(arguments), dict[str, None](), "files that it includes"
+    mappings, reasons, kind = _Arguments(arguments), dict[str, None](), "files that it includes"
     problem = f"{file} is not a xacro file that can be processed: "
     try:
-        with _bounded_xacro(file, missing):
+        with _bounded_xacro(file, reasons):
             text = str(xacro.process_file(str(file), mappings=mappings).toxml())
     except RecursionError:
         raise ModelError(f"{problem}a macro, file or tag contains itself or is too deep") from None
@@ -83,13 +83,13 @@ def process_xacro(file: Path, arguments: Mapping[str, str]) -> str:
         reason = _UNDEFINED_ARGUMENT.sub(r"its argument \1 has no default: give \1:=VALUE", reason)
         is_urdf = file.suffix != ".xacro" and reason.startswith("unknown macro name")
         if not is_urdf or _TEMPLATE.search(text := read_text(file)):
-            raise ModelError(problem + "; ".join([reason, *missing])) from None
-        kind, missing = "elements of xacro", {reason: None}
+            raise ModelError(problem + "; ".join([reason, *reasons])) from None
+        kind, reasons = "elements of xacro", {reason: None}
     if unknown_arguments := sorted(mappings.keys() - mappings.used_names):
         names = ", ".join(sorted(mappings.used_names))
         accepted = f"its arguments are {names}" if names else "it has none"
         raise ModelError(f"{file.name} has no argument '{unknown_arguments[0]}'; {accepted}")
-    notes = "".join(f"<left_out>{kind}: {reason}</left_out>" for reason in missing)
+    notes = "".join(f"<left_out>{kind}: {reason}</left_out>" for reason in reasons)
     return text.replace("</robot>", f"<xacro>{notes}</xacro></robot>") if notes else text
 
 
