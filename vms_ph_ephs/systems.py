@@ -106,7 +106,7 @@ def fold(system: System, combine: Callable[[System, Mapping[str, Value]], Value]
     while stack:
         parent = stack[-1]
         children = {b: f for b, f in parent.fillings.items() if isinstance(f, System)}
-        open_systems = [f for f in children.values() if id(f) not in values]
+        open_systems = [child for child in children.values() if id(child) not in values]
         if open_systems:
             stack += open_systems
             continue

@@ -50,7 +50,7 @@ class HoppingRun:
 
     def of(self, quantity: Callable[[LegState], float]) -> Array:
         """Return a quantity of the leg at all samples, (T,)."""
-        return np.array([quantity(self.system.leg_state(y)) for y in self.states])
+        return np.array([quantity(self.system.leg_state(state)) for state in self.states])
 
     def touch_downs(self, separation: float = 0.05) -> list[ContactEvent]:
         """Return the touch-downs that follow the previous one by more than ``separation``, s."""

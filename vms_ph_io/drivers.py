@@ -138,7 +138,7 @@ def _read_driver(name: str, content: Any) -> Driver:
     readers: dict[str, Reader] = {
         "payload": lambda value, owner: PayloadService(**fields_of(PayloadService, value, owner))
     }
-    keys = [f.name for f in fields(Driver) if f.name != "name"]
+    keys = [field.name for field in fields(Driver) if field.name != "name"]
     return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-3], keys))
 
 

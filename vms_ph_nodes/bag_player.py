@@ -67,7 +67,7 @@ class BagPlayer(ReportingNode):
         delay: float = declare(self, "delay")
         self._paused: bool = declare(self, "paused")
         info = bag_info(self._bag)
-        topics = {t.topic.name for t in info.topics}
+        topics = {topic.topic.name for topic in info.topics}
         selected_topics = set(map(present_topic, chosen_topics or topics))
         selected_topics -= {"/clock"} if clock_rate else set()
         self._played_topics = {name for name in topics if present_topic(name) in selected_topics}

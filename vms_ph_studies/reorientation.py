@@ -116,7 +116,7 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
     """
     dt = path.duration / steps
     motions = [path((k + c) * dt) for k in range(steps) for c in _GAUSS]
-    offsets, rates = (np.array([m[i] for m in motions]) for i in (0, 1))
+    offsets, rates = (np.array([motion[i] for motion in motions]) for i in (0, 1))
     return _base_poses(model, q, offsets, rates, dt)
 
 

@@ -82,7 +82,7 @@ class DifferentialDrive(WheeledController):
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
         arm_joints = [i for i, name in enumerate(model.joint_names) if name not in wheels]
         # Speed, turn and the joints that are no wheels, among the velocities.
-        self.output_rows = np.array([0, 2, *(model.b + i for i in arm_joints)])
+        self.output_rows = np.array([0, 2, *(model.b + arm_joint for arm_joint in arm_joints)])
         self._arm_joints = np.array(arm_joints, dtype=int)
         neutral_terms = form.terms(model.neutral_configuration(), np.zeros(form.dimension))
         outputs = neutral_terms.basis[self.output_rows]

@@ -112,7 +112,7 @@ class Teleoperation(Controller):
         self.reset(RobotState(q, np.zeros(model.nv)))
 
     def _arm(self, joints: npt.NDArray[np.intp]) -> _Arm:
-        names = [self.model.joint_names[k] for k in joints]
+        names = [self.model.joint_names[joint] for joint in joints]
         stiffness, damping = self._stiffness[joints], self._damping[joints]
         guard = PositionGuard(self.model, stiffness, damping, uncertainty=0.0, joints=names)
         return _Arm(joints, guard)

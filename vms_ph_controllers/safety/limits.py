@@ -114,7 +114,7 @@ class TorqueLimits:
         bound = self._model.joints.effort
         if exceeds(torque, bound):
             exceeding_joints = np.flatnonzero(np.abs(torque) > bound)
-            names = ", ".join(self._model.joint_names[i] for i in exceeding_joints)
+            names = ", ".join(self._model.joint_names[joint] for joint in exceeding_joints)
             torque, reason = np.clip(torque, -bound, bound), f"torque at its limit: {names}"
         self._last_torque, self._last_dt = torque, dt
         return LimitedEfforts(torque, reason)

@@ -309,7 +309,7 @@ class StatePlausibility:
 
     def _has_rotations(self, q: Array) -> bool:
         lengths = (_norm(q[entries]) for entries in self._rotations)
-        return all(abs(x * x - 1.0) <= 2.0 * _NORM_TOLERANCE for x in lengths)
+        return all(abs(length * length - 1.0) <= 2.0 * _NORM_TOLERANCE for length in lengths)
 
     def _name(self, i: int) -> str:
         return "the base" if i < self._b else self._names[i - self._b]

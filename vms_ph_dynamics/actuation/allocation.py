@@ -380,7 +380,7 @@ class Actuators:
 
     def _collect_arrays(self, angle_input: Sequence[int]) -> None:
         """Collect what the inputs have, in arrays (m,)."""
-        actuators = [self.members[i] for i in self.owner_indices]
+        actuators = [self.members[owner_index] for owner_index in self.owner_indices]
         steering = np.array([name.endswith("/steering") for name in self.names])
 
         def array_of(name: str, default: float = 0.0, sources: Sequence[Any] = actuators) -> Array:
@@ -401,7 +401,7 @@ class Actuators:
         torque = np.where(steering, array_of("largest_steering_torque"), array_of("largest_torque"))
         self.lower, self.upper = array_of("lower") - torque, array_of("upper") + torque
         self.start_rates = array_of("rate") + array_of("idle_rate")
-        self.rotors = np.flatnonzero([isinstance(a, Rotor) for a in actuators])
+        self.rotors = np.flatnonzero([isinstance(actuator, Rotor) for actuator in actuators])
         self.reaction_wheels = np.flatnonzero([isinstance(a, ReactionWheel) for a in actuators])
         self.wheels = np.flatnonzero([isinstance(a, Wheel | Caster) for a in actuators])
         self.steered_wheels = np.flatnonzero([isinstance(a, Caster) for a in actuators] & ~steering)

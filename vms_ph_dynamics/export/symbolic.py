@@ -93,7 +93,7 @@ class SymbolicRobot:
     def mass_rate(self) -> Expression:
         """Rate of the mass matrix along the motion, (nv,nv)."""
         units = np.eye(len(self._v), dtype=int)
-        columns = [self._tree.mass_rate_times(self._v, e[:, None]) for e in units]
+        columns = [self._tree.mass_rate_times(self._v, unit[:, None]) for unit in units]
         return self._simplify(np.hstack(columns))
 
     @cached_property

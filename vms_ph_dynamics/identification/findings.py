@@ -146,7 +146,7 @@ def _ends(model: VMSModel, motions: Sequence[Motion], t: Array) -> Array:
     """Return 1 where joints are at their upper ends, -1 at their lower, else 0, (T,n), at times."""
     if model.nq - model.nq_base != model.n:  # continuous joints, which have no ends
         return np.zeros((len(t), model.n))
-    stamps = np.concatenate([m.samples.t for m in motions])
+    stamps = np.concatenate([motion.samples.t for motion in motions])
     joint_positions = np.concatenate([m.samples.q for m in motions])[np.searchsorted(stamps, t)]
     lower, upper = model.joints.lower, model.joints.upper
     # From 0 to 1, or NaN without ends.
@@ -196,13 +196,13 @@ def findings(
         identification: of the payload and of friction, from this recording.
         friction: the law of friction that was given to the identification, if any.
     """
-    reasons = {p.reason for p in identification.parameters}
+    reasons = {parameter.reason for parameter in identification.parameters}
     refusals = [text for text in reasons if text.startswith((NO_TORQUES, UNSURE_GAINS))]
     if any(text.startswith(NO_TORQUES) for text in refusals):  # nothing else can be told before
         return (Finding("efforts", refusals[0]),)
     parts = [samples] if isinstance(samples, MotionSamples) else samples
     motions = [motion_of(model, part) for part in parts]
-    if any(u.kind == "gains" for u in identification.unknowns) and model.fluid is None:
+    if any(unknown.kind == "gains" for unknown in identification.unknowns) and model.fluid is None:
         motions = [with_described_load(model, m, identification.length) for m in motions]
     in_motion = [motion for motion in motions if motion.moves]
     model_findings = _model_errors(model, in_motion, identification, friction) if in_motion else ()
@@ -332,13 +332,13 @@ def _model_errors(
         return ()
     settings = WindowSettings(identification.frame, identification.length, friction)
     candidates = [u for u in identification.unknowns if u.kind not in ("inertia", "armature")]
-    has_gains = any(u.kind == "gains" for u in candidates)
+    has_gains = any(candidate.kind == "gains" for candidate in candidates)
     if not any(u.kind == "payload" for u in candidates):
         candidates += load_unknowns(model)
     stride = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
 
     def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
-        parts = [torque_windows(model, m, candidates, settings, stride) for m in motions]
+        parts = [torque_windows(model, motion, candidates, settings, stride) for motion in motions]
         rows, unknowns = stack(parts), candidates
         if gravity:
             pairs = zip(motions, parts, strict=True)

@@ -168,7 +168,7 @@ def identify(
         prior = prior and prior.times({name: 1.0 / gain for name, gain in gains.items()})
     options = WindowSettings(frame, friction=friction)
     if "gains" in kinds and model.fluid is None:
-        motions = [with_described_load(model, m, options.length) for m in motions]
+        motions = [with_described_load(model, motion, options.length) for motion in motions]
     elif prior_means:
         motions = [with_net_load(model, m, prior_means) for m in motions]
     regression = _Regression(model, motions, options, left_out)
@@ -206,7 +206,7 @@ def identify(
     bound = min(log_errors) + np.log(_ERROR_FACTOR)
     choices = (t for t, e in zip(trials, log_errors, strict=True) if e <= bound and t.is_expected)
     best_trial = next(choices, trials[-1])
-    is_without_load = "gains" in kinds and all(u.kind != "payload" for u in unknowns)
+    is_without_load = "gains" in kinds and all(unknown.kind != "payload" for unknown in unknowns)
     load = load_unknowns(model) if is_without_load and is_moving else []
     load_trial = regression.trial([*load, *unknowns], prior) if load else best_trial
     if _error_share(load_trial.error, best_trial.error) <= _LOAD_SHARE:
@@ -271,10 +271,10 @@ def identify(
     # Errors of described masses are believed anew of every recording.
     dropped_kinds = {*reasons, "lag", *(u.kind for u in unknowns if u.body_deviation)}
     indices = [k for k, u in enumerate(unknowns) if u.kind not in dropped_kinds]
-    names, covariance = tuple(unknowns[k].name for k in indices), solution.covariance
+    names, covariance = tuple(unknowns[index].name for index in indices), solution.covariance
     posterior = Posterior(names, solution.mean[indices], covariance[np.ix_(indices, indices)])
     residual = float(np.sqrt(np.mean((windows.target - windows.columns @ consistent) ** 2)))
-    parameters = tuple(p.times(gains.get(p.name, 1.0)) for p in parameters)
+    parameters = tuple(parameter.times(gains.get(parameter.name, 1.0)) for parameter in parameters)
     joints = list(enumerate(model.joint_names, -model.n))
     errors = {name: (float(error[j]), float(friction_error[j])) for j, name in joints}
     return Identification(
@@ -342,7 +342,7 @@ def _with_load_or_doubt(
         energy: what the balances of energy find of the same parameters, by name.
     """
     mass = parameters[0]
-    bound_names = [p.name[8:] for p in parameters[:4] if p.at_bound]
+    bound_names = [parameter.name[8:] for parameter in parameters[:4] if parameter.at_bound]
     differences = [p.name[8:] for p in parameters[:4] if not p.overlaps(energy.get(p.name, p), 0.5)]
     if mass.value is None or mass.contains(0.0):
         return tuple(parameters)
@@ -395,7 +395,7 @@ class _Trial(NamedTuple):
         """Whether the corrections of the inertia are no larger than they are believed to be."""
         mean, design = self.prior_moments[0], self.whitened[:, :-1]
         excited_shares = 1.0 - np.diag(np.linalg.inv(np.eye(mean.size) + design.T @ design))
-        is_inertia = np.array([u.kind == "inertia" for u in self.unknowns])
+        is_inertia = np.array([unknown.kind == "inertia" for unknown in self.unknowns])
         sizes = np.linalg.solve(self._prior_root, self.solution - mean)
         limit = _LARGEST_CORRECTIONS[any(u.body_deviation for u in self.unknowns)]
         return float(sizes**2 @ is_inertia) <= limit * float(excited_shares @ is_inertia)
@@ -518,13 +518,13 @@ def _effort_exclusions(
         with which efforts in another unit have about the size of torques; and the joints, (n,),
         with such a gain that was not asked for.
     """
-    n, has_wrenches = model.n, any(m.samples.wrenches for m in motions)
+    n, has_wrenches = model.n, any(motion.samples.wrenches for motion in motions)
     reasons = {"gains": "gains are not sought beside recorded wrenches"} if has_wrenches else {}
     runs = [m for m in motions if m.moves and not m.samples.wrenches]
     if not runs or model.fluid is not None or "drag" in kinds:
         return reasons, np.zeros(n, bool), np.ones(n), np.zeros(n, bool)
     # One after the other, with gaps between them.
-    end_times = np.cumsum([m.samples.duration + _RECORDING_GAP for m in runs])
+    end_times = np.cumsum([run.samples.duration + _RECORDING_GAP for run in runs])
     times = [m.samples.t - m.samples.t[-1] + end for m, end in zip(runs, end_times, strict=True)]
     q, torque = (np.concatenate([getattr(m.samples, x) for m in runs]) for x in ("q", "torque"))
     is_measured = np.any(torque != 0.0, axis=0)
@@ -639,7 +639,7 @@ def _correction_unknowns(
     if not share:
         return inertia_unknowns(regressor, _LEAST_SHARE, _MASS_ERROR)
     armature = armature_unknowns(model.joint_names, model.armature)
-    names = {u.name for u in unknowns}
+    names = {unknown.name for unknown in unknowns}
     rotors = [replace(u, deviation=share * u.deviation) for u in armature if u.name not in names]
     return [*inertia_unknowns(regressor, share), *rotors]
 
@@ -665,7 +665,7 @@ def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array,
     indices = [
         k for k, u in enumerate(unknowns) if u.name in index_of and u.kind not in ("timing", "lag")
     ]
-    prior_indices = [index_of[unknowns[k].name] for k in indices]
+    prior_indices = [index_of[unknowns[index].name] for index in indices]
     mean[indices] = prior.mean[prior_indices]
     covariance[np.ix_(indices, indices)] = prior.covariance[np.ix_(prior_indices, prior_indices)]
     for k in indices:
@@ -679,7 +679,7 @@ def consistent_estimate(
 ) -> Array:
     """Return the physically consistent estimate that is nearest to the best one."""
     size = len(unknowns)
-    floors = np.array([u.floor for u in unknowns])
+    floors = np.array([unknown.floor for unknown in unknowns])
     start = np.maximum([u.mean for u in unknowns], floors + 1e-3 * solution.prior_deviation)
     body, transform = regressor.of_frame(frame)
     payload_indices = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
@@ -802,7 +802,7 @@ def _inertia(
     consistent: Array,
 ) -> list[Parameter]:
     base = base_parameters(regressor)
-    prior_deviation = np.array([unknowns[k].deviation for k in indices])
+    prior_deviation = np.array([unknowns[index].deviation for index in indices])
     # From the factor: the covariance has lost what the data excite behind what they do not.
     deviations = np.linalg.norm(solution.factor[:, indices] @ base.matrix.T, axis=0)
     value = base.matrix @ (regressor.parameters + solution.mean[indices])

@@ -133,7 +133,7 @@ class LiveResult:
     changed: tuple[float, str] | None
 
     def __getitem__(self, name: str) -> Parameter:
-        return next(p for p in self.parameters if p.name == name)
+        return next(parameter for parameter in self.parameters if parameter.name == name)
 
 
 class LiveIdentification:
@@ -257,7 +257,7 @@ class LiveIdentification:
                 columns[np.ix_(is_earlier, indices)] = 0.0
                 unknowns += [
                     replace(u, name=f"before.{u.name}", kind="before", floor=-np.inf)
-                    for u in (unknowns[k] for k in indices)
+                    for u in (unknowns[index] for index in indices)
                 ]
         prior, groups = prior_of(unknowns), np.zeros(len(windows))
         equations = columns, windows.target, *prior, windows.noise, groups
@@ -266,7 +266,7 @@ class LiveIdentification:
         parameters = parameters_of(self._regressor, unknowns, _KINDS, solution, consistent)
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
-            parameters = tuple(p.without_value(reason) for p in parameters)
+            parameters = tuple(parameter.without_value(reason) for parameter in parameters)
         end_time = float(windows.end[-1])
         self._past_estimates = [*self._past_estimates[-1:], (end_time, solution, count)]
         duration = float((windows.end - windows.begin).sum())

@@ -170,6 +170,6 @@ def widen_interval(identified: Identification, estimates: Sequence[LoadEstimate]
 
     return replace(
         identified,
-        parameters=tuple(widen(p) for p in identified.parameters),
+        parameters=tuple(widen(parameter) for parameter in identified.parameters),
         posterior=replace(identified.posterior, references=tuple(estimates)),
     )

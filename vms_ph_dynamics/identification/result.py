@@ -70,7 +70,7 @@ class Unknown:
 
 def prior_of(unknowns: Sequence[Unknown]) -> tuple[Array, Array]:
     """Return the mean (p,) and the covariance (p,p) of what is known beforehand."""
-    bodies = np.array([u.name.rpartition(".")[0] for u in unknowns])
+    bodies = np.array([unknown.name.rpartition(".")[0] for unknown in unknowns])
     body_deviations = np.array([u.body_deviation for u in unknowns])
     covariance = np.diag([u.deviation**2 for u in unknowns])
     covariance += (bodies[:, None] == bodies) * np.outer(body_deviations, body_deviations)
@@ -356,16 +356,16 @@ class Identification:
     @property
     def claimed(self) -> tuple[Parameter, ...]:
         """The parameters that the data excite."""
-        return tuple(p for p in self.parameters if p.value is not None)
+        return tuple(parameter for parameter in self.parameters if parameter.value is not None)
 
     @property
     def not_excited(self) -> tuple[Parameter, ...]:
         """The parameters of which the data say nothing."""
-        return tuple(p for p in self.parameters if p.value is None)
+        return tuple(parameter for parameter in self.parameters if parameter.value is None)
 
     def without_values(self, reason: str) -> "Identification":
         """Return it where all that was identified is wrong, for a reason."""
-        parameters = tuple(p.without_value(reason) for p in self.parameters)
+        parameters = tuple(parameter.without_value(reason) for parameter in self.parameters)
         empty = Posterior((), np.zeros(0), np.zeros((0, 0)))
         return replace(self, parameters=parameters, posterior=empty)
 

@@ -69,7 +69,7 @@ def torque_windows(
     payload_indices, inertia_indices = (
         [k for k, u in enumerate(unknowns) if u.kind == kind] for kind in ("payload", "inertia")
     )
-    index_of = {u.name: k for k, u in enumerate(unknowns)}
+    index_of = {unknown.name: k for k, unknown in enumerate(unknowns)}
     columns = np.zeros((len(points), measured_efforts.shape[1], len(unknowns)))
     target = efforts[points]
     joint_target = target[:, b - start :]

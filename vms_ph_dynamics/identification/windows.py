@@ -65,7 +65,7 @@ class Windows:
 
     def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
-        is_other = np.array([u.kind not in kinds for u in unknowns], dtype=float)
+        is_other = np.array([unknown.kind not in kinds for unknown in unknowns], dtype=float)
         return replace(self, columns=self.columns * is_other)
 
 
@@ -191,7 +191,7 @@ def energy_windows(
     rows = regressor.rows(samples.q[edges], motion.v[edges])
     edge_rates = motion.v[edges, model.b :]
     energy = rows @ regressor.parameters + 0.5 * edge_rates**2 @ model.armature
-    estimated = {u.name for u in unknowns}
+    estimated = {unknown.name for unknown in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
         energy = energy + fluid_terms(model, samples.q[edges], motion.v[edges]).energy
@@ -382,7 +382,7 @@ class WindowStream:
         keep_from = max(int(edge_indices[-1]) - _MARGIN, 0)
         self._samples, self._window_start = samples[keep_from:], int(edge_indices[-1]) - keep_from
         # The stamps, by which windows with an end in common are recognised.
-        stamps = np.array([samples[k].t for k in edge_indices])
+        stamps = np.array([samples[edge_index].t for edge_index in edge_indices])
         windows = replace(windows, begin=stamps[:-1], end=stamps[1:])
         begins = edges[:-1].astype(np.intp)
         excursion = np.add.reduceat(np.abs(motion.step[: edges[-1]]), begins, axis=0).max(axis=1)

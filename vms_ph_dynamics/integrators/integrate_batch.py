@@ -105,7 +105,7 @@ def integrate_batch(
         (3, 11, 7)
     """
     check_steps(dt, steps, every)
-    states = [form.checked_state(x) for x in states]
+    states = [form.checked_state(state) for state in states]
     efforts = _efforts_of_runs(form, ports, len(states))
     model, record_steps = form.model, np.append(np.arange(0, steps, every), steps)
     run_count, record_count = len(states), len(record_steps)

@@ -184,15 +184,15 @@ class Trajectory:
     @property
     def q(self) -> Array:
         """Configurations, (N+1,nq), of a robot."""
-        return np.stack([x.q for x in self.states])
+        return np.stack([state.q for state in self.states])
 
     @property
     def v(self) -> Array:
         """Velocities, (N+1,nv), of a robot."""
         form = self._stepper.form  # type: ignore[attr-defined]
-        return np.stack([form.velocity(x) for x in self.states])
+        return np.stack([form.velocity(state) for state in self.states])
 
     @property
     def z(self) -> Array:
         """Momenta, (N+1,nv), of a robot."""
-        return np.stack([x.z for x in self.states])
+        return np.stack([state.z for state in self.states])

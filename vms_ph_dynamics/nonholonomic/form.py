@@ -172,8 +172,8 @@ class NonholonomicForm:
         model, rng = self.model, np.random.default_rng(0)
         postures = [model.neutral_configuration()]
         postures += [model.random_configuration(rng) for _ in range(4)]
-        states = (Evaluation(model, q, np.zeros(model.nv)) for q in postures)
-        jacobians = [self._stacked_jacobian(d) for d in states]
+        states = (Evaluation(model, posture, np.zeros(model.nv)) for posture in postures)
+        jacobians = [self._stacked_jacobian(state) for state in states]
         rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in jacobians)
         if rank == model.nv:
             raise ModelError("the constraints leave the robot no motion; take away those too many")
@@ -181,7 +181,7 @@ class NonholonomicForm:
         rows = _pivot_rows(
             np.concatenate([r / max(1e-300, np.abs(r).max()) for r in jacobians], axis=1), rank
         )
-        columns = _pivot_rows(np.concatenate([r[rows] for r in jacobians]).T, rank)
+        columns = _pivot_rows(np.concatenate([jacobian[rows] for jacobian in jacobians]).T, rank)
         return np.sort(rows), np.sort(columns), np.setdiff1d(np.arange(model.nv), columns)
 
     def chart(self, q: Array) -> "NonholonomicForm":
@@ -308,7 +308,7 @@ class NonholonomicForm:
         t, m, nv, b = self._terms_at(x), self.dimension, self.model.nv, self.model.b
         # rates[i]: derivative of S^T p along column i of S, at fixed p.
         states = (Evaluation(self.model, t.d.q, column) for column in t.basis.T)
-        rates = np.array([t.d.momentum @ self.rate_of_basis(d, t.basis) for d in states])
+        rates = np.array([t.d.momentum @ self.rate_of_basis(state, t.basis) for state in states])
         base_brackets = t.basis[:b].T @ coadjoint_matrix(self.model, t.d.p) @ t.basis[:b]
         brackets = rates.T + 0.5 * base_brackets
         matrix = np.zeros((nv + m, nv + m))

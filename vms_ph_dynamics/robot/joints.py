@@ -164,7 +164,7 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
         joints: their indices.
         projection: (nv_full,nv) from the rates of independent joints to all, where some mimic.
     """
-    idx_v = [model.joints[i].idx_v for i in joints]
+    idx_v = [model.joints[joint].idx_v for joint in joints]
     # Pinocchio 4 renamed the symmetric limits of 3.
     effort = getattr(model, "upperEffortLimit", None)
     velocity = getattr(model, "upperVelocityLimit", None)
@@ -201,7 +201,7 @@ def _limits(limits: Array, rows: list[int]) -> Array:
 
 
 def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:
-    entries = np.array([model.joints[i].idx_q for i in joints], dtype=int)
+    entries = np.array([model.joints[joint].idx_q for joint in joints], dtype=int)
     is_continuous = np.array([model.joints[i].nq == 2 for i in joints], dtype=bool)
     lower, upper = model.lowerPositionLimit[entries], model.upperPositionLimit[entries]
     lower[lower <= -_NO_LIMIT], upper[upper >= _NO_LIMIT] = -np.inf, np.inf

@@ -99,7 +99,7 @@ def _parameter_names(node: Node, node_name: str) -> list[str]:
 
 def _parameter_values(node: Node, node_name: str, names: list[str]) -> dict[str, Any]:
     response = _call(node, node_name, "get_parameters", GetParameters, names=names)
-    values = (to_plain(parameter_value_to_python(v)) for v in response.values)
+    values = (to_plain(parameter_value_to_python(value)) for value in response.values)
     if len(response.values) != len(names):
         raise VmsPhError(
             f"{node_name} gave {len(response.values)} values for {len(names)} parameters"

@@ -102,8 +102,8 @@ class Graph:
                     node_type(
                         node_namespace=node.namespace,
                         node_name=node.name,
-                        reader_gid_seq=[gid_type(data=list(g)) for g in node.readers],
-                        writer_gid_seq=[gid_type(data=list(g)) for g in node.writers],
+                        reader_gid_seq=[gid_type(data=list(reader)) for reader in node.readers],
+                        writer_gid_seq=[gid_type(data=list(writer)) for writer in node.writers],
                     )
                     for node in self._local_nodes
                 ],

@@ -87,7 +87,7 @@ class MatchedClients:
 
 def _ids_of_readers(role: str, writer: Writer) -> set[str | None]:
     with interrupts.deferred():
-        readers = [writer.entity.get_matched_subscription_data(h) for h in writer.matches()]
+        readers = [writer.entity.get_matched_subscription_data(match) for match in writer.matches()]
     return {_endpoint_id(role, reader) for reader in readers}
 
 

@@ -177,8 +177,8 @@ class Reversible(Component):
         displaced_values = [
             self.constraint(
                 *(
-                    s.step(x, sign * _STEP * u)
-                    for s, x, u in zip(spaces, states, rates, strict=True)
+                    s.step(state, sign * _STEP * rate)
+                    for s, state, rate in zip(spaces, states, rates, strict=True)
                 )
             )
             @ e
@@ -222,7 +222,7 @@ class BracketLaw(Reversible):
     def bracket(self, states: States, e: Array) -> Array:
         """Return the flows of the formula, (width,)."""
         return np.array(
-            self.law(NUMERIC, [x.tolist() for x in states], e.tolist()), dtype=np.float64
+            self.law(NUMERIC, [state.tolist() for state in states], e.tolist()), dtype=np.float64
         )
 
     def _matrix(self, *states: Array) -> Array:

@@ -241,9 +241,9 @@ class Quadratic(StorageLaw):
 
     def gradient(self, ops: Any, *states: Any) -> list[Any]:
         """Return ``Q x``."""
-        x = [s[i] for s in states for i in range(s.shape[0])]
+        x = [state[i] for state in states for i in range(state.shape[0])]
         indices = range(len(x))
-        return [sum((self.matrix[i, j] * x[j] for j in indices), start=0) for i in indices]
+        return [sum((self.matrix[index, j] * x[j] for j in indices), start=0) for index in indices]
 
     def hessian(self, *states: Array) -> Array:
         """Return Q."""

@@ -155,8 +155,8 @@ class Equations:
                 self.is_entropy[indices] = 1.0
         self._effort_solver = EffortSolver(self.constraints.undetermined_basis, self._free_balance)
         self._varying_constraints = [
-            (b, layout.rate_indices(b.box), self.processes.indices[b.box])
-            for b in self.constraints.blocks
+            (block, layout.rate_indices(block.box), self.processes.indices[block.box])
+            for block in self.constraints.blocks
         ]
         self._check_varying_constraints()
         self._core = native_part(

@@ -190,7 +190,7 @@ class Battery(StorageLaw):
     def __init__(self, full: FullCharge, voltage: VoltageCurve) -> None:
         entries = np.asarray(voltage, dtype=object).ravel()
         try:
-            v = np.array([float(x) for x in entries])
+            v = np.array([float(entry) for entry in entries])
         except (TypeError, ValueError):
             v = np.zeros(0)
         if v.size < 2 or not np.isfinite(v).all() or not (np.diff(v) > 0.0).all() or v[0] <= 0.0:

@@ -185,7 +185,7 @@ class AirDrag(Dissipation):
         """Return torque and wrench."""
         speed = ops.function("abs", u[0])
         factors = (self.torque, self.lateral, self.lateral, self.axial)
-        return [*(speed * k * v for k, v in zip(factors, u, strict=False)), 0, 0, 0]
+        return [*(speed * factor * v for factor, v in zip(factors, u, strict=False)), 0, 0, 0]
 
 
 @kind("propeller", "thrust and drag on a body; ports p, b, s")

@@ -154,7 +154,7 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
         prefixes = [f"{box}." if box else ""]
     prefixes = sorted(p for p in prefixes if {p + name for name in names} <= state_names)
     if len(prefixes) != 1:
-        boxes = ", ".join(repr(p[:-1]) for p in prefixes)
+        boxes = ", ".join(repr(prefix[:-1]) for prefix in prefixes)
         raise ModelError(
             f"the system holds '{model.name}' in the boxes {boxes}; name one with box="
             if prefixes

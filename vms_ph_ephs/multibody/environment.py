@@ -207,7 +207,7 @@ class FluidDrag(Dissipation):
                 "the drag of a body must be two lists of six numbers that are not negative; "
                 f"given: {linear}, {quadratic}"
             )
-        self.linear, self.quadratic = (frozen(c) for c in coefficients)
+        self.linear, self.quadratic = (frozen(coefficient) for coefficient in coefficients)
         super().__init__({"p": power(_BODY_P), "s": power(entropy)})
 
     def forces(self, ops: Any, states: Any, u: Any, theta: Any) -> list[Any]:

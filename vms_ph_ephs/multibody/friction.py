@@ -150,7 +150,7 @@ class Friction(Dissipation):
         mu: Any = self.tensor
         if callable(mu):
             mu = np.reshape(mu(states[0], np.array(u), theta), (len(u), len(u)))
-        return [sum((mu[i, j] * u[j] for j in indices), start=0) for i in indices]
+        return [sum((mu[index, j] * u[j] for j in indices), start=0) for index in indices]
 
     def mu(self, states: States, u: Array, theta: float) -> Array:
         """Return mu, (d,d)."""

@@ -76,7 +76,7 @@ class Mechanism:
         }
         self._names = body_names(self._full_model)
         frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
-        parents = {model.tree.pinocchio.frames[i].parentJoint for i in frames}
+        parents = {model.tree.pinocchio.frames[frame].parentJoint for frame in frames}
         # A floating base is open already.
         open_joints = {i for i in parents if i and not (i == 1 and model.base == "floating")}
         try:
@@ -85,7 +85,7 @@ class Mechanism:
                 model.tree.mimics,
                 heat=heat_by_joint or None,
                 softening=softening,
-                open_bodies=sorted(self._names[i] for i in open_joints),
+                open_bodies=sorted(self._names[open_joint] for open_joint in open_joints),
                 fluid=model.fluid,
                 theta_0=theta_0,
             )
@@ -189,7 +189,7 @@ class Mechanism:
     def _find_housing_indices(self, names: list[str]) -> None:
         layout = self.equations.layout
         entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
-        self._housing_indices = np.array([h.indices.start for h in entries], dtype=np.intp)
+        self._housing_indices = np.array([entry.indices.start for entry in entries], dtype=np.intp)
         components = [layout.components[f"{name}.th"] for name in names]
         self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 

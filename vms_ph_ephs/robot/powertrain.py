@@ -267,7 +267,7 @@ def destruction_by_part(destroyed: Mapping[str, Array], names: tuple[str, ...]) 
             exergies |= {f"{name}/{cause}": float(v) for name, v in zip(names, values, strict=True)}
         elif cause.startswith("rotor_"):
             process = cause.removeprefix("rotor_")
-            exergies |= {f"rotor_{k}/{process}": float(v) for k, v in enumerate(values)}
+            exergies |= {f"rotor_{k}/{process}": float(value) for k, value in enumerate(values)}
         else:
             exergies[cause] = float(values[0])
     return exergies

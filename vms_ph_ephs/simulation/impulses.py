@@ -113,7 +113,7 @@ class _ImpulseProblem:
         self._normals = np.flatnonzero(active.normal < 0)
         self._diagonal = np.maximum(np.diagonal(active.mobility), 1e-300)
         normals = np.unique(active.normal[active.normal >= 0])
-        self._cones = [(int(n), np.flatnonzero(active.normal == n)) for n in normals]
+        self._cones = [(int(normal), np.flatnonzero(active.normal == normal)) for normal in normals]
         # Steps of the largest mobility converge in every direction of a cone.
         blocks = (active.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._cone_norms = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]

@@ -87,7 +87,7 @@ class BoundedForces:
     ) -> tuple[Step, float, bool]:
         """Return a step that ends where a contact closes, its duration, and whether one did."""
         closed_boxes = {p.box for p in self.processes if self._gap(p, x) <= _CONTACT_GAP}
-        open_contacts = [p for p in self.processes if p.box not in closed_boxes]
+        open_contacts = [process for process in self.processes if process.box not in closed_boxes]
         active = self._active_rows(x, closed_boxes)
         force, step = self._solve_forces(
             active, self._predict_forces(active, x, inputs, t, dt), scheme, x, t, dt
@@ -227,7 +227,7 @@ class BoundedForces:
         Impulses of rows that acted in the step correct its forces; where contacts have closed, an
         impact with its own impulses follows.
         """
-        heats = dict.fromkeys((p.box for p in self.processes), 0.0)
+        heats = dict.fromkeys((process.box for process in self.processes), 0.0)
         step_works = force * self._path_lengths(step_rows, step)
         for p, work in zip(step_rows.processes, step_works, strict=True):
             heats[p.box] += max(float(work), 0.0)
@@ -272,7 +272,7 @@ class BoundedForces:
         return p.component.gap(self._equations.states.views[p.box])
 
     def _smallest_gap(self, processes: list[BoundedProcess], x: Array) -> float:
-        return min((self._gap(p, x) for p in processes), default=0.0)
+        return min((self._gap(process, x) for process in processes), default=0.0)
 
     def _active_rows(self, x: Array, closed_boxes: set[str]) -> ActiveRows:
         equations = self._equations

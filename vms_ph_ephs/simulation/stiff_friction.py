@@ -95,7 +95,7 @@ class StiffFriction:
                     mechanical = np.flatnonzero(component.is_entropy == 0.0)
                     s = component.slices[ports[0]].start
                     self._processes.append(HeldProcess(box, component, index, mechanical, s, state))
-        self._slices = _slices([p.mechanical.size for p in self._processes])
+        self._slices = _slices([process.mechanical.size for process in self._processes])
         indices_list = [p.indices[p.mechanical] for p in self._processes]
         self._velocity_indices = np.concatenate([np.zeros(0, dtype=np.intp), *indices_list])
 
@@ -113,8 +113,8 @@ class StiffFriction:
         velocities = columns @ e
         slices = self._slices
         tensors = [
-            self._friction_tensor(p, e, velocities[indices])
-            for p, indices in zip(self._processes, slices, strict=True)
+            self._friction_tensor(process, e, velocities[indices])
+            for process, indices in zip(self._processes, slices, strict=True)
         ]
         n = equations.layout.quadratic_size
         velocity_per_impulse = columns[:, :n] @ equations.storages.Q
@@ -133,12 +133,12 @@ class StiffFriction:
         if not stiff_processes:
             return None
         rows = np.concatenate([np.arange(slices[k].start, slices[k].stop) for k in stiff_processes])
-        held_parts = [self._processes[k] for k in stiff_processes]
+        held_parts = [self._processes[stiff_process] for stiff_process in stiff_processes]
         with equations.processes.imposing({p.box: np.zeros(p.component.width) for p in held_parts}):
             rate = equations.tangent(x, None)[0]
         return StiffProcesses(
             held_parts,
-            _slices([p.mechanical.size for p in held_parts]),
+            _slices([held_part.mechanical.size for held_part in held_parts]),
             velocities[rows],
             mobility[np.ix_(rows, rows)],
             velocity_per_impulse[rows] @ rate[:n],
@@ -194,8 +194,8 @@ class StiffFriction:
         """
         works = np.array(
             [
-                force[indices] @ supply.effort_integral[p.indices[p.mechanical]]
-                for p, indices in zip(stiff.processes, stiff.slices, strict=True)
+                force[indices] @ supply.effort_integral[process.indices[process.mechanical]]
+                for process, indices in zip(stiff.processes, stiff.slices, strict=True)
             ]
         )
         heats = np.maximum(works, 0.0)
@@ -204,7 +204,7 @@ class StiffFriction:
             return None
         if positive_heat > 0.0:
             heats *= total_heat / positive_heat
-        return [(p.heat_state, float(h)) for p, h in zip(stiff.processes, heats, strict=True)]
+        return [(p.heat_state, float(heat)) for p, heat in zip(stiff.processes, heats, strict=True)]
 
     def add_heat(self, x: Array, entry: StateEntry, heat: float) -> float:
         """Return the entropy by which heat, J, raises a state of entropy in x, in place, J/K."""
@@ -263,7 +263,7 @@ class StiffFriction:
         stages = np.tile(np.where(slowed_velocity * u > 0.0, slowed_velocity, 0.0), (2, 1))
 
         def residual(stages: Array) -> tuple[Array, Array]:
-            forces = np.array([self._force(stiff, efforts, s) for s in stages])
+            forces = np.array([self._force(stiff, efforts, stage) for stage in stages])
             rates = acceleration - forces @ stiff.mobility
             return stages - u - dt * (_A @ rates), forces
 
@@ -322,7 +322,7 @@ def _stopping_rate(mobility: Array, slices: list[slice], tensors: list[Array]) -
     """Return the sum of the rates at which friction of the given slopes stops motions, 1/s."""
     return float(
         sum(
-            np.sum(mobility[indices, indices] * d.T)
-            for indices, d in zip(slices, tensors, strict=True)
+            np.sum(mobility[indices, indices] * tensor.T)
+            for indices, tensor in zip(slices, tensors, strict=True)
         )
     )

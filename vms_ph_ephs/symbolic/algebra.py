@@ -22,12 +22,12 @@ class Expressions(ABC):
     def hstack(self, blocks: Sequence[Any]) -> Any:
         """Return matrices side by side."""
         rows = range(blocks[0].shape[0])
-        return self.matrix([[b[i, j] for b in blocks for j in range(b.shape[1])] for i in rows])
+        return self.matrix([[b[row, j] for b in blocks for j in range(b.shape[1])] for row in rows])
 
     def product(self, matrix: Any, entries: Sequence[Any]) -> list[Any]:
         """Return the entries of a matrix times a column."""
         return [
-            sum((matrix[i, j] * x for j, x in enumerate(entries)), start=0)
+            sum((matrix[i, j] * entry for j, entry in enumerate(entries)), start=0)
             for i in range(matrix.shape[0])
         ]
 

@@ -188,8 +188,8 @@ class SymbolicEquations:
         def call(x: Array, inputs: Mapping[str, Array] | None = None) -> Array:
             input_values = inputs or {}
             values = [
-                np.asarray(input_values.get(name, np.zeros(d)), dtype=np.float64)
-                for name, d in zip(names, widths, strict=True)
+                np.asarray(input_values.get(name, np.zeros(width)), dtype=np.float64)
+                for name, width in zip(names, widths, strict=True)
             ]
             return np.asarray(numeric_function(x, *values)).ravel()
 

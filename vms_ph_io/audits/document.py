@@ -61,7 +61,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
-    for text, remedy in ((str(f["text"]), f.get("remedy")) for f in facts[:2]):
+    for text, remedy in ((str(fact["text"]), fact.get("remedy")) for fact in facts[:2]):
         causes += [f"{text[0].upper()}{text[1:]}.", *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     is_closed = share < _CLOSED_SHARE or is_within_band
@@ -239,11 +239,11 @@ def _friction(
     rate, distance = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
     low_speed_terms = [distance * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
     sums = [np.add.reduceat(x, edges[:-1]) for x in (distance, step * rate, step, *low_speed_terms)]
-    terms, losses = [x[:, None] for x in sums], -np.diff(energy[edges])[:, None]
+    terms, losses = [part[:, None] for part in sums], -np.diff(energy[edges])[:, None]
     speed, bounds = float(sums[1].sum() / sums[0].sum()), []
     design = np.stack(sums[:3], axis=1)
     is_sure = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
-    for excess in ([], *([x] for x in terms[3:])):
+    for excess in ([], *([term] for term in terms[3:])):
         fits = held_out_fits(losses, [*terms[:3], *excess])[1][:, 0, :2] * (1.0, speed)
         fits = np.column_stack([fits, fits.sum(axis=1)])
         spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * fits.var(axis=0))

@@ -198,9 +198,9 @@ def _plot_sections(go: Any, audit: Audit) -> list[str]:
         sections += [f"<h2>{titles[name]}</h2>", _figure_html(figure)]
     figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted}, "J")
     lower, upper = series.unaccounted - series.band, series.unaccounted + series.band
-    figure.add_scatter(x=_rounded(series.time), y=_rounded(upper), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_round(series.time), y=_round(upper), mode="lines", line={"width": 0},
                        showlegend=False)  # fmt: skip
-    figure.add_scatter(x=_rounded(series.time), y=_rounded(lower), mode="lines", line={"width": 0},
+    figure.add_scatter(x=_round(series.time), y=_round(lower), mode="lines", line={"width": 0},
                        fill="tonexty", fillcolor=f"rgba{(*rgb(VERMILION), 0.25)}",
                        name="95 %")  # fmt: skip
     for jump in audit.energy_jumps:
@@ -214,12 +214,12 @@ def _curve_figure(go: Any, time: Array, lines: Mapping[str, Array], label: str) 
     figure = go.Figure().update_layout(xaxis_title="time (s)", yaxis_title=label, **layout)
     for name, (label, colour, dashes) in styles(lines).items():
         dash = ",".join(f"{length}px" for length in dashes) or "solid"
-        figure.add_scatter(x=_rounded(time), y=_rounded(lines[name]), name=label, mode="lines",
+        figure.add_scatter(x=_round(time), y=_round(lines[name]), name=label, mode="lines",
                            line={"color": colour, "dash": dash})  # fmt: skip
     return figure
 
 
-def _rounded(values: Any) -> list[float]:
+def _round(values: Any) -> list[float]:
     """Return values with the digits that a screen shows."""
     return [float(f"{value:.6g}") for value in np.asarray(values)]
 

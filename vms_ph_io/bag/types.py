@@ -45,7 +45,7 @@ class MessageTypes:
         """
         if not (files := sorted(folder.glob("*.msg"))):
             raise BagError(f"there are no .msg files in {folder}")
-        texts = {f"{package}/msg/{f.stem}": f.read_text(encoding="utf-8") for f in files}
+        texts = {f"{package}/msg/{file.stem}": file.read_text(encoding="utf-8") for file in files}
         types: Typesdict = {}
         for name, text in texts.items():
             try:

@@ -40,7 +40,7 @@ def remove_incomplete(folder: Path) -> None:
         except OSError:
             files = []
         # Python itself compiles anew.
-        if not files or not all((folder / f).exists() for f in files if f[-4:] != ".pyc"):
+        if not files or not all((folder / file).exists() for file in files if file[-4:] != ".pyc"):
             shutil.rmtree(description)
     for leftover in folder.glob("~*"):  # what pip had moved away
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()

@@ -45,7 +45,7 @@ class BaseStates:
         if not model.b:
             return
         root = LinkTree(model.tree).root
-        candidates = [s for s in recording.bases if not topic or s.name == topic]
+        candidates = [base for base in recording.bases if not topic or base.name == topic]
         of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
         pose_series = [s for s in of_root if s.table.has(0)]
         if not pose_series:
@@ -120,7 +120,7 @@ class BaseStates:
             if float((pose_twist[:, part] ** 2).sum()) < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
             candidates = twist[:, part], in_base_axes(pose[:, 3:], twist[:, part])
-            body, world = (_misfit(v, pose_twist[:, part]) for v in candidates)
+            body, world = (_misfit(candidate, pose_twist[:, part]) for candidate in candidates)
             # The order of numbers of Eigen's constructor, MuJoCo and others.
             reordered = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
             if name == "angular" and _misfit(twist[:, part], reordered) < 0.1 * min(body, 1.0):

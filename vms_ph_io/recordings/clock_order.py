@@ -88,7 +88,7 @@ def clock_order(table: Table) -> ClockOrder:
     is_advancing = np.diff(stamps) > 0
     if len(stamps) > 2 and is_advancing.mean() < 0.5:
         starts = range(0, len(stamps), 100_000)
-        delays = np.concatenate([table.rows(k, k + 100_000)[:, 0] for k in starts])
+        delays = np.concatenate([table.rows(start, start + 100_000)[:, 0] for start in starts])
         if delays.any():  # a file of columns has no log
             stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
     recorded_stamps = stamps

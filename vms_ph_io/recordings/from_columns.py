@@ -125,7 +125,7 @@ def _quantities(
     if "time" not in quantities and not column_map.rate > 0.0:
         raise RecordingError(f"the column map for {path.name} needs time, or rate: 500 (Hz)")
     position = quantities.get("position", Quantity())
-    names = [str(c).removeprefix("position.") for c in position.columns]
+    names = [str(column).removeprefix("position.") for column in position.columns]
     if "position" in quantities and not (column_map.joints or names):
         raise RecordingError(
             f"the column map for {path.name} needs joints, the names for the columns of the array "
@@ -245,7 +245,7 @@ class _ArraySource:
             array = array.reshape(-1, 1) if array.ndim == 1 else array
             if array.ndim == 2 and array.shape[1] != size and array.shape[0] == size:
                 array = array.T
-            if quantity.columns and all(isinstance(c, int) for c in quantity.columns):
+            if quantity.columns and all(isinstance(column, int) for column in quantity.columns):
                 array = array[:, [int(c) - 1 for c in quantity.columns]]
         else:
             array = np.column_stack([np.ravel(arrays[str(c)]) for c in quantity.columns])
@@ -261,7 +261,7 @@ class _ArraySource:
 
     def _from_text(self, path: Path, quantity: Quantity, size: int) -> Array:
         text = _open_text(path, self._column_map)
-        columns = [_index(c, text) for c in quantity.columns] or range(text.width)
+        columns = [_index(column, text) for column in quantity.columns] or range(text.width)
         rows = np.vstack([np.empty((0, len(columns))), *text.blocks(no_progress, columns)])
         if text.damage_note:
             self._recording.notes.append(text.damage_note)

@@ -176,8 +176,8 @@ def _plausible_rows(table: Table, bounds: Mapping[int, float]) -> npt.NDArray[np
         table: of N rows.
         bounds: largest plausible magnitudes, by :attr:`Column.number`.
     """
-    columns = [c for c in bounds if table.has(c)]
-    largest_values = np.array([bounds[c] for c in columns])
+    columns = [column for column in bounds if table.has(column)]
+    largest_values = np.array([bounds[column] for column in columns])
     is_plausible = np.ones(len(table), dtype=bool)
     for k in range(0, len(table), _CHUNK_ROWS):
         rows = table.rows(k, k + _CHUNK_ROWS)[:, 1:][:, columns]

@@ -105,7 +105,7 @@ class Messages:
                 paths = [self.path / Path(file.path).name for file in metadata.files]
                 self.notes += [f"{f.name} of the bag is missing" for f in paths if not f.is_file()]
                 compressed_files = [
-                    f for f in paths if f.suffix == ".zstd" and f.is_file()
+                    path for path in paths if path.suffix == ".zstd" and path.is_file()
                 ] or compressed_files
         if not compressed_files or is_per_message:
             files = BagReader(self.path).files

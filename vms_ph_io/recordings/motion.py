@@ -137,7 +137,7 @@ class RecordedMotion:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
-        motors, numbers = self._main.motors, [s.position.number for s in self._sources]
+        motors, numbers = self._main.motors, [source.position.number for source in self._sources]
         self._motors = motors if motors is None else motors[np.ix_(numbers, numbers)]
         self._port_energies = None
         if recording.port_energies is not None:
@@ -222,7 +222,7 @@ class RecordedMotion:
                 jumps += (k + 1 + np.flatnonzero(step > bound)).tolist()
         # A reset is rare; many jumps are another unit, or noise.
         if 0 < len(jumps) <= max(3, len(self) // 1000):
-            times = ", ".join(f"{self._t[k]:.3f}" for k in jumps)
+            times = ", ".join(f"{self._t[jump]:.3f}" for jump in jumps)
             self._notes.append(f"the robot jumps, as at a reset: a gap begins before {times} s")
             borders = sorted({*jumps, *(edge for pair in self.order.segments for edge in pair)})
             self._set_order(replace(self.order, segments=tuple(pairwise(borders))))
@@ -235,7 +235,7 @@ class RecordedMotion:
     def _leading_series(self) -> Series:
         """Return the series whose times the samples have."""
         if self._sources:
-            series = [s.position.series for s in self._sources]
+            series = [source.position.series for source in self._sources]
             return max(series, key=lambda s: (sum(x is s for x in series), len(s.table)))
         if not self.recording.bases:
             raise RecordingError(f"{self.recording.path} contains no motion of the base")
@@ -445,7 +445,7 @@ class RecordedMotion:
         if not frames or is_useless:
             return []
         arrays = samples.t, samples.q, samples.v, samples.torque
-        t, q, v, effort = (x[:_MAX_LAG_SAMPLES].copy() for x in arrays)
+        t, q, v, effort = (array[:_MAX_LAG_SAMPLES].copy() for array in arrays)
         force, misfits = np.zeros_like(effort), []
         for frame in frames:
             wrench, number = samples.wrenches[frame], model.frame_id(frame)

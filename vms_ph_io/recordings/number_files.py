@@ -71,7 +71,7 @@ class TextColumns:
         is_echo = not self.has_header and joints and self.width == 3 + 4 * len(joints)
         if is_echo and all(self._number(cell) is None for cell in joints):
             # Without a header, as ros2 topic echo --csv writes joint states.
-            columns = [f"{kind}.{j}" for kind in JOINT_QUANTITIES for j in joints]
+            columns = [f"{kind}.{joint}" for kind in JOINT_QUANTITIES for joint in joints]
             self.names = (*STAMP, "frame_id", *joints, *columns)
 
     def blocks(self, progress: Progress, columns: Sequence[int]) -> Iterator[Array]:

@@ -141,7 +141,7 @@ class _Columns:
                 self.repeats += [(k + 1, name)] * (occurrences > 1)
                 name += file_text.names[:k].count(name) * " (again)"
                 self._add(name, column, "", name if occurrences == 1 else k + 1)
-        lengths, values = [len(v) for v in self.values.values()], self.values.items()
+        lengths, values = [len(value) for value in self.values.values()], self.values.items()
         length = max(set(lengths), key=lengths.count, default=0)
         self.values = {n: v for n, v in values if len(v) == length and np.isfinite(v).any()}
         patterns = r"(?:^|[._ /])secs?$", r"(?:nano|n)secs?$"
@@ -252,7 +252,7 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     units = _units(angle_unit, "m", revolute)
     proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": units}
     if offsets.any():
-        proposal.content["position"]["offset"] = [float(f"{x:.4f}") for x in offsets]
+        proposal.content["position"]["offset"] = [float(f"{offset:.4f}") for offset in offsets]
     if "velocity" in raw_columns:
         recorded_velocity = _means(raw_columns["velocity"][:, order], _MAX_SAMPLES)
         is_angle = revolute | (not revolute.any())
@@ -350,7 +350,7 @@ def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> 
     advancing = [n for n in names if np.mean(steps[n] >= 0) > 0.98 and np.mean(steps[n] > 0) > 0.05]
     time_names = [n for n in by_kind.get("time", ()) if n in advancing] or increasing
     counters = [n for n in increasing if steps[n].min() == 1.0 and not np.any(steps[n] % 1.0)]
-    time_names = [n for n in time_names if n not in counters] or time_names
+    time_names = [time_name for time_name in time_names if time_name not in counters] or time_names
     time = time_names[0] if time_names else ""
     if len(time_names) > 1 and by_kind.get("time", [""])[0] not in time_names[:1]:
         text = f"'{time}' increases, and so do {', '.join(time_names[1:4])}"
@@ -455,7 +455,7 @@ def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Propo
         twins = [k for k in distinct_blocks if np.linalg.norm(values[:, k : k + n] - block) < limit]
         *smoother, noisiest_block = twins = sorted([first, *twins], key=noise.__getitem__)
         groups[kind] = blocks[noisiest_block]
-        used_names.update(name for k in twins for name in blocks[k])
+        used_names.update(name for twin in twins for name in blocks[twin])
         if smoother:
             starts = " and ".join(f"'{blocks[k][0]}'" for k in twins)
             # Measured values are noisy and late; commands that are held are not smooth either.
@@ -626,7 +626,7 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
             is_sure = is_scaled & (meaning.gain_errors < _CERTAIN_GAIN_ERROR * np.abs(factors))
             # A joint without its gain is not explained, as if by friction alone.
             unit, gains, error_limit = "A", np.where(is_scaled, factors, 1.0), 1.0
-            joints = [j for j, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
+            joints = [name for name, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(joints)}?" if joints else ""
     elif meaning.best == "without_gravity":
         text, question = "best without gravity; as torques", "are they (--effort without_gravity)?"

@@ -79,7 +79,7 @@ class Table:
     def has(self, column: int) -> bool:
         """Return whether a column, LOG not counted, has numbers in some of 64 even rows."""
         rows = np.unique(np.linspace(0, max(len(self) - 1, 0), 64).astype(int)).tolist()
-        return any(np.isfinite(self.rows(k, k + 1)[:, 1 + column]).any() for k in rows)
+        return any(np.isfinite(self.rows(row, row + 1)[:, 1 + column]).any() for row in rows)
 
     def at(self, index: Any) -> Array:
         """Return the rows of these indices, which lie close together, (len(index), columns)."""

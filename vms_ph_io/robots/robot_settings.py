@@ -72,7 +72,7 @@ class RobotSettings:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the settings."""
-        return tuple(f.name for f in fields(cls))
+        return tuple(field.name for field in fields(cls))
 
     def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
         """Return these settings with those of ``changes`` that are not empty."""

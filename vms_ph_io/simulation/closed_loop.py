@@ -341,8 +341,8 @@ class _Run:
             run = replace(run, missed_payload=self._payload.miss_reason)
         if self._control is None:
             return run
-        records, names = self._commands, [f.name for f in fields(ControlEnergy)]
-        series = {name: [getattr(x.energy, name) for x in records] for name in names}
+        records, names = self._commands, [field.name for field in fields(ControlEnergy)]
+        series = {name: [getattr(record.energy, name) for record in records] for name in names}
         series |= {
             n: [getattr(x, n) for x in records] for n in ("status", "smallest_singular_value")
         }

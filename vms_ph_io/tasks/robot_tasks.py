@@ -114,7 +114,7 @@ def _task(name: str, content: Any) -> RobotTask:
         "goals": _goals,
         **dict.fromkeys(("step", "unaccounted", "shortest", "repeat"), positive),
     }
-    names = [f.name for f in fields(RobotTask) if f.name != "name"]
+    names = [field.name for field in fields(RobotTask) if field.name != "name"]
     needed_keys = ("title", "robot", "goals")
     return RobotTask(name, **fields_of(RobotTask, content, "the task", readers, needed_keys, names))
 

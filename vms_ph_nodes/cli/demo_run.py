@@ -159,7 +159,7 @@ class Demo:
             while not (signals or self._next_task) and launcher.poll() is None:
                 rclpy.spin_once(node, timeout_sec=0.05)
                 # A monitor that was restarted may be counted twice.
-                self._reject_other_robots(sum(p.starts for p in monitors))
+                self._reject_other_robots(sum(monitor.starts for monitor in monitors))
                 now = time.monotonic()
                 if first_energy_time is None and now - start_time > _START_TIMEOUT:
                     break

@@ -78,7 +78,7 @@ def to_identification(
         joints: names of the joints of the model.
         result: the present estimates.
     """
-    parameters = {p.name: p for p in result.parameters}
+    parameters = {parameter.name: parameter for parameter in result.parameters}
     fields: dict[str, object] = {}
     for name in _SCALAR_PARAMETERS:
         # There is no lag to identify where commanded efforts are held from sample to sample.

@@ -169,12 +169,12 @@ def _accept_integers(node: Node, names: set[str]) -> None:
 
     def convert(parameters: list[Parameter]) -> list[Parameter]:
         return [
-            Parameter(p.name, Parameter.Type.DOUBLE, float(p.value))
-            if p.name in names
-            and p.type_ == Parameter.Type.INTEGER
-            and node.get_parameter(p.name).type_ == Parameter.Type.DOUBLE
-            else p
-            for p in parameters
+            Parameter(parameter.name, Parameter.Type.DOUBLE, float(parameter.value))
+            if parameter.name in names
+            and parameter.type_ == Parameter.Type.INTEGER
+            and node.get_parameter(parameter.name).type_ == Parameter.Type.DOUBLE
+            else parameter
+            for parameter in parameters
         ]
 
     if hasattr(node, "add_pre_set_parameters_callback"):

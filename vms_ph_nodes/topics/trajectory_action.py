@@ -81,7 +81,7 @@ def path_from_message(model: VMSModel, message: Any, start_positions: Array) -> 
     times = [p.time_from_start.sec + p.time_from_start.nanosec / NS_PER_SEC for p in points]
     if times[0] < 0.0 or any(b <= a for a, b in pairwise(times)):
         raise StateError(f"the times of the points must increase from zero on; given: {times}")
-    has_velocities = all(len(p.velocities) for p in points)
+    has_velocities = all(len(point.velocities) for point in points)
     for p in points:
         if len(p.positions) != len(names) or len(p.velocities) not in (0, len(names)):
             raise StateError(

@@ -293,7 +293,7 @@ class Replay:
                 self._view.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
             self._set_time(0.0)
-            findings = (f"{f.time:.2f} s: {f.text}" for f in run.findings)
+            findings = (f"{finding.time:.2f} s: {finding.text}" for finding in run.findings)
             self._finding_choice.options = (*dict.fromkeys([_NO_CHOICE, *findings]),)
             self._server.gui.set_panel_label(f"vms_ph: {robots.known_as(model.name)}, recorded")
             self._plot_choice.options = (*run.curves(2)[1],)

@@ -130,7 +130,7 @@ def _cpp_case(name: str, equations: Equations, x: np.ndarray, max_ratio: float |
 
 def _growth_fit(timings: list[Timing]) -> str:
     """Return the fit of the growth with the number of bodies, in one line; empty without chains."""
-    times = {t.case.name: t.lower for t in timings}
+    times = {timing.case.name: timing.lower for timing in timings}
     points = [(n, times[_CHAIN.format(n)]) for n in _LINK_COUNTS if _CHAIN.format(n) in times]
     if len(points) < 2:
         return ""

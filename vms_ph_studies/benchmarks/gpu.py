@@ -109,7 +109,7 @@ def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     import jax
 
     def make_batch(size: int) -> tuple[Callable[[], Any], int]:
-        batch = [jax.numpy.asarray(np.resize(x, (size, len(x[0])))) for x in states]
+        batch = [jax.numpy.asarray(np.resize(state, (size, len(state[0])))) for state in states]
         batch_function = jax.jit(jax.vmap(function))
         analysis = batch_function.lower(*batch).compile().memory_analysis()
         size_names = (f"{name}_size_in_bytes" for name in ("argument", "output", "temp"))
@@ -124,7 +124,7 @@ def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dic
     import jax
 
     # The same states in both precisions.
-    q, v = (np.array([getattr(s, x) for s in states], np.float32) for x in ("q", "v"))
+    q, v = (np.array([getattr(state, x) for state in states], np.float32) for x in ("q", "v"))
     functions = dict[str, tuple[Callable[..., Any], Any]]()
     for form_class in (StandardForm, DecoupledForm):
         form = form_class(states[0].model)
@@ -135,7 +135,7 @@ def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dic
         functions[f"momenta: {name}"] = exported_form.momenta, v
     functions["M: vms_ph"] = lambda q, v, form=exported_form: form.mass_matrix(q), v
     calls, arguments = zip(*functions.values(), strict=True)
-    all_terms = jax.vmap(lambda q, *xs: [f(q, x) for f, x in zip(calls, xs, strict=True)])
+    all_terms = jax.vmap(lambda q, *xs: [call(q, x) for call, x in zip(calls, xs, strict=True)])
     terms = [jax.tree.leaves(term) for term in jax.jit(all_terms)(q, *arguments)]
     makers = {name: _vmapped(f, q, x) for name, (f, x) in functions.items() if "mom" not in name}
     return makers, dict(zip(functions, terms, strict=True))
@@ -156,7 +156,7 @@ def _mjx(states: list[Problem]) -> dict[str, BatchMaker]:
         raise UnavailableError("MJX, which compiles for minutes on a CPU")
     model = mjx.put_model(FreeRobot(states[0].model, "Euler").model)
     data = mjx.make_data(model)
-    velocities = [np.resize(s.v, model.nv) for s in states]
+    velocities = [np.resize(state.v, model.nv) for state in states]
     return {
         "rate: MJX": _vmapped(lambda v: mjx.forward(model, data.replace(qvel=v)).qacc, velocities)
     }

@@ -324,7 +324,7 @@ def _errors_at_cost(results: list[Result], cost: float) -> tuple[float, float]:
     The regression is over the steps, which are exact, and the cost of one step is a mean: measured
     costs that lie close together, as on a loaded machine, would make the slope arbitrary.
     """
-    dt = np.log([r.dt for r in results])
+    dt = np.log([result.dt for result in results])
     log_step_cost = float(np.mean([np.log(r.cost) for r in results] + dt))
 
     def fit(errors: list[float]) -> float:
@@ -367,8 +367,8 @@ def _plot(results: Sequence[Result], file: Path) -> None:
         # Those in C++ stand last in the same order: a scheme has one colour in both languages.
         for name in sorted(dict.fromkeys(r.name for r in results), key=_plot_order):
             scheme_results = sorted((r for r in results if r.name == name), key=lambda r: r.cost)
-            errors = [max(getattr(r, quantity), 1e-16) for r in scheme_results]
-            curves[name] = ([r.cost for r in scheme_results], errors)
+            errors = [max(getattr(result, quantity), 1e-16) for result in scheme_results]
+            curves[name] = ([scheme_result.cost for scheme_result in scheme_results], errors)
         cost_label = "processor time for a simulated second (s)"
         panels.append(Panel(quantity, cost_label, label, curves, log="xy"))
     draw(panels, file, 2)

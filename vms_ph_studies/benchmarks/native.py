@@ -86,7 +86,7 @@ def _read_hosted_timing(line: str, priority: int) -> Timing:
 
 def _read_timing(line: str) -> Timing:
     name, *numbers = line.split("\t")
-    median, lower, upper, p99, p999, longest = (1e-9 * float(x) for x in numbers)
+    median, lower, upper, p99, p999, longest = (1e-9 * float(number) for number in numbers)
     case = Case(name, lambda: None, max_p99=_P99_LIMIT)
     return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, longest))
 

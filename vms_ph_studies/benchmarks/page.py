@@ -40,7 +40,7 @@ def section(
     versions: Mapping[str, str],
 ) -> str:
     """Return the table of one benchmark with date, machine and versions, in Markdown."""
-    times = {t.case.name: t.lower for t in timings}
+    times = {timing.case.name: timing.lower for timing in timings}
     rows = []
     for t in timings:
         ratio = t.lower / times[t.case.reference or benchmark.reference]

@@ -80,7 +80,7 @@ def bench(
             "note": benchmark.note() if benchmark.note else "",
             "summary": benchmark.summary(timings) if benchmark.summary else "",
             "versions": _versions(benchmark),
-            "cases": [_case_document(benchmark, timings, t) for t in timings],
+            "cases": [_case_document(benchmark, timings, timing) for timing in timings],
         }
         typer.echo(json.dumps(document, indent=2))
     else:
@@ -173,7 +173,7 @@ def _print(benchmark: "Benchmark", timings: "list[Timing]", robot: str, base: st
     title = f"{benchmark.title}: {robot}" + (f", {base} base" if base else "")
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("call")
-    has_tail = any(t.tail is not None for t in timings)
+    has_tail = any(timing.tail is not None for timing in timings)
     # Where there are tail percentiles, they replace the quartiles: both do not fit a terminal.
     spread = ["p99", "p99.9", "longest"] if has_tail else ["quartiles"]
     for name in ("median", *spread, "ratio", "p99 at most" if has_tail else "at most"):

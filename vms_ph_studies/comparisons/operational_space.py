@@ -130,14 +130,14 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         return [
             push_arm(
                 model,
-                c.law,
-                c.potential,
+                contender.law,
+                contender.potential,
                 push,
                 seconds,
                 velocity=velocity,
-                progress=stages.begin(f"{name}, {c.name}"),
+                progress=stages.begin(f"{name}, {contender.name}"),
             )
-            for c in contenders
+            for contender in contenders
         ]
 
     push_records = simulate_push("push", push, None)

@@ -138,7 +138,7 @@ def _dart(robot: PassiveRobot, dt: float) -> Run:
     def motion() -> Motion:
         pose = pin.SE3(root.getRelativeTransform().matrix())
         twist = root.getRelativeSpatialVelocity()[[3, 4, 5, 0, 1, 2]]
-        x, rates = np.array([[j.getPosition(0), j.getVelocity(0)] for j in joints]).T
+        x, rates = np.array([[joint.getPosition(0), joint.getVelocity(0)] for joint in joints]).T
         return robot.motion(x, rates, pin.SE3ToXYZQUAT(pose), twist)
 
     return Run(_repeated(world.step), motion, skeleton.computeKineticEnergy)
@@ -198,7 +198,7 @@ def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
     client.setTimeStep(dt)
     client.setGravity(*robot.model.gravity)
     joint_indices = range(client.getNumJoints(body))
-    links = {client.getJointInfo(body, i)[1].decode(): i for i in joint_indices}
+    links = {client.getJointInfo(body, index)[1].decode(): index for index in joint_indices}
     joints = [links[name] for name in robot.model.joint_names]
     for i in [] if damped else [-1, *joint_indices]:
         no_damping = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)

@@ -88,7 +88,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     bus_data = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
     model = robots.load("satellite_panda", **bus_data)
     joints = (int(settings["joint_a"]) - 1, int(settings["joint_b"]) - 1)
-    if joints[0] == joints[1] or not all(0 <= j < model.n for j in joints):
+    if joints[0] == joints[1] or not all(0 <= joint < model.n for joint in joints):
         raise VmsPhError(f"joint_a and joint_b must be two of the joints 1 to {model.n}")
     home = model.configuration(robots.get("satellite_panda").home)
     amplitude, duration = float(settings["amplitude"]), float(settings["duration"])
@@ -160,9 +160,9 @@ def _plot(model: VMSModel, home: Array, loop: EllipticLoop, poses: Array, file: 
     times = np.linspace(0.0, loop.duration, len(poses))
     angles = np.degrees([_SO3.log(pose[:3, :3]) for pose in poses])
     joints = np.flatnonzero(loop.max_offset - loop.min_offset)
-    offsets = np.array([loop(t).offset[joints] for t in times])
+    offsets = np.array([loop(time).offset[joints] for time in times])
     path = np.degrees(model.joint_positions(home)[joints] + offsets)
-    first, second = (f"{model.joint_names[j]} (deg)" for j in joints)
+    first, second = (f"{model.joint_names[joint]} (deg)" for joint in joints)
     rotations = {axis: (times, series) for axis, series in zip("xyz", angles.T, strict=True)}
     panels = [
         Panel("joints", first, second, {"closed loop": (path[:, 0], path[:, 1])}),

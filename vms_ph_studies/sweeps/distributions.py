@@ -125,7 +125,7 @@ class Choice(Distribution):
         _require(bool(self.of), "'of' must list at least one value")
         weights = self.weights or (1.0,) * len(self.of)
         _require(
-            len(weights) == len(self.of) and all(w > 0.0 for w in weights),
+            len(weights) == len(self.of) and all(weight > 0.0 for weight in weights),
             f"'weights' must be {len(self.of)} numbers above zero, one for each value",
         )
 

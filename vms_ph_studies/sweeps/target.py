@@ -216,7 +216,7 @@ def _study_function(identifier: str) -> Function:
         for check in study.run(values).checks:
             results[check.name] = check.obtained
             results[f"{check.name}: verdict"] = check.verdict
-        results["differing checks"] = sum(v == "differs" for v in results.values())
+        results["differing checks"] = sum(result == "differs" for result in results.values())
         return results
 
     parameters = [

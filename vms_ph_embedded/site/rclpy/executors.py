@@ -215,7 +215,7 @@ class Executor(subset.Subset):
         self._timers = [timer for node in nodes for timer in node.timers]
         self._entities = [
             *self._timers,
-            *(e for node in nodes for e in node._ros_waiting_entities()),
+            *(entity for node in nodes for entity in node._ros_waiting_entities()),
         ]
         conditions = [e._reader.condition for e in self._entities if hasattr(e, "_reader")]
         endpoints = [endpoint for node in nodes for endpoint in node._ros_watched_endpoints()]

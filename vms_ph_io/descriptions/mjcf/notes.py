@@ -62,7 +62,7 @@ class MjcfNotes:
 
 def numbers(values: object) -> str:
     """Return numbers as text that is read as the same numbers."""
-    return " ".join(repr(float(x)) for x in values)  # type: ignore[attr-defined]
+    return " ".join(repr(float(value)) for value in values)  # type: ignore[attr-defined]
 
 
 _MAX_NAMES = 8
@@ -80,7 +80,7 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
     )
     yield from _joint_notes(m, tree)
     yield from _actuator_notes(mujoco, m, tree)
-    weightless = [i for i in tree.bodies if m.body_gravcomp[i]]
+    weightless = [body for body in tree.bodies if m.body_gravcomp[body]]
     yield from _named_list("gravity compensation of bodies", (m.body(i).name for i in weightless))
     if m.opt.density or m.opt.viscosity:
         yield (
@@ -96,8 +96,8 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
 
 
 def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
-    joints = [j for i in tree.bodies for j in joints_of(m, i)]
-    joint_ids = [j for j in joints if m.jnt_type[j] in (HINGE, SLIDE)]
+    joints = [j for body in tree.bodies for j in joints_of(m, body)]
+    joint_ids = [joint for joint in joints if m.jnt_type[joint] in (HINGE, SLIDE)]
     with_spring = [j for j in joint_ids if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
     yield from _named_list("springs of joints", (joint_name(m, j) for j in with_spring))
     nonlinear = [j for j in joint_ids if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]

@@ -60,7 +60,7 @@ def robot_tree(m: Any) -> Tree:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None
     robot_roots = [base] if base is not None else fixed_roots
-    bodies = tuple(i for root in sorted(robot_roots) for i in subtrees[root])
+    bodies = tuple(subtree for root in sorted(robot_roots) for subtree in subtrees[root])
     balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
     if balls:
         raise ModelError(
@@ -71,8 +71,8 @@ def robot_tree(m: Any) -> Tree:
         base,
         bodies,
         _joint_names(m, bodies, base is not None),
-        tuple(body_name(m, i) for i in free_roots if i != base),
-        tuple(body_name(m, i) for i in fixed_roots) if base is not None else (),
+        tuple(body_name(m, free_root) for free_root in free_roots if free_root != base),
+        tuple(body_name(m, fixed_root) for fixed_root in fixed_roots) if base is not None else (),
     )
 
 
@@ -116,8 +116,8 @@ def _joint_names(m: Any, bodies: tuple[int, ...], has_free_base: bool) -> dict[i
     names = UniqueNames()
     if has_free_base:
         names.reserve("root_joint")  # Pinocchio's name of a floating base
-    movable_joints = [j for i in bodies for j in joints_of(m, i) if m.jnt_type[j] != FREE]
-    return {j: names.reserve(joint_name(m, j)) for j in movable_joints}
+    movable_joints = [j for body in bodies for j in joints_of(m, body) if m.jnt_type[j] != FREE]
+    return {joint: names.reserve(joint_name(m, joint)) for joint in movable_joints}
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ def converged_flight(hops: list[Flight]) -> Flight | None:
         return None
     last_flights = hops[-3:]
     for quantity in (
-        [f.end - f.start for f in last_flights],
-        [f.last.angle for f in last_flights],
+        [last_flight.end - last_flight.start for last_flight in last_flights],
+        [flight.last.angle for flight in last_flights],
         [f.horizontal_momentum for f in last_flights],
     ):
         if np.ptp(quantity) > 1e-3:

@@ -71,7 +71,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
         zoom: only the last so many seconds.
     """
     view, system = _View(run, zoom), run.system
-    phases = [Phase(int(p)) for p in run.phases[view.is_selected]]
+    phases = [Phase(int(phase)) for phase in run.phases[view.is_selected]]
     states = run.states[view.is_selected]
     floor_forces = [
         system.floor_force(p, leg, y) for p, leg, y in zip(phases, view.legs, states, strict=True)
@@ -121,7 +121,7 @@ class _View:
     def __init__(self, run: HoppingRun, zoom: float) -> None:
         self.is_selected = np.asarray(run.times >= (run.times[-1] - zoom if zoom else 0.0))
         self.times = run.times[self.is_selected]
-        self.legs = [run.system.leg_state(y) for y in run.states[self.is_selected]]
+        self.legs = [run.system.leg_state(state) for state in run.states[self.is_selected]]
         is_shaded = self.times[-1] - self.times[0] <= _MAX_SHADED_TIME
         in_stance = np.r_[False, run.phases[self.is_selected] != Phase.FLIGHT, False] & is_shaded
         begins, ends = np.flatnonzero(np.diff(in_stance)).reshape(-1, 2).T

@@ -117,7 +117,7 @@ def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    total_energies = [f.last.energy + trial.spring_energy(f.last) for f in hops]
+    total_energies = [hop.last.energy + trial.spring_energy(hop.last) for hop in hops]
     spring = np.array([trial.spring_energy(run.leg(i)) for i in range(len(run.times))])
     means = [float(spring[(run.times >= f.start) & (run.times <= f.end)].mean()) for f in hops[1:]]
     multiplier = largest_multiplier(trial, hops)

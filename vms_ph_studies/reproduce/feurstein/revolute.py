@@ -47,12 +47,12 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
 
 
 def _momenta_text(hops: list[Flight]) -> str:
-    return ", ".join(f"{1e3 * f.angular_momentum:+.2f}" for f in hops[1:6]) + " mN m s"
+    return ", ".join(f"{1e3 * hop.angular_momentum:+.2f}" for hop in hops[1:6]) + " mN m s"
 
 
 def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    signs = np.sign([f.angular_momentum for f in hops[1:6]])
+    signs = np.sign([hop.angular_momentum for hop in hops[1:6]])
     travel = run.leg(-1).centre[0] - run.leg(0).centre[0]
     return [
         *_start_checks(trial),
@@ -74,7 +74,7 @@ def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
 
 def _checks_3(trial: Trial, run: HoppingRun) -> list[Check]:
     hops = flights(run)
-    total = [f.last.energy + trial.spring_energy(f.last) for f in hops[1:]]
+    total = [hop.last.energy + trial.spring_energy(hop.last) for hop in hops[1:]]
     end_time = float(run.times[-1])
     return [
         *_start_checks(trial),

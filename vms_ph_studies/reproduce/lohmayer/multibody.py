@@ -144,8 +144,8 @@ def _mechanical_energy(motion: Trajectory) -> Array:
     storages = motion.equations.storages
     return np.array(
         [
-            sum(e for box, e in storages.energies(x).items() if not box.endswith(".env"))
-            for x in motion.states
+            sum(e for box, e in storages.energies(state).items() if not box.endswith(".env"))
+            for state in motion.states
         ]
     )
 
