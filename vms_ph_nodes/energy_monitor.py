@@ -176,14 +176,14 @@ class EnergyMonitor(MotionNode):
 
     def _report(self) -> None:
         audit = self._audit
-        balanced = abs(audit.unaccounted_energy) <= self._unaccounted_tolerance
-        message = "energy balanced" if balanced else f"{audit.unaccounted_energy:.3g} J unaccounted"
+        closes = abs(audit.unaccounted_energy) <= self._unaccounted_tolerance
+        message = "energy balanced" if closes else f"{audit.unaccounted_energy:.3g} J unaccounted"
         values = {
             "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
             "residual (W)": f"{audit.unaccounted_power:.3e}",
             **self._identification_values(),
         }
-        self._health.report(OK if balanced else WARN, message, values)
+        self._health.report(OK if closes else WARN, message, values)
 
 
 def main() -> None:

@@ -220,8 +220,8 @@ class Certificate(PortCertificate, WithHints):
 
     def rows(self) -> Iterable[tuple[str, str]]:
         """Return what was observed: names and text."""
-        first = f", the first as {self.first_loss}" if self.first_loss else ""
-        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost{first}"
+        note = f", the first as {self.first_loss}" if self.first_loss else ""
+        yield "observed", f"{self.duration:.3f} s, {self.samples} samples, {self.lost} lost{note}"
         yield "budget", f"{self.budget:.6g} J"
         yield "given", f"{self.given:.6g} J, at most {self.largest_given:.6g} J"
         yield "margin", f"{self.margin:.6g} J"

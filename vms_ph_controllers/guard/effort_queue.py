@@ -84,18 +84,18 @@ class DebtCeiling:
         return unobserved_work
 
     def permitted_share(
-        self, active_effort: Array, queued: Sequence[Array], level: float, M: Array, dt: float
+        self, active_effort: Array, queue: Sequence[Array], level: float, M: Array, dt: float
     ) -> float:
         """Return the share of an effort beyond the resting one (nv,) that may be risked.
 
         Args:
             active_effort: (nv,) effort beyond the resting one.
-            queued: efforts beyond the resting one (nv,) that act before it.
+            queue: efforts beyond the resting one (nv,) that act before it.
             level: energy available, J; negative for a debt.
             M: (nv,nv) mass matrix.
             dt: duration of a sample, s.
         """
-        efforts = np.array([active_effort, *queued])
+        efforts = np.array([active_effort, *queue])
         squared_norms = (efforts * np.linalg.solve(M, efforts.T).T).sum(axis=1)
         speed_rise, *queued_rises = (dt * np.sqrt(np.maximum(squared_norms, 0.0))).tolist()
         speed = float(np.sqrt(2.0 * self.motion_energy))

@@ -142,13 +142,13 @@ class PortGuard:
         self._restart()
         d = Evaluation(self._model, d.q, d.v)
         is_acting_known = acting is not None and self._is_effort(acting)
-        initial = compensation = self._budget.compensation(d)
+        effort = compensation = self._budget.compensation(d)
         if is_acting_known:
-            initial = self._budget.delivered_effort(np.array(acting, float))
-        self._queue.restart(initial - self._budget.uncompensated(d), initial - compensation)
+            effort = self._budget.delivered_effort(np.array(acting, float))
+        self._queue.restart(effort - self._budget.uncompensated(d), effort - compensation)
         self._ceiling.motion_energy = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
-        self._initial_effort = initial if is_acting_known else None
+        self._initial_effort = effort if is_acting_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
         """Return the effort to send in place of a wanted one; never raises.

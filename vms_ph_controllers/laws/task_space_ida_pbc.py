@@ -119,7 +119,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
         self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
-        self._cached: ShapedPotential | None = None
+        self._cache: ShapedPotential | None = None
         self._cache_key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
@@ -243,15 +243,15 @@ class TaskSpaceIDAPBC(TwinnedController):
         # The weight depends on the minimum, on these gains and on how far they are switched.
         joint_stiffness = (1.0 - share) * gains.stiffness
         key = (gains.task_stiffness, gains.null_stiffness, share, joint_stiffness)
-        if self._cached is None or self._cached.q_star is not minimum.q or self._cache_key != key:
+        if self._cache is None or self._cache.q_star is not minimum.q or self._cache_key != key:
             stiffness = gains.task_stiffness * np.eye(3)
             at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
             weight = weight_of_task_stiffness(
                 self.task, at_minimum, stiffness, gains.null_stiffness
             )
             weight = share * weight + joint_stiffness * np.eye(self.model.n)
-            self._cached, self._cache_key = (ShapedPotential(self.model, minimum.q, weight), key)
-        return self._cached
+            self._cache, self._cache_key = (ShapedPotential(self.model, minimum.q, weight), key)
+        return self._cache
 
     @property
     def _has_task_stiffness(self) -> bool:

@@ -157,9 +157,9 @@ class PayloadObserver:
     def _forget_payload(self) -> None:
         nv = self._model.nv
         matrix, vector = self._information, self._information_vector
-        solved = np.linalg.solve(matrix[nv:, nv:], np.column_stack([matrix[nv:, :nv], vector[nv:]]))
-        matrix[:nv, :nv] -= matrix[:nv, nv:] @ solved[:, :nv]
-        vector[:nv] -= matrix[:nv, nv:] @ solved[:, nv]
+        result = np.linalg.solve(matrix[nv:, nv:], np.column_stack([matrix[nv:, :nv], vector[nv:]]))
+        matrix[:nv, :nv] -= matrix[:nv, nv:] @ result[:, :nv]
+        vector[:nv] -= matrix[:nv, nv:] @ result[:, nv]
         matrix[nv:], matrix[:, nv:], vector[nv:] = 0.0, 0.0, 0.0
         matrix[nv:, nv:] = np.diag(self._prior_information[nv:])
         # The sum begins anew with the noise of one momentum.

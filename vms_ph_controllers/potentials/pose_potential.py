@@ -35,7 +35,7 @@ class SpringEnergy:
     energy: float
     gradient: Array
 
-    def limited(self, force_bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
+    def limit(self, force_bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
         """Return the spring that pulls with at most ``force_bound``, and its share of this one.
 
         The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = bound^2 / (2 stiffness)``, so

@@ -119,17 +119,17 @@ class PrioritisedActuation:
         weighted_matrix = self._weights[:, None] * allocation.matrix
         self._projection = weighted_matrix @ np.linalg.pinv(weighted_matrix)
 
-    def apply(self, desired: Array, compensation: Array) -> LimitedEfforts:
+    def apply(self, wrench: Array, compensation: Array) -> LimitedEfforts:
         """Return the wrench that the base applies for a desired one.
 
         Args:
-            desired: (b,) wrench of the law.
+            wrench: (b,) wrench of the law.
             compensation: (b,) wrench that compensates gravity; not used.
         """
         allocation = self._allocation
-        nearest_inputs = allocation.nearest(desired, self._weights)
+        nearest_inputs = allocation.nearest(wrench, self._weights)
         deficit = self._projection @ (self._weights * nearest_inputs.missing_wrench)
         reason = ""
-        if np.abs(deficit).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * desired).max()):
+        if np.abs(deficit).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * wrench).max()):
             reason = "base wrench at the limits of its actuators"
         return LimitedEfforts(allocation.matrix @ nearest_inputs.inputs, reason)

@@ -173,10 +173,10 @@ class SampledTank:
             return grant
         return Grant(self._grant.brake(grant, compensation, brake()), grant.share, False)
 
-    def end_sample(self, d: Evaluation, force: Array, stored: float) -> None:
-        """Hold the efforts (nv,) from now on, with ``stored`` as for :meth:`begin_sample`."""
+    def end_sample(self, d: Evaluation, force: Array, energy: float) -> None:
+        """Hold the efforts (nv,) from now on, with ``energy`` as for :meth:`begin_sample`."""
         if self.tank is not None:
-            self._sample_work.hold(d, force, self._grant.displacement, stored)
+            self._sample_work.hold(d, force, self._grant.displacement, energy)
 
     def missed_updates(self, weight: Array) -> None:
         """Note that the compensation of gravity (nv,) acts instead of the held efforts."""
@@ -252,11 +252,11 @@ class TankBudget(SampledTank):
         self.is_short = share < 1.0 or self.authority < 1.0
         return rise
 
-    def _is_covered(self, new: ShapedPotential, q: Array, before: float, available: float) -> bool:
+    def _is_covered(self, new: ShapedPotential, q: Array, energy: float, available: float) -> bool:
         if np.array_equal(new.q_star, self.potential.q_star):
             return True
         shifted_potential = ShapedPotential(new.model, new.q_star, self.potential.weight)
-        return self.authority * shifted_potential.energy(q) - before <= available + _ROUNDING
+        return self.authority * shifted_potential.energy(q) - energy <= available + _ROUNDING
 
 
 def _authority(energy: float, available: float) -> float:

@@ -32,7 +32,7 @@ class OutputGains(LimitGains):
 
 
 def base_limited_efforts(
-    actuation: BaseActuation | PrioritisedActuation, d: Evaluation, desired: Array, holding: Array
+    actuation: BaseActuation | PrioritisedActuation, d: Evaluation, effort: Array, holding: Array
 ) -> LimitedEfforts:
     """Return the efforts (nv,) that a base can apply for desired ones (nv,).
 
@@ -41,15 +41,15 @@ def base_limited_efforts(
     Args:
         actuation: map from base wrenches to those that can be applied.
         d: the state.
-        desired: (nv,) base wrench and torques.
+        effort: (nv,) base wrench and torques.
         holding: (nv,) efforts that hold the robot, beyond which the base scales down.
     """
     b = d.model.b
-    wrench = desired[:b]
+    wrench = effort[:b]
     applied_wrench = actuation.apply(wrench, holding[:b])
     if applied_wrench.effort is wrench:
-        return LimitedEfforts(desired, applied_wrench.reason)
-    torque = desired[b:] + d.A.T @ (applied_wrench.effort - wrench)
+        return LimitedEfforts(effort, applied_wrench.reason)
+    torque = effort[b:] + d.A.T @ (applied_wrench.effort - wrench)
     return LimitedEfforts(np.concatenate([applied_wrench.effort, torque]), applied_wrench.reason)
 
 
@@ -140,13 +140,13 @@ class OutputStage:
         self.missed_updates()
         return replace(self.safe_output, reason=EFFORT_NOT_FINITE)
 
-    def apply(self, d: Evaluation, desired: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
+    def apply(self, d: Evaluation, effort: Array, gains: OutputGains, dt: float) -> LimitedEfforts:
         """Return the efforts sent to the robot for a desired force (nv,), without :attr:`load`."""
         stored_energy = -d.potential_energy if gains.tank_capacity > 0.0 else 0.0
         self._tank.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt)
         self._store_state(d)
         load, weight = self.load, self._weight
-        base_limited = self._base_limited_efforts(d, desired + load)
+        base_limited = self._base_limited_efforts(d, effort + load)
         b, force = self._model.b, base_limited.effort
         torque = force[b:]
         limited_torque = self._limits.apply(

@@ -66,7 +66,7 @@ class SampleWork:
         """Note that the safe output (nv,) has replaced the held effort."""
         self._safe_effort = safe_effort
 
-    def recovered_energy(self, d: Evaluation, stored: float, dt: float) -> float:
+    def recovered_energy(self, d: Evaluation, energy: float, dt: float) -> float:
         """Return the decrease of the stored energy less the work of the held effort, J.
 
         After missed updates the largest work that the two efforts can have done is used: that of
@@ -76,7 +76,7 @@ class SampleWork:
 
         Args:
             d: the present state.
-            stored: energy stored now, J.
+            energy: energy stored now, J.
             dt: time since the last update, s.
         """
         if self._start is None:
@@ -88,10 +88,10 @@ class SampleWork:
             split = float(
                 start.force @ start.displacement + holding @ (displacement - start.displacement)
             )
-            return min(start.stored - stored - max(work, float(holding @ displacement), split), 0.0)
+            return min(start.stored - energy - max(work, float(holding @ displacement), split), 0.0)
         if self._model.b:
             work += self._rotation_bound(start, d, dt)
-        return start.stored - stored - work
+        return start.stored - energy - work
 
     def _rotation_bound(self, start: _SampleStart, d: Evaluation, dt: float) -> float:
         """Return an upper bound of the work that turning axes add to ``f^T (q_next - q)``, J."""

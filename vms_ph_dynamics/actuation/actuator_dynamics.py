@@ -183,9 +183,9 @@ class ActuatorDynamics:
         moment = (a.spin_axes(tilts) @ (a.inertia * rates) - momentum) / dt
         active_inputs = inputs + friction
         active_inputs[r] = 0.0  # their reaction is the change of their momentum
-        applied = matrix @ active_inputs + np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
+        output = matrix @ active_inputs + np.concatenate([np.zeros(3), -moment])[a.wrench_rows]
         self.step_efforts = StepEfforts(
-            commands, inputs, friction, rates, tilts, matrix, applied, momentum, moment, deficit
+            commands, inputs, friction, rates, tilts, matrix, output, momentum, moment, deficit
         )
         return self.step_efforts
 
@@ -279,9 +279,9 @@ class ActuatorDynamics:
         lower[w] = np.where(relative_rates[w] <= -a.largest_rate[w], 0.0, lower[w])
         # A reaction wheel ends no step beyond its largest spin.
         friction = a.friction[r] * relative_rates[r]
-        per_rate = a.inertia[r] / dt
-        upper[r] = np.minimum(upper[r], per_rate * (a.largest_rate[r] - self.rates[r]) + friction)
-        lower[r] = np.maximum(lower[r], per_rate * (-a.largest_rate[r] - self.rates[r]) + friction)
+        slope = a.inertia[r] / dt
+        upper[r] = np.minimum(upper[r], slope * (a.largest_rate[r] - self.rates[r]) + friction)
+        lower[r] = np.maximum(lower[r], slope * (-a.largest_rate[r] - self.rates[r]) + friction)
         upper[r], lower[r] = np.maximum(upper[r], a.lower[r]), np.minimum(lower[r], a.upper[r])
         is_reported = self._is_failed & ~self._is_unreported
         lower[is_reported] = upper[is_reported] = 0.0

@@ -45,21 +45,21 @@ class RecordedEnergies:
     _energies_at_reset: tuple[float, dict[str, float]] = (0.0, {})
     _residual: float = 0.0
 
-    def unaccounted(self, recorded: Mapping[str, Array], total: Array) -> Array:
+    def unaccounted(self, series: Mapping[str, Array], stored: Array) -> Array:
         """Return the unaccounted energy at each sample, (N,), J; the last one where none is known.
 
         Args:
-            recorded: port energies, dissipated energy and number of resets, each (N,); NaN where
+            series: port energies, dissipated energy and number of resets, each (N,); NaN where
                 the recording has none.
-            total: (N,) total energy of the robot, J.
+            stored: (N,) total energy of the robot, J.
         """
-        names = [name for name in recorded if name != RESETS]
-        is_recorded = np.isfinite(np.array([recorded[name] for name in names])).all(0)
-        unaccounted = np.empty(len(total))
-        for k in range(len(total)):
+        names = [name for name in series if name != RESETS]
+        is_recorded = np.isfinite(np.array([series[name] for name in names])).all(0)
+        unaccounted = np.empty(len(stored))
+        for k in range(len(stored)):
             if is_recorded[k]:
-                energies = {name: float(recorded[name][k]) for name in names}
-                self._residual = self._update(energies, float(recorded[RESETS][k]), float(total[k]))
+                energies = {name: float(series[name][k]) for name in names}
+                self._residual = self._update(energies, float(series[RESETS][k]), float(stored[k]))
             unaccounted[k] = self._residual
         return unaccounted
 

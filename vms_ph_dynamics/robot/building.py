@@ -232,10 +232,10 @@ def inertia_defects(
     return repair(model, links, Projection(model, mimics).matrix if mimics else None).defects
 
 
-def _locked_positions(locked: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
-    if isinstance(locked, str):
-        locked = (locked,)
-    positions = locked if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
+def _locked_positions(joints: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+    if isinstance(joints, str):
+        joints = (joints,)
+    positions = joints if isinstance(joints, Mapping) else dict.fromkeys(joints, 0.0)
     return {
         name: float(vector([position], 1, f"the position of the locked joint '{name}'")[0])
         for name, position in positions.items()

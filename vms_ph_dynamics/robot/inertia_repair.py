@@ -88,19 +88,19 @@ class RepairGrading:
         return largest if self._samples else np.inf
 
     def of_link(
-        self, link: LinkInertia, defect: BodyDefect, nearest: PhysicalInertia | None
+        self, link: LinkInertia, defect: BodyDefect, inertia: PhysicalInertia | None
     ) -> InertiaDefect:
-        """Return the record of a defect of a link; ``nearest`` is None if it is not repaired."""
+        """Return the record of a defect of a link; ``inertia`` is None if it is not repaired."""
         original = _mass_and_moments(link.mass, link.rotational)
         grade: DefectGrade = "harmless"
-        if nearest is None:
+        if inertia is None:
             reason = "its digits are rounded, or the body that its joint moves is physical"
             reason = reason if link.joint else "the link does not move"
             change, repaired, remedy = 0.0, original, f"taken as it is, since {reason}"
         else:
-            difference = link.in_joint(*nearest).matrix()
+            difference = link.in_joint(*inertia).matrix()
             difference -= link.in_joint(link.mass, link.rotational).matrix()
-            change, repaired = self.change(link.joint, difference), _mass_and_moments(*nearest)
+            change, repaired = self.change(link.joint, difference), _mass_and_moments(*inertia)
             grade = "negligible" if change <= NEGLIGIBLE else "grave"
             moments = ", ".join(f"{m:.6g}" for m in repaired[1:])
             remedy = (
@@ -226,16 +226,16 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
 
 
 def _with_nearest(
-    model: Any, links: Sequence[LinkInertia], nearest: Mapping[int, PhysicalInertia]
+    model: Any, links: Sequence[LinkInertia], inertias: Mapping[int, PhysicalInertia]
 ) -> Any:
-    if not nearest:
+    if not inertias:
         return model
     repaired_model = model.copy()
-    for joint in {link.joint for link in links if id(link) in nearest}:
+    for joint in {link.joint for link in links if id(link) in inertias}:
         inertia = pin.Inertia.Zero()
         for link in links:
             if link.joint == joint:
-                inertia += link.in_joint(*nearest.get(id(link), (link.mass, link.rotational)))
+                inertia += link.in_joint(*inertias.get(id(link), (link.mass, link.rotational)))
         repaired_model.inertias[joint] = inertia
     return repaired_model
 

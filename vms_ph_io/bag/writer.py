@@ -131,7 +131,7 @@ class BagWriter:
         self._schemas: dict[MessageDefinition, int] = {}
         self._channels: dict[str, int] = {}
         self._topics: dict[str, TopicInfo] = {}
-        self._pending: list[tuple[str, int]] = []  # topics and times of the messages of the chunk
+        self._entries: list[tuple[str, int]] = []  # topics and times of the messages of the chunk
         self._pending_size = 0
         self._lock = threading.Lock()
         self._failure: BagError | None = None
@@ -273,10 +273,10 @@ class BagWriter:
             if log_time < 0 or published_time < 0:
                 raise BagError(f"a message on {topic} has a time before 1970: {log_time}")
             size = len(data) + _MESSAGE_OVERHEAD
-            if self._pending and self._pending_size + size > CHUNK_SIZE:
+            if self._entries and self._pending_size + size > CHUNK_SIZE:
                 self._write_chunk()
             self._writer.add_message(channel, log_time, bytes(data), published_time, sequence)
-            self._pending.append((topic, log_time))
+            self._entries.append((topic, log_time))
             self._pending_size += size
 
     def flush(self) -> None:
@@ -304,9 +304,9 @@ class BagWriter:
             self._writer.flush()
         except OSError as error:
             self._fail(error)
-        for topic, time in self._pending:
+        for topic, time in self._entries:
             self._topics[topic].add(time)
-        self._pending, self._pending_size = [], 0
+        self._entries, self._pending_size = [], 0
 
     def _flush_regularly(self, period: float) -> None:
         while not self._close_event.wait(period):

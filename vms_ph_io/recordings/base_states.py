@@ -46,8 +46,8 @@ class BaseStates:
             return
         root = LinkTree(model.tree).root
         candidates = [base for base in recording.bases if not topic or base.name == topic]
-        of_root = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
-        pose_series = [s for s in of_root if s.table.has(0)]
+        matches = [s for s in candidates if s.child.rpartition("/")[2] in ("", root)] or candidates
+        pose_series = [s for s in matches if s.table.has(0)]
         if not pose_series:
             names = ", ".join(s.name for s in recording.bases) or "none"
             raise RecordingError(
@@ -59,7 +59,7 @@ class BaseStates:
         self._pose = AlignedSeries(pose, stamps)
         if pose.table.has(len(POSE)):
             self._twist = self._pose
-        elif twist_series := [s for s in of_root if s.table.has(len(POSE))]:
+        elif twist_series := [s for s in matches if s.table.has(len(POSE))]:
             self._twist = AlignedSeries(max(twist_series, key=lambda s: len(s.table)), stamps)
         else:
             self.notes.append(f"the twist of the base is estimated from the poses on {pose.name}")

@@ -182,13 +182,13 @@ def _index(column: str | int, text: TextColumns) -> int:
         if not 1 <= column <= text.width:
             raise RecordingError(f"{name} has {text.width} columns; there is none {column}")
         return column - 1
-    found = [k for k, label in enumerate(text.names, 1) if label == column]
-    if not found:
+    hits = [k for k, label in enumerate(text.names, 1) if label == column]
+    if not hits:
         names = ", ".join(text.names)
         raise RecordingError(f"{name} has no column '{column}'; its columns are {names}")
-    if len(found) > 1:
-        raise RecordingError(f"{name} has several '{column}': give in a map the number, of {found}")
-    return found[0] - 1
+    if len(hits) > 1:
+        raise RecordingError(f"{name} has several '{column}': give in a map the number, of {hits}")
+    return hits[0] - 1
 
 
 class _ArraySource:

@@ -64,7 +64,7 @@ class _SeriesCollector:
     """Sorts messages into series."""
 
     def __init__(self, path: Path, kind: str, chosen_topics: Mapping[str, str]) -> None:
-        self.recording, self._chosen = Recording(path, kind), chosen_topics
+        self.recording, self._topics = Recording(path, kind), chosen_topics
         self._series: dict[tuple[Any, ...], Series] = {}
         self._undecoded_counts: dict[str, int] = {}
         self._descriptions: dict[str, str] = {}
@@ -114,8 +114,8 @@ class _SeriesCollector:
         """Make one series of those of a topic that follow each other, such as with more joints."""
         result: list[Series] = []
         for series in sorted(self.recording.joints, key=lambda s: int(s.table.times[0])):
-            common = [s for s in result if s.name == series.name and {*s.names} & {*series.names}]
-            for predecessor in [s for s in common if s.table.times[-1] < series.table.times[0]][:1]:
+            peers = [s for s in result if s.name == series.name and {*s.names} & {*series.names}]
+            for predecessor in [s for s in peers if s.table.times[-1] < series.table.times[0]][:1]:
                 result.remove(predecessor)
                 series = predecessor.followed_by(series)
             result.append(series)
@@ -135,7 +135,7 @@ class _SeriesCollector:
 
     def _is_chosen(self, topic: str, role: str) -> bool:
         """Return whether no other topic was chosen for what a topic is used for."""
-        topics = [name for key, name in self._chosen.items() if key.partition(".")[0] == role]
+        topics = [name for key, name in self._topics.items() if key.partition(".")[0] == role]
         return not topics or topic in topics
 
     def _joint_state(self, message: BagMessage, content: Any) -> None:

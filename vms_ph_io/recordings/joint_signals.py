@@ -88,16 +88,16 @@ def find_sources(
 
 def unused_notes(sources: list[JointSource], recording: Recording) -> list[str]:
     """Return sentences about topics with joints of the robot that are not used, or used in part."""
-    used = {id(column.series): column.series for source in sources for column in source}
+    by_id = {id(column.series): column.series for source in sources for column in source}
     names = {c.series.names[c.number % len(c.series.names)] for s in sources for c in s}
     sentences = []
     for series in recording.joints:
-        if id(series) not in used and (shared := names & set(series.names)):
-            used_names = ", ".join(dict.fromkeys(s.name for s in used.values()))
+        if id(series) not in by_id and (shared := names & set(series.names)):
+            used_names = ", ".join(dict.fromkeys(s.name for s in by_id.values()))
             text = f"{series.name} has {len(shared)} of the joints too and is not used; used is "
             text += f"{used_names} (choose with --topic joints={series.name})"
             sentences.append(text)
-        elif id(series) not in used and any(series.name == s.name for s in used.values()):
+        elif id(series) not in by_id and any(series.name == s.name for s in by_id.values()):
             sentences.append(f"not used: {len(series.table)} messages of {', '.join(series.names)}")
     for source in sources:
         for quantity, column in zip(("velocity", "effort"), source[1:], strict=True):

@@ -491,9 +491,9 @@ class RecordedMotion:
         return SampleNoise(positions, velocity, white_noise(effort))
 
 
-def _explains(meaning: EffortMeaning, recorded: EffortMeaning) -> bool:
+def _explains(meaning: EffortMeaning, baseline: EffortMeaning) -> bool:
     """Return whether a shift makes the efforts fit: as they are, or with gains of one sign."""
     has_one_sign = bool(np.all(meaning.gains > 0.0) or np.all(meaning.gains < 0.0))
     readings = {meaning.best, "scaled"} if has_one_sign else {meaning.best}
-    misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (meaning, recorded))
+    misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (meaning, baseline))
     return misfit < _NULL_SHARE * meaning.null and misfit < _LAG_FREE_SHARE * recorded_misfit

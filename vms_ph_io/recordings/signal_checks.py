@@ -56,20 +56,20 @@ def check_units(model: VMSModel, t: Array, position: Array, velocity: Array) -> 
     joints = model.joints
     limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     is_bounded = np.isfinite(limit) & ~np.array(joints.prismatic, dtype=bool)
-    largest = np.abs(position).max(axis=0)
-    is_beyond = is_bounded & (largest > _LIMIT_RATIO * limit)
-    if is_beyond.any() and np.all(np.deg2rad(largest[is_bounded]) < 1.1 * limit[is_bounded]):
-        j = int(np.argmax(np.where(is_beyond, largest / np.where(is_bounded, limit, 1.0), 0.0)))
+    reach = np.abs(position).max(axis=0)
+    is_beyond = is_bounded & (reach > _LIMIT_RATIO * limit)
+    if is_beyond.any() and np.all(np.deg2rad(reach[is_bounded]) < 1.1 * limit[is_bounded]):
+        j = int(np.argmax(np.where(is_beyond, reach / np.where(is_bounded, limit, 1.0), 0.0)))
         raise RecordingError(
-            f"the positions of {joints.names[j]} reach {largest[j]:.4g}, its limits are "
+            f"the positions of {joints.names[j]} reach {reach[j]:.4g}, its limits are "
             f"{joints.lower[j]:.4g} and {joints.upper[j]:.4g} rad: they look like degrees; "
             "give position the unit deg, and velocity deg/s, in a column map; of a bag that of "
             "its CSV: vms-ph bag export BAG FILE.csv --topics /joint_states"
         )
-    limit_ratio = np.divide(largest, limit, out=np.zeros(len(limit)), where=limit > 0.0)
+    limit_ratio = np.divide(reach, limit, out=np.zeros(len(limit)), where=limit > 0.0)
     if (j := int(np.argmax(limit_ratio))) in np.flatnonzero(limit_ratio > _NO_UNIT_RATIO):
         raise RecordingError(
-            f"the positions of {joints.names[j]} reach {largest[j]:.4g}, its limits are "
+            f"the positions of {joints.names[j]} reach {reach[j]:.4g}, its limits are "
             f"{joints.lower[j]:.4g} and {joints.upper[j]:.4g}: they are in no SI unit (mm, "
             "counts of an encoder?); give position its unit or gain in a column map"
         )
@@ -147,11 +147,11 @@ def velocity_defects(
         elif is_moving:
             factor = float(v[valid] @ rates[valid] / (rates[valid] @ rates[valid]))
             residual = v[valid] - factor * rates[valid]
-            explained = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
-            if explained < 0.5:
+            r_squared = 1.0 - float(residual @ residual) / max(float(v[valid] @ v[valid]), 1e-300)
+            if r_squared < 0.5:
                 reason = "what is recorded does not follow the positions"
                 defects[joint] = VelocityDefect(reason + suffix)
-            elif not (0.93 < factor < 1.07 if explained > 0.99 else 0.8 < factor < 1.25):
+            elif not (0.93 < factor < 1.07 if r_squared > 0.99 else 0.8 < factor < 1.25):
                 reason = f"what is recorded is {factor:.4g} times its slope"
                 defects[joint] = VelocityDefect(reason + suffix, factor)
     return defects

@@ -71,8 +71,8 @@ def _actuators(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     if not isinstance(common_entries, Mapping):
         raise ModelError(f"defaults: {section} must be a mapping; given: {common_entries!r}")
     if section == "rotors":
-        shared = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
-        common_entries = {**shared, **common_entries}
+        terms = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
+        common_entries = {**terms, **common_entries}
     kind_name, make = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
     actuators = []
     for i, entry in enumerate(items(content[section], section)):

@@ -243,8 +243,8 @@ class Trajectory(WithHints):
             ("power into the robot (W)", self.t, power),
             ("energy since the start (J)", self.t, balance),
         )
-        largest = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
-        figure = draw_panels(panels, f"{model.name}: largest unaccounted energy {largest:.1e} J")
+        peak = float(np.abs(np.cumsum(audit.residual)).max(initial=0.0))
+        figure = draw_panels(panels, f"{model.name}: largest unaccounted energy {peak:.1e} J")
         if file is not None:
             figure.savefig(file)
         return figure

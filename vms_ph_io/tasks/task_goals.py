@@ -58,9 +58,9 @@ class ActuatorUse:
         """Take the inputs (k,) of the actuators, N or N m, and the rates (k,) of their shafts."""
         limits = self._actuators
         assert limits is not None
-        centre, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
+        centre, radius = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)
         # A rotor below its least thrust has failed, or its shaft begins to turn.
-        share = np.abs(inputs - centre) / np.where(half > 0.0, half, np.inf)
+        share = np.abs(inputs - centre) / np.where(radius > 0.0, radius, np.inf)
         self._input_share = max(self._input_share, float(share.max()))
         self._rate_share = max(self._rate_share, float((np.abs(rates) / limits.largest_rate).max()))
 
@@ -130,7 +130,7 @@ class Judge:
             extra: errors now besides those from it, by their names, as far as they are known.
         """
         self._task, self._reference, self._extra = task, reference, extra
-        self._largest: dict[str, float] = {}
+        self._maxima: dict[str, float] = {}
 
     def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
         """Take the errors of a time (s) that count; ``motion`` gives q (nq,) and v (nv,)."""
@@ -139,12 +139,12 @@ class Judge:
             if self._task.counts(goal, time):
                 errors = errors or {**self._reference.errors(*motion(), time), **self._extra()}
                 if goal.of in errors:
-                    self._largest[name] = max(self._largest.get(name, 0.0), errors[goal.of])
+                    self._maxima[name] = max(self._maxima.get(name, 0.0), errors[goal.of])
 
     def goals(self) -> dict[str, GoalState]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""
         return {
-            name: at_most(goal.within, ERRORS[goal.of], self._largest.get(name))
+            name: at_most(goal.within, ERRORS[goal.of], self._maxima.get(name))
             for name, goal in self._task.goals.items()
         }
 

@@ -75,8 +75,8 @@ def check(
     definiteness = f"positive definite, condition {highest / max(lowest, 1e-300):.3g}"
     typer.echo(f"  mass matrix   {definiteness if lowest > 1e-12 * highest else 'singular here'}")
     if findings.defects:
-        faults = len(findings.defects) - len(model.repairs)
-        typer.echo(f"  inertias      {len(model.repairs)} repaired, {faults} with defects as given")
+        count = len(findings.defects) - len(model.repairs)
+        typer.echo(f"  inertias      {len(model.repairs)} repaired, {count} with defects as given")
     for sentence in recommendations(model):
         typer.echo(f"  note: {sentence}")
     typer.echo("next:")

@@ -101,7 +101,7 @@ def _parse_argument(word: str) -> tuple[str, str]:
 
 
 def supervise(
-    start: Choice, command_of: Callable[[Choice], list[str]], offered: Mapping[str, Collection[str]]
+    start: Choice, command_of: Callable[[Choice], list[str]], options: Mapping[str, Collection[str]]
 ) -> int:
     """Run the command of a choice until another one is made, then that of the other one.
 
@@ -110,7 +110,7 @@ def supervise(
     Args:
         start: robot, law and scene that are shown first.
         command_of: returns the command of a choice.
-        offered: names that can be chosen, by the fields of a choice.
+        options: names that can be chosen, by the fields of a choice.
 
     Returns:
         The exit code: that of a command that ends by itself, zero after Ctrl-C.
@@ -140,9 +140,9 @@ def supervise(
 
     def on_choice(choice: str, message: Any) -> None:
         name = message.data
-        if name not in offered[choice] and (name or choice == "robot"):
+        if name not in options[choice] and (name or choice == "robot"):
             node.get_logger().warning(
-                f"there is no {choice} {name!r} to choose; there are {', '.join(offered[choice])}, "
+                f"there is no {choice} {name!r} to choose; there are {', '.join(options[choice])}, "
                 f"and those that vms-ph page is started with, as in {choice}s:=..."
             )
             return

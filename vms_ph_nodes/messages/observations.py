@@ -101,13 +101,13 @@ def to_identification(
     )
 
 
-def diagnostic_values(reason: str, stamped: "tuple[int, LiveResult] | None") -> dict[str, str]:
+def diagnostic_values(reason: str, record: "tuple[int, LiveResult] | None") -> dict[str, str]:
     """Return what a node says on /diagnostics of its identification: why not, or its result."""
     if reason:
         return {"identification": reason}
-    if stamped is None:
+    if record is None:
         return {"identification": "not enough motion yet"}
-    _, result = stamped
+    _, result = record
     mass = result["payload_mass"]
     values = {"load (kg)": "not excited"}
     if mass.value is not None:

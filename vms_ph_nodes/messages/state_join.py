@@ -132,8 +132,8 @@ class StateJoin:
         is_complete = len(joints) == len(self._stamps)
         if not is_complete:
             self._emit_before_repeat(joints)
-        for stored, values in zip((self._position, self._rate, self._effort), fields, strict=True):
-            stored[joints] = values[entries]
+        for memory, values in zip((self._position, self._rate, self._effort), fields, strict=True):
+            memory[joints] = values[entries]
         if is_complete:
             self._stamps[:], self._last_stamp = stamp, stamp
             self._is_received[:] = self._is_awaited[:] = True

@@ -147,17 +147,17 @@ def gain_parameter(name: str, taken_names: Collection[str]) -> str:
     return f"gain.{name}" if name in taken_names else name
 
 
-def _declare_value(node: Node, name: str, initial: Any, descriptor: ParameterDescriptor) -> Any:
+def _declare_value(node: Node, name: str, value: Any, descriptor: ParameterDescriptor) -> Any:
     """Declare a parameter and return its value; an integer is taken for a number."""
     try:
-        return node.declare_parameter(name, initial, descriptor).value
+        return node.declare_parameter(name, value, descriptor).value
     except InvalidParameterTypeException:
-        if not isinstance(initial, float):
+        if not isinstance(value, float):
             raise
-    override = node.declare_parameter(name, initial, ParameterDescriptor(dynamic_typing=True)).value
+    override = node.declare_parameter(name, value, ParameterDescriptor(dynamic_typing=True)).value
     node.undeclare_parameter(name)
     if type(override) is not int:
-        return node.declare_parameter(name, initial, descriptor).value  # raises as before
+        return node.declare_parameter(name, value, descriptor).value  # raises as before
     return node.declare_parameter(name, float(override), descriptor, ignore_override=True).value
 
 

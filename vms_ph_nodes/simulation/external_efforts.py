@@ -174,13 +174,13 @@ class ExternalEfforts:
             self._discard_all()
         torque, base_wrench = self._torque.value, self._base_wrench.value
         end_effector = self._model.end_effector
-        latest = {end_effector: (self._pushes.wrench(now), False)} | {
+        forces = {end_effector: (self._pushes.wrench(now), False)} | {
             name: value
             for name, entry in self._wrenches.items()
             if (value := entry.value) is not None
         }
-        wrenches = {name: wrench for name, (wrench, _) in latest.items()}
-        in_world_frame = {name for name, (_, in_tool_axes) in latest.items() if not in_tool_axes}
+        wrenches = {name: wrench for name, (wrench, _) in forces.items()}
+        in_world_frame = {name for name, (_, in_tool_axes) in forces.items() if not in_tool_axes}
         wrench = wrenches.pop(end_effector)
         ports = Ports(
             np.zeros(self._model.n) if torque is None else torque,

@@ -167,10 +167,10 @@ class PayloadSender:
             radius = float(np.cbrt(mass / (4.0 / 3.0 * np.pi * _DENSITY)))
             load = pin.Inertia.FromSphere(mass, radius)
             load.lever = total_payload.centre
-        largest = min(self._service.largest, self._model.total_mass)
+        limit = min(self._service.largest, self._model.total_mass)
         inertia = self._tool + self._tip_at_flange.act(load)
-        if inertia.mass > largest:
-            raise VmsPhError(f"{inertia.mass:.3g} kg are more than the {largest:.3g} kg allowed")
+        if inertia.mass > limit:
+            raise VmsPhError(f"{inertia.mass:.3g} kg are more than the {limit:.3g} kg allowed")
         text = f"no load ({bounds})" if is_none else bounds
         text += f" and the tool of {self._tool.mass:.3g} kg" if self._service.with_tool else ""
         text += f", centre of mass ({', '.join(f'{x:.3f}' for x in inertia.lever)}) m in "

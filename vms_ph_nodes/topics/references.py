@@ -69,18 +69,18 @@ class ReferenceTopics:
     def forget(self) -> None:
         """Discard all received references."""
         # Pose, position and joints by name: those that the law has still to take, and the last.
-        self._pending: dict[str, Array] = {}
-        self._last_taken: dict[str, Array] = {}
+        self._queue: dict[str, Array] = {}
+        self._last_batch: dict[str, Array] = {}
         self._twist.clear()
         self._wrench.clear()
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        self._pending = {**self._valid_references(self._pending), **self._pending}
+        self._queue = {**self._valid_references(self._queue), **self._queue}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
-        self._pending["joints"] = positions
+        self._queue["joints"] = positions
 
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, twist and wrench until their timeout.
@@ -88,8 +88,8 @@ class ReferenceTopics:
         Args:
             q: (nq,) configuration, for twists in base axes.
         """
-        new, self._pending = self._pending, {}
-        self._last_taken = {**self._valid_references(new), **new}
+        new, self._queue = self._queue, {}
+        self._last_batch = {**self._valid_references(new), **new}
         if self._sets_tool(new):
             new = {"position": new["pose"][:3, 3], **new}
         velocity, base_twist = self._velocities(q)
@@ -102,7 +102,7 @@ class ReferenceTopics:
     def _valid_references(self, new_references: dict[str, Array]) -> dict[str, Array]:
         """Return the last references that newer ones do not contradict."""
         replaced = ("position",) if self._sets_tool(new_references) else ()
-        return {name: value for name, value in self._last_taken.items() if name not in replaced}
+        return {name: value for name, value in self._last_batch.items() if name not in replaced}
 
     def _wrench_to_exert(self) -> Array | None:
         """Return the wrench to exert: zero, once, when its timeout is over."""
@@ -134,13 +134,13 @@ class ReferenceTopics:
             norm = float(np.linalg.norm(quaternion))
             if not abs(norm - 1.0) < 1e-2:
                 raise StateError(f"needs an orientation of length 1; given: length {norm:.4g}")
-            self._pending["pose"] = pin.SE3(pin.Quaternion(quaternion / norm), position).homogeneous
+            self._queue["pose"] = pin.SE3(pin.Quaternion(quaternion / norm), position).homogeneous
 
     def _on_position(self, message: PointStamped) -> None:
         with self._input_diagnostics.refusing("a reference position "):
             position = from_xyz(message.point)
             self._frame_of(message, position)
-            self._pending["position"] = position
+            self._queue["position"] = position
 
     def _on_twist(self, message: TwistStamped) -> None:
         with self._input_diagnostics.refusing("a reference twist "):
@@ -156,7 +156,7 @@ class ReferenceTopics:
             positions = joint_values(self._model, list(message.name), message.position, "position")
             if missing_joints := set(self._model.joint_names) - set(message.name):
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing_joints))}")
-            self._pending["joints"] = positions
+            self._queue["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing("a reference wrench "):

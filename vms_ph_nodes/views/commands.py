@@ -130,7 +130,7 @@ class Commands:
 
     def __init__(self, node: Node) -> None:
         self._node, self._diagnostics = node, InputDiagnostics(node)
-        self._pending: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
         services, nodes = _SERVICES.items(), ("simulator", "controller")
         self._clients = {name: node.create_client(kind, name) for name, (_, kind) in services}
         self._parameter_clients = {name: AsyncParameterClient(node, name) for name in nodes}
@@ -149,9 +149,9 @@ class Commands:
 
     def send_pending(self) -> None:
         """Send what was commanded since the last call, and the wrenches that still act."""
-        while not self._pending.empty():
+        while not self._queue.empty():
             with contain_errors(self._diagnostics, "a command of the page"):
-                self._pending.get()()
+                self._queue.get()()
         with contain_errors(self._diagnostics, "a link that is dragged"):
             self._publish_pull()
         now = time.monotonic_ns()
@@ -228,7 +228,7 @@ class Commands:
                 reply(await ask())
 
         def send(reply: Reply) -> None:
-            self._pending.put(lambda: self._node.executor.create_task(answer, reply))
+            self._queue.put(lambda: self._node.executor.create_task(answer, reply))
 
         return Request(command, send)
 
@@ -237,7 +237,7 @@ class Commands:
         data = shlex.quote(f"{{data: {json.dumps(name)}}}")
         command = f"{ROS_CLI} topic pub --once {CHOICE_TOPICS[choice]} std_msgs/msg/String {data}"
         publish = self._choice_topics[choice].publish
-        return Request(command, lambda _: self._pending.put(lambda: publish(String(data=name))))
+        return Request(command, lambda _: self._queue.put(lambda: publish(String(data=name))))
 
     def push(self, port: str, force: Sequence[float], seconds: float) -> None:
         """Push with a force (3,), N, for a time, s.
@@ -260,7 +260,7 @@ class Commands:
                 self._publishers[topic] = self._node.create_publisher(WrenchStamped, topic, 10)
             self._pushes[topic] = wrench, time.monotonic_ns() + round(seconds * NS_PER_SEC)
 
-        self._pending.put(begin_push)
+        self._queue.put(begin_push)
 
     def pull(self, efforts: Callable[[], PullEfforts | None] | None) -> None:
         """Pull with efforts that are asked for again and again, until None is given."""
@@ -291,7 +291,7 @@ class Commands:
         quaternion = Quaternion(x=x, y=y, z=z, w=w)
         message = PoseStamped(pose=Pose(position=to_point(position), orientation=quaternion))
         message.header.frame_id = frame
-        self._pending.put(lambda: self._pose_publisher.publish(message))
+        self._queue.put(lambda: self._pose_publisher.publish(message))
 
     def ask_gains(
         self, answer: Callable[[dict[str, tuple[ParameterDescriptor, float]]], None]

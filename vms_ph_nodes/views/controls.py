@@ -365,7 +365,7 @@ class Choices:
         self._robot_name, self._commands, self.offered = arguments["robot"], panel.commands, offered
         # Launch files of tasks hand the name of theirs to all nodes.
         arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
-        unsuitable = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
+        exclusions = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
         gui = panel.server.gui
         with panel.tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
             for choice, names in choices(arguments).items():
@@ -373,7 +373,7 @@ class Choices:
                     continue
                 current = arguments.get(_LAUNCH_ARGUMENTS.get(choice, choice), "")
                 label = _NONE_LABELS.get(choice, "")
-                suitable = [name for name in names if name == current or name not in unsuitable]
+                suitable = [name for name in names if name == current or name not in exclusions]
                 current = current if current in names else ""
                 labels = (*filter(None, [label, *suitable]),)
                 hint = "it needs MuJoCo" if choice == "scene" else None

@@ -250,8 +250,8 @@ class Shapes:
         if np.linalg.svd(jacobian, compute_uv=False)[-1] > _MIN_SINGULAR_VALUE:
             masses = 1.0 / mobilities
             # The half axes of a fitted ellipsoid are a quarter of a fitted arrow.
-            fitted = 0.25 * self._scale("inertia", 0.0, masses)
-            radii = np.minimum((self._scales.inertia or fitted) * masses, self._max_length / 2)
+            scale = 0.25 * self._scale("inertia", 0.0, masses)
+            radii = np.minimum((self._scales.inertia or scale) * masses, self._max_length / 2)
             yield Ellipsoid("task inertia", self._task.value(d), _right_handed(axes), radii, TASK)
 
     def _power_shapes(self, d: Evaluation, ports: Ports, centre: Array) -> Iterator[Shape]:

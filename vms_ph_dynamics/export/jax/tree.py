@@ -197,14 +197,14 @@ class PlacedTree(MimicMap):
         while (ancestors >= 0).any():
             has_ancestor, ancestor = (ancestors >= 0)[:, None], np.maximum(ancestors, 0)
             composed_rotation = rotation[ancestor] @ rotation
-            shifted = jnp.einsum("iab,ib->ia", rotation[ancestor], position) + position[ancestor]
+            origins = jnp.einsum("iab,ib->ia", rotation[ancestor], position) + position[ancestor]
             rotation = jnp.where(has_ancestor[..., None], composed_rotation, rotation)
-            position = jnp.where(has_ancestor, shifted, position)
+            position = jnp.where(has_ancestor, origins, position)
             ancestors = np.where(ancestors >= 0, ancestors[ancestor], -1)
         self.rotation, self.position = rotation, position
-        local = tree.screws
-        angular = jnp.einsum("iab,ib->ia", rotation, local[:, 3:])
-        linear = jnp.einsum("iab,ib->ia", rotation, local[:, :3]) + jnp.cross(position, angular)
+        screws = tree.screws
+        angular = jnp.einsum("iab,ib->ia", rotation, screws[:, 3:])
+        linear = jnp.einsum("iab,ib->ia", rotation, screws[:, :3]) + jnp.cross(position, angular)
         joints = jnp.concatenate([linear, angular], axis=1)[1:]
         self.screws = jnp.concatenate([jnp.asarray(tree.base_screws), joints])
         centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)

@@ -98,8 +98,8 @@ def left_out(mujoco: Any, m: Any, tree: Tree) -> Iterator[str]:
 def _joint_notes(m: Any, tree: Tree) -> Iterator[str]:
     joints = [j for body in tree.bodies for j in joints_of(m, body)]
     joint_ids = [joint for joint in joints if m.jnt_type[joint] in (HINGE, SLIDE)]
-    with_spring = [j for j in joint_ids if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
-    yield from _named_list("springs of joints", (joint_name(m, j) for j in with_spring))
+    spring_ids = [j for j in joint_ids if _is_nonzero(m, j, "jnt_stiffness", "jnt_stiffnesspoly")]
+    yield from _named_list("springs of joints", (joint_name(m, j) for j in spring_ids))
     nonlinear = [j for j in joint_ids if _is_nonzero(m, m.jnt_dofadr[j], "dof_dampingpoly")]
     yield from _named_list("damping not linear in the rate", (joint_name(m, j) for j in nonlinear))
     if tree.free_base is not None:

@@ -93,14 +93,14 @@ def existing_file(path: str | Path) -> Path:
         VmsPhError: no such file or package, or a path that no file can have.
     """
     if str(path).startswith("package://"):
-        resolved, (package, _, subpath) = resolve(str(path)), str(path)[10:].partition("/")
-        if resolved is None or not resolved.is_file():
-            cause = f"'{subpath}' is not in it" if resolved else f"there is no package '{package}'"
+        location, (package, _, subpath) = resolve(str(path)), str(path)[10:].partition("/")
+        if location is None or not location.is_file():
+            cause = f"'{subpath}' is not in it" if location else f"there is no package '{package}'"
             raise VmsPhError(
                 f"{path} is needed, but {cause}; source the ROS 2 workspace that has it, install "
                 "its Python package, or give the path of a description"
             )
-        path = resolved
+        path = location
     file = Path(path)
     try:
         exists = file.is_file()
