@@ -51,7 +51,7 @@ class LiveIdentifier:
         self._stop, self._failure = threading.Event(), ""
 
     def begin(self, model: VMSModel) -> None:
-        """Begin for a robot; one whose energy the estimator does not know disables it."""
+        """Begin for a robot; it stays disabled where the estimator does not take the robot."""
         if not self._enabled:
             return
         try:

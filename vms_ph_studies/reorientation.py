@@ -264,7 +264,7 @@ def plan_reorientation(
             loop_growth = max(loop_growth, (extent / amplitude) ** 2)
         loops = int(np.ceil(loop_growth * loops)) + 1
     raise StateError(
-        f"no loops were found up to {_MAX_LOOPS} of them: {reason}; start from another "
+        f"no plan with up to {_MAX_LOOPS} loops was found: {reason}; start from another "
         "configuration, or allow a larger amplitude"
     )
 
@@ -324,9 +324,7 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
         x = x + pseudo_inverse @ turn_error - _SHRINKAGE * (x - pseudo_inverse @ (jacobian @ x))
     turn_residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
     if turn_residual > 1e-6 * np.linalg.norm(target):
-        raise StateError(
-            "the joints turn the base about other axes only: the curvature has no rank"
-        )
+        raise StateError("the joints turn the base about other axes only: the curvature lacks rank")
     return x[:n], x[n:]
 
 

@@ -135,7 +135,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
         (("--identify", "colour"), "colour cannot be identified; choose from payload, friction"),
         (("--identify", "gains,inertia"), "fix each other's scale only"),
         (("--identify", "payload", "--payload-frame", "tray"), "tray"),
-        (("--identify", "payload", "--prior", __file__), "is no belief of an identification"),
+        (("--identify", "payload", "--prior", __file__), "is no prior of an identification"),
         (("--identify", "payload", "--prior", "nowhere.json"), "cannot be read"),
         (("--prior", "nowhere.json"), "need --identify"),
         (("--identify", "payload", "--reference", "a.csv"), "must have the form FILE=KG"),

@@ -207,7 +207,7 @@ class Certificate(PortCertificate, WithHints):
         ]
         if self.lost:
             sentences.append(
-                f"{self.lost} samples without a believable state, for which the largest work along "
+                f"{self.lost} samples without a plausible state, for which the largest work along "
                 "the displacement was charged"
             )
         if self.unsettled > _ROUNDING:

@@ -60,7 +60,7 @@ class ServoCertificate(Certificate):
             "energy at other ports: contacts, people, other actuators, and the weight, which the "
             "servos carry",
         )
-        lost_samples = f"{self.lost} samples without believable positions, in which the servos held"
+        lost_samples = f"{self.lost} samples without plausible positions, in which the servos held"
         return (*sentences, lost_samples) if self.lost else sentences
 
     def rows(self) -> Iterable[tuple[str, str]]:

@@ -68,7 +68,7 @@ def make_controller(
         )
     if form is not None and not takes_form:
         raise OptionError(
-            f"'{law.__name__}' knows nothing of the wheels of '{model.name}', which do not slip; "
+            f"'{law.__name__}' does not know the wheels of '{model.name}', which do not slip; "
             "DifferentialDrive and WheeledImpedance do"
         )
     base_options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}

@@ -51,7 +51,7 @@ class EnergyRegressor:
         """
         model_frame = self.model.tree.pinocchio.frames[self.model.frame_id(frame)]
         if model_frame.parentJoint == 0:
-            raise ModelError(f"the frame '{frame}' does not move, so no energy tells its load")
+            raise ModelError(f"the frame '{frame}' does not move, so no energy shows its load")
         placement = model_frame.placement.homogeneous
         matrices = (placement @ pseudo_inertia(unit) @ placement.T for unit in np.eye(10))
         columns = [pin.PseudoInertia.FromMatrix(x).toDynamicParameters() for x in matrices]

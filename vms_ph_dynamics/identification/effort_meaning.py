@@ -180,7 +180,7 @@ class Balances(NamedTuple):
 
 
 def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Balances:
-    """Return momentum balances over windows, of arguments as of :func:`effort_meaning`."""
+    """Return momentum balances over windows, for the arguments of :func:`effort_meaning`."""
     b = model.b
     # The momenta at some samples; the impulses of the efforts are summed over all.
     indices = np.arange(0, len(t), -(-len(t) // _MAX_SAMPLES))

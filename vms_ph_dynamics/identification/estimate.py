@@ -245,7 +245,7 @@ def estimate(
     """
     windows, count = columns.shape
     if windows < 8:
-        raise StateError(f"8 windows are the least to identify from; given: {windows}")
+        raise StateError(f"an identification needs at least 8 windows; given: {windows}")
     unit = np.sqrt(np.diag(prior_covariance))
     unit_columns = columns * unit
     variances, axes = np.linalg.eigh(prior_covariance / np.outer(unit, unit))

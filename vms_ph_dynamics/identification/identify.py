@@ -776,7 +776,7 @@ def _payload(
     for k, axis in enumerate("xyz", start=1):
         name = f"payload_centre_{axis}"
         if not is_significant:
-            reason = "not excited: the mass may be zero, and nothing has no centre"
+            reason = "not excited: without a mass there is no centre, and it may be zero"
             result.append(Parameter(name, "payload", "m", reason=reason))
             continue
         centre = mean[k] / mean[0]

@@ -19,22 +19,22 @@ STRIBECK = (0, 20, 40, 80, 160, 320, 640)
 """Widths of the excess of dry friction at low speed, 1e-3 rad/s or m/s: together of any shape."""
 
 LEFT_OUT = "left out: no multiple of the model"
-"""How the reason begins for which a joint is left out."""
+"""Begin of the reason why a joint is left out."""
 
 NO_EFFORT = "no effort of this joint is recorded"
-"""Why a joint is left out without which no energy adds up."""
+"""Why a joint is left out without which no balance of energy closes."""
 
 NO_TORQUES = "the efforts are no torques"
-"""How the reason begins for which nothing but gains is found from currents."""
+"""Begin of the reason why currents give gains only."""
 
 UNSURE_GAINS = (
-    "gains and friction are unsure, because what looks like a load (payload) that nobody told of "
-    "explains the efforts better: record without a load"
+    "gains and friction are unsure, because an unknown load (payload) explains the efforts better: "
+    "record without a load"
 )
-"""Reason for which nothing is found beside a load that was not asked for."""
+"""Why nothing is identified where a load that was not asked for fits better."""
 
 UNSURE_LOAD = "unsure, because the load"
-"""How the meaning of the mass of a load begins that is not believed."""
+"""Begin of the meaning of a load whose mass is unsure."""
 
 EFFORT_LAG = "timing.effort_lag"
 """Name of the time by which recorded efforts lag the positions; it is always estimated."""

@@ -143,7 +143,7 @@ def _row_indices(count: int, width: int, spacing: int, largest_count: int) -> An
 def described_torque(
     model: VMSModel, motion: Motion, width: int, effort_width: int
 ) -> tuple[Array, Array, list[Array]]:
-    """Return the joint efforts of the description without friction, the recorded, and friction.
+    """Return joint efforts by the description without friction, recorded ones, and friction.
 
     Args:
         model: the robot.

@@ -147,7 +147,7 @@ def motion_of(model: VMSModel, samples: MotionSamples) -> Motion:
             text += f"given: {columns}"
             raise StateError(text)
     if len(samples) < 20:
-        raise StateError(f"20 samples are the least to identify from; given: {len(samples)}")
+        raise StateError(f"an identification needs at least 20 samples; given: {len(samples)}")
     step = displacements(model, samples.q)
     displacement = np.concatenate([np.zeros((1, model.nv)), np.cumsum(step, axis=0)])
     clock, sample_indices = clock_of(samples.t, step, samples.v), np.arange(len(samples))

@@ -134,7 +134,7 @@ class Engine(ABC):
     def run_loop(
         self, control: Control, external: Ports, command: Ports, span: tuple[float, float, int, int]
     ) -> LoopSteps | None:
-        """Return steps with a controller in their loop taken at once, or None for one by one.
+        """Return steps with a controller in the loop, taken at once; None: they are taken singly.
 
         Args:
             control: the controller.

@@ -490,7 +490,7 @@ class Simulation:
         actuator_efforts = actuation.step_efforts
 
         def ports_with_spins(t: float, x: PHState) -> Ports:
-            """Return efforts with the gyroscopic moment of what spins, which follows the motion."""
+            """Return efforts with the gyroscopic moment of spinning parts during the motion."""
             base = actuator_efforts.wrench_at(t - start_time, self.form.velocity(x)[:6])
             return ports_of_step(efforts_at(external, t, x), base)
 

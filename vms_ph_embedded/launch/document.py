@@ -101,6 +101,6 @@ class _Builder:
         tag, _, _, location = self._open_tags[-1]
         raise LaunchError(
             f"text inside <{tag}> ({text.strip()[:40]!r}) means nothing in a launch file; "
-            "values belong into attributes, remarks into <!-- -->",
+            "values belong in attributes, remarks in <!-- -->",
             location,
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ledger(
-    robot: str = typer.Argument("hextilt", help="a bundled robot that moves outside of fluids"),
+    robot: str = typer.Argument("hextilt", help="a bundled robot that is in no fluid"),
     seconds: float = typer.Option(60.0, min=1e-3, help="simulated time, s"),
     step: float = typer.Option(1e-3, min=1e-5, max=0.01, help="control and integrator step, s"),
     drives: str = typer.Option(

@@ -34,7 +34,7 @@ def native_mechanism(system: System, layout: Layout, theta_0: float, module: Mod
         ValueError: the core does not cover the system; the message says why.
     """
     if not hasattr(module, "Mechanism"):
-        raise ValueError("the C++ core is of earlier sources; ./vms native builds it")
+        raise ValueError("the C++ core was built from earlier sources; run ./vms native")
     try:
         core_arguments = _MechanismReader(system, layout, theta_0).core_arguments()
     except NotCovered as reason:

@@ -209,7 +209,7 @@ def _reference_lines(identification: Identification) -> Iterator[str]:
 def write_identified(
     audit: Audit, identification: Identification, description: str, folder: Path
 ) -> list[Path]:
-    """Write the URDF with what was identified, the friction, and the belief for a later prior.
+    """Write the URDF with what was identified, the friction, and the prior for a later one.
 
     Raises:
         VmsPhError: the folder cannot be written.
@@ -240,7 +240,7 @@ def friction_text(identification: Identification) -> str:
 
 
 def read_prior(path: Path) -> Posterior:
-    """Return the belief in a file that an identification wrote.
+    """Return the prior in a file that an identification wrote.
 
     Raises:
         VmsPhError: the file cannot be read or is no such file.
@@ -253,7 +253,7 @@ def read_prior(path: Path) -> Posterior:
         references = tuple(LoadEstimate(**estimate) for estimate in document.get("references", ()))
     except (ValueError, KeyError, TypeError):
         raise VmsPhError(
-            f"{path} is no belief of an identification; give a prior.json that --out wrote"
+            f"{path} is no prior of an identification; give a prior.json that --out wrote"
         ) from None
     count = len(names)
     if mean.shape != (count,) or covariance.shape != (count, count):

@@ -47,7 +47,7 @@ def remove_incomplete(folder: Path) -> None:
 
 
 def main(folder: Path, arguments: list[str]) -> None:
-    """Make the environment if it is not complete, and become pip."""
+    """Make the environment if it is not complete, and run pip in place of this process."""
     python = folder / "bin/python"
     try:
         folder.mkdir(parents=True, exist_ok=True)

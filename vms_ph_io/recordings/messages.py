@@ -154,7 +154,7 @@ class Messages:
         except Exception as error:  # rosbags raises anything for a damaged file
             raise BagError(
                 f"{self.path.name} is damaged, or was not closed ({error or repr(error)}); "
-                "`rosbag reindex` of ROS 1 mends it"
+                "`rosbag reindex` of ROS 1 repairs it"
             ) from None
 
 

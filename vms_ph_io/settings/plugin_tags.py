@@ -57,7 +57,7 @@ def allocation_tag(actuators: "Actuators") -> ET.Element:
 
 
 def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
-    """Add the momentum of what spins, and the rate at the start, to an input."""
+    """Add the momentum of spinning parts, and the rate at the start, to an input."""
     if actuators.start_rates[i]:
         tag.set("rate", _numbers([actuators.start_rates[i]]))
     if not actuators.inertia[i]:
@@ -70,7 +70,7 @@ def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
 
 
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
-    """Add what turns the column of an input, and its parts."""
+    """Add the input that tilts the column of another one, and the parts of the column."""
     columns = actuators.columns
     actuator = int(columns.angle_input[i])
     if actuator < 0:

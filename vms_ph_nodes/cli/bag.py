@@ -158,7 +158,7 @@ def view(
     base: str = typer.Option("", help="auto, fixed, planar or floating; default: the robot's"),
     port: int = typer.Option(8080, help="port of the page on 127.0.0.1", min=1, max=65535),
     allowed_origins: str = typer.Option("", help="origins besides the page's own"),
-    token: str = typer.Option("auto", help="of the page's address: auto, off, or a fixed one"),
+    token: str = typer.Option("auto", help="in the page's address: auto, off, or a fixed one"),
     speed: str = typer.Option("1", help="0.1, 0.25, 0.5, 1, 2 or 5 times real time"),
 ) -> None:
     """Show recorded runs on a web page: scrub, compare two of them, go to what the audit found.

@@ -53,7 +53,7 @@ def demo(
     push: float = typer.Option(5.0, help="period of the pushes, s; 0: no pushes", min=0.0),
     port: int = typer.Option(8080, help="port of the web page on 127.0.0.1", min=1, max=65535),
     token: str = typer.Option(
-        "auto", help="of the page's address: auto (new), off, or a fixed one"
+        "auto", help="in the page's address: auto (new), off, or a fixed one"
     ),
     bag: bool = typer.Option(True, help="record a bag and plot it at the end"),
     out: Path = typer.Option(None, help="folder for bag and plot; default: vms_ph_runs/<time>"),

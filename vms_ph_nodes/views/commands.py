@@ -248,7 +248,7 @@ class Commands:
             seconds: how long it acts.
 
         Raises:
-            StateError: the force is not finite, or the time is none, or too long.
+            StateError: the force is not finite, or the time is not positive or too long.
         """
         check_range(np.array([*force]), "the force of a push")
         if not 0.0 < seconds <= LONGEST_PUSH:

@@ -371,7 +371,7 @@ class TimeRatio:
 def status_line(
     control: ControllerState | None, nodes: dict[str, DiagnosticStatus], ratio: float | None = None
 ) -> str:
-    """Return as HTML how law and nodes are, in words; ``ratio`` is the ratio to real time."""
+    """Return the status of law and nodes as HTML; ``ratio`` is the ratio to real time."""
     is_paused = any(status.message == PAUSED for status in nodes.values())
     phrases = ["<b>simulation</b> paused"] if is_paused else []
     if ratio is not None and not is_paused:

@@ -128,7 +128,7 @@ def _lock(file: IO[bytes], folder: Path) -> None:
     except OSError:
         file.close()
         raise VmsPhError(
-            f"another process computes the sweep in {folder}; wait for its end, or choose another "
+            f"another process computes the sweep in {folder}; wait for it, or choose another "
             "folder with --out"
         ) from None
 

@@ -68,7 +68,7 @@ def test_lost_samples_are_counted_and_nothing_is_credited_for_them(panda: VMSMod
     found = guard.certificate
     assert 5 <= found.lost <= 12  # and until states are believed again
     assert found.given >= plant.given - 1e-9
-    assert any("without a believable state" in each for each in found.not_seen)
+    assert any("without a plausible state" in each for each in found.not_seen)
 
 
 def test_it_names_the_joint_of_the_first_lost_sample(panda: VMSModel) -> None:

@@ -261,7 +261,7 @@ def test_no_gain_is_claimed_where_a_load_that_nobody_told_of_explains_the_effort
         assert [p.name for p in found.claimed if p.kind != "timing"] == []
         (one,) = findings(panda, samples, found)
         assert one.text == found["gain.panda_joint5"].reason
-        assert "unsure, because what looks like a load (payload) that nobody told of" in one.text
+        assert "unsure, because an unknown load (payload) explains" in one.text
         # Nor does a later identification believe any.
         assert set(found.posterior.names) <= {"timing.effort_lag"}
 

@@ -43,7 +43,9 @@ def experiment_study(
         stages = Stages(progress, 2)
         run = trial.run(progress=stages.begin("run"))
         if not flights(run):
-            raise OptionError(f"the leg does not land within {run.times[-1]:.3g} s; take longer")
+            raise OptionError(
+                f"the leg does not land within {run.times[-1]:.3g} s; simulate longer"
+            )
         stages.begin("gait and its stability")
         all_checks = [*checks(trial, run), balance_check(run)]
         files = []
