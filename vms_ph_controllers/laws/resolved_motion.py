@@ -71,9 +71,9 @@ class ResolvedMotion(StagedController):
             ModelError: the base is not floating, or the robot is in a fluid.
         """
         if model.base != "floating" or model.fluid is not None:
-            where = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
+            place = "in a fluid" if model.fluid is not None else f"on a {model.base} base"
             raise ModelError(
-                f"ResolvedMotion is for robots that float in space; '{model.name}' is {where}"
+                f"ResolvedMotion is for robots that float in space; '{model.name}' is {place}"
             )
         super().__init__(model, gains, base_actuated=False)
         self._tool_ref = PoseReference()

@@ -107,7 +107,7 @@ class DriveReference:
         """Begin a part, unless it has no length."""
         assert self._goal is not None  # there is a way to one
         path = self._goal[0] - self.position
-        start, rate, accel = self.heading, bounds.turn_rate, bounds.turn_acceleration
+        start, rate, limit = self.heading, bounds.turn_rate, bounds.turn_acceleration
         if segment == "arrive":
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
         elif segment == "turn":
@@ -116,11 +116,11 @@ class DriveReference:
             length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_distant else 0.0
         else:
             length = float(path @ self._heading_vector())
-            start, rate, accel = 0.0, bounds.speed, bounds.acceleration
+            start, rate, limit = 0.0, bounds.speed, bounds.acceleration
         if abs(length) <= _NEGLIGIBLE:
             return
         self._segment_start, self._is_turning = self.position, segment != "drive"
-        time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / accel))
+        time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / limit))
         self._segment, self._time = _Quintic((start, 0.0, 0.0), start + length, time), 0.0
 
     def _heading_vector(self) -> Array:

@@ -378,8 +378,8 @@ class ReferencePlausibility:
         if name in ("pose", "position"):
             position = value[:3, 3] if name == "pose" else value
             limit = bounds.reference_distance
-            dist = self._distance(position, q, limit)
-            return "" if dist <= limit else f"is {dist:.3g} m away, the bound is {limit:g} m"
+            error = self._distance(position, q, limit)
+            return "" if error <= limit else f"is {error:.3g} m away, the bound is {limit:g} m"
         linear, angular = _norm(value[:3]), _norm(value[3:])
         if linear <= bounds.base_speed and angular <= bounds.base_turn:
             return ""
