@@ -167,8 +167,8 @@ def test_no_number_that_is_none_is_sent_as_a_push_a_pull_or_a_reference(
 def test_an_error_of_a_command_is_told_and_the_next_one_is_sent(viewer: WebViewer) -> None:
     assert viewer._commands is not None
     done, refused = list[int](), refused_messages(viewer)[0]
-    viewer._commands._pending.put(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
-    viewer._commands._pending.put(lambda: done.append(1))
+    viewer._commands._queue.put(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
+    viewer._commands._queue.put(lambda: done.append(1))
     viewer._draw_robot()
     assert done == [1]
     number, why = refused_messages(viewer)
