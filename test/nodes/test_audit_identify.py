@@ -82,7 +82,7 @@ def test_gains_of_a_robot_with_a_load_that_nobody_told_of_are_unsure_in_the_firs
     pytest.importorskip("plotly")
     done = typed(file, "--identify", "gains,friction", "--json", "--out", tmp_path)
     document = json.loads(done.stdout)
-    assert any("unsure, because what looks like a load" in said for said in document["answers"])
+    assert any("unsure, because an unknown load" in said for said in document["answers"])
     assert not [name for name in document["identified"] if name.startswith(("gain", "friction"))]
 
 
