@@ -189,15 +189,15 @@ def certify(
         RecordingError: efforts are missing, or are no torques.
     """
     sums, model, gaps = _EnergySums(motion), motion.model, motion.order.gaps
-    has_energies = motion.recording.port_energies is not None
-    has_base_wrench = "base" in motion.ports or (has_energies and model.b > 0)
+    is_exact = motion.recording.port_energies is not None
+    has_base_wrench = "base" in motion.ports or (is_exact and model.b > 0)
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
-    if not has_energies and (remedy := motion.conditioning.remedy(model.joint_names)):
+    if not is_exact and (remedy := motion.conditioning.remedy(model.joint_names)):
         raise RecordingError(
             f"the efforts are not what they seem, so nothing is certified: {remedy}"
         )
     joints = motion.conditioning.without_effort or ([] if ports else ["the base"])
-    if joints and not has_energies:
+    if joints and not is_exact:
         text = f"no effort of {', '.join(joints)} is recorded: what it gave cannot be certified"
         raise RecordingError(text)
     duration, step_count, lost = 0.0, 0, 0
@@ -212,14 +212,14 @@ def certify(
         step_count += len(steps)
         progress(step_count / len(motion), "certifying")
     method = "trapezoidal rule over measured efforts"
-    if has_energies:
+    if is_exact:
         method = "port energies that the simulation has integrated"
     elif motion.options.commanded:
         method = "efforts held from sample to sample"
-    if not sums.has_work and sums.largest_step > 0.0 and not has_energies:
+    if not sums.has_work and sums.largest_step > 0.0 and not is_exact:
         raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
     margin = None if budget is None else budget - sums.peak
-    vibration_work = 0.0 if has_energies else _work_of_vibrations(motion, duration)
+    vibration_work = 0.0 if is_exact else _work_of_vibrations(motion, duration)
     return RecordedCertificate(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
         sums.supplied, sums.peak, sums.peak_time, sums.largest_rise, sums.largest_step,
