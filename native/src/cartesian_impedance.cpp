@@ -24,6 +24,9 @@ constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
 // Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 constexpr double kFrictionSlip = 0.05;
 
+// Largest power at which a stiffness that grows loads its springs, W.
+constexpr double kGainPower = 2.0;
+
 const std::string kWeightPrefix = "null_weight.";
 
 }  // namespace
@@ -117,7 +120,7 @@ void PoseImpedance::start_holding() noexcept {
   last_axis_gains_.reset();
   posture_sample_.reset();
   posture_energy_ = active_gains().null_energy;
-  has_posture_ = false;
+  last_stiffness_.setZero();
 }
 
 void PoseImpedance::missed_updates() noexcept {
@@ -138,9 +141,8 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
   if (!(value >= 0.0 && value <= 1.0)) return false;
   for (int i = 0; i < n_; ++i) {
     const std::string& joint = model_.joint_names()[static_cast<std::size_t>(i)];
-    if (name.size() != kWeightPrefix.size() + joint.size() ||
-        name.compare(0, kWeightPrefix.size(), kWeightPrefix) != 0 ||
-        name.compare(kWeightPrefix.size(), joint.size(), joint) != 0)
+    if (name.rfind(kWeightPrefix, 0) != 0 ||
+        name.compare(kWeightPrefix.size(), std::string::npos, joint) != 0)
       continue;
     weights_[i] = value;
     return true;
@@ -179,12 +181,9 @@ void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept
   const double stored_energy =
       0.5 * (posture_stiffness_.array() * posture_error_.array().square()).sum();
   double level = posture_energy_ + stored_energy;
-  if (has_posture_) {
-    level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
-  }
+  level -= 0.5 * (last_stiffness_.array() * (positions_ - last_posture_).array().square()).sum();
   last_posture_ = posture_reference_.positions();
   last_stiffness_ = posture_stiffness_;
-  has_posture_ = true;
   if (posture_sample_) {
     model_.difference(posture_sample_->q, d_.q(), posture_step_);
     level -= posture_sample_->effort.dot(posture_step_) -
@@ -222,11 +221,16 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  const AxisGains current_gains = axis_gains(spring_share, dt);
-  effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current_gains, h);
+  AxisGains current_gains = axis_gains(spring_share, dt);
   double supplied_power = 0.0;  // by changes, W
-  if (last_axis_gains_ && !current_gains.equals(*last_axis_gains_) && dt > 0.0) {
+  // With a limited force the energy is concave in the stiffness: secants approach the bound.
+  for (int step = 0; step < 5; ++step) {
+    effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current_gains, h);
+    if (!(last_axis_gains_ && dt > 0.0) || current_gains.equals(*last_axis_gains_)) break;
     supplied_power = (effort_.potential - effort_.energy(*last_axis_gains_)) / dt;
+    if (supplied_power <= kGainPower || step == 4) break;
+    const Twist rise = current_gains.stiffness - last_axis_gains_->stiffness;
+    current_gains.stiffness = last_axis_gains_->stiffness + kGainPower / supplied_power * rise;
   }
   last_axis_gains_ = current_gains;
   hold_posture(reference, dt);

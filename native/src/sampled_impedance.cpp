@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
@@ -77,9 +76,7 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
   const Cholesky factors(mass);
   const Eigen::Index size = mass.rows();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
-  for (Eigen::Index j = 1; j < size; ++j) {
-    for (Eigen::Index i = 0; i < j; ++i) std::swap(stiffness_(i, j), stiffness_(j, i));
-  }
+  stiffness_.transposeInPlace();
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();

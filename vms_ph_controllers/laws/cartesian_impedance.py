@@ -34,6 +34,9 @@ _RESERVE_SHARE, _MIN_RESERVE = 0.1, 1e-3
 # Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 _SLIP_SPEED = 0.05
 
+# Largest power at which a stiffness that grows loads its springs, W.
+_GAIN_POWER = 2.0
+
 _AXIS_NAMES = ("x", "y", "z", "rx", "ry", "rz")
 _NULL_SPACES = ("pose", "position")
 
@@ -58,7 +61,8 @@ class CartesianImpedance(StagedController):
       at most ``null_energy``, what moving the posture adds, and what the damping of the null space
       takes out. Below a tenth of ``null_energy`` the spring fades.
     - **Bounds**: the springs pull with at most ``force_limit`` and ``moment_limit``, and keep a
-      potential.
+      potential. A stiffness that is raised loads them with at most 2 W: where the end effector is
+      displaced, it comes into force later.
     - **Singular postures**: spring and damper stay in force. Where the smallest singular value of
       the Jacobian is below 0.1, damping and posture of the null space act on the direction that is
       being lost too. No limit acts, so ``Command.reason`` is silent;
@@ -264,12 +268,18 @@ class CartesianImpedance(StagedController):
         self._tool_potential.follow(error)
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
         axis_gains = self._axis_gains(frame_share, dt)
-        tool = ToolImpedance(
-            self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
-        )
-        added_energy = 0.0
-        if self._last_axis_gains is not None and not axis_gains.equals(self._last_axis_gains):
-            added_energy = tool.springs(axis_gains)[0] - tool.springs(self._last_axis_gains)[0]
+        last_gains, added_energy = self._last_axis_gains or axis_gains, 0.0
+        # With a limited force the energy is concave in the stiffness: secants approach the bound.
+        for step in range(5):
+            tool = ToolImpedance(
+                self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
+            )
+            if not axis_gains.equals(last_gains):
+                added_energy = tool.springs(axis_gains)[0] - tool.springs(last_gains)[0]
+            if added_energy <= _GAIN_POWER * dt or step == 4:
+                break
+            rise = _GAIN_POWER * dt / added_energy * (axis_gains.stiffness - last_gains.stiffness)
+            axis_gains = replace(axis_gains, stiffness=last_gains.stiffness + rise)
         self._last_axis_gains = axis_gains
         posture_offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
         effort, posture_force = pose_effort(

@@ -33,11 +33,10 @@ class GainRamp(Generic[G]):
         range_share = _ramp_share(dt)
         new_gains = {}
         for item in fields(target):
-            value = getattr(target, item.name)
             if not item.metadata["at_once"]:
                 step = range_share * (item.metadata["high"] - item.metadata["low"])
-                value = _approach(getattr(self.gains, item.name), value, step)
-            new_gains[item.name] = value
+                value, new_value = getattr(self.gains, item.name), getattr(target, item.name)
+                new_gains[item.name] = _approach(value, new_value, step)
         self.gains = replace(target, **new_gains)
         return self.gains
 

@@ -99,11 +99,8 @@ class AxisGains:
     moment: float
 
     def equals(self, other: "AxisGains") -> bool:
-        """Return whether the springs are those of another."""
-        springs, other_springs = (
-            (c.reference_share, c.force, c.moment, c.stiffness.tolist()) for c in (self, other)
-        )
-        return springs == other_springs
+        """Return whether springs and dampers are those of another."""
+        return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in self.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +149,10 @@ class ToolImpedance:
 
     def damping_matrix(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
-        c, rotation = self.axis_gains, self.error[:3, :3]
-        damping = np.zeros((6, 6))
+        gains, rotation = self.axis_gains, self.error[:3, :3]
+        damping, share = np.zeros((6, 6)), gains.reference_share
         for rows in (slice(0, 3), slice(3, 6)):
-            matrix = self._matrix(c.damping[rows], c.reference_share)
-            damping[rows, rows] = rotation.T @ matrix @ rotation
+            damping[rows, rows] = rotation.T @ self._matrix(gains.damping[rows], share) @ rotation
         return damping
 
     def _matrix(self, diagonal: Array, reference_share: float) -> Array:

@@ -126,6 +126,7 @@ class PoseReference:
         bandwidth = min(bandwidth, 0.5 / dt) if dt > 0.0 else bandwidth
         self.pose = self.pose @ _SE3.exp(dt * self.twist)
         self.twist = self.twist + dt * self.acceleration
+        desired_twist: Array = np.zeros(6)
         if twist is not None and not self._target_moves:
             desired_twist, self._target, self.is_resting = twist, None, False
         elif self._target is not None:
@@ -134,8 +135,6 @@ class PoseReference:
             if twist is not None:
                 desired_twist = desired_twist + _SE3.Ad(target_error) @ twist
                 self._target = self._target @ _SE3.exp(dt * twist)
-        else:
-            desired_twist = np.zeros(6)
         linear, angular = _norm(*desired_twist[:3].tolist()), _norm(*desired_twist[3:].tolist())
         share = min(1.0, speed / max(linear, 1e-12), angular_speed / max(angular, 1e-12))
         desired_twist = desired_twist * share

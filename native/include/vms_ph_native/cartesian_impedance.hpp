@@ -105,7 +105,6 @@ class PoseImpedance : public StagedController {
       posture_stiffness_, friction_effort_, posture_step_;
   std::optional<PostureSample> posture_sample_;
   double posture_energy_ = 0.0;
-  bool has_posture_ = false;          // of the last sample
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity
   MatrixV6 mass_inverse_jt_;
   double smallest_singular_value_ = 0.0;  // singular value

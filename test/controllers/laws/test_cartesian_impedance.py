@@ -268,8 +268,9 @@ def test_the_balance_holds_with_axes_posture_friction_and_bounds(
 
 
 @pytest.mark.usefixtures("core")
-def test_a_gain_that_changes_supplies_what_the_spring_then_stores() -> None:
-    one = Plant("panda")
+@pytest.mark.parametrize("force_limit", [0.0, 20.0])
+def test_a_gain_that_changes_supplies_what_the_spring_then_stores(force_limit: float) -> None:
+    one = Plant("panda", force_limit=force_limit)
     displaced = one.model.integrate(one.q, 0.05 * np.ones(7))
     state, dt = RobotState(displaced, np.zeros(7)), 1e-3
     before = one.law.update(state, HOLD, dt)
@@ -277,12 +278,13 @@ def test_a_gain_that_changes_supplies_what_the_spring_then_stores() -> None:
     supplied, largest, torque = 0.0, 0.0, before.torque
     for _ in range(1000):
         told = one.law.update(state, HOLD, dt)
+        assert told.energy.reference_power < 2.001  # W, with and without a largest force
         supplied += told.energy.reference_power * dt
         largest = max(largest, float(np.abs(told.torque - torque).max()))
         torque = told.torque
     stored = told.energy.shaped_potential - before.energy.shaped_potential
     assert supplied == pytest.approx(stored, rel=1e-9)
-    assert stored > 0.5
+    assert stored > 0.2
     assert largest < 0.5  # N m in a sample: a tenfold stiffness comes into force without a step
 
 
