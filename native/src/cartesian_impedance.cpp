@@ -278,6 +278,12 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
 
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
+  if (gains.stiffness == 0.0) {  // guided by hand: the reference goes along
+    Pose pose = tool_pose();
+    if (gains.stiffness_rotation > 0.0)
+      pose.topLeftCorner<3, 3>() = tool_reference_.pose().topLeftCorner<3, 3>();
+    tool_reference_.restart(pose);
+  }
   const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
   tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
 }

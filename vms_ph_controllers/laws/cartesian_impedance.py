@@ -53,8 +53,8 @@ class CartesianImpedance(StagedController):
     - **Axes**: along the axis i, the stiffness is ``stiffness`` (``stiffness_rotation``) times
       ``stiffness_share_i``, the damping ``damping`` (``damping_rotation``) times
       ``damping_share_i``. The axes are those of the frame that the reference is given in, with
-      ``tool_axes`` those of the reference itself. With a stiffness of zero the arm is guided by
-      hand.
+      ``tool_axes`` those of the reference itself. With a ``stiffness`` of zero the arm is guided
+      by hand, and held where it is left when the stiffness comes back.
     - **Posture**: ``null_stiffness`` holds the joints at ``Reference.joints``, or at those of the
       reset, each with its share :attr:`null_weights`; on a moving base by ``N^T K_n N (q - q_n)``.
       A projected spring has no potential. What it gives, and has not taken, is taken from a tank:
@@ -260,6 +260,11 @@ class CartesianImpedance(StagedController):
             self._is_relative = gains.relative_to_base
             self._tool_ref.restart(self._tool_pose(d))
         frame_share = self._frame_ramp.follow(gains.relative_to_base == self._is_relative, dt)
+        if gains.stiffness == 0.0:  # guided by hand: the reference goes along
+            pose = self._tool_pose(d).copy()
+            if gains.stiffness_rotation > 0.0:
+                pose[:3, :3] = self._tool_ref.pose[:3, :3]
+            self._tool_ref.restart(pose)
         # The reference lags by 0.9 D / K: less than the arm would behind an unfiltered one.
         bandwidth = 2.2 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool_ref.follow(self._tool_target(reference), gains.speed, gains.turn, bandwidth, dt)

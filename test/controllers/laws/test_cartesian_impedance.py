@@ -288,6 +288,35 @@ def test_a_gain_that_changes_supplies_what_the_spring_then_stores(force_limit: f
     assert largest < 0.5  # N m in a sample: a tenfold stiffness comes into force without a step
 
 
+@pytest.mark.usefixtures("core")
+@pytest.mark.parametrize("stiffness_rotation", [0.0, 10.0])
+def test_an_arm_guided_by_hand_is_held_where_it_is_left(stiffness_rotation: float) -> None:
+    arm = Plant("panda")
+    gains, dt = arm.law.gains, 1e-3
+    free_gains = replace(gains, stiffness=0.0, stiffness_rotation=stiffness_rotation)
+    start, end = RobotState(arm.q, arm.v), RobotState(arm.q + 0.05, arm.v)
+    given_energy = 0.0
+    for state, law_gains in ((start, free_gains), (end, free_gains), (end, gains)):
+        arm.law.gains = law_gains
+        for _ in range(1000):
+            command = arm.law.update(state, HOLD, dt)
+            given_energy += command.energy.reference_power * dt
+    rotation_energy = command.energy.shaped_potential
+    assert command.task_error < 1e-12
+    weight = arm.model.evaluate(end.q, end.v).g
+    if stiffness_rotation == 0.0:
+        np.testing.assert_allclose(command.torque, weight, atol=1e-9)
+        assert given_energy == pytest.approx(0.0, abs=1e-12)
+    else:  # the attitude was held all the time
+        assert rotation_energy > 1e-3
+    # A target that comes afterwards is approached from there.
+    target = arm.tool()[:3, 3]
+    arm.law.update(end, Reference(position=target), dt)
+    for _ in range(100):
+        command = arm.law.update(end, HOLD, dt)
+    assert 0.0 < command.task_error < 0.2 * 0.1 + 1e-9
+
+
 def test_the_posture_does_not_move_the_end_effector_and_is_reached(
     rng: np.random.Generator,
 ) -> None:
