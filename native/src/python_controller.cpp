@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include <pybind11/eigen.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -25,19 +26,10 @@ using Flags = Eigen::Map<Eigen::Matrix<unsigned char, Eigen::Dynamic, 1>>;
 
 constexpr std::size_t kReasonSize = 256;
 
-py::list list_of(const Eigen::Ref<const Eigen::MatrixXd>& values) {
-  py::list entries;
-  for (Eigen::Index i = 0; i < values.size(); ++i) entries.append(values(i, 0));
-  return entries;
-}
-
-/// A matrix row by row.
-py::list rows_of(const Eigen::Ref<const Eigen::MatrixXd>& matrix) {
-  py::list entries;
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    entries.append(list_of(matrix.row(i).transpose()));
-  }
-  return entries;
+/// The entries of a vector, or those of a matrix row by row.
+template <class Matrix>
+py::object list_of(const Matrix& values) {
+  return py::cast(values).attr("tolist")();
 }
 
 /// The sizes of a vms_ph_dynamics.VMSModel.
@@ -59,7 +51,7 @@ py::tuple model_arguments(const PythonRobot& robot) {
   const auto& g = robot.gravity;
   py::list immersed_bodies;
   for (const auto& body : robot.fluid.bodies) {
-    immersed_bodies.append(py::make_tuple(body.link, rows_of(body.added_mass), body.volume,
+    immersed_bodies.append(py::make_tuple(body.link, list_of(body.added_mass), body.volume,
                                           list_of(body.centre_of_buoyancy),
                                           list_of(body.linear_drag), list_of(body.quadratic_drag)));
   }
@@ -72,7 +64,7 @@ py::tuple model_arguments(const PythonRobot& robot) {
 py::object allocation_of(const PythonRobot& robot) {
   const PythonAllocation& actuators = robot.allocation;
   if (actuators.matrix.cols() == 0) return py::none();
-  return py::make_tuple(rows_of(actuators.matrix), list_of(actuators.lower),
+  return py::make_tuple(list_of(actuators.matrix), list_of(actuators.lower),
                         list_of(actuators.upper));
 }
 

@@ -59,7 +59,7 @@ class TorqueLimits {
 
  private:
   const Model& model_;
-  VectorV last_torque_;  // that was sent
+  VectorV last_torque_;            // that was sent
   std::optional<double> last_dt_;  // s, of the last torques; none at first
   Reason reason_;
 };
