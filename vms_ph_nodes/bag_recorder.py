@@ -98,14 +98,10 @@ class BagRecorder(ReportingNode):
     def _record_topic(self, name: str, type_name: str, offered_qos: list[QoSProfile]) -> None:
         try:
             definition = self._types.definition(type_name)
-            bag_qos = [
-                BagQos(
-                    depth=q.depth,
-                    reliability=q.reliability.name.lower(),
-                    durability=q.durability.name.lower(),
-                )
-                for q in offered_qos
-            ]
+            bag_qos = []
+            for q in offered_qos:
+                policies = {k: getattr(q, k).name.lower() for k in ("reliability", "durability")}
+                bag_qos.append(BagQos(depth=q.depth, **policies))
             self._writer.add_topic(name, definition, bag_qos)
         except BagError as error:
             self.get_logger().warning(f"not recorded: {error}")

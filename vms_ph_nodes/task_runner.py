@@ -229,9 +229,8 @@ class TaskRunner(ReportingNode):
             for name, is_judged in zip(message.goals, message.judged, strict=True)
             if not goals[name]["met"] and (is_judged or message.ended)
         ]
-        progress_text = (
-            f"{time:.1f} of {self._duration:g} s" if not message.ended else f"ended at {time:.1f} s"
-        )
+        duration = f"{time:.1f} of {self._duration:g} s"
+        progress_text = f"ended at {time:.1f} s" if message.ended else duration
         progress_text += f"; not met: {', '.join(missed_goals)}" if missed_goals else ""
         values = {name: goal["obtained"] for name, goal in goals.items()}
         self._health.report(WARN if missed_goals else OK, progress_text, values)

@@ -103,13 +103,10 @@ def parameters(
         simulator |= payload_parameters(task.payload)
     simulator |= leg_parameters or {}
     taken_names = {*parameters_of("robot"), *parameters_of("controller")}
-    gains = {
-        # Switches are numbers in a task.
-        gain_parameter(name, taken_names): bool(value)
-        if isinstance(getattr(law.gains, name), bool)
-        else float(value)
-        for name, value in task.gains.items()
-    }
+    gains: dict[str, float] = {}
+    for name, value in task.gains.items():
+        is_switch = isinstance(getattr(law.gains, name), bool)  # which is a number in a task
+        gains[gain_parameter(name, taken_names)] = bool(value) if is_switch else float(value)
     nodes = {
         "simulator": simulator,
         "controller": {"controller": task.controller, "base_actuated": task.base_actuated, **gains},

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dynamics.identification.known_truth import Defects, random_truth, recording
 from typer.testing import CliRunner, Result
 
 from vms_ph_io import robots
@@ -100,6 +101,26 @@ def test_a_vibration_that_samples_show_at_another_frequency_is_not_certified(
         assert seen < most - 1.0
         # The vibration exceeds the budget.
         assert certified(file, "--budget", most - 0.1)["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("late", "noise"), [(0.01, 0.0), (0.0, 0.2), (-0.004, 0.02)])
+def test_the_miss_of_late_or_noisy_efforts_is_within_the_uncertainty(
+    late: float, noise: float, tmp_path: Path
+) -> None:
+    model, rng = robots.load("panda"), np.random.default_rng(8)
+    truth = random_truth(model, rng, 1e-6)
+    exact = recording(model, truth, rng, Defects(*8 * [0.0]))
+    power = (exact.torque * exact.v).sum(axis=1)
+    weight = model.evaluate_batch(exact.q, exact.v).potential_energy
+    work = np.cumsum(0.5 * np.diff(exact.t) * (power[1:] + power[:-1])) - weight[1:] + weight[0]
+    size = np.sqrt(np.mean(exact.torque**2, axis=0))
+    effort = np.stack([np.interp(exact.t - late, exact.t, x) for x in exact.torque.T], axis=1)
+    effort += noise * size * rng.normal(size=effort.shape)
+    arrays = {"time": exact.t, "position": exact.q, "velocity": exact.v, "effort": effort}
+    np.savez(tmp_path / "run.npz", **arrays, joints=model.joint_names)
+    found = certified(tmp_path / "run.npz")
+    miss, uncertainty = float(found["largest_supplied"]) - work.max(), float(found["uncertainty"])  # type: ignore[arg-type]
+    assert 0.1 < abs(miss) < uncertainty < 0.05 * float(np.abs(power).sum() * 0.004)
 
 
 def test_a_bag_of_joint_states_is_certified(tmp_path: Path) -> None:

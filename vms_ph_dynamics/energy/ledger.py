@@ -306,7 +306,7 @@ class LedgerWriter:
             "drag": drag_work,
             "residual_by_joint": residuals,
             "variance": self._supply_variance(samples, dt)[:, None],
-            "sampling": _doubling_errors(t, total_power, dt),
+            "sampling": _doubling_errors(total_power, dt),
         }
         if self._last_energies is None:
             self._sums = {name: np.zeros((1, delta.shape[1])) for name, delta in increments.items()}
@@ -439,18 +439,13 @@ def _trapezoid(rate: Array, dt: Array) -> Array:
     return np.asarray(0.5 * dt * (rate[1:] + rate[:-1]))
 
 
-def _doubling_errors(t: Array, power: Array, dt: Array) -> Array:
+def _doubling_errors(power: Array, dt: Array) -> Array:
     """Return what twice the step changes in the integral of a power, and its square, (N-1,2).
 
     Each pair of intervals is compared with the trapezium over both; an odd last interval is left.
     """
-    errors = np.zeros(len(t) - 1)
-    count = (len(t) - 1) // 2
-    if count:
-        fine_energy = _trapezoid(power[:, None], dt)[: 2 * count, 0].reshape(count, 2).sum(1)
-        end_powers = power[: 2 * count + 1 : 2]
-        coarse_energy = 0.5 * np.diff(t[: 2 * count + 1 : 2]) * (end_powers[1:] + end_powers[:-1])
-        errors[1 : 2 * count : 2] = coarse_energy - fine_energy
+    errors, change, dt = np.zeros(len(dt)), np.diff(power), dt[:, 0]
+    errors[1::2] = 0.5 * (dt[:-1] * change[1:] - dt[1:] * change[:-1])[::2]
     return np.column_stack([errors, errors**2])
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..arrays import Array
 from ..energy.energy_path import momentum_rate
-from ..energy.samples import window_sums
+from ..energy.samples import LONGEST_LAG, MotionSamples, window_sums
 from ..model import VMSModel
 
 MEANINGS = {
@@ -35,7 +35,8 @@ _WINDOW = 0.1  # s
 _BURST_SHARE, _MAX_BURST_WINDOWS, _MAX_BURST_MOTION, _MIN_WINDOWS = 0.85, 0.25, 0.5, 20
 _MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all other times
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
-_MAX_SAMPLES = 6000
+# Of momentum balances, and of the inertia of a recording; and to which lags are found, s.
+_MAX_SAMPLES, _CONFIGURATIONS, _LEAST_LAG = 6000, 30, 1e-4
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
 # Share of the error of the null hypothesis, or of the other sign, that a sign may leave.
 _SIGN_SHARE = 0.4
@@ -65,8 +66,9 @@ class EffortMeaning:
             is a sample of a continuous signal; below one for commands.
         bursts: short times, from and to in s, in which forces acted that neither efforts nor
             friction are; the fits leave them out.
-        residual: by meaning, (n,) root mean square of the efforts that motion and friction leave on
-            held-out time, means over windows, N m.
+        errors: by meaning, (3,n): the root mean square of the efforts that motion and friction
+            leave on held-out time, means over windows, N m; the spectral density of what changes
+            from window to window, N^2 m^2 s; and the largest lag of the efforts, s.
     """
 
     misfit: dict[str, tuple[float, float]]
@@ -77,7 +79,7 @@ class EffortMeaning:
     gain_errors: Array
     command_misfit: float
     bursts: tuple[tuple[float, float], ...] = ()
-    residual: Mapping[str, Array] = field(default_factory=dict)
+    errors: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def burst_times(self) -> str:
@@ -265,14 +267,51 @@ def effort_meaning(
     misfit["scaled"] = (_norm(residual) / scale, _norm(errors["scaled"]) / scale)
     command_error = _norm(held_out_error(required - commands, friction))
     sample_error = _norm(held_out_error(required - samples, friction)) or 1.0
-    # An offset adds up over the durations of the windows.
-    duration = np.maximum(np.sqrt((friction[2] ** 2).sum(axis=0)), 1e-300)
-    residuals = {name: is_measured * error / duration for name, error in errors.items()}
-    details = ratio, gains, deviations, command_error / sample_error, bursts, residuals
+    rests = {n: _errors(samples, samples - r, friction, errors[n]) for n, r in readings.items()}
+    details = ratio, gains, deviations, command_error / sample_error, bursts, rests
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
     return replace(meaning, best="scaled") if is_better.sum() > is_explained.sum() else meaning
+
+
+def _errors(sampled: Array, target: Array, friction: Sequence[Array], error: Array) -> Array:
+    """Return errors of efforts, see :class:`EffortMeaning`, of impulses and what is left, (W,n)."""
+    # An offset adds up over the durations of the windows.
+    residual = error / np.maximum(np.sqrt((friction[2] ** 2).sum(axis=0)), 1e-300)
+    duration = max(float(friction[2][:, :1].sum()), 1e-300) / max(len(target), 1)
+    changes = np.zeros_like(sampled)
+    changes[1:-1] = 0.5 * (sampled[2:] - sampled[:-2]) / duration
+    terms = [changes, sampled - target, *friction]
+    fits = held_out_fits(target, terms)[1]
+    rest = target - np.einsum("kwj,jk->wj", np.stack(terms), fits.mean(axis=0))
+    # Those of noise have six times its variance; errors of the model change less.
+    variance = (np.diff(rest, 2, axis=0) ** 2).sum(axis=0) / (6.0 * max(len(rest) - 2, 1))
+    lags, deviations = fits[:, :, 0].mean(axis=0), np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], 0))
+    # Most lags are those of all efforts, and of some joints they look like friction.
+    weights = (friction[0] ** 2).sum(axis=0) / (deviations**2 + _LEAST_LAG**2)
+    common_lag = np.abs(lags @ weights) / max(float(weights.sum()), 1e-300)
+    lag = np.minimum(np.maximum(np.abs(lags) + 2.0 * deviations, common_lag), LONGEST_LAG)
+    return np.stack([residual, variance / duration, lag])
+
+
+def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature: Array) -> float:
+    """Return a bound of the power of vibrations that are too fast for the samples, W.
+
+    All that motion and friction leave of the efforts may be such a vibration, seen at another
+    frequency. At half the sampling rate or faster it moves the inertia of the joints by so little.
+
+    Args:
+        model: the robot.
+        samples: of which some configurations have that inertia.
+        rest: (n,) root mean square of what is left of the efforts, N m or N.
+        armature: (n,) that the description lacks, kg m^2 or kg.
+    """
+    some = slice(None, None, 1 + len(samples) // _CONFIGURATIONS)
+    inertia = model.evaluate_batch(samples.q[some], samples.v[some], terms=("M",)).M
+    inertia = inertia + np.diag(np.append(np.zeros(model.b), armature))
+    mobility = np.diagonal(np.linalg.inv(inertia), axis1=1, axis2=2).mean(axis=0)[model.b :]
+    return float(rest**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
 
 
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:

@@ -18,7 +18,7 @@ from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples
 from ..errors import OptionError, StateError
 from ..model import VMSModel
-from .effort_meaning import effort_meaning
+from .effort_meaning import effort_meaning, hidden_power
 from .estimate import BodyConstraint, Estimate, base_parameters, estimate, nearest_physical, student
 from .result import (
     EFFORT_LAG,
@@ -84,8 +84,9 @@ _JOINT_LAG = 0.02  # s, standard deviation of the lag of one effort behind the o
 _MAX_LOAD_FRICTION = 0.5  # share of the load; gears that lose more are self-locking
 # Mean of |tanh(rate / SLIP)| in a window below which a joint may rest or reverse.
 _MIN_SLIDING = 0.9
-# Smallest excess of dry friction at low speed that is held possible, as a share of the efforts.
-_MIN_EXCESS = 0.01
+# Smallest excess of dry friction at low speed that is held possible, as a share of the efforts; and
+# share by which half an interval is longer where one that is missed would have moved the estimate.
+_MIN_EXCESS, _MISSED_EXCESS = 0.01, 0.7
 # Standard deviation by which friction may have changed since a prior was made, as a share of it.
 _FRICTION_DRIFT = 0.1
 
@@ -255,9 +256,15 @@ def identify(
     )
     why = [reasons.get(p.joint, reasons.get(p.kind, rest_reason)) for p in parameters]
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
-    notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
-    parameters = tuple(replace(p, meaning=p.meaning or notes.get(p.joint, "")) for p in parameters)
     windows = stack([energy_windows(model, regressor, m, superset, options) for m in motions])
+    notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
+    left = [(m.samples, error[-model.n :] * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
+    fits = {u.name: float(x) for u, x in zip(unknowns, consistent, strict=True)}
+    armature = np.maximum([fits.get(f"armature.{joint}", 0.0) for joint in model.joint_names], 0.0)
+    hidden_work = sum(x.duration * hidden_power(model, x, r, armature) for x, r in left)
+    shared_doubt = _VIBRATION_DOUBT * bool(hidden_work > _MAX_VIBRATION * windows.gross.sum())
+    meanings = (notes.get(p.joint, p.meaning) or shared_doubt for p in parameters)
+    parameters = tuple(replace(p, meaning=m) for p, m in zip(parameters, meanings, strict=True))
     energy: dict[str, Parameter] = {}
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
         moments = _prior([replace(u, body_deviation=0.0) for u in superset], prior)
@@ -291,10 +298,13 @@ def identify(
     )  # fmt: skip
 
 
-_DESCRIPTION_ERROR = 0.1  # of described masses, which gains inherit
+# Error of described masses, which gains inherit; and share of the exchanged energy that vibrations
+# too fast for the samples may move.
+_DESCRIPTION_ERROR, _MAX_VIBRATION = 0.1, 0.02
 _INERTIA_FACTORS = (1.0, 3.0, 10.0)  # of the deviations of an inertia that is asked for
 
 _GAIN_DOUBT = "unsure, because a gain of the effort fits far better (--identify gains,friction)"
+_VIBRATION_DOUBT = "unsure, because vibrations too fast for the samples may be in the efforts"
 
 _SENSOR = re.compile(
     r"camera|optical|depth|rgb|xtion|realsense|kinect|lidar|laser|imu|sensor|scan|head|lens|inertial",
@@ -727,8 +737,11 @@ def parameters_of(
         if unknown.kind not in (*kinds, "timing") or unknown.kind in ("payload", "inertia"):
             continue
         # Only a few blocks of the time decide what is found of one joint: degrees of freedom.
-        share = 2 if unknown.name.rpartition(".")[0] in coulomb_joints else 4
-        quantile = student((solution.blocks + 2) // share)
+        is_plain = unknown.name.rpartition(".")[0] in coulomb_joints
+        # An excess that is missed makes dry friction too large and viscous friction too small.
+        sides = np.array([unknown.name.endswith(term) for term in (".coulomb", ".viscous")])
+        stretch = 1.0 + _MISSED_EXCESS * is_plain * sides
+        quantile = student((solution.blocks + 2) // (4 - 2 * is_plain)) * stretch
         result.append(_parameter(unknown, solution.mean[k], deviation[k], consistent[k], quantile))
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     if "payload" in kinds:
@@ -740,7 +753,7 @@ def parameters_of(
 
 
 def _parameter(
-    unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float
+    unknown: Unknown, mean: float, deviation: float, consistent: float, quantile: float | Array
 ) -> Parameter:
     deviation = float(np.hypot(deviation, _SMOOTHING_SHARE * mean))
     share = deviation / unknown.deviation
@@ -749,7 +762,7 @@ def _parameter(
         return parameter.without_value(
             f"not excited: the data leave {min(share, 1.0):.0%} of what is not known of it"
         )
-    low, high = mean - quantile * deviation, mean + quantile * deviation
+    low, high = mean + deviation * quantile * np.array([-1.0, 1.0])
     crosses_floor = low <= unknown.floor
     # The barrier of the search keeps estimates a little off the bound.
     if consistent - unknown.floor < 1e-6 * unknown.deviation:

@@ -3,10 +3,8 @@
 
 """The certificate of a recording: the energy that controllers gave to a robot through its ports."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -14,17 +12,16 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.ledger import RESETS
 from vms_ph_dynamics.energy.port_certificate import PortCertificate
-from vms_ph_dynamics.energy.samples import displacements
+from vms_ph_dynamics.energy.samples import MotionSamples, displacements
+from vms_ph_dynamics.identification.effort_meaning import hidden_power
 
 from ..progress import Progress, no_progress
 from ..recordings.motion import Block, RecordedMotion
 from ..recordings.recording import RecordingError
-from ..settings.bounded_text import writing
 
-# Components of a wrench that a planar base has.
-_PLANAR_COMPONENTS = [0, 1, 5]
-
-_CONFIGURATIONS = 30  # at which the inertia of a recording is evaluated
+# Standard deviations of work at random, also of its largest value at any time; and the variance of
+# third differences of white noise of variance one.
+_QUANTILE, _THIRD_DIFFERENCE = 3.0, 20.0
 
 # A step in time beyond this many periods has lost samples.
 _LONGEST_STEP_PERIODS = 1.5
@@ -45,8 +42,8 @@ class RecordedCertificate(PortCertificate):
         largest_rise: largest energy given in any interval: the capacity of a tank that
             returned energy refills.
         largest_step: largest energy given between two samples, which is not resolved.
-        uncertainty: of the quadrature, the largest difference that twice the period makes, and of
-            vibrations that are too fast for the samples.
+        uncertainty: of the quadrature, the largest difference that twice the period makes, of noise
+            and lags of the efforts, and of vibrations that are too fast for the samples.
         weight_work: work of what compensates gravity, booked apart.
         budget: to certify, or None; ``margin`` is what is left of it.
         method: how energies were integrated.
@@ -55,7 +52,7 @@ class RecordedCertificate(PortCertificate):
     VERDICTS: ClassVar[Mapping[str, str]] = {
         "kept": "the energy given stayed within the budget",
         "excess": "the energy given exceeded the budget",
-        "undecided": "the budget is met, but for gaps, quadrature and vibrations too fast to see",
+        "undecided": "the budget is met, but for gaps, or within the uncertainty",
         "": "of the ports that are recorded; give --budget to certify one",
     }
 
@@ -125,54 +122,53 @@ class _EnergySums:
     """Energies along a recording, block by block."""
 
     def __init__(self, motion: RecordedMotion) -> None:
-        self._model = motion.model
-        self.supplied = self.peak = self.peak_time = self.largest_rise = self.largest_step = 0.0
-        self.has_work = False
-        self.weight_work = self._lowest = self._coarse_error = self.quadrature_error = 0.0
+        self._model, self.noise_variance, self.fast_work = motion.model, 0.0, 0.0
+        # Times, works, and works of the weight.
+        self.blocks: list[Array] = [np.zeros((3, 1))]
+        self.squared_rates = self.largest_errors = self._errors = np.zeros(1)
 
     def add(self, block: Block) -> None:
         samples = block.samples
-        if len(samples) < 2:
-            return
-        weight_work = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
-        work, coarse_work = self._work(block)
-        given_energy = work - weight_work
-        self.has_work |= bool(work.any())
-        self.weight_work += float(weight_work.sum())
-        supplied = self.supplied + np.concatenate([[0.0], np.cumsum(given_energy)])
-        k = int(np.argmax(supplied))
-        if supplied[k] > self.peak:
-            self.peak, self.peak_time = float(supplied[k]), float(samples.t[k])
-        lowest = np.minimum(np.minimum.accumulate(supplied), self._lowest)
-        self.largest_rise = max(self.largest_rise, float(np.max(supplied - lowest)))
-        self._lowest = float(lowest[-1])
-        self.largest_step = max(self.largest_step, float(np.abs(given_energy).max()))
-        if coarse_work is not None and len(coarse_work):
-            cumulative_work = np.cumsum(work)[1 : 2 * len(coarse_work) : 2]
-            coarse_error = self._coarse_error + np.cumsum(coarse_work) - cumulative_work
-            self.quadrature_error = max(self.quadrature_error, float(np.abs(coarse_error).max()))
-            self._coarse_error = float(coarse_error[-1])
-        self.supplied = float(supplied[-1])
+        if len(samples) > 1:
+            weight = np.diff(self._model.evaluate_batch(samples.q, samples.v).potential_energy)
+            self.blocks.append(np.stack([samples.t[1:], self._work(block), weight]))
 
-    def _work(self, block: Block) -> tuple[Array, Array | None]:
-        """Return the work between samples, (N-1,), and that with twice the period, or None."""
+    def _work(self, block: Block) -> Array:
+        """Return the work between samples, (N-1,)."""
         samples, b = block.samples, self._model.b
         exact = block.exact_energies
         if exact is not None and not np.diff(exact[RESETS]).any():
             names = [name for name in ("torque", "wrench_base") if name in exact]
-            return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1)), None
-        effort, flow = samples.torque, samples.v[:, b:]
+            return sum((np.diff(exact[name]) for name in names), np.zeros(len(samples) - 1))
+        effort = samples.torque
         if b and "base" in samples.wrenches:
             wrench = samples.wrenches["base"]
-            wrench = wrench[:, _PLANAR_COMPONENTS] if b == 3 else wrench
-            effort, flow = np.hstack([wrench, effort]), samples.v
-        if samples.zero_order_hold:
-            steps = displacements(self._model, samples.q)[:, -effort.shape[1] :]
-            return (effort[:-1] * steps).sum(axis=1), None
-        power = (effort * flow).sum(axis=1)
-        series = (samples.t, power), (samples.t[::2], power[::2])
-        fine_work, coarse_work = (0.5 * np.diff(t) * (p[:-1] + p[1:]) for t, p in series)
-        return fine_work, coarse_work
+            effort = np.hstack([wrench[:, [0, 1, 5]] if b == 3 else wrench, effort])
+        steps = displacements(self._model, samples.q)
+        steps = steps[:, steps.shape[1] - effort.shape[1] :]
+        self._add_errors(effort, steps, samples)
+        forces = effort[:-1] if samples.zero_order_hold else 0.5 * (effort[1:] + effort[:-1])
+        return np.asarray((forces * steps).sum(axis=1))
+
+    def _add_errors(self, effort: Array, steps: Array, samples: MotionSamples) -> None:
+        """Add what the quadrature, lags and noise may have done: efforts (N,k), steps (N-1,k)."""
+        change, dt = np.diff(effort, axis=0), np.diff(samples.t)
+        dt = np.maximum(dt, np.median(dt))[:, None]
+        # What twice the step changes, and what a lag of one second would.
+        errors = np.hstack([np.zeros((len(dt), 1)), change * steps / dt])
+        if not samples.zero_order_hold:
+            crossed = change[:-1] * steps[1:] - change[1:] * steps[:-1]
+            errors[1::2, 0] = 0.5 * crossed[::2].sum(axis=1)
+        errors = self._errors + np.cumsum(errors, axis=0)
+        self.largest_errors = np.maximum(self.largest_errors, np.abs(errors).max(axis=0))
+        self._errors, squares = errors[-1], (steps**2).sum(axis=0)
+        self.squared_rates = self.squared_rates + (steps**2 / dt).sum(axis=0)
+        # White noise; and what is so fast that the mean of two samples hides it.
+        noise = [
+            (np.diff(x, 2, axis=0) ** 2).sum(axis=0) / _THIRD_DIFFERENCE for x in (change, steps)
+        ]
+        self.noise_variance += float(noise[0] @ squares) / len(steps)
+        self.fast_work += 2.0 * float(np.sqrt(noise[0] * noise[1]).sum())
 
 
 def certify(
@@ -205,49 +201,36 @@ def certify(
         steps = np.diff(block.samples.t)
         if len(steps):
             period = float(np.median(steps))
-            long_steps = steps[steps > _LONGEST_STEP_PERIODS * period]
-            lost += int(np.round(long_steps / period - 1.0).sum())
+            lost += int(np.rint(steps / period - 1.0)[steps > _LONGEST_STEP_PERIODS * period].sum())
         duration += float(steps.sum())
         sums.add(block)
         step_count += len(steps)
         progress(step_count / len(motion), "certifying")
-    method = "trapezoidal rule over measured efforts"
-    if is_exact:
-        method = "port energies that the simulation has integrated"
-    elif motion.options.commanded:
-        method = "efforts held from sample to sample"
-    if not sums.has_work and sums.largest_step > 0.0 and not is_exact:
+    rule = "held from sample to sample" if motion.options.commanded else "by the trapezoidal rule"
+    method = "port energies that the simulation has integrated" if is_exact else f"efforts {rule}"
+    times, work, weight = np.hstack(sums.blocks)
+    supplied, largest_step = np.cumsum(work - weight), float(np.abs(work - weight).max())
+    if not work.any() and largest_step > 0.0 and not is_exact:
         raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
-    margin = None if budget is None else budget - sums.peak
-    vibration_work = 0.0 if is_exact else _work_of_vibrations(motion, duration)
+    peak = int(np.argmax(supplied))
+    margin = None if budget is None else budget - float(supplied[peak])
     return RecordedCertificate(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
-        sums.supplied, sums.peak, sums.peak_time, sums.largest_rise, sums.largest_step,
-        sums.quadrature_error + vibration_work, sums.weight_work, budget, margin, method,
+        float(supplied[-1]), float(supplied[peak]), float(times[peak]),
+        float((supplied - np.minimum.accumulate(supplied)).max()), largest_step,
+        0.0 if is_exact else _uncertainty(motion, duration, sums),
+        float(weight.sum()), budget, margin, method,
     )  # fmt: skip
 
 
-def _work_of_vibrations(motion: RecordedMotion, duration: float) -> float:
-    """Return a bound of the work of vibrations that are too fast for the samples, J.
-
-    All that motion and friction leave of the efforts may be such a vibration, seen at another
-    frequency. At half the sampling rate or faster it moves the inertia of the joints by so little.
-    """
-    meaning, model = motion.conditioning.meaning, motion.model
-    if meaning is None:
-        return 0.0
-    samples = next(iter(motion.blocks())).samples
-    thinning = slice(None, None, 1 + len(samples) // _CONFIGURATIONS)
-    inertia = model.evaluate_batch(samples.q[thinning], samples.v[thinning], terms=("M",)).M
-    mobility = np.diagonal(np.linalg.inv(inertia), axis1=1, axis2=2).mean(axis=0)[model.b :]
-    residual = meaning.residual[motion.conditioning.chosen_meaning]
-    return float(duration * residual**2 @ mobility / (np.pi * motion.order.rate))
-
-
-def write_certificate(certificate: RecordedCertificate, folder: Path) -> Path:
-    """Write ``certificate.json`` into a folder, which is made where it is missing."""
-    path = folder / "certificate.json"
-    with writing(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(certificate.document(), indent=2) + "\n")
-    return path
+def _uncertainty(motion: RecordedMotion, duration: float, sums: _EnergySums) -> float:
+    """Return a bound of the errors by steps, noise, lags and vibrations too fast to see, J."""
+    meaning, variance, n = motion.conditioning.meaning, sums.noise_variance, motion.model.n
+    bound = sums.fast_work + float(sums.largest_errors[0])
+    if meaning is not None:
+        residual, density, lag = meaning.errors[motion.conditioning.chosen_meaning]
+        variance += float(density @ sums.squared_rates[-n:])
+        samples = next(iter(motion.blocks())).samples
+        bound += duration * hidden_power(motion.model, samples, residual, np.zeros(n))
+        bound += float(lag @ sums.largest_errors[-n:])
+    return bound + _QUANTILE * float(np.sqrt(variance))

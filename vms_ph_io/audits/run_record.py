@@ -73,13 +73,9 @@ class RunRecord:
     @property
     def shown_ports(self) -> tuple[str, ...]:
         """The ports with power, and the base port of a moving base even without."""
-        return tuple(
-            port
-            for port in self.ports
-            if self.port_powers[port].any()
-            or self.port_energies[port].any()
-            or (port == "wrench_base" and self.is_moving_base)
-        )
+        powers, energies = self.port_powers, self.port_energies
+        bases = ["wrench_base"] * self.is_moving_base
+        return tuple(p for p in self.ports if powers[p].any() or energies[p].any() or p in bases)
 
     @property
     def split(self) -> EnergySplit | None:

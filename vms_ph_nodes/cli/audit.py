@@ -172,13 +172,16 @@ def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> No
 
 
 def _print_certificate(certificate: "RecordedCertificate", out: Path | None, as_json: bool) -> None:
-    from vms_ph_io.audits.certificate import write_certificate
+    from vms_ph_io.settings.bounded_text import writing
 
-    typer.echo(
-        json.dumps(certificate.document(), indent=2) if as_json else "\n".join(certificate.lines())
-    )
+    document = json.dumps(certificate.document(), indent=2)
+    typer.echo(document if as_json else "\n".join(certificate.lines()))
     if out is not None:
-        typer.echo(f"report     {write_certificate(certificate, out)}", err=as_json)
+        path = out / "certificate.json"
+        with writing(path):
+            out.mkdir(parents=True, exist_ok=True)
+            path.write_text(document + "\n")
+        typer.echo(f"report     {path}", err=as_json)
     if certificate.verdict == "excess":
         raise typer.Exit(1)
 

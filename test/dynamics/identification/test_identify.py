@@ -106,6 +106,19 @@ def test_friction_is_unsure_where_a_gain_of_the_effort_fits_far_better(
     assert not any("a gain of the effort" in p.meaning for p in plain.claimed)
 
 
+def test_all_is_unsure_where_a_fast_vibration_is_seen_as_a_slow_one(
+    truth: Truth, panda: VMSModel
+) -> None:
+    samples = recording(panda, truth, np.random.default_rng(6)).select(slice(None, None, 10))
+    wave = 20.0 * np.sin(2.0 * np.pi * 49.7 * samples.t)  # 0.3 Hz at a rate of 25 Hz
+    for vibration in (0.0 * wave, wave):
+        torque = samples.torque + np.outer(vibration, np.eye(7)[0])
+        found = identify(panda, replace(samples, torque=torque), settings=PLAIN)
+        assert len(found.claimed) > 10
+        assert found["payload_mass"].is_sure == (not vibration.any())
+        assert all(p.meaning for p in found.claimed) == vibration.any()
+
+
 def test_the_friction_of_a_joint_whose_effort_alone_is_late_is_within_its_interval(
     panda: VMSModel,
 ) -> None:
