@@ -1,19 +1,18 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Times every contender on a robot, and prints one line for each, tabs between: its name, then
-// median, lower and upper quartile, 99th percentile, 99.9th, and the longest, in ns.
+// Times every contender on a robot, and prints a line of durations for each.
 //
 //   vms_ph_benchmark FILE.urdf fixed|planar|floating END_EFFECTOR UPDATES laws|terms
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "contender.hpp"
+#include "vms_ph_native/model.hpp"
 
 namespace {
 
@@ -22,17 +21,6 @@ using Clock = std::chrono::steady_clock;
 // Updates of one contender before it is the turn of the next: load of the machine affects all, and
 // each finds its own data in the caches.
 constexpr int kBatch = 100;
-
-void report(const vms_ph::Contender& contender, std::vector<double>& durations) {
-  std::sort(durations.begin(), durations.end());
-  std::printf("%s", contender.name.c_str());
-  for (const double quantile : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
-    const double rank = std::ceil(quantile * static_cast<double>(durations.size())) - 1.0;
-    std::printf("\t%.0f",
-                durations[static_cast<std::size_t>(std::max(0.0, rank))] / contender.work_units);
-  }
-  std::printf("\n");
-}
 
 void time(const vms_ph::Contenders& contenders, int updates) {
   std::vector<std::vector<double>> durations(contenders.size());
@@ -46,7 +34,10 @@ void time(const vms_ph::Contenders& contenders, int updates) {
       }
     }
   }
-  for (std::size_t i = 0; i < contenders.size(); ++i) report(contenders[i], durations[i]);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    vms_ph::print_durations(contenders[i].name, durations[i], contenders[i].work_units);
+    std::printf("\n");
+  }
 }
 
 int run(char** args) {

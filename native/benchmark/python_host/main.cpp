@@ -1,9 +1,8 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Times the updates of a hosted Python controller at a posture and around it, and prints one line,
-// tabs between: its name, then median, lower and upper quartile, 99th percentile, 99.9th, and the
-// longest, in ns; then how many answers came too late for a period of a millisecond.
+// Times the updates of a hosted Python controller at a posture and around it, and prints a line of
+// durations, then how many answers came too late for a period of a millisecond.
 //
 //   vms_ph_host_benchmark FILE.urdf BASE END_EFFECTOR UPDATES PRIORITY MODULE.CLASS Q...
 //
@@ -11,7 +10,6 @@
 // where there may be none.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -20,6 +18,7 @@
 
 #include <pthread.h>
 
+#include "../contender.hpp"
 #include "vms_ph_native/python_controller.hpp"
 
 namespace {
@@ -82,12 +81,7 @@ int run(int count, char** args) {
     std::fprintf(stderr, "%s\n", law.log().c_str());
     return 1;
   }
-  std::sort(durations.begin(), durations.end());
-  std::printf("%s", kind.substr(kind.rfind('.') + 1).c_str());
-  for (const double quantile : {0.5, 0.25, 0.75, 0.99, 0.999, 1.0}) {
-    const double rank = std::ceil(quantile * static_cast<double>(durations.size())) - 1.0;
-    std::printf("\t%.0f", durations[static_cast<std::size_t>(std::max(0.0, rank))]);
-  }
+  vms_ph::print_durations(kind.substr(kind.rfind('.') + 1), durations);
   std::printf("\t%llu\n", static_cast<unsigned long long>(law.late_updates() - late_at_start));
   return 0;
 }
