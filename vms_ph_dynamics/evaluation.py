@@ -224,14 +224,8 @@ class Evaluation(Kinematics, WithHints):
     def lifting_power(self, q: Array) -> float:
         """Return the power ``v^T g(q)`` that raises the robot at another configuration (nq,), W."""
         if self._native_dynamics is not None:
-            return self._native_dynamics.lifting_power(q, self.v)
+            return float(self.v @ self._native_dynamics.gravity(q))
         return float(self.v @ Evaluation(self.model, q, np.zeros(self.model.nv)).g)
-
-    def coriolis_power(self, x: Array, y: Array) -> float:
-        """Return ``x^T C y`` of two velocities (nv,), W."""
-        if self._native_dynamics is not None:
-            return self._native_dynamics.coriolis_power(self.q, self.v, x, y)
-        return float(x @ (self.C @ y))
 
     @cached_property
     def kinetic_energy(self) -> float:

@@ -38,6 +38,9 @@ struct Fixture {
       v.push_back(random(m.nv()));
       force.push_back(random(m.nv()));
     }
+    task = {{{static_cast<int>(m.end_effector()), 0, 3}},
+            Eigen::MatrixXd::Identity(m.nv(), m.nv()).bottomRows(m.nv() - 3),
+            1e-6};
     matrix.resize(static_cast<std::size_t>(m.nv() * m.nv()));
     derivatives.resize(5 * matrix.size() +
                        static_cast<std::size_t>(20 * m.nv() * dynamics.bodies()));
@@ -48,6 +51,7 @@ struct Fixture {
   pinocchio::Data data;
   Dynamics dynamics;
   std::vector<VectorXd> q, v, force;
+  TaskForm task;  ///< the velocity of the end effector's origin; regular everywhere, for the time
   std::vector<double> matrix, block, vector_term, rate, derivatives;
   double energy_sum = 0.0;
 };
@@ -93,7 +97,8 @@ Contenders dynamics(const Model& model) {
   };
   add_rate("StandardForm rate", false);
   add_rate("DecoupledForm rate", true);
-  const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters) {
+  const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters,
+                                   bool is_task = false) {
     add(name, [=](Fixture& x, Vector q, Vector v, const VectorXd& force) {
       Efforts efforts;
       efforts.wrench_base = force.data();
@@ -106,12 +111,14 @@ Contenders dynamics(const Model& model) {
         outputs.velocity_by_parameters = out + 5 * size;
         outputs.rate_by_parameters = out + 5 * size + parameter_size;
       }
-      x.dynamics.rate_derivatives(is_decoupled, v.data(), efforts, outputs);
+      x.dynamics.rate_derivatives(is_decoupled, v.data(), efforts, outputs,
+                                  is_task ? &x.task : nullptr);
     });
   };
   add_derivatives("StandardForm rate_derivatives", false, false);
   add_derivatives("DecoupledForm rate_derivatives", true, false);
   add_derivatives("DecoupledForm rate_derivatives, by parameters too", true, true);
+  add_derivatives("TaskSpaceForm rate_derivatives", false, false, true);
   add("all terms of evaluate", [](Fixture& x, Vector q, Vector v, const VectorXd&) {
     Dynamics& d = x.dynamics;
     d.set_configuration(q.data());

@@ -6,9 +6,13 @@
 #include "vms_ph_native/dynamics.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -36,20 +40,23 @@ struct Term {
   void (*write)(Dynamics& d, int frame, double* out);
 };
 
+template <auto method>
+void write(Dynamics& d, int, double* out) {
+  (d.*method)(out);
+}
+
 const Term kTerms[] = {
-    {"M", "mass", false, "vv", [](Dynamics& d, int, double* x) { d.mass(x); }},
-    {"M_b_inverse", "locked_inverse", false, "bb",
-     [](Dynamics& d, int, double* x) { d.locked_inverse(x); }},
-    {"A", "connection", false, "bn", [](Dynamics& d, int, double* x) { d.connection(x); }},
-    {"M_hat_m", "shape_inertia", false, "nn",
-     [](Dynamics& d, int, double* x) { d.shape_inertia(x); }},
-    {"C", "coriolis", true, "vv", [](Dynamics& d, int, double* x) { d.coriolis(x); }},
-    {"g", "gravity", false, "v", [](Dynamics& d, int, double* x) { d.gravity(x); }},
-    {"momentum", "momentum", true, "v", [](Dynamics& d, int, double* x) { d.momentum(x); }},
-    {"v_hat", "locked_velocity", true, "b",
-     [](Dynamics& d, int, double* x) { d.locked_velocity(x); }},
-    {"pi_hat", "shape_momentum", true, "n",
-     [](Dynamics& d, int, double* x) { d.shape_momentum(x); }},
+    {"M", "mass", false, "vv", write<&Dynamics::mass>},
+    {"M_b_inverse", "locked_inverse", false, "bb", write<&Dynamics::locked_inverse>},
+    {"A", "connection", false, "bn", write<&Dynamics::connection>},
+    {"M_hat_m", "shape_inertia", false, "nn", write<&Dynamics::shape_inertia>},
+    {"C", "coriolis", true, "vv", write<&Dynamics::coriolis>},
+    {"g", "gravity", false, "v", write<&Dynamics::gravity>},
+    {"momentum", "momentum", true, "v", write<&Dynamics::momentum>},
+    {"v_hat", "locked_velocity", true, "b", write<&Dynamics::locked_velocity>},
+    {"pi_hat", "shape_momentum", true, "n", write<&Dynamics::shape_momentum>},
+    {"kinetic_regressor", nullptr, true, "r", write<&Dynamics::kinetic_regressor>},
+    {"potential_regressor", nullptr, false, "r", write<&Dynamics::potential_regressor>},
     {"kinetic_energy", nullptr, true, "",
      [](Dynamics& d, int, double* x) { *x = d.kinetic_energy(); }},
     {"potential_energy", nullptr, false, "",
@@ -62,10 +69,6 @@ const Term kTerms[] = {
      [](Dynamics& d, int, double* x) { write_screw(d.momenta().centroidal, x); }},
     {"spatial_momentum", nullptr, true, "6",
      [](Dynamics& d, int, double* x) { write_screw(d.momenta().spatial, x); }},
-    {"kinetic_regressor", nullptr, true, "r",
-     [](Dynamics& d, int, double* x) { d.kinetic_regressor(x); }},
-    {"potential_regressor", nullptr, false, "r",
-     [](Dynamics& d, int, double* x) { d.potential_regressor(x); }},
 };
 
 std::vector<py::ssize_t> shape_of(const Term& term, const Dynamics& d) {
@@ -112,6 +115,38 @@ const double* finite_data(const MaybeNumbers& numbers, py::ssize_t size, bool& i
   is_valid = is_valid && data != nullptr;
   return data;
 }
+
+/// The standard form (false), the decoupled one (true), or frames, first rows and numbers of rows
+/// of the Jacobians of a task, the basis (k,nv) and the singular value of TaskForm.
+using FormArgument =
+    std::variant<bool, std::tuple<std::vector<std::tuple<int, int, int>>, Numbers, double>>;
+
+/// A form of a robot.
+struct Form {
+  bool decoupled = false;
+  std::optional<TaskForm> task;
+
+  /// @throws ModelError  the task is of another robot.
+  Form(const FormArgument& argument, const Dynamics& d) {
+    if (const bool* is_decoupled = std::get_if<bool>(&argument)) {
+      decoupled = *is_decoupled;
+      return;
+    }
+    const auto& [parts, reference, singular_below] = std::get<1>(argument);
+    task = TaskForm{{}, reference.rows(d.nv(), "the basis"), singular_below};
+    Eigen::Index rows = task->reference.rows();
+    bool is_task = rows > 0 && rows < d.nv();
+    for (const auto& [frame, first, count] : parts) {
+      task->parts.push_back({checked_frame(d, frame), first, count});
+      is_task = is_task && first >= 0 && first < 6 && count > 0 && count <= 6 - first;
+      rows += is_task ? count : 0;
+    }
+    if (!is_task || rows != d.nv()) {
+      throw ModelError("rows of the task and its null space must be as many as velocities");
+    }
+  }
+  const TaskForm* task_space() const { return task ? &*task : nullptr; }
+};
 
 bool is_configuration(const Dynamics& d, const Numbers& q) {
   const double* data = q.finite_data_of_size(d.nq());
@@ -270,13 +305,16 @@ struct RateFunctions {
   }
 
   /// Their derivatives; None likewise.
-  static py::object rate_derivatives(Dynamics& d, bool decoupled, bool with_parameters,
-                                     const Numbers& q, const Numbers& z, Parts... parts) {
+  static py::object rate_derivatives(Dynamics& d, const FormArgument& argument,
+                                     bool with_parameters, const Numbers& q, const Numbers& z,
+                                     Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
+    const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, with_parameters, -1);
-    place(d, q).rate_derivatives(decoupled, arguments.momenta, arguments.efforts, arrays.at(0));
-    return arrays.tuple();
+    const bool exist = place(d, q).rate_derivatives(
+        form.decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
+    return exist ? py::object(arrays.tuple()) : py::none();
   }
 
   /// The same of many states.
@@ -292,27 +330,36 @@ struct RateFunctions {
     return py::make_tuple(read_only(std::move(qdot)), read_only(std::move(zdot)));
   }
 
-  static py::tuple batch_derivatives(Batch& batch, bool decoupled, bool with_parameters,
-                                     const Numbers& q, const Numbers& z, Parts... parts) {
+  static py::object batch_derivatives(Batch& batch, const FormArgument& argument,
+                                      bool with_parameters, const Numbers& q, const Numbers& z,
+                                      Parts... parts) {
     const BatchArguments states(batch.first_robot(), q, z, {parts...});
+    const Form form(argument, batch.first_robot());
     DerivativeArrays arrays(batch.first_robot(), with_parameters, states.count);
-    states.for_each(batch,
-                    [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
-                      d.rate_derivatives(decoupled, z_i, efforts, arrays.at(i));
-                    });
-    return arrays.tuple();
+    std::atomic<bool> exist{true};
+    states.for_each(
+        batch, [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
+          if (!d.rate_derivatives(form.decoupled, z_i, efforts, arrays.at(i), form.task_space())) {
+            exist = false;
+          }
+        });
+    return exist ? py::object(arrays.tuple()) : py::none();
   }
 };
 using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
                                    const MaybeNumbers&, const MaybeNumbers&, double, bool>;
 
-py::object energy_derivatives(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
-                              bool gravity) {
+py::object energy_derivatives(Dynamics& d, const FormArgument& argument, const Numbers& q,
+                              const Numbers& z, bool gravity) {
+  const Form form(argument, d);
   const double* momenta = z.finite_data_of_size(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  place(d, q).energy_derivatives(decoupled, momenta, gravity, by_q.mutable_data(),
-                                 by_z.mutable_data(), by_parameters.mutable_data());
+  if (!place(d, q).energy_derivatives(form.decoupled, momenta, gravity, by_q.mutable_data(),
+                                      by_z.mutable_data(), by_parameters.mutable_data(),
+                                      form.task_space())) {
+    return py::none();
+  }
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
 }
 
@@ -366,18 +413,6 @@ void bind_dynamics_class(py::module_& module) {
   }
   dynamics
       .def(
-          "lifting_power",
-          [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            return d.lifting_power(q.data(d.nq(), "q"), v.data(d.nv(), "v"));
-          },
-          "q"_a, "v"_a, "Return v^T g(q).")
-      .def(
-          "coriolis_power",
-          [](Dynamics& d, const Numbers& q, const Numbers& v, const Numbers& x, const Numbers& y) {
-            return place(d, q, v).coriolis_power(x.data(d.nv(), "x"), y.data(d.nv(), "y"));
-          },
-          "q"_a, "v"_a, "x"_a, "y"_a, "Return x^T C(q, v) y.")
-      .def(
           "potential_energy",
           [](Dynamics& d, const Numbers& q) { return place(d, q).potential_energy(); }, "q"_a)
       .def(
@@ -423,14 +458,6 @@ void bind_dynamics_class(py::module_& module) {
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")
       .def(
-          "gradient",
-          [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
-            Array out = empty({d.nv() + d.n()});
-            place(d, q).gradient(decoupled, z.data(d.nv(), "z"), out.mutable_data());
-            return out;
-          },
-          "decoupled"_a, "q"_a, "z"_a, "Return the gradient of the kinetic Hamiltonian.")
-      .def(
           "state",
           [](Dynamics& d, const Numbers& q, const Numbers& v) -> py::object {
             const double* velocity = v.finite_data_of_size(d.nv());
@@ -442,10 +469,10 @@ void bind_dynamics_class(py::module_& module) {
            "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates (nv,) of configuration and momenta, or None for arguments that are "
            "not valid.")
-      .def("rate_derivatives", &RateBindings::rate_derivatives, "decoupled"_a, "parameters"_a,
-           "q"_a, "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a,
-           "slip"_a, "gravity"_a, "Return the seven derivatives of these rates, or None.")
-      .def("energy_derivatives", &energy_derivatives, "decoupled"_a, "q"_a, "z"_a, "gravity"_a,
+      .def("rate_derivatives", &RateBindings::rate_derivatives, "form"_a, "parameters"_a, "q"_a,
+           "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
+           "gravity"_a, "Return the seven derivatives of these rates, or None.")
+      .def("energy_derivatives", &energy_derivatives, "form"_a, "q"_a, "z"_a, "gravity"_a,
            "Return the derivatives of the Hamiltonian by q, z and parameters, or None.");
 }
 
@@ -499,10 +526,9 @@ void bind_batch(py::module_& module) {
       .def("rates", &RateBindings::batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a,
            "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
            "Return the rates of configurations and momenta of a form, (count,nv) each.")
-      .def("rate_derivatives", &RateBindings::batch_derivatives, "decoupled"_a, "parameters"_a,
-           "Q"_a, "Z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a,
-           "slip"_a, "gravity"_a,
-           "Return the seven derivatives of these rates, with an axis of states.");
+      .def("rate_derivatives", &RateBindings::batch_derivatives, "form"_a, "parameters"_a, "Q"_a,
+           "Z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
+           "gravity"_a, "Return the seven derivatives of these rates, with an axis of states.");
 }
 
 }  // namespace

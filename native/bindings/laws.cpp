@@ -21,9 +21,7 @@
 #include "vms_ph_native/energy_tank.hpp"
 #include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
-#include "vms_ph_native/shaped_potential.hpp"
 #include "vms_ph_native/supervisor.hpp"
-#include "vms_ph_native/task_space.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
 namespace py = pybind11;
@@ -241,33 +239,14 @@ py::ssize_t size_of(const Numbers& velocity) {
 
 /// The workspace of laws in Python, one thread at a time.
 struct SampledAlgebra {
-  explicit SampledAlgebra(const Model& model)
-      : impedance(model), step_solver(model), predictor(model), d(model) {}
+  explicit SampledAlgebra(const Model& model) : impedance(model), predictor(model), d(model) {}
 
   SampledImpedance impedance;
-  TaskSvd svd;
-  SplitMotion motion;
-  MinimumStep step_solver;
-  Minimum minimum;
   SamplePrediction predictor;
   Prediction prediction;
   Evaluation d;
   MatrixV mass, damping, stiffness;
-  Matrix3V jacobian;
 };
-
-void set_state(SampledAlgebra& self, const Numbers& q, const Numbers& v) {
-  self.d.set(q.vector(self.d.model().nq(), "q"), v.vector(self.d.model().nv(), "v"));
-}
-
-void check_frame(const Model& model, pinocchio::FrameIndex frame) {
-  if (frame >= model.frames()) throw py::index_error("no such frame");
-}
-
-PositionTask task_of(const Model& model, pinocchio::FrameIndex frame) {
-  check_frame(model, frame);
-  return PositionTask(frame);
-}
 
 py::tuple compute_impedance(SampledAlgebra& self, const Numbers& mass, const Numbers& damping,
                             const Numbers& stiffness, const Numbers& gradient,
@@ -286,33 +265,11 @@ py::tuple compute_impedance(SampledAlgebra& self, const Numbers& mass, const Num
                         self.impedance.predicted_spring, self.impedance.reason());
 }
 
-VectorV brake(SampledAlgebra& self, const Numbers& q, const Numbers& v, double h,
-              const MaybeNumbers& gyroscopic) {
-  set_state(self, q, v);
-  VectorV gyroscopic_force;
-  if (gyroscopic) gyroscopic_force = gyroscopic->vector(self.d.model().nv(), "gyroscopic");
-  return self.impedance.brake(self.d, h, gyroscopic ? &gyroscopic_force : nullptr);
-}
-
-py::tuple split(SampledAlgebra& self, const Numbers& mass, const Numbers& velocity,
-                const Numbers& momentum, const Numbers& jacobian, double singular_below) {
-  const py::ssize_t nv = size_of(velocity);
-  self.mass = mass.matrix(nv, nv, "mass");
-  self.jacobian = jacobian.matrix(3, nv, "jacobian");
-  self.svd.compute(self.jacobian);
-  SplitMotion& motion = self.motion;
-  motion.compute(self.mass, velocity.vector(nv, "velocity"), momentum.vector(nv, "momentum"),
-                 self.jacobian, self.svd, singular_below);
-  return py::make_tuple(motion.eta, motion.null_map, motion.nu, motion.null_velocity,
-                        motion.kinetic_null, motion.smallest_singular_value, motion.is_regular,
-                        self.svd.pseudo_inverse(singular_below));
-}
-
 py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
                   const Numbers& unactuated_gravity, double budget, double dt,
                   const Numbers& force) {
-  set_state(self, q, v);
   const py::ssize_t nv = self.d.model().nv();
+  self.d.set(q.vector(self.d.model().nq(), "q"), v.vector(nv, "v"));
   SamplePrediction& predictor = self.predictor;
   predictor.begin(self.d, unactuated_gravity.vector(nv, "unactuated_gravity"), budget, dt);
   predictor.predict(force.vector(nv, "force"), self.prediction);
@@ -321,19 +278,6 @@ py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,
                         self.prediction.displacement, predictor.energy(),
                         is_finite ? predictor.end_q() : self.d.q(),
                         is_finite ? predictor.end_v() : VectorV(self.d.v()));
-}
-
-py::tuple minimum_step(SampledAlgebra& self, pinocchio::FrameIndex frame, const Numbers& q,
-                       const Numbers& x, const Numbers& step, const Numbers& posture,
-                       double damping, double dt, double reach, double margin) {
-  const Model& model = self.d.model();
-  if (model.b() > 0) throw py::value_error("minimum_step is for arms on a fixed base");
-  self.minimum.q = q.vector(model.nq(), "q");
-  self.minimum.x = x.vector(3, "x");
-  self.step_solver.compute(task_of(model, frame), self.minimum, step.vector(3, "step"),
-                           posture.vector(model.n(), "posture"), {damping, dt, reach, margin});
-  return py::make_tuple(self.step_solver.next_minimum.q, self.step_solver.next_minimum.x,
-                        self.step_solver.is_settled, self.step_solver.is_out_of_reach);
 }
 
 }  // namespace
@@ -346,16 +290,8 @@ void bind_sampled_algebra(py::module_& module) {
       .def("hold", &compute_impedance, "mass"_a, "damping"_a, "stiffness"_a, "gradient"_a,
            "velocity"_a, "h"_a, "feedforward"_a = py::none(),
            "Return spring, velocity, predicted spring and reason of a SampledImpedance.")
-      .def("brake", &brake, "q"_a, "v"_a, "h"_a, "gyroscopic"_a,
-           "Return the force that takes out what holding the others pumps.")
-      .def("split", &split, "mass"_a, "velocity"_a, "momentum"_a, "jacobian"_a, "singular_below"_a,
-           "Return the parts of a SplitMotion after J.")
       .def("predict", &predict, "q"_a, "v"_a, "unactuated_gravity"_a, "budget"_a, "dt"_a, "force"_a,
-           "Return the parts of a Prediction of efforts that are held over a sample.")
-      .def("minimum_step", &minimum_step, "frame"_a, "q"_a, "x"_a, "step"_a, "posture"_a,
-           "damping"_a, "dt"_a, "reach"_a, "margin"_a,
-           "Return a minimum and its position after a step, whether it was settled, and whether "
-           "the reference is out of reach.");
+           "Return the parts of a Prediction of efforts that are held over a sample.");
 }
 
 }  // namespace vms_ph

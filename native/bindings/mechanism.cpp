@@ -134,17 +134,6 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
   return py::make_tuple(x_after, tangent, supplied, exergy, outcome.opening);
 }
 
-/// Steps without Python in between; for their cost.
-Eigen::VectorXd run(Mechanism& m, const Numbers& x, double dt, int steps) {
-  Eigen::VectorXd x0 = Eigen::Map<const Eigen::VectorXd>(x_of(m, x), m.parts().nx), x1 = x0;
-  Eigen::VectorXd total_step(m.parts().rate_size);
-  for (int k = 0; k < steps; ++k) {
-    m.step(0.0, x0.data(), dt, nullptr, 1e-6, x1.data(), total_step.data(), nullptr, nullptr);
-    std::swap(x0, x1);
-  }
-  return x0;
-}
-
 }  // namespace
 
 void bind_mechanism(py::module_& module) {
@@ -159,7 +148,6 @@ void bind_mechanism(py::module_& module) {
       .def("rates", &rates, py::arg("x"), py::arg("flow") = py::none())
       .def("step", &step, py::arg("t"), py::arg("x"), py::arg("dt"), py::arg("flows"),
            py::arg("tolerance"))
-      .def("run", &run, py::arg("x"), py::arg("dt"), py::arg("steps"))
       .def("project",
            [](Mechanism& m, const Numbers& x, double tolerance) {
              Array after(m.parts().nx, x_of(m, x));

@@ -48,18 +48,14 @@ class Dynamics:
     def coriolis(
         self, q: numpy.ndarray, v: numpy.ndarray
     ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def coriolis_power(
-        self, q: numpy.ndarray, v: numpy.ndarray, x: numpy.ndarray, y: numpy.ndarray
-    ) -> float:
-        """Return x^T C(q, v) y."""
     def energy_derivatives(
-        self, decoupled: bool, q: numpy.ndarray, z: numpy.ndarray, gravity: bool
+        self,
+        form: bool | tuple[collections.abc.Sequence[tuple[int, int, int]], numpy.ndarray, float],
+        q: numpy.ndarray,
+        z: numpy.ndarray,
+        gravity: bool,
     ) -> typing.Any:
         """Return the derivatives of the Hamiltonian by q, z and parameters, or None."""
-    def gradient(
-        self, decoupled: bool, q: numpy.ndarray, z: numpy.ndarray
-    ) -> numpy.typing.NDArray[numpy.float64]:
-        """Return the gradient of the kinetic Hamiltonian."""
     def gravity(self, q: numpy.ndarray) -> numpy.typing.NDArray[numpy.float64]: ...
     def jacobian(
         self, q: numpy.ndarray, frame: int, inertial: bool
@@ -68,8 +64,6 @@ class Dynamics:
         self, q: numpy.ndarray, v: numpy.ndarray, frame: int, inertial: bool
     ) -> numpy.typing.NDArray[numpy.float64]: ...
     def kinetic_energy(self, q: numpy.ndarray, v: numpy.ndarray) -> float: ...
-    def lifting_power(self, q: numpy.ndarray, v: numpy.ndarray) -> float:
-        """Return v^T g(q)."""
     def locked_inverse(self, q: numpy.ndarray) -> numpy.typing.NDArray[numpy.float64]: ...
     def locked_velocity(
         self, q: numpy.ndarray, v: numpy.ndarray
@@ -109,7 +103,7 @@ class Dynamics:
         """Return the rates (nv,) of configuration and momenta, or None for arguments that are not valid."""
     def rate_derivatives(
         self,
-        decoupled: bool,
+        form: bool | tuple[collections.abc.Sequence[tuple[int, int, int]], numpy.ndarray, float],
         parameters: bool,
         q: numpy.ndarray,
         z: numpy.ndarray,
@@ -142,7 +136,7 @@ class Batch:
         """Return arrays of the terms, by name, with an axis of states before their own."""
     def rate_derivatives(
         self,
-        decoupled: bool,
+        form: bool | tuple[collections.abc.Sequence[tuple[int, int, int]], numpy.ndarray, float],
         parameters: bool,
         Q: numpy.ndarray,
         Z: numpy.ndarray,
@@ -153,7 +147,7 @@ class Batch:
         coulomb: numpy.ndarray | None,
         slip: float,
         gravity: bool,
-    ) -> tuple:
+    ) -> typing.Any:
         """Return the seven derivatives of these rates, with an axis of states."""
     def rates(
         self,
@@ -340,10 +334,6 @@ class SampledAlgebra:
 
     largest: typing.ClassVar[int] = 64
     def __init__(self, model: Model) -> None: ...
-    def brake(
-        self, q: numpy.ndarray, v: numpy.ndarray, h: float, gyroscopic: numpy.ndarray | None
-    ) -> numpy.ndarray:
-        """Return the force that takes out what holding the others pumps."""
     def hold(
         self,
         mass: numpy.ndarray,
@@ -355,19 +345,6 @@ class SampledAlgebra:
         feedforward: numpy.ndarray | None = None,
     ) -> tuple:
         """Return spring, velocity, predicted spring and reason of a SampledImpedance."""
-    def minimum_step(
-        self,
-        frame: int,
-        q: numpy.ndarray,
-        x: numpy.ndarray,
-        step: numpy.ndarray,
-        posture: numpy.ndarray,
-        damping: float,
-        dt: float,
-        reach: float,
-        margin: float,
-    ) -> tuple:
-        """Return a minimum and its position after a step, whether it was settled, and whether the reference is out of reach."""
     def predict(
         self,
         q: numpy.ndarray,
@@ -378,15 +355,6 @@ class SampledAlgebra:
         force: numpy.ndarray,
     ) -> tuple:
         """Return the parts of a Prediction of efforts that are held over a sample."""
-    def split(
-        self,
-        mass: numpy.ndarray,
-        velocity: numpy.ndarray,
-        momentum: numpy.ndarray,
-        jacobian: numpy.ndarray,
-        singular_below: float,
-    ) -> tuple:
-        """Return the parts of a SplitMotion after J."""
 
 class Fall:
     centre: numpy.ndarray
@@ -523,9 +491,6 @@ class Mechanism:
         self, arg0: numpy.ndarray, arg1: float
     ) -> tuple[numpy.typing.NDArray[numpy.float64], float]: ...
     def rates(self, x: numpy.ndarray, flow: numpy.ndarray | None = None) -> typing.Any: ...
-    def run(
-        self, x: numpy.ndarray, dt: float, steps: int
-    ) -> numpy.typing.NDArray[numpy.float64]: ...
     def set_loop_rank(self, arg0: int) -> None: ...
     def step(
         self, t: float, x: numpy.ndarray, dt: float, flows: typing.Any, tolerance: float

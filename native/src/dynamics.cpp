@@ -19,19 +19,6 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-constexpr double kNormTolerance = 1e-6;  // as Model::is_configuration
-
-void write_screw(const Screw& value, int b, double* out) {
-  if (b == 6) {
-    vector3(out) = value.linear;
-    vector3(out + 3) = value.angular;
-  } else if (b == 3) {
-    out[0] = value.linear.x();
-    out[1] = value.linear.y();
-    out[2] = value.angular.z();
-  }
-}
-
 Screw read_screw(const double* w) {
   return {Eigen::Map<const Vector3d>(w), Eigen::Map<const Vector3d>(w + 3)};
 }
@@ -47,10 +34,8 @@ Dynamics::Dynamics(const Model& model)
       root_gravity_(mount_gravity_),
       q_(VectorXd::Zero(model.nq())),
       v_(VectorXd::Zero(model.nv())),
-      pi_(VectorXd::Zero(model.n())),
       rate_(VectorXd::Zero(model.nv())),
-      friction_slopes_(pi_),
-      gradient_(VectorXd::Zero(model.nv() + model.n())) {
+      friction_slopes_(VectorXd::Zero(model.n())) {
   for (std::size_t i = 0; i < model.frames(); ++i) frames_.push_back(tree_.frame(model, i));
   unit_slices_ = model.unit_slices();
   if (b() > 0) {
@@ -61,12 +46,8 @@ Dynamics::Dynamics(const Model& model)
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
-  if (!std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm())) return false;
-  for (const Model::UnitSlice& slice : unit_slices_) {
-    const double length = Eigen::Map<const VectorXd>(q + slice.first, slice.size).norm();
-    if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
-  }
-  return true;
+  return std::isfinite(Eigen::Map<const VectorXd>(q, nq()).squaredNorm()) &&
+         are_unit(unit_slices_, q);
 }
 
 void Dynamics::set_configuration(const double* q) noexcept {
@@ -75,32 +56,11 @@ void Dynamics::set_configuration(const double* q) noexcept {
   place_base(q);
 }
 
-void Dynamics::copy_configuration(const Tree& tree, const double* q) noexcept {
-  q_ = Eigen::Map<const VectorXd>(q, nq());
-  tree_.copy_configuration(tree, q_);
-  place_base(q);
-}
-
-bool Dynamics::copy_state(const Dynamics& other, const double* q, const double* v) noexcept {
-  if (!tree_.is_same_robot(other.tree_) || Eigen::Map<const VectorXd>(q, nq()) != other.q_ ||
-      Eigen::Map<const VectorXd>(v, nv()) != other.v_) {
-    return false;
-  }
-  copy_configuration(other.tree_, q);
-  v_ = other.v_;
-  tree_.copy_velocity(other.tree_);
-  return true;
-}
-
 void Dynamics::place_base(const double* q) noexcept {
   if (b() == 0) return;
   base_rotation_ = base_rotation(b(), q);
   base_position_ = {q[0], q[1], b() == 6 ? q[2] : 0.0};
   root_gravity_ = base_rotation_.transpose() * mount_gravity_;
-}
-
-double Dynamics::lifting_power(const double* q, const double* v) noexcept {
-  return tree_.lifting_power(q, v, base_rotation(b(), q).transpose() * mount_gravity_);
 }
 
 void Dynamics::set_velocity(const double* v) noexcept {
@@ -177,8 +137,14 @@ void Dynamics::mass_rate(const double* v, double* out) noexcept {
   }
 }
 
+void Dynamics::kinetic_gradient(double* out) const noexcept {
+  double* by_joints = tree_.write_base(tree_.momentum_rate(), out);
+  std::fill(by_joints, by_joints + n(), 0.0);
+  tree_.add_kinetic_gradient(1.0, by_joints);
+}
+
 void Dynamics::locked_velocity(double* out) const noexcept {
-  write_screw(tree_.locked_twist(tree_.momentum()), b(), out);
+  tree_.write_base(tree_.locked_twist(tree_.momentum()), out);
 }
 
 void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
@@ -192,10 +158,7 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
   Eigen::Matrix<double, 10, 1> regressor;
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
-    const Screw& twist = tree_.twist_of(i);
-    const Screw body_twist{
-        pose.rotation.transpose() * (twist.linear + twist.angular.cross(pose.origin)),
-        pose.rotation.transpose() * twist.angular};
+    const Screw body_twist = in_axes_of(pose, tree_.twist_of(i));
     write_momentum_regressor(body_twist, body_twist, regressor.data());
     Eigen::Map<Eigen::Matrix<double, 10, 1>>{out} += factor * regressor;
   }
@@ -211,67 +174,32 @@ void Dynamics::potential_regressor(double* out) const noexcept {
   }
 }
 
-Screw Dynamics::screw_of(const double* p) const noexcept {
-  if (b() == 6) return read_screw(p);
-  if (b() == 3) return {{p[0], p[1], 0.0}, {0.0, 0.0, p[2]}};
-  return {};
-}
-
 void Dynamics::velocity(bool decoupled, const double* momenta, double* v) noexcept {
   if (decoupled) {
-    tree_.solve_decoupled(screw_of(momenta), momenta + b(), v_);
+    tree_.solve_decoupled(tree_.base_twist(momenta), momenta + b(), v_);
   } else {
-    pi_ = Eigen::Map<const VectorXd>(momenta + b(), n());
-    tree_.solve(screw_of(momenta), pi_, v_);
+    const Eigen::Map<const VectorXd> pi(momenta + b(), n());
+    tree_.solve(tree_.base_twist(momenta), pi, v_);
   }
   if (v != v_.data()) Eigen::Map<VectorXd>{v, nv()} = v_;
-}
-
-void Dynamics::gradient(bool decoupled, const double* momenta, double* out) noexcept {
-  double *joint_gradient = out + b(), *rates = joint_gradient + n();
-  velocity(decoupled, momenta, v_.data());
-  std::fill(joint_gradient, rates, 0.0);
-  const auto subtract_gradient = [&]() {
-    tree_.set_velocity(v_);
-    tree_.add_kinetic_gradient(-1.0, joint_gradient);
-  };
-  Screw twist = tree_.base_twist(v_);
-  if (decoupled && b() > 0) {
-    // The energy of the shape is the smallest over all base twists, at the twist without momentum.
-    // Its derivative along a joint is so that of the kinetic energy at this velocity, held fixed.
-    const Screw locked_twist = tree_.locked_twist(screw_of(momenta));
-    tree_.set_base(twist - locked_twist, v_);
-    subtract_gradient();
-    std::copy(v_.data() + b(), v_.data() + nv(), rates);
-    v_.setZero();
-    tree_.set_base(locked_twist, v_);
-    twist = locked_twist;
-    subtract_gradient();
-  } else {
-    subtract_gradient();
-    std::copy(v_.data() + b(), v_.data() + nv(), rates);
-  }
-  write_screw(twist, b(), out);
 }
 
 void Dynamics::rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
                      double* rate) noexcept {
   velocity(decoupled, momenta, v);
   tree_.set_velocity(v_);
-  write_screw(tree_.momentum_rate(), b(), rate);
-  std::fill(rate + b(), rate + nv(), 0.0);
-  if (!decoupled) tree_.add_kinetic_gradient(1.0, rate + b());
+  kinetic_gradient(rate);
   add_force(efforts, rate);
-  if (decoupled) tree_.add_shape_rates(screw_of(rate), rate + b());
+  if (decoupled) tree_.add_shape_rates(tree_.base_twist(rate), rate + b());
 }
 
-void Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
-                                const RateDerivatives& out) noexcept {
-  velocity(decoupled, momenta, v_.data());
-  tree_.set_velocity(v_);
-  rate_.setZero();
-  write_screw(tree_.momentum_rate(), b(), rate_.data());
-  add_force(efforts, rate_.data());
+bool Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
+                                const RateDerivatives& out, const TaskForm* task) noexcept {
+  if (tree_.bodies() != n() || (task != nullptr && !task_.compute(*this, *task, momenta))) {
+    return false;
+  }
+  rates(decoupled, task ? task_.momentum.data() : momenta, efforts, v_.data(), rate_.data());
+  if (task != nullptr) task_.compute_rates(*this, *task, rate_);
   friction_slopes_.setZero();
   for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
     const double smoothed_sign = std::tanh(v_[b() + i] / efforts.slip);
@@ -279,35 +207,46 @@ void Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Eff
                           efforts.coulomb[i] / efforts.slip * (1.0 - smoothed_sign * smoothed_sign);
   }
   derivatives_.reset(tree_, decoupled, efforts.gravity ? root_gravity_ : Vector3d::Zero(),
-                     friction_slopes_.data(), screw_of(rate_.data()));
+                     friction_slopes_.data(), tree_.base_twist(rate_), task ? &task_ : nullptr);
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
     derivatives_.add_wrench(tree_, pose.body,
                             Tree::in_root_axes(pose, read_screw(efforts.wrenches[i].wrench)));
   }
+  if (task != nullptr) task_.write(*this, *task, v_, derivatives_);
   derivatives_.write(tree_, out);
+  return true;
 }
 
-void Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool has_gravity,
-                                  double* by_q, double* by_momenta,
-                                  double* by_parameters) noexcept {
-  const int locked_size = decoupled ? b() : 0;
-  gradient(decoupled, momenta, gradient_.data());
-  Eigen::Map<VectorXd> gradient_by_q{by_q, nv()}, gradient_by_momenta{by_momenta, nv()};
-  gradient_by_momenta << gradient_.head(b()), gradient_.tail(n());
-  gradient_by_q.setZero();
+bool Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool has_gravity,
+                                  double* by_q, double* by_momenta, double* by_parameters,
+                                  const TaskForm* task) noexcept {
+  if (task != nullptr && !task_.compute(*this, *task, momenta)) return false;
+  // The kinetic energy is that of two parts of the motion, without a common term: the derivative of
+  // each at fixed momenta is minus that at its fixed velocity.
+  VectorXd& other_part = rate_;
+  other_part.setZero();
+  velocity(decoupled, task ? task_.momentum.data() : momenta, v_.data());
+  Eigen::Map<VectorXd>{by_momenta, nv()} = v_;
+  if (task != nullptr) {
+    other_part = task_.null_velocity;
+  } else if (decoupled && b() > 0) {
+    tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), other_part);
+    std::copy_n(other_part.data(), b(), by_momenta);
+  }
+  Eigen::Map<VectorXd>{by_q, nv()}.setZero();
   if (has_gravity) tree_.add_weight(root_gravity_, 1.0, by_q);
-  gradient_by_q.tail(n()) += gradient_.segment(b(), n());
   std::fill(by_parameters, by_parameters + 10 * bodies(), 0.0);
   if (has_gravity) potential_regressor(by_parameters);
-  // The derivative of the energy at fixed momenta is minus that at fixed velocities, which are
-  // those of the motions in gradient().
-  add_kinetic_regressor(-0.5, by_parameters);
-  if (locked_size == 0) return;
-  velocity(true, momenta, v_.data());
-  v_.head(locked_size) -= gradient_.head(locked_size);
-  tree_.set_velocity(v_);
-  add_kinetic_regressor(-0.5, by_parameters);
+  if (task != nullptr) task_.add_energy(*this, *task, v_, by_q, by_momenta);
+  v_ -= other_part;
+  for (const VectorXd* part : {&v_, &other_part}) {
+    tree_.set_velocity(*part);
+    tree_.add_kinetic_gradient(-1.0, by_q + b());
+    add_kinetic_regressor(-0.5, by_parameters);
+    if (task == nullptr && !(decoupled && b() > 0)) break;
+  }
+  return true;
 }
 
 void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {

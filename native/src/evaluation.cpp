@@ -34,6 +34,7 @@ Evaluation::Evaluation(const Model& model)
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
+      lifting_dynamics_(model),
       fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
@@ -44,7 +45,6 @@ Evaluation::Evaluation(const Model& model)
   C_.resize(b_ + n_, b_ + n_);
   M_b_inverse_.resize(b_, b_);
   M_hat_m_.resize(n_, n_);
-  if (fluid_.exists()) lifting_dynamics_.emplace(model);
   momentum_.resize(b_ + n_);
   g_.resize(b_ + n_);
 }
@@ -53,12 +53,6 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
   q_ = q;
   v_ = v;
   computed_ = Computed{};
-}
-
-void Evaluation::set(const RobotState& state) noexcept {
-  set(state.q, state.v);
-  if (state.terms == nullptr || !dynamics_.copy_state(*state.terms, q_.data(), v_.data())) return;
-  computed_.dynamics_at_q = computed_.dynamics_at_v = true;
 }
 
 Dynamics& Evaluation::dynamics_at_q() noexcept {
@@ -152,14 +146,20 @@ const MatrixV& Evaluation::C() noexcept {
   return C_;
 }
 
-void Evaluation::coriolis(const ConstVector& velocity, MatrixV& result) noexcept {
-  dynamics_at_q().set_velocity(velocity.data());
-  computed_.dynamics_at_v = computed_.fluid_at_v = false;
-  dynamics_.coriolis(buffer_.data());
-  result = row_major_map(buffer_, b_ + n_, b_ + n_);
-  if (!fluid_.exists()) return;
-  fluid_at_q().set_velocity(dynamics_, velocity);
-  fluid_.add_coriolis(result);
+VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
+  VectorV result(b_ + n_);
+  if (velocity.data() == v_.data()) {
+    dynamics_at_v();
+  } else {
+    dynamics_at_q().set_velocity(velocity.data());
+    computed_.dynamics_at_v = computed_.fluid_at_v = false;
+  }
+  dynamics_.kinetic_gradient(result.data());
+  if (fluid_.exists()) {
+    fluid_at_q().set_velocity(dynamics_, velocity);
+    fluid_.add_kinetic_gradient(result);
+  }
+  return result;
 }
 
 const VectorV& Evaluation::g() noexcept {
@@ -177,16 +177,11 @@ VectorV Evaluation::drag() noexcept {
   return force;
 }
 
-double Evaluation::coriolis_power(const VectorV& x, const VectorV& y) noexcept {
-  if (fluid_.exists()) return x.dot(product<VectorV>(C(), y));
-  return dynamics_at_v().coriolis_power(x.data(), y.data());
-}
-
-double Evaluation::lifting_power(const ConstVector& q) noexcept {
-  const double power = dynamics_.lifting_power(q.data(), v_.data());
+double Evaluation::lifting_power(const Eigen::VectorXd& q) noexcept {
+  const double power = lifting_dynamics_.lifting_power(q, v_.data());
   if (!fluid_.exists()) return power;
-  lifting_dynamics_->set_configuration(q.data());
-  fluid_.set_configuration(*lifting_dynamics_);
+  lifting_dynamics_.set_configuration(q.data());
+  fluid_.set_configuration(lifting_dynamics_);
   computed_.fluid_at_q = computed_.fluid_at_v = false;
   VectorV buoyancy = VectorV::Zero(v_.size());
   fluid_.add_gravity(buoyancy);

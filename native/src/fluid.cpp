@@ -118,6 +118,14 @@ void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
   }
 }
 
+void FluidTerms::add_kinetic_gradient(VectorV& gradient) const noexcept {
+  for (const Body& body : bodies_) {
+    const Vector6 wrench = coadjoint_matrix(body.momentum).lazyProduct(body.twist);
+    gradient += body.jacobian_rate.transpose().lazyProduct(body.momentum);
+    gradient += body.jacobian.transpose().lazyProduct(wrench);
+  }
+}
+
 void FluidTerms::add_momentum(VectorV& momentum) const noexcept {
   for (const Body& body : bodies_) momentum += body.jacobian.transpose().lazyProduct(body.momentum);
 }
@@ -135,12 +143,6 @@ double FluidTerms::kinetic_energy() const noexcept {
   double energy = 0.0;
   for (const Body& body : bodies_) energy += 0.5 * body.momentum.dot(body.twist);
   return energy;
-}
-
-double FluidTerms::drag_power() const noexcept {
-  double power = 0.0;
-  for (const Body& body : bodies_) power -= body.drag().dot(body.twist);
-  return power;
 }
 
 }  // namespace vms_ph

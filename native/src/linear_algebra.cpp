@@ -16,16 +16,46 @@ using Eigen::Index;
 namespace products {
 namespace {
 
-/// The sums of four neighbouring rows of `a x`, the columns of which lie in memory one by one.
-VMS_PH_INLINED inline Lanes sum_by_columns(const double* a, Index stride, Index count,
-                                           const double* x, Index step) {
-  Lanes sum{};
-  for (Index k = 0; k < count; ++k) sum += load(a + k * stride) * x[k * step];
-  return sum;
+/// Write `factor a b`, or add it, of groups of rows of `a` that lie beside each other and of
+/// columns of `b`, enough of both that the processor need not wait for a sum.
+template <bool kAdds, int kGroups, int kColumns>
+VMS_PH_INLINED inline void multiply_groups(const MatrixView& a, const MatrixView& b, double factor,
+                                           Index row, Index column, double* target, Index step) {
+  const double *from = a.data() + row, *x = b.data() + column * b.column_step();
+  Lanes sums[kColumns][kGroups] = {};
+  for (Index k = 0; k < a.cols(); ++k, from += a.column_step(), x += b.row_step()) {
+    for (int c = 0; c < kColumns; ++c) {
+      for (int g = 0; g < kGroups; ++g) sums[c][g] += load(from + g * 4) * x[c * b.column_step()];
+    }
+  }
+  for (int c = 0; c < kColumns; ++c) {
+    for (int g = 0; g < kGroups; ++g) {
+      double* to = target + (column + c) * step + row + g * 4;
+      store(to, kAdds ? load(to) + factor * sums[c][g] : factor * sums[c][g]);
+    }
+  }
+}
+
+/// The same of all full groups of rows; return their number of rows.
+template <bool kAdds, int kColumns>
+VMS_PH_INLINED inline Index multiply_columns(const MatrixView& a, const MatrixView& b,
+                                             double factor, Index column, double* target,
+                                             Index step) {
+  Index i = 0;
+  for (; i + 16 <= a.rows(); i += 16) {
+    multiply_groups<kAdds, 4, kColumns>(a, b, factor, i, column, target, step);
+  }
+  for (; i + 8 <= a.rows(); i += 8) {
+    multiply_groups<kAdds, 2, kColumns>(a, b, factor, i, column, target, step);
+  }
+  for (; i + 4 <= a.rows(); i += 4) {
+    multiply_groups<kAdds, 1, kColumns>(a, b, factor, i, column, target, step);
+  }
+  return i;
 }
 
 /// The sums of four neighbouring rows in any order; processors add them side by side.
-VMS_PH_INLINED inline Lanes sum_by_rows(const double* a, Index stride, Index row_stride,
+VMS_PH_INLINED inline Lanes sum_of_four(const double* a, Index stride, Index row_stride,
                                         Index count, const double* x, Index step) {
   double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
   for (Index k = 0; k < count; ++k) {
@@ -44,25 +74,37 @@ template <bool kAdds>
 VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, double factor,
                                    double* target, Index step) {
   assert(a.cols() == b.rows());
-  const Index rows = a.rows(), count = a.cols(), row_stride = a.row_step(),
-              stride = a.column_step();
-  for (Index j = 0; j < b.cols(); ++j) {
-    const double* x = b.data() + j * b.column_step();
-    double* column = target + j * step;
-    Index i = 0;
-    for (; i + 4 <= rows; i += 4) {
-      const double* source = a.data() + i * row_stride;
-      Lanes sum = row_stride == 1 ? sum_by_columns(source, stride, count, x, b.row_step())
-                                  : sum_by_rows(source, stride, row_stride, count, x, b.row_step());
-      sum *= factor;
-      if (kAdds) sum += load(column + i);
-      store(column + i, sum);
+  const Index rows = a.rows(), count = a.cols(), columns = b.cols();
+  const auto set = [&](Index i, Index j, double sum) VMS_PH_INLINED {
+    double& entry = target[j * step + i];
+    entry = factor * sum + (kAdds ? entry : 0.0);
+  };
+  Index i = 0;
+  if (a.row_step() == 1) {
+    Index j = 0;
+    for (; j + 2 <= columns; j += 2) i = multiply_columns<kAdds, 2>(a, b, factor, j, target, step);
+    if (j < columns) i = multiply_columns<kAdds, 1>(a, b, factor, j, target, step);
+  }
+  for (; i + 4 <= rows; i += 4) {
+    for (Index j = 0; j < columns; ++j) {
+      const Lanes sums = sum_of_four(a.data() + i * a.row_step(), a.column_step(), a.row_step(),
+                                     count, b.data() + j * b.column_step(), b.row_step());
+      for (Index l = 0; l < 4; ++l) set(i + l, j, sums[l]);
     }
-    for (; i < rows; ++i) {
-      const double* source = a.data() + i * row_stride;
+  }
+  for (; i < rows; ++i) {  // four columns at once
+    const double* row = a.data() + i * a.row_step();
+    Index j = 0;
+    for (; j + 4 <= columns; j += 4) {
+      const Lanes sums = sum_of_four(b.data() + j * b.column_step(), b.row_step(), b.column_step(),
+                                     count, row, a.column_step());
+      for (Index l = 0; l < 4; ++l) set(i, j + l, sums[l]);
+    }
+    for (; j < columns; ++j) {
+      const double* column = b.data() + j * b.column_step();
       double sum = 0.0;
-      for (Index k = 0; k < count; ++k) sum += source[k * stride] * x[k * b.row_step()];
-      column[i] = factor * sum + (kAdds ? column[i] : 0.0);
+      for (Index k = 0; k < count; ++k) sum += row[k * a.column_step()] * column[k * b.row_step()];
+      set(i, j, sum);
     }
   }
 }
@@ -74,8 +116,9 @@ VMS_PH_FMA void add(const MatrixView& a, const MatrixView& b, double factor, dou
   product<true>(a, b, factor, to, step);
 }
 
-VMS_PH_FMA void write(const MatrixView& a, const MatrixView& b, double* to, Index step) noexcept {
-  product<false>(a, b, 1.0, to, step);
+VMS_PH_FMA void write(const MatrixView& a, const MatrixView& b, double factor, double* to,
+                      Index step) noexcept {
+  product<false>(a, b, factor, to, step);
 }
 
 }  // namespace products

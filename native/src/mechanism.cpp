@@ -320,16 +320,13 @@ double Mechanism::close_joints(double* x) {
                 increment_.data() + parts_.joints[j].position_rate);
   }
   move(x, increment_.data(), x);
-  project_momenta(nullptr, x);
+  project_momenta(x);
   return opening;
 }
 
-// With the configuration that was placed last where x is null.
-void Mechanism::project_momenta(const double* x, double* momenta) {
-  if (x) {
-    tree_->set_configuration(x);
-    tree_->factorise();
-  }
+/// Remove from momenta what violates the constraints at the configuration placed last, in the
+/// kinetic metric.
+void Mechanism::project_momenta(double* momenta) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];

@@ -10,6 +10,7 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/fluid.hpp"
+#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/se3.hpp"
 
@@ -62,37 +63,22 @@ ModelError mimic_error(const Mimic& mimic, const std::string& why) {
   return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.leader + "': " + why);
 }
 
+/// A joint by its kind and axis; kinds along a coordinate axis are those along any one.
 pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
-  const std::string& kind = joint.kind;
   const Eigen::Vector3d &axis = joint.axis, &linear_axis = joint.linear_axis;
-  const auto is_kind = [&](const char* name) { return kind == std::string("JointModel") + name; };
+  const auto is_kind = [&joint](const std::string& start) {
+    return joint.kind.rfind("JointModel" + start, 0) == 0;
+  };
   if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
   if (is_kind("Planar")) return pinocchio::JointModelPlanar();
-  if (is_kind("RX")) return pinocchio::JointModelRX();
-  if (is_kind("RY")) return pinocchio::JointModelRY();
-  if (is_kind("RZ")) return pinocchio::JointModelRZ();
-  if (is_kind("RevoluteUnaligned")) return pinocchio::JointModelRevoluteUnaligned(axis);
-  if (is_kind("RUBX")) return pinocchio::JointModelRUBX();
-  if (is_kind("RUBY")) return pinocchio::JointModelRUBY();
-  if (is_kind("RUBZ")) return pinocchio::JointModelRUBZ();
-  if (is_kind("RevoluteUnboundedUnaligned")) {
+  if (joint.freedoms != 1) throw multi_dof_error(joint.name, joint.freedoms);
+  if (is_kind("RUB") || is_kind("RevoluteUnbounded")) {
     return pinocchio::JointModelRevoluteUnboundedUnaligned(axis);
   }
-  if (is_kind("PX")) return pinocchio::JointModelPX();
-  if (is_kind("PY")) return pinocchio::JointModelPY();
-  if (is_kind("PZ")) return pinocchio::JointModelPZ();
-  if (is_kind("PrismaticUnaligned")) return pinocchio::JointModelPrismaticUnaligned(linear_axis);
-  const double pitch = linear_axis.dot(axis);
-  if (is_kind("HX")) return pinocchio::JointModelHX(pitch);
-  if (is_kind("HY")) return pinocchio::JointModelHY(pitch);
-  if (is_kind("HZ")) return pinocchio::JointModelHZ(pitch);
-  if (is_kind("HelicalUnaligned")) return pinocchio::JointModelHelicalUnaligned(axis, pitch);
-  if (joint.freedoms != 1) throw multi_dof_error(joint.name, joint.freedoms);
-  throw moving_axis_error(joint.name, kind);
-}
-
-pinocchio::SE3 to_se3(const Eigen::Matrix4d& placement) {
-  return {placement.topLeftCorner<3, 3>(), placement.topRightCorner<3, 1>()};
+  if (is_kind("R")) return pinocchio::JointModelRevoluteUnaligned(axis);
+  if (is_kind("P")) return pinocchio::JointModelPrismaticUnaligned(linear_axis);
+  if (is_kind("H")) return pinocchio::JointModelHelicalUnaligned(axis, linear_axis.dot(axis));
+  throw moving_axis_error(joint.name, joint.kind);
 }
 
 void check_parent(const std::string& name, std::size_t parent, std::size_t count) {
@@ -107,14 +93,15 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
   model.gravity.linear() = robot.gravity;
   for (const ModelParts::Joint& joint : robot.joints) {
     check_parent(joint.name, joint.parent, model.joints.size());
-    const auto id =
-        model.addJoint(joint.parent, joint_model(joint), to_se3(joint.placement), joint.name);
+    const auto id = model.addJoint(joint.parent, joint_model(joint),
+                                   pinocchio::SE3(joint.placement), joint.name);
     model.inertias[id] = pinocchio::Inertia(joint.mass, joint.centre, joint.inertia);
   }
   for (const ModelParts::Frame& frame : robot.frames) {
     check_parent(frame.name, frame.joint, model.joints.size());
     check_parent(frame.name, frame.parent, robot.frames.size() + 1);
-    model.frames.emplace_back(frame.name, frame.joint, frame.parent, to_se3(frame.placement),
+    model.frames.emplace_back(frame.name, frame.joint, frame.parent,
+                              pinocchio::SE3(frame.placement),
                               static_cast<pinocchio::FrameType>(frame.type));
   }
   model.nframes = static_cast<int>(model.frames.size());
@@ -138,9 +125,6 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
 
 using Eigen::Vector3d;
 
-// A quaternion or (cos, sin) pair further than this from length one is a mistake, not rounding.
-constexpr double kNormTolerance = 1e-6;
-
 // Pinocchio's functions of configurations take seconds to compile, for every kind of joint there
 // is. Here are the base, joints of one coordinate and those with (cos, sin), which are kept at
 // length one to second order.
@@ -148,15 +132,6 @@ constexpr double kNormTolerance = 1e-6;
 /// The angle from one (cos, sin) to another.
 double angle_between(const double* from, const double* to) noexcept {
   return std::atan2(from[0] * to[1] - from[1] * to[0], from[0] * to[0] + from[1] * to[1]);
-}
-
-void integrate_plane(const double* q, const double* dv, double* out) noexcept {
-  const Stumpff c(dv[2] * dv[2]);
-  const double x = c.c1 * dv[0] - dv[2] * c.c2 * dv[1], y = dv[2] * c.c2 * dv[0] + c.c1 * dv[1];
-  const double cosine = q[2], sine = q[3];
-  out[0] = q[0] + cosine * x - sine * y;
-  out[1] = q[1] + sine * x + cosine * y;
-  rotate_pair(q + 2, dv[2], out + 2);
 }
 
 Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3], q[4], q[5]}; }
@@ -174,43 +149,46 @@ void difference_plane(const double* a, const double* b, double* out) noexcept {
   out[2] = 2.0 * half;
 }
 
-void integrate_space(const double* q, const double* dv, double* out) noexcept {
-  const Vector3d v(dv[0], dv[1], dv[2]), w(dv[3], dv[4], dv[5]), position(q[0], q[1], q[2]);
-  const double square = w.dot(w);
-  const Stumpff full_step(square), half(0.25 * square);
-  const Vector3d w_cross_v = w.cross(v);
-  const Vector3d displacement = v + full_step.c2 * w_cross_v + full_step.c3 * w.cross(w_cross_v);
-  const Eigen::Quaterniond orientation = quaternion_of(q);
-  const Vector3d end = position + orientation.toRotationMatrix() * displacement;
-  const Vector3d vector = 0.5 * half.c1 * w;
-  const double cosine = 1.0 - 0.25 * square * half.c2;
+/// The pose of a base of dimension b after a twist in unit time; a position that is kept is not
+/// written.
+void integrate_base(int b, const double* q, const double* dv, bool keep_position,
+                    double* out) noexcept {
+  const Vector3d v(dv[0], dv[1], b == 6 ? dv[2] : 0.0);
+  const Vector3d w = b == 6 ? Vector3d(dv[3], dv[4], dv[5]) : Vector3d(0.0, 0.0, dv[2]);
+  const double square = w.squaredNorm(), angle = std::sqrt(square);
+  // sin(x / 2) / x, cos(x / 2) and (x - sin x) / x^3; the next terms are below rounding.
+  double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
+  double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
+  double third = 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880));
+  if (!(square < 1e-4)) {
+    sinc = std::sin(0.5 * angle) / angle;
+    cosine = std::cos(0.5 * angle);
+    third = (1.0 - 2.0 * sinc * cosine) / square;
+  }
+  if (!keep_position) {
+    const Vector3d cross = w.cross(v);
+    const Vector3d displacement = v + 2.0 * sinc * sinc * cross + third * w.cross(cross);
+    const Vector3d local = base_rotation(b, q) * displacement;
+    for (int i = 0; i < b / 2 + b % 2; ++i) out[i] = q[i] + local[i];
+  }
+  if (b == 3) return rotate_pair(q + 2, dv[2], out + 2);
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
-  const Eigen::Quaterniond step(sign * cosine, sign * vector.x(), sign * vector.y(),
-                                sign * vector.z());
-  const Eigen::Quaterniond end_orientation = orientation * step;
-  const double scale = 0.5 * (3.0 - end_orientation.squaredNorm());
-  for (int i = 0; i < 3; ++i) out[i] = end[i];
-  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end_orientation.coeffs()[i];
+  const Vector3d vector = sign * sinc * w;
+  const Eigen::Quaterniond step(sign * cosine, vector.x(), vector.y(), vector.z());
+  const Eigen::Quaterniond end = quaternion_of(q) * step;
+  const double scale = 0.5 * (3.0 - end.squaredNorm());
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end.coeffs()[i];
 }
 
 void difference_space(const double* from, const double* to, double* out) noexcept {
-  const Eigen::Quaterniond start = quaternion_of(from), end = quaternion_of(to);
-  const Eigen::Quaterniond relative_rotation = start.conjugate() * end;
+  const Eigen::Quaterniond start = quaternion_of(from);
   const Vector3d displacement(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
   const Vector3d local_displacement = start.toRotationMatrix().transpose() * displacement;
-  const double sign = relative_rotation.w() < 0.0 ? -1.0 : 1.0, w = sign * relative_rotation.w();
-  const Vector3d vector = sign * relative_rotation.vec();
-  const double sine = vector.norm();
-  // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
-  const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
-  const Vector3d rotation = ratio * vector;
+  const Vector3d rotation = se3::rotation_vector(start.conjugate() * quaternion_of(to));
   const Vector3d cross = rotation.cross(local_displacement);
   const double coefficient = Stumpff(rotation.dot(rotation)).inverse();
-  const Vector3d twist = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
-  for (int i = 0; i < 3; ++i) {
-    out[i] = twist[i];
-    out[3 + i] = rotation[i];
-  }
+  vector3(out) = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
+  vector3(out + 3) = rotation;
 }
 
 }  // namespace
@@ -389,21 +367,25 @@ Model::Model(const ModelParts& robot, const std::string& end_effector, std::vect
     : Model(pinocchio_model(robot), end_effector, std::move(mimics)) {}
 
 bool Model::is_configuration(const ConstVector& q) const noexcept {
-  if (q.size() != nq() || !q.allFinite()) return false;
-  for (const UnitSlice& slice : unit_slices_) {
-    const double length = q.segment(slice.first, slice.size).norm();
-    if (!(std::abs(length - 1.0) <= kNormTolerance)) return false;
-  }
-  return true;
+  return q.size() == nq() && q.allFinite() && are_unit(unit_slices_, q.data());
+}
+
+bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
+              double tolerance) noexcept {
+  return std::all_of(slices.begin(), slices.end(), [&](const Model::UnitSlice& slice) {
+    const double length = Eigen::Map<const Eigen::VectorXd>(q + slice.first, slice.size).norm();
+    return std::abs(length - 1.0) <= tolerance;
+  });
 }
 
 void Model::integrate(const ConstVector& q, const ConstVector& dv,
-                      Eigen::Ref<Eigen::VectorXd> result) const noexcept {
-  if (base_ == Base::floating) {
-    integrate_space(q.data(), dv.data(), result.data());
-  } else if (base_ == Base::planar) {
-    integrate_plane(q.data(), dv.data(), result.data());
-  }
+                      Eigen::Ref<Eigen::VectorXd> result, bool keep_base_position) const noexcept {
+  integrate_joints(q, dv, result);
+  if (b_ > 0) integrate_base(b_, q.data(), dv.data(), keep_base_position, result.data());
+}
+
+void Model::integrate_joints(const ConstVector& q, const ConstVector& dv,
+                             Eigen::Ref<Eigen::VectorXd> result) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const int iq = position_index(i), iv = b_ + i;
     if (is_pair(i)) {

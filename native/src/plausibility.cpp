@@ -281,11 +281,7 @@ bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
 }
 
 bool StatePlausibility::is_configuration(const ConstVector& q) const noexcept {
-  if (!std::isfinite(q.sum())) return false;
-  const auto& slices = model_.unit_slices();
-  return std::all_of(slices.begin(), slices.end(), [&q](const Model::UnitSlice& slice) {
-    return std::abs(q.segment(slice.first, slice.size).squaredNorm() - 1.0) <= 2.0 * kNormTolerance;
-  });
+  return std::isfinite(q.sum()) && are_unit(model_.unit_slices(), q.data(), kNormTolerance);
 }
 
 const char* StatePlausibility::name(Eigen::Index i) const noexcept {
@@ -306,65 +302,42 @@ ReferencePlausibility::ReferencePlausibility(const Model& model, const Plausibil
 
 void ReferencePlausibility::check(Reference& reference, const ConstVector& q) noexcept {
   reason_.clear();
-  if (reference.position) {
-    if (!reference.position->allFinite()) {
-      reject("position", "is not finite");
-      reference.position.reset();
-    } else if (!is_near("position", *reference.position, q)) {
-      reference.position.reset();
-    }
-  }
-  const auto is_too_fast = [this](double linear, double angular) {
-    return !(linear <= bounds_.base_speed && angular <= bounds_.base_turn);
+  const auto test = [](auto& part, auto&& is_plausible) {
+    if (part && !is_plausible(*part)) part.reset();
   };
-  const auto reject_velocity = [this](const char* name, bool is_finite) {
+  const auto is_slow = [this](const char* name, double speed, double turn) {
+    if (speed <= bounds_.base_speed && turn <= bounds_.base_turn) return true;
     char cause[128];
     std::snprintf(cause, sizeof cause, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
                   bounds_.base_turn);
-    reject(name, is_finite ? cause : "is not finite");
+    return reject(name, std::isfinite(speed + turn) ? cause : "is not finite");
   };
-  if (reference.velocity) {
-    const bool is_finite = reference.velocity->allFinite();
-    if (!is_finite || is_too_fast(length(*reference.velocity), 0.0)) {
-      reject_velocity("velocity", is_finite);
-      reference.velocity.reset();
-    }
-  }
-  if (reference.pose) {
-    if (!reference.pose->allFinite()) {
-      reject("pose", "is not finite");
-      reference.pose.reset();
-    } else if (!is_rotation(reference.pose->topLeftCorner<3, 3>())) {
-      reject("pose", "has no rotation");
-      reference.pose.reset();
-    } else if (!is_near("pose", reference.pose->topRightCorner<3, 1>(), q)) {
-      reference.pose.reset();
-    }
-  }
-  if (reference.twist) {
-    const auto& twist = *reference.twist;
-    const bool is_finite = twist.allFinite();
-    if (!is_finite || is_too_fast(length(twist.head<3>()), length(twist.tail<3>()))) {
-      reject_velocity("twist", is_finite);
-      reference.twist.reset();
-    }
-  }
-  if (!reference.has_joints) return;
-  const auto& joints = reference.joints;
-  if (joints.size() != model_.n() || !joints.allFinite()) {
-    reject("joints", "is not finite");
-    reference.has_joints = false;
-    return;
-  }
+  test(reference.position, [&](const Eigen::Vector3d& point) {
+    return point.allFinite() ? is_near("position", point, q) : reject("position", "is not finite");
+  });
+  test(reference.velocity,
+       [&](const Eigen::Vector3d& velocity) { return is_slow("velocity", length(velocity), 0.0); });
+  test(reference.pose, [&](const Pose& pose) {
+    if (!pose.allFinite()) return reject("pose", "is not finite");
+    if (!is_rotation(pose.topLeftCorner<3, 3>())) return reject("pose", "has no rotation");
+    return is_near("pose", pose.topRightCorner<3, 1>(), q);
+  });
+  test(reference.twist, [&](const Twist& twist) {
+    return is_slow("twist", length(twist.head<3>()), length(twist.tail<3>()));
+  });
+  reference.has_joints = reference.has_joints && joints_are_plausible(reference.joints);
+}
+
+bool ReferencePlausibility::joints_are_plausible(const ConstVector& joints) noexcept {
+  if (joints.size() != model_.n() || !joints.allFinite()) return reject("joints", "is not finite");
   for (Eigen::Index i = 0; i < joints.size(); ++i) {
     if (joints[i] >= lower_[i] && joints[i] <= upper_[i]) continue;
     char cause[128];
     std::snprintf(cause, sizeof cause, "is out of bounds at %s",
                   model_.joint_names()[static_cast<std::size_t>(i)].c_str());
-    reject("joints", cause);
-    reference.has_joints = false;
-    return;
+    return reject("joints", cause);
   }
+  return true;
 }
 
 /// The distance counts to the nearest of base, end effector and origin: which of them a law moves,
@@ -383,12 +356,12 @@ bool ReferencePlausibility::is_near(const char* name, const Eigen::Vector3d& poi
   char cause[96];
   std::snprintf(cause, sizeof cause, "is %.3g m away, the bound is %g m", distance_to_robot,
                 bounds_.reference_distance);
-  reject(name, cause);
-  return false;
+  return reject(name, cause);
 }
 
-void ReferencePlausibility::reject(const char* name, const char* cause) noexcept {
+bool ReferencePlausibility::reject(const char* name, const char* cause) noexcept {
   if (reason_.empty()) reason_.set("the reference %s is refused: it %s", name, cause);
+  return false;
 }
 
 }  // namespace vms_ph

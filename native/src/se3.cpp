@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/se3.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace vms_ph {
@@ -18,12 +17,12 @@ constexpr int kTerms = 12;
 struct InverseFactorials {
   constexpr InverseFactorials() : entries() {
     double factorial = 1.0;
-    for (int n = 0; n < 7 + 2 * kTerms; ++n) {
+    for (int n = 0; n < 5 + 2 * kTerms; ++n) {
       entries[n] = 1.0 / factorial;
       factorial *= n + 1;
     }
   }
-  double entries[7 + 2 * kTerms];
+  double entries[5 + 2 * kTerms];
 };
 constexpr InverseFactorials kInverseFactorials;
 
@@ -38,10 +37,8 @@ double series(int n, double s) noexcept {
 
 Stumpff::Stumpff(double s) noexcept {
   if (s < kSmallArgument) {
-    c5 = series(5, s);
-    c6 = series(6, s);
-    c4 = 1.0 / 24.0 - s * c6;
-    c3 = 1.0 / 6.0 - s * c5;
+    c3 = series(3, s);
+    c4 = series(4, s);
     c2 = 0.5 - s * c4;
     c1 = 1.0 - s * c3;
     return;
@@ -52,8 +49,6 @@ Stumpff::Stumpff(double s) noexcept {
   c2 = 2.0 * half_sine_ratio * half_sine_ratio;
   c3 = (1.0 - c1) / s;
   c4 = (0.5 - c2) / s;
-  c5 = (1.0 / 6.0 - c3) / s;
-  c6 = (1.0 / 24.0 - c4) / s;
 }
 
 }  // namespace vms_ph
@@ -71,39 +66,18 @@ Pose pose(const Matrix3d& rotation, const Vector3d& position) noexcept {
   return g;
 }
 
-struct UnitQuaternion {
-  double w;
-  Vector3d v;
-};
-
-/// Real part, not negative, and vector part of a rotation. The largest of the four components is
-/// computed first, so that none is a small difference.
-UnitQuaternion quaternion(const Matrix3d& r) noexcept {
-  const double squares[4] = {r.trace(), r(0, 0), r(1, 1), r(2, 2)};
-  const auto largest_index = std::max_element(squares, squares + 4) - squares;
-  if (largest_index == 0) {
-    const double w = 0.5 * std::sqrt(1.0 + squares[0]);
-    const Vector3d skew_part(r(2, 1) - r(1, 2), r(0, 2) - r(2, 0), r(1, 0) - r(0, 1));
-    return {w, skew_part / (4.0 * w)};
-  }
-  const Eigen::Index i = largest_index - 1, j = (i + 1) % 3, k = (i + 2) % 3;
-  Vector3d v;
-  v[i] = 0.5 * std::sqrt(std::max(1.0 + r(i, i) - r(j, j) - r(k, k), 0.0));
-  v[j] = (r(j, i) + r(i, j)) / (4.0 * v[i]);
-  v[k] = (r(k, i) + r(i, k)) / (4.0 * v[i]);
-  const double w = (r(k, j) - r(j, k)) / (4.0 * v[i]);
-  if (w >= 0.0) return {w, v};
-  return {-w, -v};
-}
-
 }  // namespace
 
 Vector3d rotation_vector(const Matrix3d& r) noexcept {
-  const UnitQuaternion unit_quaternion = quaternion(r);
-  const double sine = std::sqrt(unit_quaternion.v.dot(unit_quaternion.v));
-  // Half the angle is atan2(sine, w); the ratio has a limit where both sine and angle vanish.
-  if (sine < 1e-10) return (2.0 / unit_quaternion.w) * unit_quaternion.v;
-  return (2.0 * std::atan2(sine, unit_quaternion.w) / sine) * unit_quaternion.v;
+  return rotation_vector(Eigen::Quaterniond(r));
+}
+
+Vector3d rotation_vector(const Eigen::Quaterniond& q) noexcept {
+  // Of the two quaternions of a rotation that of the smaller angle. Half the angle is
+  // atan2(sine, w); the ratio has a limit where both sine and angle vanish.
+  const double sine = q.vec().norm(), w = std::abs(q.w());
+  const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
+  return std::copysign(ratio, q.w()) * q.vec();
 }
 
 Pose inverse(const Pose& g) noexcept {

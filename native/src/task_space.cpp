@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include <Eigen/Geometry>
-#include <Eigen/LU>
 
 #include "vms_ph_native/linear_algebra.hpp"
 
@@ -173,9 +172,6 @@ constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
 // The null-space basis is renewed where its alignment with the reference falls below this.
 constexpr double kRenewalAlignment = 0.5;
 
-// Below this a direction of the one is perpendicular to all of the other.
-constexpr double kMinAlignment = 1e-6;
-
 }  // namespace
 
 VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
@@ -299,10 +295,13 @@ VMS_PH_FMA double SplitMotion::null_to_task_power(Evaluation& d, const TaskSvd& 
   const VectorV& n = null_velocity;
   const VectorV u = d.v() - n;
   const VectorV momentum = product<VectorV>(d.M(), u);
+  // u^T C n: the derivative of the energy of v along n, less that of n along the joints of v.
+  double coriolis_power = n.dot(d.kinetic_gradient(d.v()));
+  coriolis_power -= d.v().tail(d.model().n()).dot(d.kinetic_gradient(n).tail(d.model().n()));
   const auto inverse = svd.pseudo_inverse(singular_below_);
   const auto pi = product<Eigen::Vector3d>(transposed(inverse), momentum);
   const auto rate = product<Eigen::Vector3d>(jacobian_rate, n);
-  return pi.dot(rate) - d.coriolis_power(u, n);
+  return pi.dot(rate) - coriolis_power;
 }
 
 Matrix3V PositionTask::jacobian(Evaluation& d) const noexcept {
@@ -354,79 +353,12 @@ void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV&
 void EnergyRouting::set_reference_basis(Evaluation& d) noexcept {
   has_basis_ = d.model().nv() > PositionTask::kDimension;  // otherwise there is no null space
   if (!has_basis_) return;
-  reference_svd_.compute(task_.jacobian(d));
+  const Matrix3V jacobian = task_.jacobian(d);
+  reference_svd_.compute(jacobian);
   reference_basis_ = reference_svd_.kernel;
-}
-
-double EnergyRouting::align(const MatrixV& kernel) noexcept {
-  // With the singular value decomposition U S V^T of Zref kernel^T, Z is U V^T kernel.
-  MatrixV columns = product<MatrixV>(reference_basis_, transposed(kernel)), rotation;
-  make_columns_orthogonal(columns, rotation);
-  double smallest_length = 1.0;
-  for (Eigen::Index k = 0; k < columns.cols(); ++k) {
-    const double length = columns.col(k).norm();
-    smallest_length = length < smallest_length ? length : smallest_length;
-    columns.col(k) /= length;
-  }
-  if (!(smallest_length > kMinAlignment)) {
-    Z_ = kernel;
-    return 0.0;
-  }
-  const MatrixV polar = product<MatrixV>(columns, transposed(rotation));
-  multiply(polar, kernel, Z_);
-  return smallest_length;
-}
-
-void EnergyRouting::decompose() noexcept {
-  const MatrixV s = product<MatrixV>(reference_basis_, transposed(Z_));
-  const MatrixV symmetric = 0.5 * (s + s.transpose());
-  eigen_.compute(symmetric);
-  eigenvectors_ = eigen_.vectors();
-  const Eigen::VectorXd& values = eigen_.values();
-  eigenvalue_sums_.resizeLike(s);
-  for (Eigen::Index k = 0; k < values.size(); ++k) {
-    for (Eigen::Index i = 0; i < values.size(); ++i) eigenvalue_sums_(i, k) = values[i] + values[k];
-  }
-}
-
-VectorV EnergyRouting::basis_rate(const TallMatrix& pseudo_inverse, const Matrix3V& jacobian_rate,
-                                  const VectorV& momentum) const noexcept {
-  // The part of Zdot in the row space of J follows from J Z^T = 0; the part in the null space,
-  // Omega Z with Omega skew, from the symmetry of S = Zref Z^T: S Omega + Omega S = F - F^T.
-  const MatrixV inverse_rate = product<MatrixV>(pseudo_inverse, jacobian_rate);
-  MatrixV row_part = MatrixV::Zero(Z_.rows(), Z_.cols());
-  add_product(Z_, transposed(inverse_rate), row_part, -1.0);
-  const MatrixV f = product<MatrixV>(reference_basis_, transposed(row_part));
-  const MatrixV antisymmetric = f - f.transpose();
-  const MatrixV inner = product<MatrixV>(transposed(eigenvectors_), antisymmetric);
-  MatrixV skew = product<MatrixV>(inner, eigenvectors_);
-  skew.array() /= eigenvalue_sums_.array();
-  const VectorV null_momentum = product<VectorV>(Z_, momentum);
-  const VectorV projected = product<VectorV>(transposed(eigenvectors_), null_momentum);
-  const VectorV rotated = product<VectorV>(skew, projected);
-  VectorV rate = product<VectorV>(row_part, momentum);
-  add_product(eigenvectors_, rotated, rate);
-  return rate;
-}
-
-Matrix3V EnergyRouting::basis_rate_transpose(const TallMatrix& pseudo_inverse, const VectorV& nu,
-                                             const VectorV& momentum) const noexcept {
-  const VectorV null_momentum = product<VectorV>(Z_, momentum);
-  const VectorV a = product<VectorV>(transposed(eigenvectors_), nu);
-  const VectorV b = product<VectorV>(transposed(eigenvectors_), null_momentum);
-  const MatrixV outer_product = product<MatrixV>(a, transposed(b));
-  MatrixV weight = outer_product - outer_product.transpose();
-  weight.array() /= eigenvalue_sums_.array();
-  const MatrixV inner = product<MatrixV>(eigenvectors_, weight);
-  const MatrixV outer = product<MatrixV>(inner, transposed(eigenvectors_));
-  const TallMatrix overlap = product<TallMatrix>(reference_basis_, pseudo_inverse);  // (k,3)
-  const Matrix3V rotation_term = product<Matrix3V>(transposed(overlap), outer);
-  const auto task_momentum = product<Eigen::Vector3d>(transposed(pseudo_inverse), momentum);
-  const VectorV velocity = product<VectorV>(transposed(Z_), nu);
-  Matrix3V result = Matrix3V::Zero(3, Z_.cols());
-  add_product(rotation_term, Z_, result, -1.0);
-  add_product(task_momentum, transposed(velocity), result, -1.0);
-  return result;
+  // The first one takes memory, so that torque() does not.
+  const Matrix3V inverse_transpose = reference_svd_.pseudo_inverse(singular_below_).transpose();
+  basis_.compute(jacobian, inverse_transpose, reference_basis_);
 }
 
 bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
@@ -434,29 +366,29 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   if (!has_basis_) return false;
   const double fade_factor = std::min(1.0, svd.smallest_singular_value() / singular_below_ - 1.0);
   if (!(fade_factor > 0.0)) return false;
-  if (align(svd.kernel) < kRenewalAlignment) {
-    reference_basis_ = Z_;
-    align(svd.kernel);
+  const TallMatrix pseudo_inverse = svd.pseudo_inverse(0.0);
+  const Matrix3V inverse_transpose = pseudo_inverse.transpose();
+  if (basis_.compute(jacobian, inverse_transpose, reference_basis_) < kRenewalAlignment) {
+    reference_basis_ = svd.kernel;
+    basis_.compute(jacobian, inverse_transpose, reference_basis_);
   }
-  decompose();
+  const Eigen::MatrixXd& Z = basis_.Z;
 
   const MatrixV& mass = d.M();
   const VectorV& p = d.momentum();
-  TallMatrix inverse_mass_jacobian = jacobian.transpose();
-  Cholesky(mass).solve_columns(inverse_mass_jacobian);
-  const auto mobility = product<Eigen::Matrix3d>(jacobian, inverse_mass_jacobian);
-  const Eigen::Matrix3d inertia = mobility.inverse();
-  const Eigen::Matrix3d task_inertia = 0.5 * (inertia + inertia.transpose());
-  const TallMatrix j_sharp = product<TallMatrix>(inverse_mass_jacobian, task_inertia);
-  const MatrixV weighted = product<MatrixV>(Z_, mass);
-  const MatrixV null_inertia = product<MatrixV>(weighted, transposed(Z_));
+  const MatrixV weighted = product<MatrixV>(Z, mass);
+  const MatrixV null_inertia = product<MatrixV>(weighted, transposed(Z));
   MatrixV n_map = weighted;
   Cholesky(null_inertia).solve_columns(n_map);
-  const TallMatrix pseudo_inverse = svd.pseudo_inverse(0.0);
+  // J_sharp = (1 - Z^T N) J^+.
+  TallMatrix j_sharp = pseudo_inverse;
+  add_product(transposed(Z), product<TallMatrix>(n_map, pseudo_inverse), j_sharp, -1.0);
+  const auto task_momenta = product<TallMatrix>(mass, j_sharp);
+  const auto task_inertia = product<Eigen::Matrix3d>(transposed(pseudo_inverse), task_momenta);
 
   // Velocity in the null space, and along it: v = u + n.
   const VectorV nu = product<VectorV>(n_map, d.v());
-  const VectorV n = product<VectorV>(transposed(Z_), nu);
+  const VectorV n = product<VectorV>(transposed(Z), nu);
   const VectorV u = d.v() - n;
   const auto eta = product<Eigen::Vector3d>(jacobian, d.v());
   const Eigen::Vector3d pi = task_inertia * eta;
@@ -469,23 +401,19 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
   const auto null_acceleration = product<Eigen::Vector3d>(jacobian_rate, n);
   Eigen::Vector3d task_force = task_inertia * null_acceleration;
   add_product(transposed(j_sharp), drift, task_force, -1.0);
-  VectorV null_force = basis_rate(pseudo_inverse, jacobian_rate, p);
+  VectorV null_force = product<VectorV>(basis_.rate(jacobian_rate), p);
 
   // E^T (eta, nu): minus the derivatives of the energy at fixed momenta of task and null space.
-  Matrix3V weight = basis_rate_transpose(pseudo_inverse, nu, p);
+  Matrix3V weight = basis_.rate_transpose(nu, p);
   const VectorV difference = n - u;
   add_product(pi, transposed(difference), weight);
   VectorV gradient = task_.jacobian_gradient(d, weight);
-  // u^T (dM/dq_k) n = (T_k(u + n) - T_k(u - n)) / 2 with T_k(x) = (C(x)^T x)_k.
-  const VectorV reflected_velocity = u - n;
-  reflected_coriolis_.resize(c.rows(), c.cols());  // C of the motion with n reversed
-  d.coriolis(reflected_velocity, reflected_coriolis_);
-  add_product(transposed(c), d.v(), gradient, -0.5);
-  add_product(transposed(reflected_coriolis_), reflected_velocity, gradient, 0.5);
+  // u^T (dM/dq_k) n of the arm is half the difference of two kinetic energies' derivatives.
+  gradient -= 0.5 * (d.kinetic_gradient(d.v()) - d.kinetic_gradient(difference));
 
   // Minus G (eta, nu), mapped to the joints.
   task_force = product<Eigen::Vector3d>(transposed(j_sharp), gradient) - task_force;
-  null_force = product<VectorV>(Z_, gradient) - null_force;
+  null_force = product<VectorV>(Z, gradient) - null_force;
   multiply(transposed(jacobian), task_force, result);
   add_product(transposed(n_map), null_force, result);
   result *= fade_factor;

@@ -46,6 +46,8 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
   command_.torque = Eigen::VectorXd::Zero(model.n());
   // Constructed here, so that the first update does not allocate.
   TaskSpaceGains::table();
+  d_.set(model.neutral_configuration(), zero_velocity_);
+  routing_.set_reference_basis(d_);
 }
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {

@@ -4,7 +4,6 @@
 #include "vms_ph_native/tree.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
@@ -25,8 +24,7 @@ Tree::Tree(const Model& model, bool gravity)
       b_(model.b()),
       nq_(model.nq()),
       field_(Vector3d::Zero()),
-      fall_acceleration_(Vector3d::Zero()),
-      neutral_(model.neutral_configuration()) {
+      fall_acceleration_(Vector3d::Zero()) {
   const auto& m = model.pinocchio();
   // The positions of a moving base count along the axes of its mount.
   for (int i = 0; gravity && i < 3; ++i) {
@@ -35,7 +33,7 @@ Tree::Tree(const Model& model, bool gravity)
   const int root = b_ == 0 ? 0 : 1;
   pinocchio::Data data(m);
   VectorXd zero_configuration(m.nq);
-  model.expand_configuration(neutral_, zero_configuration);
+  model.expand_configuration(model.neutral_configuration(), zero_configuration);
   for (std::size_t i = 1; i < m.joints.size(); ++i) {
     if (m.nqs[i] == 1) zero_configuration[m.idx_qs[i]] = 0.0;
   }
@@ -85,7 +83,7 @@ Tree::Tree(const Model& model, bool gravity)
     if (!joint.is_pair) set_lane(Vector3d(rotation * linear_axis), link.linear_rate, lane);
     set_lane(Vector3d(leader.multiplier * axis), link.axis, lane);
     set_lane(Vector3d(leader.multiplier * linear_axis), link.linear_axis, lane);
-    link.mass[lane] = link.subtree_mass[lane] = inertia.mass();
+    link.mass[lane] = inertia.mass();
     set_lane(Vector3d(inertia.lever()), link.lever, lane);
     const Matrix3d tensor = inertia.inertia().matrix();
     Eigen::Matrix<double, 6, 1> entries;
@@ -94,33 +92,30 @@ Tree::Tree(const Model& model, bool gravity)
     total_mass_ += inertia.mass();
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
-  for (int k = 0; k < n_; ++k) is_pair_.push_back(model.is_pair(k) ? 1 : 0);
   const std::size_t padded_count = groups() * kLaneCount;
   const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
   columns_.resize(columns);
   link_groups_.resize(groups());
   motions_.resize(groups());
   scratch_.resize(groups());
-  lifting_poses_.resize(groups());
   descendants_.assign(joints_.size() * padded_count, 0.0);
   for (std::size_t i = joints_.size(); i-- > 0;) {
     descendants_[i * padded_count + i] = 1.0;
     for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto ancestor = static_cast<std::size_t>(j);
-      descendants_[ancestor * padded_count + i] = 1.0;
-      link_constants_[ancestor / kLaneCount].subtree_mass[ancestor % kLaneCount] +=
-          link_constants_[i / kLaneCount].mass[i % kLaneCount];
+      descendants_[static_cast<std::size_t>(j) * padded_count + i] = 1.0;
     }
   }
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
-    root_ = inertia_at(inertia.mass(), inertia.lever(), Matrix3d::Identity(),
-                       inertia.inertia().matrix());
+    const Eigen::Matrix<double, 6, 6> Y = inertia.matrix();  // about the root's origin
+    Eigen::Matrix<double, 10, 1> numbers;
+    numbers << Y(0, 0), inertia.mass() * inertia.lever(), Y(3, 3), Y(3, 4), Y(3, 5), Y(4, 4),
+        Y(4, 5), Y(5, 5);
+    root_ = SpatialInertia(numbers);
     total_mass_ += inertia.mass();
   }
   angles_.assign(padded_count, 0.0);
   sines_ = cosines_ = body_rates_ = products_ = angles_;
-  fingerprint_ = fingerprint_of();
   const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
@@ -142,31 +137,6 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
   Frame frame{body, pin_frame.placement.rotation(), pin_frame.placement.translation()};
   if (body < 0) frame.origin -= root_origin_;
   return frame;
-}
-
-/// A number that other joints and inertias do not have.
-std::uint64_t Tree::fingerprint_of() const noexcept {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto hash_values = [&hash](const auto& values) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
-    const std::size_t size = static_cast<std::size_t>(values.size()) * sizeof(values.data()[0]);
-    for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 1099511628211ULL;
-  };
-  const auto hash_numbers = [&hash_values](std::initializer_list<double> numbers) {
-    hash_values(std::vector<double>(numbers));
-  };
-  for (const Joint& j : joints_) {
-    hash_numbers({static_cast<double>(j.parent), static_cast<double>(j.position_index),
-                  j.is_pair ? 1.0 : 0.0, j.armature, j.multiplier, j.offset});
-  }
-  for (const LinkConstants& link : link_constants_) {
-    const auto* numbers = reinterpret_cast<const double*>(&link);
-    hash_values(std::vector<double>(numbers, numbers + sizeof(LinkConstants) / sizeof(double)));
-  }
-  hash_numbers({root_.mass, root_.xx, root_.xy, root_.xz, root_.yy, root_.yz, root_.zz});
-  hash_values(root_.mc);
-  hash_values(root_origin_);
-  return hash;
 }
 
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {
@@ -231,10 +201,13 @@ void Tree::write_joint_momenta(double* out) const noexcept {
   }
 }
 
-void Tree::add_kinetic_gradient(double factor, double* out) const noexcept {
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
+VMS_PH_FMA void Tree::add_kinetic_gradient(double factor, double* out) const noexcept {
+  for (std::size_t g = 0; g < groups(); ++g) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
-    out[joints_[i].leader] += factor * bracket(twist(i), screw(i)).dot(momentum(i));
+    const LaneScrew rate = bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw));
+    const Lanes powers = factor * rate.dot(LaneScrew(motions_[g].momentum));
+    const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
+    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += powers[l];
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
@@ -14,45 +15,6 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 constexpr std::size_t kParameters = 10, kParameterGroups = 3;
-
-constexpr std::size_t padded(std::size_t count) {
-  return (count + kLaneCount - 1) / kLaneCount * kLaneCount;
-}
-
-/// Matrices of rows of the same stride, of which as many groups of columns are used.
-struct Rows {
-  std::size_t stride, groups;
-
-  /// Add `sign` times the product with a matrix (rows,inner), of which `row_stride` and
-  /// `column_stride` are the strides.
-  VMS_PH_INLINED void add_product(double sign, const double* matrix, std::size_t row_stride,
-                                  std::size_t column_stride, int rows, int inner, const double* in,
-                                  double* out) const {
-    for (int i = 0; i < rows; ++i) {
-      const double* coefficient = matrix + static_cast<std::size_t>(i) * row_stride;
-      double* to = out + static_cast<std::size_t>(i) * stride;
-      std::size_t g = 0;
-      for (; g + 4 <= groups; g += 4) add<4>(sign, coefficient, column_stride, inner, in, to, g);
-      if (g + 2 <= groups) add<2>(sign, coefficient, column_stride, inner, in, to, g), g += 2;
-      if (g < groups) add<1>(sign, coefficient, column_stride, inner, in, to, g);
-    }
-  }
-
- private:
-  template <int kCount>
-  VMS_PH_INLINED void add(double sign, const double* coefficient, std::size_t column_stride,
-                          int inner, const double* in, double* to, std::size_t group) const {
-    Lanes sums[kCount] = {};
-    const double* from = in + group * kLaneCount;
-    for (int k = 0; k < inner; ++k, coefficient += column_stride, from += stride) {
-      for (int l = 0; l < kCount; ++l) sums[l] += *coefficient * load(from + l * kLaneCount);
-    }
-    for (int l = 0; l < kCount; ++l) {
-      double* target = to + (group + l) * kLaneCount;
-      store(target, load(target) + sign * sums[l]);
-    }
-  }
-};
 
 /// The rate of inertias of bodies that move with twists.
 VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twist, LaneRow* rows) {
@@ -69,11 +31,6 @@ VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twi
   store(rows[7], 2.0 * (b.y + x + z));
   store(rows[8], b.z + c.y - f.y * v.z - f.z * v.y);
   store(rows[9], 2.0 * (c.z + x + yy));
-}
-
-Screw in_body(const Tree::Frame& body, const Screw& s) {
-  return {body.rotation.transpose() * (s.linear + s.angular.cross(body.origin)),
-          body.rotation.transpose() * s.angular};
 }
 
 }  // namespace
@@ -97,15 +54,10 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
                     lane_count = tree.groups() * kLaneCount;
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
-    for (auto* matrix : {&columns->momentum, &columns->locked, &columns->locked_rate,
-                         &columns->force, &columns->velocity, &columns->rate}) {
+    for (auto* matrix : {&columns->momentum, &columns->part, &columns->part_rate, &columns->force,
+                         &columns->velocity, &columns->rate, &columns->split, &columns->known}) {
       matrix->assign(nv * stride_, 0.0);
     }
-  }
-  // Of momenta by themselves.
-  for (std::size_t i = 0; i < nv; ++i) {
-    state_.momentum[i * stride_ + base_column_ + b + i] = -1.0;
-    if (i < b) state_.locked[i * stride_ + base_column_ + b + i] = -1.0;
   }
   descendants_ = tree.descendants_;
   ancestors_.assign(bodies * lane_count, 0.0);
@@ -115,18 +67,34 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
     descendants_[i * lane_count + i] = 0.0;
   }
   friction_slopes_.assign(n, 0.0);
-  difference_.assign(nv * stride_, 0.0);
+  difference_ = change_ = part_velocity_ = state_.rate;
   locked_inverse_.assign(b * b, 0.0);
   transport_ = momentum_transport_ = locked_inverse_;
   inverse_.assign(n * base_column_, 0.0);
   connection_.assign(b * n, 0.0);
   connection_rate_ = connection_;
   connection_slope_.assign(n * base_column_, 0.0);
+  clear_columns(tree, false);
+}
+
+/// Clear the columns, but those of momenta by themselves, which a task writes later.
+void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
+  for (auto* matrix : {&state_.momentum, &state_.part, &state_.part_rate, &state_.force}) {
+    std::fill(matrix->begin(), matrix->end(), 0.0);
+  }
+  for (int i = 0; i < tree.nv() && !is_task; ++i) {
+    const std::size_t column = base_column_ + static_cast<std::size_t>(tree.b_ + i);
+    row(state_.momentum, i)[column] = -1.0;
+    if (i < tree.b_) row(state_.part, i)[column] = -1.0;
+  }
 }
 
 void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
-                            const double* friction_slopes, const Screw& base_rate) noexcept {
+                            const double* friction_slopes, const Screw& base_rate,
+                            TaskDerivatives* task) noexcept {
   const int b = tree.b_, n = tree.n_;
+  if (task != nullptr || task_ != nullptr) clear_columns(tree, task != nullptr);
+  task_ = task;
   decoupled_ = decoupled && b > 0;
   field_ = field;
   std::copy(friction_slopes, friction_slopes + n, friction_slopes_.data());
@@ -137,11 +105,6 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
   }
   compute_inverse(tree);
   compute_groups(tree, base_rate);
-  if (tree.has_mimics_) {
-    for (auto* matrix : {&state_.momentum, &state_.locked, &state_.locked_rate, &state_.force}) {
-      for (int i = 0; i < b + n; ++i) std::fill_n(row(*matrix, i), base_column_, 0.0);
-    }
-  }
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
@@ -153,36 +116,25 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
     const auto stride = static_cast<int>(stride_);
     tree.write_base({tree.total_.mass * field_cross, tree.total_.mc.cross(field_cross)},
                     &state_.force[column], stride);
-    tree.write_base(bracket_transpose(v, e), &state_.force[by_p], stride);
+    const Screw transport = bracket_transpose(v, e);
+    if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
+    tree.write_base(transport, &transport_[static_cast<std::size_t>(k)], b);
     tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
-    for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = 0.0;
-    for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-      row(state_.force, b + tree.joints_[i].leader)[column] +=
-          tree.reaction(i).linear.dot(field_cross);
+    for (int i = 0; i < n; ++i) {
+      row(state_.force, b + i)[column] =
+          tree.reaction(static_cast<std::size_t>(i)).linear.dot(field_cross);
     }
   }
 }
 
 /// The inverse of the shape inertia from its factors.
 VMS_PH_FMA void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
-  const auto n = static_cast<std::size_t>(tree.n_);
-  const std::size_t stride = tree.columns_.size() * kLaneCount, groups = base_column_ / kLaneCount;
-  const auto subtract = [&](std::size_t to, std::size_t from, double factor) VMS_PH_INLINED {
-    double *a = &inverse_[to * base_column_], *c = &inverse_[from * base_column_];
-    for (std::size_t g = 0; g < groups; ++g) {
-      store(a + g * kLaneCount, load(a + g * kLaneCount) - factor * load(c + g * kLaneCount));
-    }
-  };
+  const auto size = static_cast<std::ptrdiff_t>(tree.n_),
+             width = static_cast<std::ptrdiff_t>(base_column_);
   std::fill(inverse_.begin(), inverse_.end(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) inverse_[i * base_column_ + i] = 1.0;
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j + 1; i < n; ++i) subtract(i, j, tree.factor_[j * stride + i]);
-  }
-  for (std::size_t j = n; j-- > 0;) {
-    double* row = &inverse_[j * base_column_];
-    for (std::size_t k = 0; k < base_column_; ++k) row[k] *= tree.inverse_diagonal_[j];
-    for (std::size_t i = j + 1; i < n; ++i) subtract(j, i, tree.factor_[j * stride + i]);
-  }
+  for (std::ptrdiff_t i = 0; i < size; ++i) inverse_[static_cast<std::size_t>(i * width + i)] = 1.0;
+  symmetric::solve_rows(tree.factor_.data(), tree.inverse_diagonal_.data(), size, width,
+                        inverse_.data(), width, width);
 }
 
 VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
@@ -197,35 +149,46 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
         .store_in(groups_[g].momentum_change);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
-  if (!decoupled_) return;
-  v_hat_ = tree.locked_twist(tree.momentum_);
-  const LaneScrew base(tree.base_), v_hat(v_hat_);
+  if (!has_part()) return;
+  const LaneScrew base(tree.base_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
     const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
     bracket(relative, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
     store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
   }
+  if (task_ != nullptr) compute_null_motion(tree);
   const SpatialInertia total_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
-  v_hat_rate_ = tree.locked_twist(base_rate - total_rate * v_hat_);
-  const LaneScrew v_hat_rate(v_hat_rate_);
+  if (decoupled_) {
+    part_twist_ = tree.locked_twist(tree.momentum_);
+    part_twist_rate_ = tree.locked_twist(base_rate - total_rate * part_twist_);
+  }
+  const LaneScrew v_hat(part_twist_), v_hat_rate(part_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
     const LaneInertia composite(link.composite), composite_rate(group.inertia_rate);
     const LaneScrew screw(link.screw), screw_rate(group.screw_rate);
-    const LaneScrew ad_screw = bracket(v_hat, screw), h = composite * v_hat;
-    const LaneScrew ad_screw_rate = bracket(v_hat_rate, screw) + bracket(v_hat, screw_rate);
-    const LaneScrew h_rate = composite_rate * v_hat + composite * v_hat_rate;
+    if (decoupled_) {
+      v_hat.store_in(group.twist);
+      v_hat_rate.store_in(group.twist_rate);
+      (composite * v_hat).store_in(group.momentum);
+      (composite_rate * v_hat + composite * v_hat_rate).store_in(group.momentum_rate);
+    }
+    const LaneScrew twist(group.twist), twist_rate(group.twist_rate), h(group.momentum),
+        h_rate(group.momentum_rate);
+    const LaneScrew ad_screw = bracket(twist, screw);
+    const LaneScrew ad_screw_rate = bracket(twist_rate, screw) + bracket(twist, screw_rate);
     (composite_rate * screw + composite * screw_rate).store_in(group.reaction_rate);
-    ad_screw.store_in(group.locked_ad_screw);
+    ad_screw.store_in(group.part_ad_screw);
     ad_screw_rate.store_in(group.ad_screw_rate);
-    (dual_bracket(screw, h) + composite * ad_screw).store_in(group.locked_change);
+    (dual_bracket(screw, h) + composite * ad_screw).store_in(group.part_change);
     (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
      composite * ad_screw_rate)
         .store_in(group.change_rate);
   }
+  if (!decoupled_) return;
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
   std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
@@ -243,25 +206,43 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
   for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.coupling(i)), -1.0, i);
 }
 
+/// The motion in the null space of a task, and its rate.
+void TreeDerivatives::compute_null_motion(Tree& tree) noexcept {
+  part_twist_ = tree.base_twist(task_->null_velocity);
+  part_twist_rate_ = tree.base_twist(task_->null_velocity_rate);
+  const auto twist_rate = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist_rate; };
+  const auto twist = [this](std::size_t g) VMS_PH_INLINED { return groups_[g].twist; };
+  tree.propagate_velocities(part_twist_rate_, task_->null_velocity_rate.data(), twist_rate);
+  tree.propagate_velocities(part_twist_, task_->null_velocity.data(), twist);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    (LaneScrew(groups_[g].screw_rate) * load(&tree.body_rates_[g * kLaneCount]))
+        .store_in(groups_[g].momentum_rate);
+  }
+  tree.add_from_parents(Screw{},
+                        [this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum_rate; });
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    const LaneInertia inertia(tree.link_groups_[g].link_inertia), inertia_rate(group.inertia_rate);
+    const LaneScrew v(group.twist),
+        a = LaneScrew(group.twist_rate) + LaneScrew(group.momentum_rate);
+    a.store_in(group.twist_rate);
+    (inertia * v).store_in(group.momentum);
+    (inertia_rate * v + inertia * a).store_in(group.momentum_rate);
+  }
+  tree.root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum; });
+  tree.root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum_rate; });
+}
+
 // Row k and column j: where j moves body k, or is it, the change of the reaction of k; where k
 // moves j, the change of the momentum behind j.
 VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
   const int b = tree.b_;
   const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
-  const auto add = [&](std::vector<double>& matrix, int i, std::size_t g,
-                       const Lanes& values) VMS_PH_INLINED {
-    double* target = row(matrix, i);
-    if (!tree.has_mimics_) {
-      store(target + g * kLaneCount, values);
-      return;
-    }
-    for (std::size_t l = 0; l < kLaneCount && g * kLaneCount + l < bodies; ++l) {
-      target[tree.joints_[g * kLaneCount + l].leader] += values[l];
-    }
-  };
+  const auto write = [&](std::vector<double>& matrix, int i, std::size_t g, const Lanes& values)
+                         VMS_PH_INLINED { store(row(matrix, i) + g * kLaneCount, values); };
   const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
                                     const LaneRow* rows_of_base) VMS_PH_INLINED {
-    for (int k = 0; k < b; ++k) add(matrix, k, g, load(rows_of_base[tree.base_axis(k)]));
+    for (int k = 0; k < b; ++k) write(matrix, k, g, load(rows_of_base[tree.base_axis(k)]));
   };
   for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
     const Group& group = groups_[g];
@@ -270,9 +251,9 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
     const LaneVector reaction_linear(tree.link_groups_[g].reaction);
     reaction_linear.cross(LaneVector(field_)).store_in(weight + 3);
     add_rows_of_base(state_.force, g, weight);
-    if (!decoupled_) continue;
-    add_rows_of_base(state_.locked, g, group.locked_change);
-    add_rows_of_base(state_.locked_rate, g, group.change_rate);
+    if (!has_part()) continue;
+    add_rows_of_base(state_.part, g, group.part_change);
+    add_rows_of_base(state_.part_rate, g, group.change_rate);
   }
   for (std::size_t k = 0; k < bodies; ++k) {
     const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
@@ -293,8 +274,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         momentum += ancestor_mask * reaction.dot(other_row);
         slope += ancestor_mask *
                  (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
-        if (decoupled_) {
-          const LaneScrew locked_entry(other.locked_ad_screw);
+        if (has_part()) {
+          const LaneScrew locked_entry(other.part_ad_screw);
           locked += ancestor_mask * reaction.dot(locked_entry);
           locked_rate += ancestor_mask * (reaction_rate.dot(locked_entry) +
                                           reaction.dot(LaneScrew(other.ad_screw_rate)));
@@ -306,18 +287,18 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         momentum += descendant_mask * screw.dot(other_row);
         slope += descendant_mask * (ad_screw.dot(other_row) +
                                     field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
-        if (decoupled_) {
-          const LaneScrew locked_entry(other.locked_change);
+        if (has_part()) {
+          const LaneScrew locked_entry(other.part_change);
           locked += descendant_mask * screw.dot(locked_entry);
           locked_rate += descendant_mask *
                          (screw_rate.dot(locked_entry) + screw.dot(LaneScrew(other.change_rate)));
         }
       }
-      add(state_.momentum, i, g, momentum);
-      add(state_.force, i, g, slope);
-      if (!decoupled_) continue;
-      add(state_.locked, i, g, locked);
-      add(state_.locked_rate, i, g, locked_rate);
+      write(state_.momentum, i, g, momentum);
+      write(state_.force, i, g, slope);
+      if (!has_part()) continue;
+      write(state_.part, i, g, locked);
+      write(state_.part_rate, i, g, locked_rate);
     }
   }
 }
@@ -341,47 +322,68 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
 VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
                                                   std::size_t groups) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
-  const auto size = static_cast<std::size_t>(n), base = static_cast<std::size_t>(b);
-  const Rows rows{stride_, groups};
   const std::size_t width = groups * kLaneCount, joints = at(b);
-  // The momenta conjugate to the velocity, at which it is fixed, less their change.
-  for (int i = 0; i < nv; ++i) {
-    for (std::size_t k = at(i); k < at(i) + width; ++k) {
-      difference_[k] = (decoupled_ ? c.locked[k] : 0.0) - c.momentum[k];
-      c.velocity[k] = 0.0;
-      c.rate[k] = c.force[k];
+  const auto stride = static_cast<Eigen::Index>(stride_),
+             padded_n = static_cast<Eigen::Index>(base_column_);
+  const products::Rows rows{stride, stride, static_cast<Eigen::Index>(width)};
+  const MatrixView connection{connection_.data(), b, n, n, 1},
+      inverse{inverse_.data(), n, n, padded_n, 1},
+      locked_inverse{locked_inverse_.data(), b, b, b, 1};
+  const auto subtract = [&](const double* x, const std::vector<double>& y) VMS_PH_INLINED {
+    for (std::size_t i = 0; i < at(nv); i += stride_) {
+      for (std::size_t k = i; k < i + width; ++k) difference_[k] = (x ? x[k] : 0.0) - y[k];
     }
+  };
+  // The velocity of the momenta in `difference_`; the base's are `sign` times others.
+  const auto solve = [&](double sign, const std::vector<double>& base_momenta,
+                         std::vector<double>& velocity) VMS_PH_INLINED {
+    rows.add(connection.transposed(), difference_.data(), &difference_[joints], -1.0);
+    rows.write(inverse, &difference_[joints], &velocity[joints]);
+    rows.write(locked_inverse, base_momenta.data(), velocity.data(), sign);
+    rows.add(connection, &velocity[joints], velocity.data(), -1.0);
+  };
+  if (task_ != nullptr) {
+    rows.add(task_->task_inverse().transposed(), c.part.data(), c.split.data(), -1.0);
+    rows.write(transposed(task_->extended), c.split.data(), change_.data(), -1.0);
   }
-  rows.add_product(-1.0, connection_.data(), 1, size, n, b, difference_.data(),
-                   &difference_[joints]);
-  rows.add_product(1.0, inverse_.data(), base_column_, 1, n, n, &difference_[joints],
-                   &c.velocity[joints]);
-  rows.add_product(-1.0, locked_inverse_.data(), base, 1, b, b, c.momentum.data(),
-                   c.velocity.data());
-  rows.add_product(-1.0, connection_.data(), size, 1, b, n, &c.velocity[joints], c.velocity.data());
+  // The momenta conjugate to the velocity, at which it is fixed, less their change.
+  subtract(task_ ? change_.data() : decoupled_ ? c.part.data() : nullptr, c.momentum);
+  solve(decoupled_ ? -1.0 : 1.0, decoupled_ ? c.momentum : difference_, c.velocity);
+  for (int i = 0; i < nv; ++i) std::copy_n(row(c.force, i), width, row(c.rate, i));
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
-  rows.add_product(1.0, momentum_transport_.data(), base, 1, b, b, c.velocity.data(),
-                   c.rate.data());
-  rows.add_product(1.0, state_.momentum.data(), 1, stride_, n, nv, c.velocity.data(),
-                   &c.rate[joints]);
+  rows.add({momentum_transport_.data(), b, b, b, 1}, c.velocity.data(), c.rate.data());
+  rows.add({state_.momentum.data(), n, nv, 1, stride}, c.velocity.data(), &c.rate[joints]);
   for (int i = 0; i < n; ++i) {
     const double slope = friction_slopes_[static_cast<std::size_t>(i)];
     double *to = row(c.rate, b + i), *from = row(c.velocity, b + i);
     for (std::size_t k = 0; k < width; ++k) to[k] -= slope * from[k];
   }
-  if (!decoupled_) return;
-  for (int i = 0; i < b; ++i) {
-    for (std::size_t k = at(i); k < at(i) + width; ++k) {
-      difference_[k] = c.locked_rate[k] - c.rate[k];
+  if (task_ != nullptr) {
+    rows.add({transport_.data(), b, b, b, 1}, change_.data(), c.rate.data());
+    subtract(change_.data(), c.part);
+    solve(1.0, difference_, part_velocity_);
+    double* null_rows = row(c.known, task_->rows());
+    rows.add(transposed(task_->inverse), c.rate.data(), c.known.data());
+    rows.add(task_->task_inverse().transposed(), c.part_rate.data(), c.known.data(), -1.0);
+    rows.add(task_->force_by_null_velocity, part_velocity_.data(), c.known.data());
+    rows.add(task_->basis_rate, change_.data(), null_rows);
+    rows.add({state_.split.data(), nv, n, stride, 1}, &c.velocity[joints], c.known.data());
+    rows.add({&state_.split[base_column_], nv, b, stride, 1}, c.velocity.data(), c.known.data());
+    // From the axes of the null space to its basis.
+    for (int i = 0; i < task_->rows(); ++i) {
+      std::copy_n(row(c.known, i), width, row(c.rate, i));
     }
+    rows.write(task_->null_space.axes(), null_rows, row(c.rate, task_->rows()));
   }
+  if (!decoupled_) return;
+  subtract(c.part_rate.data(), c.rate);
   for (int i = b; i < nv; ++i) {
-    for (std::size_t k = at(i); k < at(i) + width; ++k) c.rate[k] -= c.locked_rate[k];
+    for (std::size_t k = at(i); k < at(i) + width; ++k) c.rate[k] -= c.part_rate[k];
   }
-  rows.add_product(1.0, connection_.data(), 1, size, n, b, difference_.data(), &c.rate[joints]);
-  rows.add_product(1.0, connection_rate_.data(), 1, size, n, b, c.locked.data(), &c.rate[joints]);
-  rows.add_product(-1.0, connection_slope_.data(), base_column_, 1, n, n, &c.velocity[joints],
-                   &c.rate[joints]);
+  rows.add(connection.transposed(), difference_.data(), &c.rate[joints]);
+  rows.add({connection_rate_.data(), n, b, 1, n}, c.part.data(), &c.rate[joints]);
+  rows.add({connection_slope_.data(), n, n, padded_n, 1}, &c.velocity[joints], &c.rate[joints],
+           -1.0);
 }
 
 void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexcept {
@@ -389,12 +391,12 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   const auto base = static_cast<std::size_t>(b), size = static_cast<std::size_t>(n);
   if (decoupled_) {
     for (std::size_t i = 0; i < size; ++i) {
-      const double* from = row(state_.locked, b + static_cast<int>(i));
+      const double* from = row(state_.part, b + static_cast<int>(i));
       std::copy(from, from + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < base; ++k) {
         const double factor = connection_[k * size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
-          connection_slope_[i * base_column_ + j] -= factor * state_.locked[k * stride_ + j];
+          connection_slope_[i * base_column_ + j] -= factor * state_.part[k * stride_ + j];
         }
       }
     }
@@ -418,6 +420,14 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
       force[i * nv + k] = -connection_[static_cast<std::size_t>(k * n + i - b)];
     }
   }
+  if (task_ != nullptr) {
+    // The rows of the map are the columns of its transpose.
+    const AlignedBasis& null_space = task_->null_space;
+    MatrixV by_force = task_->inverse;
+    by_force.rightCols(nv - task_->rows()) =
+        product<MatrixV>(transposed(null_space.Z), transposed(null_space.axes()));
+    std::copy_n(by_force.data(), nv * nv, force);
+  }
   if (out.velocity_by_parameters != nullptr) write_parameters(tree, out);
 }
 
@@ -425,18 +435,25 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
   const int b = tree.b_, nv = b + tree.n_, bodies = tree.bodies() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
   for (int body = tree.bodies() - bodies, block = 0; block < bodies; ++body, ++block) {
-    for (auto* matrix : {&c.momentum, &c.locked, &c.locked_rate, &c.force}) {
+    for (auto* matrix : {&c.momentum, &c.part, &c.part_rate, &c.force, &c.split, &c.known}) {
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
     const Screw twist = tree.twist_of(body), relative = twist - tree.base_;
-    const Screw body_twist = in_body(body_frame, twist), locked = in_body(body_frame, v_hat_);
-    const Screw body_field = in_body(body_frame, {field_, Vector3d::Zero()});
-    const Screw rate = in_body(body_frame, v_hat_rate_ - bracket(relative, v_hat_));
+    const auto part_of = [&](const Screw& root, const LaneRow* rows) {
+      return task_ && body >= 0 ? screw_at(rows, static_cast<std::size_t>(body) % kLaneCount)
+                                : root;
+    };
+    const Group& body_group = groups_[static_cast<std::size_t>(std::max(0, body)) / kLaneCount];
+    const Screw part = part_of(part_twist_, body_group.twist);
+    const Screw body_twist = in_axes_of(body_frame, twist), locked = in_axes_of(body_frame, part);
+    const Screw body_field = in_axes_of(body_frame, {field_, Vector3d::Zero()});
+    const Screw rate = in_axes_of(
+        body_frame, part_of(part_twist_rate_, body_group.twist_rate) - bracket(relative, part));
     // What a twist, its rate along the motion and its change with the velocity pair with.
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
-      const Screw body_screw = in_body(body_frame, s);
+      const Screw body_screw = in_axes_of(body_frame, s);
       const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
         write_momentum_regressor(one, other, regressor);
         double* to = row(matrix, i);
@@ -444,11 +461,11 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
       };
       pair(c.momentum, body_screw, body_twist);
       pair(c.force, body_screw, body_field);
-      if (i >= b) pair(c.force, in_body(body_frame, ad_screw), body_twist);
-      if (!decoupled_) return;
-      pair(c.locked, body_screw, locked);
-      pair(c.locked_rate, body_screw, rate);
-      pair(c.locked_rate, in_body(body_frame, s_rate - bracket(relative, s)), locked);
+      if (i >= b) pair(c.force, in_axes_of(body_frame, ad_screw), body_twist);
+      if (!has_part()) return;
+      pair(c.part, body_screw, locked);
+      pair(c.part_rate, body_screw, rate);
+      pair(c.part_rate, in_axes_of(body_frame, s_rate - bracket(relative, s)), locked);
     };
     for (int k = 0; k < b; ++k) add(k, tree.base_unit_twist(k), {}, {});
     for (int j = body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {

@@ -33,8 +33,7 @@ VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
   }
 }
 
-template <class Poses>
-VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noexcept {
+VMS_PH_FMA void Tree::update_poses(const double* q) noexcept {
   compute_angles(q);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
@@ -51,13 +50,13 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Scratch& joint = scratch_[i / kLaneCount];
-    Pose& pose = poses[i / kLaneCount];
+    LinkGroup& pose = link_groups_[i / kLaneCount];
     const std::size_t lane = i % kLaneCount;
     Matrix3d rotation = matrix_at(joint.rotation, lane);
     Vector3d origin = vector_at(joint.translation, lane);
     if (joints_[i].parent >= 0) {
       const auto parent = static_cast<std::size_t>(joints_[i].parent);
-      const Pose& parent_pose = poses[parent / kLaneCount];
+      const LinkGroup& parent_pose = link_groups_[parent / kLaneCount];
       const Matrix3d parent_rotation = matrix_at(parent_pose.rotation, parent % kLaneCount);
       origin = vector_at(parent_pose.origin, parent % kLaneCount) + parent_rotation * origin;
       rotation = parent_rotation.lazyProduct(rotation).eval();
@@ -67,41 +66,13 @@ VMS_PH_INLINED inline void Tree::update_poses(const double* q, Poses& poses) noe
   }
 }
 
-bool Tree::is_computed_at(const VectorXd& q) const noexcept {
-  return is_computed_ && q.tail(position_count()) == computed_q_.tail(position_count());
-}
-
-void Tree::copy_configuration(const Tree& other, const VectorXd& q) noexcept {
-  if (is_computed_at(q)) return;
-  if (!(is_same_robot(other) && other.is_computed_at(q))) {
-    set_configuration(q);
-    return;
-  }
-  computed_q_.tail(position_count()) = q.tail(position_count());
-  is_computed_ = true;
-  has_reactions_ = other.has_reactions_;
-  is_factorised_ = false;
-  link_groups_ = other.link_groups_;
-  columns_ = other.columns_;
-  total_ = other.total_;
-  centre_of_mass_ = other.centre_of_mass_;
-  inverse_inertia_ = other.inverse_inertia_;
-}
-
-void Tree::copy_velocity(const Tree& other) noexcept {
-  motions_ = other.motions_;
-  base_ = other.base_;
-  momentum_ = other.momentum_;
-  kinetic_energy_ = other.kinetic_energy_;
-  rates_ = other.rates_;
-}
-
 VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
-  if (is_computed_at(q)) return;
-  computed_q_.tail(position_count()) = q.tail(position_count());
+  const int count = position_count();
+  if (is_computed_ && q.tail(count) == computed_q_.tail(count)) return;
+  computed_q_.tail(count) = q.tail(count);
   is_computed_ = true;
   has_reactions_ = is_factorised_ = false;
-  update_poses(q.data(), link_groups_);
+  update_poses(q.data());
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
     LinkGroup& group = link_groups_[g];
@@ -163,35 +134,31 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
-// With the mass and the first moment of the subtree behind it, every joint lifts like one body.
-VMS_PH_FMA double Tree::lifting_power(const double* q, const double* v,
+VMS_PH_FMA double Tree::lifting_power(const VectorXd& q, const double* v,
                                       const Vector3d& field) noexcept {
-  update_poses(q, lifting_poses_);
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LinkConstants& link = link_constants_[g];
-    const LaneMatrix rotation(lifting_poses_[g].rotation);
-    const LaneVector centre =
-        LaneVector(lifting_poses_[g].origin) + rotation * LaneVector(link.lever);
-    (centre * load(link.mass)).store_in(scratch_[g].force);
-  }
-  const Vector3d first_moment =
-      root_.mc + root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; });
+  is_computed_ = false;
+  update_poses(q.data());
   for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
-  Lanes power{};
-  const LaneVector gravity(field);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LinkConstants& link = link_constants_[g];
-    const LaneMatrix rotation(lifting_poses_[g].rotation);
+    const LaneMatrix rotation(link_groups_[g].rotation);
     const LaneVector angular = rotation * LaneVector(link.axis);
-    const LaneVector linear = rotation * LaneVector(link.linear_axis) +
-                              LaneVector(lifting_poses_[g].origin).cross(angular);
-    const LaneVector velocity =
-        linear * load(link.subtree_mass) + angular.cross(LaneVector(scratch_[g].force));
-    power -= load(&body_rates_[g * kLaneCount]) * gravity.dot(velocity);
+    const LaneVector linear = rotation * LaneVector(link.linear_axis);
+    const LaneScrew screw(linear + LaneVector(link_groups_[g].origin).cross(angular), angular);
+    (screw * load(&body_rates_[g * kLaneCount])).store_in(motions_[g].twist);
+    const LaneVector lever = rotation * LaneVector(link.lever);
+    (LaneVector(link_groups_[g].origin) + lever).store_in(motions_[g].momentum);  // the centre
   }
-  if (b_ == 0) return sum_of(power);
   const Screw base = base_twist(v);
-  return sum_of(power) - field.dot(total_mass_ * base.linear + base.angular.cross(first_moment));
+  add_from_parents(base, [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
+  Lanes power{};
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew twist(motions_[g].twist);
+    const LaneVector velocity =
+        twist.linear + twist.angular.cross(LaneVector(motions_[g].momentum));
+    power -= load(link_constants_[g].mass) * LaneVector(field).dot(velocity);
+  }
+  return sum_of(power) - field.dot((root_ * base).linear);
 }
 
 VMS_PH_FMA void Tree::compute_reactions() noexcept {
@@ -284,21 +251,6 @@ VMS_PH_FMA void Tree::solve_shape(double* rates) noexcept {
   std::copy(right_side_.data(), right_side_.data() + n_, rates);
 }
 
-double Tree::inertia_of(int joint) noexcept {
-  compute_reactions();
-  double sum = 0.0;
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    if (joints_[i].leader != joint) continue;
-    const Screw joint_reaction = reaction(i);
-    sum += joints_[i].armature + screw(i).dot(joint_reaction);
-    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto ancestor = static_cast<std::size_t>(j);
-      if (joints_[ancestor].leader == joint) sum += 2.0 * screw(ancestor).dot(joint_reaction);
-    }
-  }
-  return sum;
-}
-
 Vector3d Tree::linear_coupling(int joint) noexcept {
   compute_reactions();
   return coupling(joint).linear;
@@ -346,7 +298,6 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   const Screw base = base_twist(v);
   propagate_velocities(base, v.data(),
                        [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
-  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew joint_twist =
         LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount]);

@@ -231,66 +231,12 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   }
 }
 
-namespace {
-
-/// `X . (Y dZ/dt + B Z)` of a body that moves with a twist.
-VMS_PH_INLINED inline double transport_power(const SpatialInertia& inertia, const Screw& twist,
-                                             const Screw& x_twist, const Screw& z_twist,
-                                             const Screw& z_rate) {
-  const Vector3d &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
-  const Vector3d linear_term = a.cross(inertia.mass * l + w.cross(inertia.mc));
-  const double half_trace = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const Vector3d second_moment = half_trace * a - (inertia * Screw{Vector3d::Zero(), a}).angular;
-  const Vector3d moment = inertia.mc.dot(l) * a - inertia.mc.dot(a) * l - w.cross(second_moment);
-  return x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) +
-         x_twist.angular.dot(moment);
-}
-
-VMS_PH_INLINED inline void add_transport_power(const LaneInertia& inertia, const LaneScrew& twist,
-                                               const LaneScrew& x_twist, const LaneScrew& z_twist,
-                                               const LaneScrew& z_rate, Lanes& sum) {
-  const LaneVector &l = twist.linear, &w = twist.angular, &a = z_twist.angular;
-  const LaneVector linear_term = a.cross(l * inertia.mass + w.cross(inertia.mc));
-  const Lanes half_trace = 0.5 * (inertia.xx + inertia.yy + inertia.zz);
-  const LaneVector second_moment = a * half_trace - inertia.times_inertia(a);
-  const LaneVector moment = a * inertia.mc.dot(l) - l * inertia.mc.dot(a) - w.cross(second_moment);
-  sum +=
-      x_twist.dot(inertia * z_rate) + x_twist.linear.dot(linear_term) + x_twist.angular.dot(moment);
-}
-
-}  // namespace
-
-// The sum of `X . (Y dZ/dt + B Z)` over single bodies, with their twists X in x and Z in y.
-VMS_PH_FMA double Tree::coriolis_power(const double* x, const double* y) noexcept {
-  const Screw base_x = base_twist(x), base_y = base_twist(y), rate = bracket(base_, base_y);
-  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = y[b_ + joints_[i].leader];
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew joint_twist =
-        LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount]);
-    bracket(LaneScrew(motions_[g].twist), joint_twist).store_in(scratch_[g].acceleration);
-  }
-  add_from_parents(rate, [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
-  propagate_velocities(base_x, x,
-                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].x_twist; });
-  propagate_velocities(base_y, y,
-                       [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].y_twist; });
-  Lanes sum{};
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const Scratch& scratch = scratch_[g];
-    add_transport_power(LaneInertia(link_groups_[g].link_inertia), LaneScrew(motions_[g].twist),
-                        LaneScrew(scratch.x_twist), LaneScrew(scratch.y_twist),
-                        LaneScrew(scratch.acceleration), sum);
-  }
-  return sum_of(sum) + (b_ == 0 ? 0.0 : transport_power(root_, base_, base_x, base_y, rate));
-}
-
 Screw Tree::momentum_rate() const noexcept {
   return planar_part(bracket_transpose(base_, momentum_));
 }
 
 // pi_hat_i = S_i . (h_i - Y_i v_hat), with the momentum h_i and the inertia Y_i of the subtree.
 VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
-  add_kinetic_gradient(1.0, out);
   if (b_ == 0) return;
   compute_reactions();
   const LaneScrew base(base_), v_hat(locked_twist(momentum_));

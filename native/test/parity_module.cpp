@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the tests compare with Python and no program uses from there: terms of single states,
-// energies, observers, the energy guard, states that are judged, rotors, reasons.
+// energies, observers, the energy guard, states that are judged, rotors, parts of laws, reasons.
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -19,7 +19,9 @@
 #include "vms_ph_native/observers/robot_observers.hpp"
 #include "vms_ph_native/plausibility.hpp"
 #include "vms_ph_native/reason.hpp"
+#include "vms_ph_native/shaped_potential.hpp"
 #include "vms_ph_native/supervisor.hpp"
+#include "vms_ph_native/task_space.hpp"
 
 namespace py = pybind11;
 using vms_ph::Evaluation;
@@ -320,6 +322,33 @@ void bind_laws(py::module_& module) {
   module.attr("unlimited") = vms_ph::Rotor{}.upper;
 }
 
+void bind_task_space(py::module_& module) {
+  module.def("split", [](const Matrix& mass, const Vector& velocity, const Vector& momentum,
+                         const Matrix& jacobian, double singular_below) {
+    vms_ph::TaskSvd svd;
+    vms_ph::SplitMotion motion;
+    const vms_ph::Matrix3V rows = jacobian;
+    svd.compute(rows);
+    motion.compute(mass, velocity, momentum, rows, svd, singular_below);
+    return py::make_tuple(Vector(motion.eta), Matrix(motion.null_map), Vector(motion.nu),
+                          Vector(motion.null_velocity), motion.kinetic_null,
+                          motion.smallest_singular_value, motion.is_regular,
+                          Matrix(svd.pseudo_inverse(singular_below)));
+  });
+  module.def("minimum_step", [](const Model& model, const Vector& q, const Eigen::Vector3d& x,
+                                const Eigen::Vector3d& step, const Vector& posture, double damping,
+                                double dt, double reach, double margin) {
+    vms_ph::MinimumStep solver(model);
+    vms_ph::Minimum current;
+    current.q = q;
+    current.x = x;
+    solver.compute(vms_ph::PositionTask(model.end_effector()), current, step, posture,
+                   {damping, dt, reach, margin});
+    return py::make_tuple(solver.next_minimum.q, solver.next_minimum.x, solver.is_settled,
+                          solver.is_out_of_reach);
+  });
+}
+
 }  // namespace
 
 PYBIND11_MODULE(vms_ph_native_parity, module) {
@@ -330,6 +359,7 @@ PYBIND11_MODULE(vms_ph_native_parity, module) {
   bind_energy_guard(module);
   bind_plausibility(module);
   bind_laws(module);
+  bind_task_space(module);
   py::dict reasons;
 #define VMS_PH_REASON(name, text) reasons[#name] = text;
   VMS_PH_REASONS(VMS_PH_REASON)

@@ -95,6 +95,7 @@ class Kit:
         ask = (None, None, None, None, q[-n:], None)
         span = (torque, wrench, 0.0, dt, 0, 3)
         one, other, point = (q,), (q, v), np.zeros(3)
+        task = [(frame, 0, 1), (frame, 3, 2)], np.eye(nv - 3, nv), 1e-3
 
         def hold(_q: object, _v: object, _dt: float) -> object:
             return command
@@ -124,21 +125,19 @@ class Kit:
             **dict.fromkeys(
                 ("Dynamics.shape_momentum", "Dynamics.kinetic_energy", "Dynamics.momenta"), other
             ),
-            **dict.fromkeys(("Dynamics.lifting_power", "Dynamics.state"), other),
-            "Dynamics.coriolis_power": (q, v, v, v),
+            "Dynamics.state": other,
             "Dynamics.jacobian": (q, frame, False),
             "Dynamics.jacobian_rate": (q, v, frame, True),
             "Dynamics.placement": (q, frame),
             "Dynamics.mass_rates": (q, many_v),
             "Dynamics.velocity": (True, q, v),
-            "Dynamics.gradient": (False, q, v),
             "Dynamics.rate": (
                 False, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
             ),
             "Dynamics.rate_derivatives": (
-                True, True, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
+                task, True, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
             ),
-            "Dynamics.energy_derivatives": (False, q, v, True),
+            "Dynamics.energy_derivatives": (task, q, v, True),
             "Batch.__init__": (robot, 2),
             "Batch.evaluate": (many_q, many_v, ["M", "J_end_effector", "g"], frame),
             "Batch.rates": (
@@ -183,17 +182,11 @@ class Kit:
             "StatePlausibility.judge": (q, v, dt),
             "SampledAlgebra.__init__": (robot,),
             "SampledAlgebra.hold": (square, square, square, v, v, dt, v),
-            "SampledAlgebra.brake": (q, v, dt, v),
-            "SampledAlgebra.split": (square, v, v, np.eye(3, nv), 0.03),
             "SampledAlgebra.predict": (q, v, np.zeros(nv), 1.0, dt, np.ones(nv)),
-            "SampledAlgebra.minimum_step": (
-                frame, q, np.zeros(3), np.zeros(3), np.zeros(n), 0.1, dt, 0.1, 0.05,
-            ),
             "Mechanism.__init__": tuple(parts.values()),
             "Mechanism.set_loop_rank": (2,),
             "Mechanism.rates": (x, np.zeros(parts["total"])),
             "Mechanism.step": (0.0, x, dt, np.zeros(parts["total"]), 1e-6),
-            "Mechanism.run": (x, dt, 2),
             "Mechanism.project": (x, 1e-6),
             "Mechanism.violation": (x,),
             "Mechanism.energy": (x,),
@@ -300,13 +293,10 @@ ANYTHING: list[Any] = [
     np.zeros(0), np.array("text"), np.array([None, 1.0]), b"\xff", [("x",) * 3], 1j,
 ]  # fmt: skip
 
-# For arms on a fixed base alone.
-_OF_ARMS = "SampledAlgebra.minimum_step"
-
 # Numbers of steps and sizes: larger ones only take time and memory.
 _COUNTS = {
     "Scheme.run": (5,), "ClosedLoop.run": (14,), "ClosedLoop.run_function": (8,),
-    "run_batch": (8,), "pinocchio_rk4": (4,), "Mechanism.run": (2,),
+    "run_batch": (8,), "pinocchio_rk4": (4,),
 }  # fmt: skip
 
 
@@ -334,14 +324,12 @@ def each(native: ModuleType) -> None:
     kit = Kit(native, "hextilt", "discrete_gradient")
     missing = set(kit.calls) - set(kit.right)
     assert not missing, f"no right arguments are known for {sorted(missing)}"
-    assert _refused(kit.calls[_OF_ARMS], kit.right[_OF_ARMS])
-    _each_of(kit, "hextilt", set(kit.calls) - {_OF_ARMS})
-    _each_of(Kit(native, "panda", "discrete_gradient"), "panda", {_OF_ARMS})
+    _each_of(kit, "hextilt")
     _call_with_parts_of_another(kit, Kit(native, "panda", "rkmk4"))
 
 
-def _each_of(kit: Kit, robot: str, names: set[str]) -> None:
-    for name in sorted(names):
+def _each_of(kit: Kit, robot: str) -> None:
+    for name in sorted(kit.calls):
         call = kit.calls[name]
         right = kit.right[name]
         say(f"{robot} {name}")

@@ -3,6 +3,7 @@
 
 """The derivatives of energies and rates are the same whichever language computes them."""
 
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -10,8 +11,17 @@ import pytest
 from dynamics.forms.test_derivatives import check_equal, ports_of
 
 from vms_ph_dynamics import (
+    OrientationTask,
+    PHState,
     Ports,
+    PoseTask,
+    PositionTask,
     RateDerivatives,
+    StackedTask,
+    StateError,
+    Task,
+    TaskSpaceForm,
+    VMSModel,
     energy_derivatives,
     rate_derivatives,
     rate_derivatives_batch,
@@ -54,3 +64,69 @@ def test_many_states_have_the_derivatives_of_each(
     np.testing.assert_array_equal(some.zdot_by_q, found.zdot_by_q)
     assert isinstance(some, RateDerivatives)
     assert rate_derivatives_batch(form(ours), Q[:0], Z[:0]).zdot_by_z.shape == (0, ours.nv, ours.nv)
+
+
+TASKS: dict[str, Callable[[VMSModel], Task]] = {
+    "position": PositionTask,
+    "orientation": OrientationTask,
+    "pose": PoseTask,
+    "stack": lambda model: StackedTask(OrientationTask(model), PositionTask(model)),
+}
+
+
+def task_forms(
+    name: str, kind: str, rng: np.random.Generator
+) -> tuple[TaskSpaceForm, TaskSpaceForm, PHState, float]:
+    """The form in C++ and in Python, a state near which it is smooth, and a tolerance."""
+    ours, theirs = both(name)
+    other = TaskSpaceForm(theirs, TASKS[kind](theirs))
+    # The basis of a null space is not unique.
+    one = TaskSpaceForm(ours, TASKS[kind](ours), basis=other._reference)
+    for q, v in states(ours, rng, 1000):
+        t = other.evaluate(q, v)
+        if t.regular.smallest_singular_value > 0.1 and t.alignment > 0.3:
+            tolerance = 1e-14 * max(1e3, float(np.linalg.cond(t.d.M)))
+            return one, other, other.state(q, v), tolerance
+    raise AssertionError(f"{name} has no such state")
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("name", ["panda", "omnidirectional panda", "satellite", "tree 31"])
+def test_derivatives_of_a_task_are_the_same_in_both_languages(
+    native: ModuleType, name: str, kind: str, rng: np.random.Generator
+) -> None:
+    one, other, x, tolerance = task_forms(name, kind, rng)
+    for acting in (ports_of(one.model, rng), Ports(gravity=False)):
+        expected = rate_derivatives(other, x, acting)
+        check_equal(rate_derivatives(one, x, acting), expected, tolerance)
+        found = energy_derivatives(one, x, acting.gravity)
+        check_equal(found, energy_derivatives(other, x, acting.gravity), tolerance)
+
+
+def test_many_states_of_a_task_have_the_derivatives_of_each(
+    native: ModuleType, rng: np.random.Generator
+) -> None:
+    form, _, x, _ = task_forms("satellite", "pose", rng)
+    Q, Z = np.tile(x.q, (5, 1)), x.z * np.linspace(0.5, 1.5, 5)[:, None]
+    found = rate_derivatives_batch(form, Q, Z, parameters=True, threads=2)
+    for i, z in enumerate(Z):
+        each = rate_derivatives(form, PHState(x.q, z), Ports())
+        np.testing.assert_array_equal(found.zdot_by_q[i], each.zdot_by_q)
+        np.testing.assert_array_equal(found.zdot_by_parameters[i], each.zdot_by_parameters)
+
+
+def test_a_singular_task_is_refused_or_lifted_in_both_languages(
+    native: ModuleType, rng: np.random.Generator
+) -> None:
+    *regular, x, tolerance = task_forms("panda", "position", rng)
+    one, other = (
+        TaskSpaceForm(form.model, form.task, basis=form._reference, singular_below=10.0)
+        for form in regular
+    )
+    check_equal(energy_derivatives(one, x), energy_derivatives(other, x), tolerance)
+    for refused in (
+        lambda: rate_derivatives(one, x, Ports()),
+        lambda: rate_derivatives_batch(one, x.q[None], x.z[None]),
+    ):
+        with pytest.raises(StateError, match="near a singularity"):
+            refused()

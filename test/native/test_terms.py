@@ -305,9 +305,8 @@ def all_terms(d: Any, q: Array, v: Array) -> list[Array]:
     nothing = (None, None, [], None, None, 1.0, True)
     terms = [getattr(d, of)(q) for of in ("mass", "connection", "shape_inertia", "gravity")]
     terms += [d.coriolis(q, v), d.momentum(q, v), d.shape_momentum(q, v), d.kinetic_energy(q, v)]
-    terms += [d.lifting_power(q, v), d.coriolis_power(q, v, v, v[::-1].copy())]
     for decoupled in (False, True):
         terms.append(d.velocity(decoupled, q, v))
-        terms.append(d.gradient(decoupled, q, v))
+        terms.extend(d.energy_derivatives(decoupled, q, v, True) or ())
         terms.extend(d.rate(decoupled, q, v, *nothing) or ())
     return terms

@@ -166,8 +166,6 @@ def brake(d: Evaluation, h: float, gyroscopic: Array | None = None) -> Array:
     """
     if h <= 0.0:
         return np.zeros(len(d.v))
-    if d.sampled_algebra is not None:
-        return np.asarray(d.sampled_algebra.brake(d.q, d.v, h, gyroscopic))
     half_travel = 0.5 * h * float(np.abs(d.v).max(initial=0.0))
     twice_kinetic = 2.0 * d.kinetic_energy
     if not (half_travel > 0.0 and isfinite(half_travel) and twice_kinetic > 0.0):

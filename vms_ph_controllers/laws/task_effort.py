@@ -52,9 +52,6 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
     the regular map in joint coordinates.
     """
     m = len(jacobian)
-    algebra = None if d.tree.cpp_core is None or m != 3 else d.tree.cpp_core.sampled_algebra
-    if algebra is not None:
-        return SplitMotion(jacobian, *algebra.split(d.M, d.v, d.momentum, jacobian, singular_below))
     left, sigma, right = np.linalg.svd(jacobian)
     sigma_min = float(sigma[-1])
     eta = jacobian @ d.v
@@ -92,7 +89,7 @@ def exchange(d: Evaluation, motion: SplitMotion, jacobian_rate: Array) -> float:
     n = motion.null_velocity
     u = d.v - n
     pi = (d.M @ u) @ motion.pseudo_inverse
-    return float(pi @ (jacobian_rate @ n)) - d.coriolis_power(u, n)
+    return float(pi @ (jacobian_rate @ n) - u @ (d.C @ n))
 
 
 def task_effort(

@@ -93,12 +93,6 @@ class ReferenceGovernor:
         step *= min(1.0, max_step / length) if length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.minimum.q, np.zeros(model.nv))
-        if at_minimum.sampled_algebra is not None and type(task) is PositionTask:
-            q, x, self._is_settled, self.is_out_of_reach = at_minimum.sampled_algebra.minimum_step(
-                *(task.frame_id, self.minimum.q, self.minimum.x, step, self._posture),
-                *(self._damping, dt, max_step, margin),
-            )
-            return PotentialMinimum(q, x)
         jacobian = task.jacobian(at_minimum)
         position = task.value(at_minimum)
         lead = self.minimum.x + step - position

@@ -10,7 +10,7 @@ from ..evaluation import Evaluation, check_moving_rigid
 from ..groups import base_group
 from .form import Form, velocity_of_momentum
 from .ports import Ports
-from .rates import native_gradient, native_rate, native_velocity
+from .rates import native_rate, native_velocity
 from .standard import canonical_input, canonical_structure, coadjoint_matrix, dirac_matrix
 from .state import BaseShapeEnergy, PHRate, PHState
 
@@ -182,12 +182,13 @@ class DecoupledForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
-        core_gradient = native_gradient(self.model, self._decoupled, x)
-        if core_gradient is not None:
-            return core_gradient
+        core, b = self.model.plain_core, self.model.b
+        if core is not None and core.state(x.q, x.z) is not None:
+            by_q, by_z, _ = core.dynamics.energy_derivatives(True, x.q, x.z, False)
+            return np.concatenate([by_z[:b], by_q[b:], by_z[b:]])
         terms = self.terms(x)
         by_q = terms.N_b.T @ terms.d.p + terms.N_hat_m.T @ terms.d.pi_hat
-        return np.concatenate([terms.d.v_hat, by_q, terms.d.v[self.model.b :]])
+        return np.concatenate([terms.d.v_hat, by_q, terms.d.v[b:]])
 
     def interconnection(self, x: PHState) -> Array:
         """Return J_hat, (b+2n,b+2n) [A (68)]."""

@@ -94,9 +94,9 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
         >>> energy_derivatives(form, form.state(panda.home, np.zeros(panda.nv))).by_q.shape
         (7,)
     """
-    core = _core(form)
+    core, core_form = _core(form)
     if core is not None:
-        arrays = core.dynamics.energy_derivatives(form._decoupled, x.q, x.z, gravity)
+        arrays = core.dynamics.energy_derivatives(core_form, x.q, x.z, gravity)
         if arrays is not None:
             return EnergyDerivatives(*arrays)
     return _sensitivity(form, form.checked_state(x), Ports(gravity=gravity)).energy()
@@ -128,9 +128,9 @@ def rate_derivatives(
         >>> rate_derivatives(form, x, Ports()).zdot_by_q.shape
         (7, 7)
     """
-    core, arguments = _core(form), core_arguments(form.model, ports)
+    (core, core_form), arguments = _core(form), core_arguments(form.model, ports)
     if core is not None and arguments is not None:
-        arrays = core.dynamics.rate_derivatives(form._decoupled, parameters, x.q, x.z, *arguments)
+        arrays = core.dynamics.rate_derivatives(core_form, parameters, x.q, x.z, *arguments)
         if arrays is not None:
             return RateDerivatives(*arrays)
     ports = Ports.checked(form.model, ports)
@@ -161,14 +161,14 @@ def rate_derivatives_batch(
         StateError: an array has a wrong shape, or a row is not a state.
         ModelError, OptionError: as above; the number of threads is not positive.
     """
-    core, model, threads = _core(form), form.model, threads_of(threads)
+    (core, core_form), model, threads = _core(form), form.model, threads_of(threads)
     q, z = checked_rows(model, Q, Z, "Z", copy=False)
     efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
     arguments = core_arguments(model, efforts)
     if core is not None and arguments is not None:
-        batch = core.batch(threads)
-        core_arrays = batch.rate_derivatives(form._decoupled, parameters, q, z, *arguments)
-        return RateDerivatives(*core_arrays)
+        batch = core.batch(threads).rate_derivatives(core_form, parameters, q, z, *arguments)
+        if batch is not None:
+            return RateDerivatives(*batch)
     state_derivatives = [
         _sensitivity(form, PHState(q[i], z[i]), ports_of_state(efforts, i), parameters).rate()
         for i in range(len(q))
@@ -182,19 +182,22 @@ def rate_derivatives_batch(
     return RateDerivatives(**arrays)
 
 
-def _core(form: Form) -> Any:
-    """The C++ core that computes the derivatives of a form, or None where Python does.
+def _core(form: Form) -> tuple[Any, Any]:
+    """The C++ core with the form as it takes it; None for the core where Python computes.
 
     Raises:
         ModelError: there are none.
     """
-    if not isinstance(form, StandardForm | DecoupledForm | TaskSpaceForm) or form.model.fluid:
+    if not isinstance(form, (StandardForm, DecoupledForm, TaskSpaceForm)) or form.model.fluid:
         situation = "in a fluid" if form.model.fluid else f"of a {type(form).__name__}"
         raise ModelError(
             "closed derivatives are those of StandardForm, DecoupledForm and TaskSpaceForm outside "
             f"of fluids; given: a robot {situation}; use form.casadi().rate_derivatives"
         )
-    return None if isinstance(form, TaskSpaceForm) else form.model.plain_core
+    if not isinstance(form, TaskSpaceForm):
+        return form.model.plain_core, form._decoupled
+    task = form.task.frame_rows, form._reference, form.singular_below
+    return (None if task[0] is None else form.model.plain_core), task
 
 
 def _sensitivity(
@@ -516,9 +519,8 @@ class _TaskSensitivity(_TransformedSensitivity):
         super().__init__(form.model, t.d, ports, parameters)
         self.null_motion, self.map = self.motion_of(t.coupling.n), t.J_bar_inverse.T
         self.by_n = self.momentum_columns(self.null_motion)
-        gradient = t.coupling.gradient
-        rest = np.zeros((self.column_count - self.nv, *gradient.shape[1:]))
-        self.gradient = np.concatenate([gradient, rest])
+        padding = 0, self.column_count - self.nv
+        self.gradient = np.pad(t.coupling.gradient, (padding, (0, 0), (0, 0)))
         self._begin(t.coupling.split_rates(self.gradient, self.by_n.T).T, t.J_bar.T)
 
     def _force_columns(self, force: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 from ..arrays import Array
 from ..model import VMSModel
 from .ports import Ports
-from .state import PHRate, PHState
+from .state import PHRate
 
 
 def native_rate(
@@ -65,14 +65,6 @@ def native_velocity(model: VMSModel, decoupled: bool, q: Array, z: Array) -> Arr
     """Return the velocity (nv,) of the momenta of a form, or None where Python computes it."""
     core = model.plain_core
     return None if core is None else core.dynamics.velocity(decoupled, q, z)
-
-
-def native_gradient(model: VMSModel, decoupled: bool, x: PHState) -> Array | None:
-    """Return the gradient (b+2n,) of a form, or None where Python computes or refuses it."""
-    core = model.plain_core
-    if core is None or core.state(x.q, x.z) is None:
-        return None
-    return core.dynamics.gradient(decoupled, x.q, x.z)
 
 
 def ports_of_state(ports: Ports, i: int) -> Ports:

@@ -13,7 +13,7 @@ from ..model import VMSModel
 from ..robot_model import RobotModel
 from .form import Form, velocity_of_momentum
 from .ports import Ports
-from .rates import native_gradient, native_rate
+from .rates import native_rate
 from .state import PHRate, PHState, StandardEnergy
 
 
@@ -55,9 +55,6 @@ class StandardForm(Form):
 
         They are the base twist, ``-C^T v`` in its joint rows, and the joint rates [A (26), (27)].
         """
-        core_gradient = native_gradient(self.model, self._decoupled, x)
-        if core_gradient is not None:
-            return core_gradient
         d, b = self.evaluation(x), self.model.b
         return np.concatenate([d.v[:b], -(d.C.T @ d.v)[b:], d.v[b:]])
 

@@ -42,6 +42,7 @@ class FrameTask(Task):
         super().__init__(model)
         self.frame = model.end_effector if frame is None else frame
         self.frame_id = model.frame_id(self.frame)
+        self.frame_rows = ((self.frame_id, self.rows.start or 0, self.dimension),)
         joints = np.arange(model.tree.pinocchio.nv)
         # by_k[j,k]: joint j is moved by joint k; the joints of a base move all others.
         self._is_moved_by = (joints[None, :] <= joints[:, None]) | (joints[None, :] < model.b)

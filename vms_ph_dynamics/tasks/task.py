@@ -22,6 +22,8 @@ class Task(ABC):
     Attributes:
         dimension: m, the size of ``eta``.
         depends_on_inertia: whether J depends on inertial parameters.
+        frame_rows: frames, first rows and numbers of rows of the geometric Jacobians that J
+            consists of; None where it is another.
 
     Args:
         model: the robot.
@@ -29,6 +31,7 @@ class Task(ABC):
 
     dimension: int
     depends_on_inertia = False
+    frame_rows: tuple[tuple[int, int, int], ...] | None = None
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
@@ -90,6 +93,8 @@ class StackedTask(Task):
         super().__init__(parts[0].model)
         self.dimension = sum(part.dimension for part in parts)
         self.depends_on_inertia = any(part.depends_on_inertia for part in parts)
+        rows = [part.frame_rows for part in parts if part.frame_rows is not None]
+        self.frame_rows = sum(rows, ()) if len(rows) == len(parts) else None
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return ``J(q)``, (m,nv)."""

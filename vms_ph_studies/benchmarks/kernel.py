@@ -52,6 +52,7 @@ _LIMITS = {
     "StandardForm rate_derivatives": (_DERIVATIVES, 1.5),
     "DecoupledForm rate_derivatives": (_DERIVATIVES, 2.0),
     "DecoupledForm rate_derivatives, by parameters too": (_DERIVATIVES, None),
+    "TaskSpaceForm rate_derivatives": (_DERIVATIVES, 4.5),
     "all terms of evaluate": (_TERMS, 1.3),
     "both energies": (_ENERGIES, None),
     "a step of projected_rk4": (_ABA, None),

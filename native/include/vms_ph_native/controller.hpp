@@ -17,7 +17,6 @@
 
 namespace vms_ph {
 
-class Dynamics;
 class Model;
 
 /// Longest time between updates that laws accept, s.
@@ -31,10 +30,6 @@ struct RobotState {
   Eigen::VectorXd v;  ///< (nv,) velocity
 
   double age = 0.0;  ///< time since it was measured, s, at which the law must be stable as well
-
-  /// What a host in the same process has computed at this state, if it has; a law may take it over
-  /// within the call that it is given to.
-  const Dynamics* terms = nullptr;
 
   /// Whether the state has the dimensions of this robot, is finite and has an age.
   bool is_usable(const Model& model) const noexcept;

@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 
 #include "vms_ph_native/model.hpp"
+#include "vms_ph_native/task_derivatives.hpp"
 #include "vms_ph_native/tree.hpp"
 
 namespace vms_ph {
@@ -28,9 +29,9 @@ struct RateDerivatives {
 /// the axes of the body.
 void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept;
 
-/// The derivatives of a tree at its configuration and velocity: sums over pairs of a joint and one
-/// before it, and products with the inverse of the mass matrix. After construction nothing
-/// allocates or throws.
+/// The derivatives of a tree without joints that mimic others, at its configuration and velocity:
+/// sums over pairs of a joint and one before it, and products with the inverse of the mass matrix.
+/// After construction nothing allocates or throws.
 class TreeDerivatives {
  public:
   explicit TreeDerivatives(const Tree& tree);
@@ -38,7 +39,8 @@ class TreeDerivatives {
   /// Begin with the velocity set last, in a field in root axes, m/s^2; `friction_slopes` (n,) are
   /// those of the friction.
   void reset(Tree& tree, bool decoupled, const Eigen::Vector3d& field,
-             const double* friction_slopes, const Screw& base_rate) noexcept;
+             const double* friction_slopes, const Screw& base_rate,
+             TaskDerivatives* task = nullptr) noexcept;
 
   /// Add a wrench (root axes) that moves with a body.
   void add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept;
@@ -52,31 +54,38 @@ class TreeDerivatives {
     LaneRow ad_screw[6], momentum_change[6],
         field_cross[3];  ///< ad(V) S; of a subtree; field x axis
     LaneRow screw_rate[6], inertia_rate[10], reaction_rate[6];
-    // The same of the motion with locked joints, and their rates.
-    LaneRow locked_ad_screw[6], locked_change[6], ad_screw_rate[6], change_rate[6];
+    // Of a part of the motion, that with locked joints or in the null space of a task; and rates.
+    LaneRow twist[6], twist_rate[6], momentum[6], momentum_rate[6];
+    LaneRow part_ad_screw[6], part_change[6], ad_screw_rate[6], change_rate[6];
   };
-  /// Columns of derivatives, (nv,stride) each: of the momenta M v and M (v_hat, 0) at fixed
-  /// velocities, the rate of the latter, the forces, and what follows.
+  /// Columns of derivatives, (nv,stride) each: of the momenta of the motion and of its part at
+  /// fixed velocities, the rate of the latter, the forces, and what follows; of the momenta of a
+  /// task at fixed M v, and of their rates as far as known.
   struct Columns {
-    std::vector<double> momentum, locked, locked_rate, force, velocity, rate;
+    std::vector<double> momentum, part, part_rate, force, velocity, rate, split, known;
   };
+  friend class TaskDerivatives;
 
   double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[at(i)]; }
   std::size_t at(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
+  bool has_part() const noexcept { return decoupled_ || task_ != nullptr; }
+  void clear_columns(const Tree& tree, bool is_task) noexcept;
   void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
+  void compute_null_motion(Tree& tree) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
   void compute_inverse(const Tree& tree) noexcept;
   void complete_columns(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
   bool decoupled_ = false;
+  TaskDerivatives* task_ = nullptr;
   std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
   std::vector<Group> groups_;
   std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
-  Screw v_hat_, v_hat_rate_;  ///< twist of the base, its rate
-  std::vector<double> friction_slopes_, difference_;
+  Screw part_twist_, part_twist_rate_;  ///< of the base
+  std::vector<double> friction_slopes_, difference_, change_, part_velocity_;
   /// Inverses of locked and shape inertia, connection A and its rate, ad_v^T, `ad_._^T p`, the
   /// derivative of A^T p.
   std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
@@ -130,13 +139,6 @@ class Dynamics {
   void set_configuration(const double* q) noexcept;
   void set_velocity(const double* v) noexcept;
 
-  /// The same, taking over what a tree has computed if it is of the same robot and placed there.
-  void copy_configuration(const Tree& tree, const double* q) noexcept;
-
-  /// Set configuration and velocity to those of another robot that is the same one; false, and
-  /// nothing is set, if it is not the same or stands or moves differently.
-  bool copy_state(const Dynamics& other, const double* q, const double* v) noexcept;
-
   const Tree& tree() const noexcept { return tree_; }
 
   // Of the configuration:
@@ -147,17 +149,18 @@ class Dynamics {
   void gravity(double* out) const noexcept;                                       ///< g, (nv,)
   double potential_energy() const noexcept;                                       ///< J
 
-  /// Power, W, that raises the robot at another configuration (nq,), at a velocity (nv,).
-  double lifting_power(const double* q, const double* v) noexcept;
+  /// Power, W, that raises the robot at a configuration (nq,) and velocity (nv,) that replace those
+  /// set last.
+  double lifting_power(const Eigen::VectorXd& q, const double* v) noexcept {
+    return tree_.lifting_power(q, v, base_rotation(b(), q.data()).transpose() * mount_gravity_);
+  }
 
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
   void jacobian(int frame, bool inertial, double* out) const noexcept;
 
   // Of the velocity:
-  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }  ///< C, (nv,nv)
-  double coriolis_power(const double* x, const double* y) noexcept {
-    return tree_.coriolis_power(x, y);
-  }  ///< x^T C y, W
+  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }         ///< C, (nv,nv)
+  void kinetic_gradient(double* out) const noexcept;                         ///< C^T v, (nv,)
   void momentum(double* out) const noexcept { tree_.write_momentum(out); }   ///< M v, (nv,)
   double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }  ///< J
   void jacobian_rate(int frame, bool inertial, double* out) const noexcept;  ///< (6,nv)
@@ -181,23 +184,21 @@ class Dynamics {
   /// Velocity (nv,) of the momenta (nv,) of the standard or the inertially decoupled form.
   void velocity(bool decoupled, const double* momenta, double* v) noexcept;
 
-  /// Gradient (b+2n,) of the kinetic Hamiltonian of such a form by (p, q, pi): base or locked
-  /// twist, derivatives along the joints at fixed momenta, joint rates [A (47), (61)-(63)].
-  void gradient(bool decoupled, const double* momenta, double* out) noexcept;
-
   /// At the configuration, velocity and rate (nv,) of the momenta of the standard form [A (47)] or
   /// the inertially decoupled one [A (59)].
   void rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
              double* rate) noexcept;
 
-  /// Derivatives of these rates.
-  void rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
-                        const RateDerivatives& out) noexcept;
+  /// Derivatives of these rates, or of those of a task-space form; false, and nothing is written,
+  /// near a singularity of the task and where joints mimic others.
+  bool rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
+                        const RateDerivatives& out, const TaskForm* task = nullptr) noexcept;
 
   /// Derivatives of the Hamiltonian of such a form by configuration and momenta, (nv,) each, and by
-  /// the parameters (10 bodies,).
-  void energy_derivatives(bool decoupled, const double* momenta, bool has_gravity, double* by_q,
-                          double* by_momenta, double* by_parameters) noexcept;
+  /// the parameters (10 bodies,); false likewise.
+  bool energy_derivatives(bool decoupled, const double* momenta, bool has_gravity, double* by_q,
+                          double* by_momenta, double* by_parameters,
+                          const TaskForm* task = nullptr) noexcept;
 
   /// Acceleration without gravity at a velocity, under a generalised force; (nv,) each.
   void accelerate(const Eigen::VectorXd& v, const Eigen::VectorXd& force,
@@ -210,20 +211,20 @@ class Dynamics {
 
  private:
   void place_base(const double* q) noexcept;
-  Screw screw_of(const double* momentum) const noexcept;
   Tree::Frame frame_in_root(int frame) const noexcept;
 
   void add_kinetic_regressor(double factor, double* out) const noexcept;
 
   Tree tree_;
   TreeDerivatives derivatives_;
+  TaskDerivatives task_;
   std::vector<Tree::Frame> frames_;
   std::vector<Model::UnitSlice> unit_slices_;
   Eigen::Vector3d mount_gravity_, mount_position_;
   double mount_potential_;  ///< potential of the mass at the mount, J
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d base_position_ = Eigen::Vector3d::Zero(), root_gravity_;
-  Eigen::VectorXd q_, v_, pi_, rate_, friction_slopes_, gradient_;
+  Eigen::VectorXd q_, v_, rate_, friction_slopes_;
 };
 
 /// Call `task(worker, i)` for every i below `count` on up to `threads` threads, the calling one

@@ -4,8 +4,6 @@
 // The terms of the equations of motion at one state.
 #pragma once
 
-#include <optional>
-
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/fluid.hpp"
@@ -31,9 +29,7 @@ class Evaluation {
 
   /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
   void set(const ConstVector& q, const ConstVector& v) noexcept;
-
-  /// The same; terms that come with the state are taken over if they are of the same robot.
-  void set(const RobotState& state) noexcept;
+  void set(const RobotState& state) noexcept { set(state.q, state.v); }
 
   const Model& model() const noexcept { return model_; }
   const Eigen::VectorXd& q() const noexcept { return q_; }
@@ -60,11 +56,8 @@ class Evaluation {
   /// Coriolis matrix, (nv,nv): Mdot = C + C^T, for the base twist in the base frame.
   const MatrixV& C() noexcept;
 
-  /// Write the Coriolis matrix at another velocity (nv,) to `result` (nv,nv).
-  void coriolis(const ConstVector& velocity, MatrixV& result) noexcept;
-
-  /// x^T C(q, v) y of two velocities (nv,), without the matrix.
-  double coriolis_power(const VectorV& x, const VectorV& y) noexcept;
+  /// C(q, w)^T w of a velocity w (nv,): for the joints the derivatives of its kinetic energy.
+  VectorV kinetic_gradient(const ConstVector& velocity) noexcept;
 
   /// Generalised gravity, (nv,): the force that holds the robot still.
   const VectorV& g() noexcept;
@@ -73,7 +66,7 @@ class Evaluation {
   VectorV drag() noexcept;
 
   /// Power v^T g that raises the robot at another configuration (nq,), W.
-  double lifting_power(const ConstVector& q) noexcept;
+  double lifting_power(const Eigen::VectorXd& q) noexcept;
 
   /// 1/2 v^T M v, J.
   double kinetic_energy() noexcept;
@@ -101,8 +94,7 @@ class Evaluation {
 
   const Model& model_;
   const int b_, n_;
-  Dynamics dynamics_;
-  std::optional<Dynamics> lifting_dynamics_;  ///< in a fluid, for a term at another configuration
+  Dynamics dynamics_, lifting_dynamics_;  ///< the latter for a term at another configuration
   FluidTerms fluid_;
   Eigen::VectorXd q_, v_, buffer_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;

@@ -56,11 +56,11 @@ class FluidTerms {
   double potential_energy() const noexcept;     ///< of buoyancy, J
 
   // Of the velocity:
-  void add_coriolis(MatrixV& C) const noexcept;         ///< J^T (M_A Jdot - ad~_p J), (nv,nv)
-  void add_momentum(VectorV& momentum) const noexcept;  ///< (nv,)
-  void add_drag(VectorV& force) const noexcept;         ///< (nv,), N and N m
-  double kinetic_energy() const noexcept;               ///< of the added mass, J
-  double drag_power() const noexcept;                   ///< taken from the robot, W
+  void add_coriolis(MatrixV& C) const noexcept;  ///< J^T (M_A Jdot - ad~_p J), (nv,nv)
+  void add_kinetic_gradient(VectorV& gradient) const noexcept;  ///< C^T v, (nv,)
+  void add_momentum(VectorV& momentum) const noexcept;          ///< (nv,)
+  void add_drag(VectorV& force) const noexcept;                 ///< (nv,), N and N m
+  double kinetic_energy() const noexcept;                       ///< of the added mass, J
 
  private:
   using Jacobian = Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor>;

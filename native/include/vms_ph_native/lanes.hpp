@@ -104,27 +104,15 @@ VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const 
   return {mass * twist.linear + w.cross(mc), mc.cross(twist.linear) + rotational};
 }
 
-/// The inertia of a body, from that about its centre of mass in its own axes.
-VMS_PH_INLINED inline SpatialInertia inertia_at(double mass, const Eigen::Vector3d& centre,
-                                                const Eigen::Matrix3d& rotation,
-                                                const Eigen::Matrix3d& about_centre) {
-  SpatialInertia inertia;
-  inertia.mass = mass;
-  inertia.mc = mass * centre;
-  const Eigen::Matrix3d rotated = rotation * about_centre;
-  const auto rotational = [&](int i, int j) { return rotated.row(i).dot(rotation.row(j)); };
-  const Eigen::Vector3d centre_squares = inertia.mc.cwiseProduct(centre);
-  inertia.xx = rotational(0, 0) + centre_squares.y() + centre_squares.z();
-  inertia.yy = rotational(1, 1) + centre_squares.x() + centre_squares.z();
-  inertia.zz = rotational(2, 2) + centre_squares.x() + centre_squares.y();
-  inertia.xy = rotational(0, 1) - inertia.mc.x() * centre.y();
-  inertia.xz = rotational(0, 2) - inertia.mc.x() * centre.z();
-  inertia.yz = rotational(1, 2) - inertia.mc.y() * centre.z();
-  return inertia;
-}
-
 /// Numbers in a vector register; as many bodies form a group.
 constexpr std::size_t kLaneCount = 4;
+
+/// A count, rounded up to full groups.
+template <class Count>
+constexpr Count padded(Count count) {
+  constexpr auto kGroup = static_cast<Count>(kLaneCount);
+  return (count + kGroup - 1) / kGroup * kGroup;
+}
 
 /// Largest angle, rad, of which the whole turns are subtracted without a loss of digits.
 constexpr double kLargestAngle = 1e5;

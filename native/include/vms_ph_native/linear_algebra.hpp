@@ -40,6 +40,14 @@ class MatrixView {
                    Derived::IsRowMajor ? matrix.outerStride() : matrix.innerStride(),
                    Derived::IsRowMajor ? matrix.innerStride() : matrix.outerStride()) {}
 
+  MatrixView(const double* data, Eigen::Index rows, Eigen::Index columns, Eigen::Index row_step,
+             Eigen::Index column_step) noexcept
+      : data_(data),
+        rows_(rows),
+        columns_(columns),
+        row_step_(row_step),
+        column_step_(column_step) {}
+
   MatrixView transposed() const noexcept {
     return {data_, columns_, rows_, column_step_, row_step_};
   }
@@ -64,14 +72,6 @@ class MatrixView {
   Eigen::Index column_step() const noexcept { return column_step_; }
 
  private:
-  MatrixView(const double* data, Eigen::Index rows, Eigen::Index columns, Eigen::Index row_step,
-             Eigen::Index column_step) noexcept
-      : data_(data),
-        rows_(rows),
-        columns_(columns),
-        row_step_(row_step),
-        column_step_(column_step) {}
-
   const double* data_;
   Eigen::Index rows_, columns_, row_step_, column_step_;
 };
@@ -85,8 +85,26 @@ namespace products {
 void add(const MatrixView& a, const MatrixView& b, double factor, double* out,
          Eigen::Index step) noexcept;
 
-/// Write `a b` there.
-void write(const MatrixView& a, const MatrixView& b, double* out, Eigen::Index step) noexcept;
+/// Write `factor a b` there.
+void write(const MatrixView& a, const MatrixView& b, double factor, double* out,
+           Eigen::Index step) noexcept;
+
+/// Rows of `width` numbers, `in_stride` and `out_stride` apart, as factors and as a result.
+struct Rows {
+  Eigen::Index in_stride, out_stride, width;
+
+  /// Add `factor` times the product of a matrix and rows to others, or write it there.
+  void add(const MatrixView& matrix, const double* in, double* out,
+           double factor = 1.0) const noexcept {
+    products::add({in, width, matrix.cols(), 1, in_stride}, matrix.transposed(), factor, out,
+                  out_stride);
+  }
+  void write(const MatrixView& matrix, const double* in, double* out,
+             double factor = 1.0) const noexcept {
+    products::write({in, width, matrix.cols(), 1, in_stride}, matrix.transposed(), factor, out,
+                    out_stride);
+  }
+};
 
 }  // namespace products
 
@@ -95,7 +113,7 @@ template <class Result>
 void multiply(const MatrixView& a, const MatrixView& b, Result& result) noexcept {
   static_assert(!Result::IsRowMajor || Result::IsVectorAtCompileTime);
   result.resize(a.rows(), b.cols());
-  products::write(a, b, result.data(), result.outerStride());
+  products::write(a, b, 1.0, result.data(), result.outerStride());
 }
 
 /// Return `a b`.
@@ -192,6 +210,23 @@ VMS_PH_INLINED inline void solve(const double* columns, const double* inverse_di
   }
 }
 
+/// Replace the rows of a matrix, `step` apart and of `width` numbers, by the solution for every
+/// column.
+VMS_PH_INLINED inline void solve_rows(const double* columns, const double* inverse_diagonal,
+                                      std::ptrdiff_t size, std::ptrdiff_t stride, double* x,
+                                      std::ptrdiff_t width, std::ptrdiff_t step) noexcept {
+  const auto subtract = [&](std::ptrdiff_t to, std::ptrdiff_t from, double factor) VMS_PH_INLINED {
+    for (std::ptrdiff_t l = 0; l < width; ++l) x[to * step + l] -= factor * x[from * step + l];
+  };
+  for (std::ptrdiff_t j = 0; j < size; ++j) {
+    for (std::ptrdiff_t i = j + 1; i < size; ++i) subtract(i, j, columns[j * stride + i]);
+  }
+  for (std::ptrdiff_t j = size; j-- > 0;) {
+    for (std::ptrdiff_t l = 0; l < width; ++l) x[j * step + l] *= inverse_diagonal[j];
+    for (std::ptrdiff_t i = j + 1; i < size; ++i) subtract(j, i, columns[j * stride + i]);
+  }
+}
+
 }  // namespace symmetric
 
 /// The factors L D L^T of a symmetric positive definite matrix.
@@ -219,10 +254,16 @@ class Cholesky {
   void multiply_root(double* x) const noexcept;
   void solve_root(double* x) const noexcept;
 
-  /// Replace every column of a matrix by its solution.
+  /// Replace every column of a matrix by its solution, or every row.
   template <class Matrix>
   void solve_columns(Matrix& matrix) const noexcept {
     for (Eigen::Index k = 0; k < matrix.cols(); ++k) solve(&matrix.coeffRef(0, k));
+  }
+
+  template <class Matrix>
+  void solve_rows(Matrix& matrix) const noexcept {
+    symmetric::solve_rows(factor_, inverse_diagonal_, size_, kMaxRows, matrix.data(), matrix.rows(),
+                          matrix.outerStride());
   }
 
  private:

@@ -113,9 +113,6 @@ class Mechanism {
   /// to close. Returns by how much the joints were open.
   double project(double* x, double tolerance);
 
-  /// Remove from momenta what violates the constraints at a state, in the kinetic metric.
-  void project_momenta(const double* x, double* momenta);
-
   /// A step of the scheme from x to x_after. `total_step` (rate_size,) is the step in the tangent
   /// spaces, `supplied` (total,) the integral of the flows, `exergy` (total,) of the product of
   /// efforts and flows; the last two may be null.
@@ -141,6 +138,7 @@ class Mechanism {
   void move(const double* x, const double* step, double* x_after) const;
   void map_rates(const double* step, double* rate) const;
   double close_joints(double* x);
+  void project_momenta(double* momenta);
 
   MechanismParts parts_;
   std::unique_ptr<MechanismTree> tree_;

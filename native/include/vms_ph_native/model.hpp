@@ -192,9 +192,12 @@ class Model {
   /// The configuration with every joint at zero and the base at the origin, (nq,).
   const Eigen::VectorXd& neutral_configuration() const { return neutral_; }
 
-  /// Write the configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time.
-  void integrate(const ConstVector& q, const ConstVector& dv,
-                 Eigen::Ref<Eigen::VectorXd> result) const noexcept;
+  /// Write the configuration (nq,) reached from q by the constant velocity dv (nv,) in unit time;
+  /// the position of the base may be left as it is, or all of the base.
+  void integrate(const ConstVector& q, const ConstVector& dv, Eigen::Ref<Eigen::VectorXd> result,
+                 bool keep_base_position = false) const noexcept;
+  void integrate_joints(const ConstVector& q, const ConstVector& dv,
+                        Eigen::Ref<Eigen::VectorXd> result) const noexcept;
 
   /// Write the dv (nv,) with integrate(q0, dv) = q1.
   void difference(const ConstVector& q0, const ConstVector& q1,
@@ -239,6 +242,10 @@ inline Eigen::Matrix3d base_rotation(int b, const double* q) noexcept {
   if (b == 3) rotation.topLeftCorner<2, 2>() << q[2], -q[3], q[3], q[2];
   return rotation;
 }
+
+/// Whether the slices of a configuration have length one; further away is a mistake, not rounding.
+bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
+              double tolerance = 1e-6) noexcept;
 
 /// Turn a pair (cos, sin) by an angle, rad; errors of its length are removed to second order.
 void rotate_pair(const double* from, double angle, double* to) noexcept;

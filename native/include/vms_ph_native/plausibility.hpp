@@ -118,7 +118,8 @@ class ReferencePlausibility {
 
  private:
   bool is_near(const char* name, const Eigen::Vector3d& point, const ConstVector& q) noexcept;
-  void reject(const char* name, const char* cause) noexcept;
+  bool joints_are_plausible(const ConstVector& joints) noexcept;
+  bool reject(const char* name, const char* cause) noexcept;  ///< false
 
   const Model& model_;
   const PlausibilityBounds bounds_;

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 
 namespace vms_ph {
 
-/// The Stumpff functions c_1 to c_6 at s, the square of an angle t: c_1 = sin t / t,
+/// The Stumpff functions c_1 to c_4 at s, the square of an angle t: c_1 = sin t / t,
 /// c_2 = (1 - cos t) / t^2, c_3 = (t - sin t) / t^3, c_n = 1/n! - s c_{n+2}.
 /// As in vms_ph_dynamics/groups/stumpff.py, computed without differences of nearly equal numbers.
 struct Stumpff {
@@ -17,7 +18,7 @@ struct Stumpff {
   /// e(s) = (1 - (t/2) cot(t/2)) / t^2, of the inverse differential of the exponential.
   double inverse() const noexcept { return -(c4 - 0.5 * c3) / c2; }
 
-  double c1, c2, c3, c4, c5, c6;
+  double c1, c2, c3, c4;
 };
 
 using Pose = Eigen::Matrix4d;
@@ -45,6 +46,7 @@ Twist log(const Pose& g) noexcept;
 /// The rotation by a rotation vector, rad, and the vector of a rotation.
 Eigen::Matrix3d rotation(const Eigen::Vector3d& vector) noexcept;
 Eigen::Vector3d rotation_vector(const Eigen::Matrix3d& rotation) noexcept;
+Eigen::Vector3d rotation_vector(const Eigen::Quaterniond& rotation) noexcept;
 
 /// [[R, p^ R], [0, R]]: maps twists in body axes to those in the reference frame of g.
 Adjoint Ad(const Pose& g) noexcept;

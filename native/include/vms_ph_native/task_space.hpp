@@ -15,6 +15,7 @@
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 #include "vms_ph_native/sizes.hpp"
+#include "vms_ph_native/task_derivatives.hpp"
 
 namespace vms_ph {
 
@@ -148,7 +149,7 @@ class EnergyRouting {
   EnergyRouting(const Model& model, const PositionTask& task, double singular_below)
       : task_(task),
         singular_below_(singular_below),
-        eigen_(std::max(0, model.nv() - PositionTask::kDimension)) {}
+        basis_(std::max(0, model.nv() - PositionTask::kDimension)) {}
 
   /// Align the null-space basis with that at the state of an evaluation.
   void set_reference_basis(Evaluation& d) noexcept;
@@ -160,24 +161,11 @@ class EnergyRouting {
               const Matrix3V& jacobian_rate, VectorV& result) noexcept;
 
  private:
-  using TallMatrix = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
-
-  // Z, the orthonormal basis of the null space closest to the reference; returns how close it is.
-  double align(const MatrixV& kernel) noexcept;
-  // The eigenvectors of Zref Z^T, symmetric up to rounding, and sums of its eigenvalues.
-  void decompose() noexcept;
-  // The derivative of Z along a motion, applied to a momentum.
-  VectorV basis_rate(const TallMatrix& pseudo_inverse, const Matrix3V& jacobian_rate,
-                     const VectorV& momentum) const noexcept;
-  // B (3,nv) with <B, Jdot> = nu^T Zdot p for every Jdot.
-  Matrix3V basis_rate_transpose(const TallMatrix& pseudo_inverse, const VectorV& nu,
-                                const VectorV& momentum) const noexcept;
-
   const PositionTask& task_;
   double singular_below_;
   bool has_basis_ = false;
-  MatrixV reference_basis_, Z_, eigenvectors_, eigenvalue_sums_, reflected_coriolis_;
-  SymmetricEigen eigen_;
+  MatrixV reference_basis_;
+  AlignedBasis basis_;
   TaskSvd reference_svd_;
 };
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include <Eigen/Core>
@@ -50,24 +49,14 @@ class Tree {
   int free_dimensions() const { return b_ == 6 ? 3 : b_ == 3 ? 2 : 0; }
   const Eigen::Vector3d& fall_acceleration() const { return fall_acceleration_; }  ///< m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
-  double total_mass() const { return total_mass_; }            ///< kg
-  const Eigen::VectorXd& neutral() const { return neutral_; }  ///< configuration, joints at zero
+  double total_mass() const { return total_mass_; }  ///< kg
 
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
   void set_configuration(const Eigen::VectorXd& q) noexcept;
 
-  /// The same, taking over what another tree of the same robot has computed at these positions.
-  void copy_configuration(const Tree& other, const Eigen::VectorXd& q) noexcept;
-
-  /// Whether the other tree is of the same robot: same joints, same inertias.
-  bool is_same_robot(const Tree& other) const noexcept {
-    return fingerprint_ == other.fingerprint_ && n_ == other.n_ && b_ == other.b_;
-  }
-
   // Of the configuration set last:
   const Eigen::Vector3d& centre_of_mass() const { return centre_of_mass_; }  ///< root axes, m
   double potential_energy() const { return potential_in(field_); }           ///< of the field, J
-  double inertia_of(int joint) noexcept;  ///< diagonal of the mass matrix
 
   /// The twist of the base that has a given momentum with all joints locked.
   Screw locked_twist(const Screw& momentum) const noexcept;
@@ -83,9 +72,6 @@ class Tree {
   /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
   double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
 
-  /// Whether the position of a joint is a pair (cos, sin).
-  bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
-
   /// Number of entries of a configuration that belong to the joints.
   int position_count() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
@@ -97,9 +83,6 @@ class Tree {
 
   /// Compute twists and momenta of a velocity (nv,).
   void set_velocity(const Eigen::VectorXd& v) noexcept;
-
-  /// Take over those of another tree of the same robot, at the same configuration, at its velocity.
-  void copy_velocity(const Tree& other) noexcept;
 
   // Of the velocity set last:
   const Screw& momentum() const { return momentum_; }  ///< of the robot, about the root's origin
@@ -146,9 +129,9 @@ class Tree {
   /// `factor`.
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
 
-  /// Power, W, that raises the robot at a configuration (nq,) and velocity (nv,) in a field in root
-  /// axes, m/s^2. The configuration and velocity set are unchanged.
-  double lifting_power(const double* q, const double* v, const Eigen::Vector3d& field) noexcept;
+  /// Power, W, that raises the robot at (q, v) in a field in root axes, m/s^2; set both again.
+  double lifting_power(const Eigen::VectorXd& q, const double* v,
+                       const Eigen::Vector3d& field) noexcept;
 
   const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< of the root's origin, m
 
@@ -180,9 +163,6 @@ class Tree {
   /// Coriolis matrix of the Levi-Civita connection, (nv,nv): Mdot = C + C^T.
   void write_coriolis(double* out) noexcept;
 
-  /// x^T C y of that matrix and two velocities (nv,).
-  double coriolis_power(const double* x, const double* y) noexcept;
-
   /// Generalised momentum, (nv,), and shape momentum [A (56)], (n,).
   void write_momentum(double* out) const noexcept;
   void write_shape_momentum(double* out) noexcept;
@@ -198,14 +178,16 @@ class Tree {
   /// Velocity (nv,) of the momentum of the base and the shape momenta (n,) [A (56)].
   void solve_decoupled(const Screw& momentum, const double* pi_hat, Eigen::VectorXd& out) noexcept;
 
-  /// Add the rates of the shape momenta (n,) at zero torque, under the rate `rate` of the momentum
-  /// of the base [A (59)].
+  /// Add what the rates of the shape momenta (n,) have beyond those of the joint momenta, under the
+  /// rate `rate` of the momentum of the base [A (59)].
   void add_shape_rates(const Screw& rate, double* out) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
   Screw base_twist(const Eigen::VectorXd& v) const noexcept;
   Screw base_twist(const double* v) const noexcept;
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
+  /// Write its components; return what follows them.
+  double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
 
  private:
   friend class TreeDerivatives;
@@ -227,12 +209,9 @@ class Tree {
     /// Angular and linear part of the screw, own axes, per rate of the joint that it mimics.
     LaneRow axis[3], linear_axis[3];
     LaneRow mass, lever[3], inertia[6];  ///< about the centre of mass: xx, xy, xz, yy, yz, zz
-    LaneRow subtree_mass;                ///< mass of the subtree
   };
-  struct alignas(Lanes) Pose {
+  struct alignas(Lanes) LinkGroup {
     LaneRow rotation[9], origin[3];
-  };
-  struct LinkGroup : Pose {
     LaneRow screw[6], link_inertia[10], composite[10];
     LaneRow reaction[6];  ///< composite inertia times screw: momentum at joint rate 1
   };
@@ -250,7 +229,6 @@ class Tree {
     LaneRow screw_rate[6];                ///< of the screw in inertial axes
     LaneRow locked_momentum[6], bias[6];  ///< momentum of the subtree in the locked motion; its
                                           ///< rate at fixed twist
-    LaneRow x_twist[6], y_twist[6];       ///< at two other velocities
   };
 
   std::size_t groups() const noexcept { return link_constants_.size(); }
@@ -284,9 +262,7 @@ class Tree {
 
   /// Positions of the joints, their sines and cosines.
   void compute_angles(const double* q) noexcept;
-  /// Write the poses of all bodies, a vector of Pose or Place.
-  template <class Poses>
-  void update_poses(const double* q, Poses& poses) noexcept;
+  void update_poses(const double* q) noexcept;  ///< of all bodies
   /// Add the rows of every body to those of the one before it, from the last on; return the sum of
   /// the sum at the root. The rows of a group are `rows(group)`.
   template <int kRows, class Rows>
@@ -294,11 +270,10 @@ class Tree {
   /// Add to the rows of every body those of the one before it; `root_value` is that of the root.
   template <class Rows>
   void add_from_parents(const Screw& root_value, Rows&& rows) noexcept;
-  /// Write the twist of every body at a velocity of the joints, (nv,), and of the base.
+  /// Write the twist of every body at a velocity of the joints, (nv,), and of the base; and the
+  /// rates of the joints of all bodies.
   template <class Rows>
   void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
-  bool is_computed_at(const Eigen::VectorXd& q) const noexcept;
-  std::uint64_t fingerprint_of() const noexcept;
   double weight(std::size_t body) const noexcept { return weight(body, field_); }
   double weight(std::size_t body, const Eigen::Vector3d& field) const noexcept;
   double position(const Joint& joint, const double* q) const noexcept {
@@ -316,24 +291,19 @@ class Tree {
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw moment_about_centre(const Screw& wrench) const noexcept;
   Screw mobility(const Screw& moment_about_centre) const noexcept;
-  double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
   int n_, b_, nq_;
   Eigen::Vector3d field_, fall_acceleration_;
   /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
   /// no digits are lost where it stands far away.
   Eigen::Vector3d root_origin_ = Eigen::Vector3d::Zero();
   double total_mass_ = 0.0;
-  Eigen::VectorXd neutral_;
   std::vector<Joint> joints_;
-  std::vector<char> is_pair_;
-  bool has_mimics_ = false;  ///< whether joints mimic others
-  std::uint64_t fingerprint_ = 0;
+  bool has_mimics_ = false;                       ///< whether joints mimic others
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
   std::vector<LinkConstants> link_constants_;
   std::vector<LinkGroup> link_groups_;
   std::vector<Motion> motions_;
   std::vector<Scratch> scratch_;
-  std::vector<Pose> lifting_poses_;  ///< at another configuration
   std::vector<Column> columns_;
   std::vector<double> descendants_;
   std::vector<double> body_rates_;  ///< rates of the joints of all bodies

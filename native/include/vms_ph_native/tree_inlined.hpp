@@ -68,6 +68,12 @@ VMS_PH_INLINED inline double Tree::weight(std::size_t body,
   return -y.mass * s.linear.dot(field) - s.angular.dot(y.mc.cross(field));
 }
 
+/// A twist in the axes of a frame, about its origin.
+inline Screw in_axes_of(const Tree::Frame& frame, const Screw& s) {
+  return {frame.rotation.transpose() * (s.linear + s.angular.cross(frame.origin)),
+          frame.rotation.transpose() * s.angular};
+}
+
 template <int kRows, class Rows>
 VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
@@ -108,23 +114,11 @@ VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&
 template <class Rows>
 VMS_PH_INLINED inline void Tree::propagate_velocities(const Screw& base, const double* v,
                                                       Rows&& rows) noexcept {
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const double rate = v[b_ + joints_[i].leader];
-    const LaneRow* joint_screw = link_groups_[i / kLaneCount].screw;
-    LaneRow* to = rows(i / kLaneCount);
-    const std::size_t lane = i % kLaneCount;
-    if (joints_[i].parent < 0) {
-      for (int k = 0; k < 3; ++k) {
-        to[k][lane] = base.linear[k] + rate * joint_screw[k][lane];
-        to[k + 3][lane] = base.angular[k] + rate * joint_screw[k + 3][lane];
-      }
-      continue;
-    }
-    const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const LaneRow* from = rows(parent / kLaneCount);
-    const std::size_t parent_lane = parent % kLaneCount;
-    for (int k = 0; k < 6; ++k) to[k][lane] = from[k][parent_lane] + rate * joint_screw[k][lane];
+  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
+  for (std::size_t g = 0; g < groups(); ++g) {
+    (LaneScrew(link_groups_[g].screw) * load(&body_rates_[g * kLaneCount])).store_in(rows(g));
   }
+  add_from_parents(base, rows);
 }
 
 }  // namespace vms_ph

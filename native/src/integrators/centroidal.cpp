@@ -13,12 +13,11 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-CentroidalRobot::CentroidalRobot(const Model& model, bool gravity)
-    : tree(model, gravity),
+CentroidalRobot::CentroidalRobot(const Model& robot, bool gravity)
+    : model(robot),
+      tree(robot, gravity),
       centre_dim(tree.free_dimensions()),
-      mass(tree.total_mass()),
-      fall_acceleration(tree.fall_acceleration()),
-      has_shape_potential(tree.has_potential()) {}
+      mass(tree.total_mass()) {}
 
 Matrix3d CentroidalRobot::rotation(const VectorXd& q) const noexcept {
   return base_rotation(tree.b(), q.data());
@@ -46,7 +45,7 @@ void CentroidalRobot::split(const VectorXd& q, const VectorXd& v, double t,
   x.fall = Fall{};
   x.fall.start_time = t;
   x.fall.mass = mass;
-  x.fall.gravity = fall_acceleration;
+  x.fall.gravity = tree.fall_acceleration();
   x.energy = CompensatedSum{};
   x.past.count = 0;
   tree.set_configuration(q);
@@ -77,54 +76,6 @@ void CentroidalRobot::to_inertial(const Vector3d& origin, const Vector3d& veloci
     v[i] += base_velocity[i];
     q[i] += origin[i];
   }
-}
-
-void CentroidalRobot::integrate_joints(const VectorXd& q, const VectorXd& increment,
-                                       VectorXd& out) const noexcept {
-  const int b = tree.b(), n = tree.n();
-  for (int i = 0, index = tree.nq() - tree.position_count(); i < n; ++i) {
-    const double step = increment[b + i];
-    if (tree.is_pair(i)) {
-      rotate_pair(q.data() + index, step, out.data() + index);
-      index += 2;
-    } else {
-      out[index] = q[index] + step;
-      ++index;
-    }
-  }
-}
-
-VMS_PH_FMA void CentroidalRobot::integrate(const VectorXd& q, const VectorXd& increment,
-                                           VectorXd& out, bool keep_base_position) const noexcept {
-  integrate_joints(q, increment, out);
-  if (centre_dim == 0) return;
-  const Screw step = tree.base_twist(increment);
-  const Vector3d& w = step.angular;
-  const double square = w.squaredNorm(), angle = std::sqrt(square);
-  if (!keep_base_position) {
-    // (1 - cos x) / x^2 and (x - sin x) / x^3; the next terms are below rounding.
-    const bool is_small = square < 1e-4;
-    const double first_coefficient =
-        is_small ? 0.5 - square * (1.0 / 24 - square * (1.0 / 720 - square / 40320))
-                 : (1.0 - std::cos(angle)) / square;
-    const double second_coefficient =
-        is_small ? 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880))
-                 : (angle - std::sin(angle)) / (square * angle);
-    const Vector3d w_cross_linear = w.cross(step.linear);
-    const Vector3d displacement = step.linear + first_coefficient * w_cross_linear +
-                                  second_coefficient * w.cross(w_cross_linear);
-    set_position(position(q) + rotation(q) * displacement, out);
-  }
-  if (centre_dim == 2) return rotate_pair(q.data() + 2, w.z(), out.data() + 2);
-  double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
-  double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
-  if (!(square < 1e-4)) {
-    sinc = std::sin(0.5 * angle) / angle;
-    cosine = std::cos(0.5 * angle);
-  }
-  const Eigen::Quaterniond step_rotation(cosine, sinc * w.x(), sinc * w.y(), sinc * w.z());
-  const Eigen::Quaterniond end_quat = Eigen::Quaterniond(q[6], q[3], q[4], q[5]) * step_rotation;
-  out.segment<4>(3) = end_quat.coeffs() * (0.5 * (3.0 - end_quat.squaredNorm()));
 }
 
 double CentroidalRobot::energy(const VectorXd& q, const VectorXd& v) noexcept {

@@ -34,13 +34,13 @@ FixedPointSolver::FixedPointSolver(int size) : jacobian_(size, size) {
   unknown = iterate_ = image_ = residual_ = step_ = trial_ = trial_residual_ = VectorXd::Zero(size);
 }
 
-bool FixedPointSolver::solve(Sweep& sweep, StepResult& result) noexcept {
+bool FixedPointSolver::solve(const Sweep& sweep, StepResult& result) noexcept {
   result.failure = Failure::none;
   iterate_ = unknown;
   double last_change = kInfinity, earlier_change = kInfinity;
   int iteration = 1;
   for (; iteration <= kFixedPointLimit; ++iteration) {
-    if (!sweep.sweep(iterate_, image_)) {
+    if (!sweep(iterate_, image_)) {
       result.failure = Failure::not_finite;
       return false;
     }
@@ -61,7 +61,7 @@ bool FixedPointSolver::solve(Sweep& sweep, StepResult& result) noexcept {
   return newton(sweep, result);
 }
 
-bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
+bool FixedPointSolver::newton(const Sweep& sweep, StepResult& result) noexcept {
   const auto fail = [&result](Failure failure, double error, double limit) {
     result.failure = failure;
     result.error = error;
@@ -69,7 +69,7 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
     return false;
   };
   iterate_ = unknown;
-  if (!sweep.sweep(iterate_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+  if (!sweep(iterate_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
   residual_ = image_ - iterate_;
   // Full steps may cycle around a kink of a force within the step: they are shortened.
   for (int iteration = 1; iteration <= kNewtonLimit; ++iteration) {
@@ -83,7 +83,7 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
     for (Eigen::Index i = 0; i < iterate_.size(); ++i) {
       trial_ = iterate_;
       trial_[i] += increment;
-      if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+      if (!sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
       jacobian_.col(i) = (image_ - trial_ - residual_) / increment;
     }
     if (!jacobian_.allFinite()) return fail(Failure::not_finite, 0.0, 0.0);
@@ -92,7 +92,7 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
     double factor = 1.0;
     while (true) {
       trial_ = iterate_ - factor * step_;
-      if (!sweep.sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
+      if (!sweep(trial_, image_)) return fail(Failure::not_finite, 0.0, 0.0);
       trial_residual_ = image_ - trial_;
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
       factor *= 0.5;
@@ -102,7 +102,7 @@ bool FixedPointSolver::newton(Sweep& sweep, StepResult& result) noexcept {
         }
         unknown = iterate_;
         result.iterations += iteration;
-        return sweep.sweep(iterate_, image_);
+        return sweep(iterate_, image_);
       }
     }
     iterate_ = trial_;
@@ -132,9 +132,10 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
       free_solver_(end_tree_.nv() + 1),
       forced_solver_(end_tree_.nv() + 1 + (robot_.falls() ? 3 : 0)) {
   const int nv = end_tree_.nv(), n = end_tree_.n();
-  end_tree_.set_configuration(end_tree_.neutral());
-  joint_inertias_ = VectorXd::Zero(n);
-  for (int i = 0; i < n; ++i) joint_inertias_[i] = end_tree_.inertia_of(i);
+  end_tree_.set_configuration(robot_.model.neutral_configuration());
+  Eigen::MatrixXd mass(nv, nv);
+  end_tree_.write_mass(mass.data());
+  joint_inertias_ = mass.diagonal().tail(n);
   inertia_scale_ = std::sqrt(joint_inertias_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   shape_force_ = pi_mean_ = weighted_step_ = VectorXd::Zero(n);
@@ -197,12 +198,15 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   start_momentum_ = to_base(x.q, x.angular_momentum);
   StepResult result;
   FixedPointSolver& solver = ports.acts ? forced_solver_ : free_solver_;
+  const FixedPointSolver::Sweep sweep_of_step = [this](const VectorXd& unknown, VectorXd& image) {
+    return sweep(unknown, image);
+  };
   set_guess(x, t, dt, false);
-  if (!solver.solve(*this, result)) {
+  if (!solver.solve(sweep_of_step, result)) {
     if (x.past.count == 0) return result;
     // An extrapolation across a jump, or a change of step, may not be a usable guess.
     set_guess(x, t, dt, true);
-    if (!solver.solve(*this, result)) return result;
+    if (!solver.solve(sweep_of_step, result)) return result;
   }
   remove_rounding_error(result);
   if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
@@ -223,10 +227,10 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   mid_tree.set_base({Vector3d::Zero(), (robot_.centre_dim == 3 ? angle_ratio(phi) : 1.0) * phi},
                     increment_);
   end_state.q = x.q;
-  robot_.integrate(x.q, increment_, end_state.q, true);
+  robot_.model.integrate(x.q, increment_, end_state.q, true);
   increment_ *= 0.5;
   q_mid_ = x.q;
-  robot_.integrate(x.q, increment_, q_mid_, true);
+  robot_.model.integrate(x.q, increment_, q_mid_, true);
   increment_ *= 2.0;
   if (!std::isfinite(end_state.q.squaredNorm())) return false;
   weighted_step_ = joint_inertias_.cwiseProduct(increment_.tail(n));
@@ -236,7 +240,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   mid_tree.set_velocity(v_mid_);
   shape_force_.setZero();
   mid_tree.add_kinetic_gradient(1.0, shape_force_.data());
-  if (robot_.has_shape_potential) mid_tree.add_weight(-1.0, shape_force_);
+  if (robot_.tree.has_potential()) mid_tree.add_weight(-1.0, shape_force_);
   end_state.pi = x.pi + dt_ * shape_force_;
   end_state.angular_momentum = x.angular_momentum;
   end_state.energy = x.energy;
@@ -322,7 +326,7 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q,
   end_tree_.solve({Vector3d::Zero(), angular_momentum}, pi, velocity_);
   const double kinetic = 0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
                                 pi.dot(velocity_.tail(robot_.tree.n())));
-  const double potential = robot_.has_shape_potential ? end_tree_.potential_energy() : 0.0;
+  const double potential = robot_.tree.has_potential() ? end_tree_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 

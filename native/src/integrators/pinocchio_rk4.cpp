@@ -15,27 +15,23 @@ void pinocchio_rk4(const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v, d
   const auto& m = model.pinocchio();
   pinocchio::Data data(m);
   const Eigen::VectorXd tau = Eigen::VectorXd::Zero(m.nv);
-  Eigen::VectorXd q_stage = q, v_stage = v, v_sum = v, a_sum = v, a = v, increment = v;
-  const double fractions[4] = {0.5, 0.5, 1.0, 0.0}, weights[4] = {1.0, 2.0, 2.0, 1.0};
+  Eigen::VectorXd q_stage = q, v_stage = v, v_mean = v, a_mean = v, a = v, increment = v;
   for (int k = 0; k < steps; ++k) {
-    q_stage = q;
-    v_stage = v;
-    v_sum.setZero();
-    a_sum.setZero();
-    for (int stage = 0; stage < 4; ++stage) {
+    v_mean.setZero();
+    a_mean.setZero();
+    for (const auto& [fraction, weight, displacement_weight] : kRK4Stages) {
+      increment = fraction * dt * v_stage;
+      pinocchio::integrate(m, q, increment, q_stage);
+      v_stage = v + fraction * dt * a;
       // As references, for which Pinocchio's library holds the compiled function.
       a = pinocchio::aba(m, data, ConstVector(q_stage), ConstVector(v_stage), ConstVector(tau));
-      v_sum += weights[stage] * v_stage;
-      a_sum += weights[stage] * a;
-      if (stage == 3) break;
-      increment = (fractions[stage] * dt) * v_stage;
-      pinocchio::integrate(m, q, increment, q_stage);
-      v_stage = v + (fractions[stage] * dt) * a;
+      v_mean += weight * v_stage;
+      a_mean += weight * a;
     }
-    increment = (dt / 6.0) * v_sum;
+    increment = dt * v_mean;
     pinocchio::integrate(m, q, increment, q_stage);
     q = q_stage;
-    v += (dt / 6.0) * a_sum;
+    v += dt * a_mean;
   }
 }
 

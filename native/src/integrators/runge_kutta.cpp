@@ -43,7 +43,7 @@ double Projection::rest_threshold(double dt) const noexcept {
 double Projection::fall_energy(double dt) const noexcept {
   return robot_.centre_dim == 0
              ? 0.0
-             : 0.5 * robot_.mass * dt * dt * robot_.fall_acceleration.squaredNorm();
+             : 0.5 * robot_.mass * dt * dt * robot_.tree.fall_acceleration().squaredNorm();
 }
 
 double Projection::tolerance(const SolverState& x, double terms, double dt) const noexcept {
@@ -105,7 +105,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   tree.set_velocity(locked_velocity_);
   gradient_.setZero();
   tree.add_kinetic_gradient(-1.0, gradient_.data());
-  if (robot_.has_shape_potential) tree.add_weight(1.0, gradient_);
+  if (robot_.tree.has_potential()) tree.add_weight(1.0, gradient_);
   direction_.setZero();
   increment_.head(n) = gradient_;
   tree.solve_shape(increment_.data());
@@ -118,7 +118,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   double step = 0.0, energy_gap = 0.0, energy_scale = 1.0;
   for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
     increment_ = step * direction_;
-    robot_.integrate(start_q_, increment_, x.q);
+    robot_.model.integrate(start_q_, increment_, x.q);
     x.v.setZero();
     x.v.tail(n) = (1.0 + step) * joint_rates_;
     tree.set_configuration(x.q);
@@ -199,7 +199,7 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
                                                            const VectorXd& rate, const VectorXd& v,
                                                            VectorXd& a) noexcept {
   increment_ = elapsed * rate;
-  robot_.integrate_joints(x.q, increment_, q_);
+  robot_.model.integrate_joints(x.q, increment_, q_);
   robot_.tree.set_configuration(q_);
   robot_.tree.accelerate(v, zero_effort_, a);
 }
@@ -213,7 +213,7 @@ VMS_PH_FMA void ProjectedRungeKutta::free_midpoint(const SolverState& x, double 
   accelerate(x, half_step, x.v, v_, a2_);
   increment_ = dt * v_;
   next.q = x.q;
-  robot_.integrate(x.q, increment_, next.q, true);
+  robot_.model.integrate(x.q, increment_, next.q, true);
   next.v = x.v + dt * a2_;
 }
 
@@ -236,7 +236,7 @@ VMS_PH_FMA void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
     increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
   }
   next.q = x.q;
-  robot_.integrate(x.q, increment_, next.q, true);
+  robot_.model.integrate(x.q, increment_, next.q, true);
   next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
@@ -256,7 +256,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
     } else {
       increment_ = (fraction * dt) * rate_;
       v_ = x.v + (fraction * dt) * a_;
-      robot_.integrate(x.q, increment_, q_);
+      robot_.model.integrate(x.q, increment_, q_);
     }
     tree.set_configuration(q_);
     robot_.port_force(ports, t + fraction * dt, v_, force_);
@@ -283,7 +283,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   }
   increment_ = dt * mean_rate_;
   next.q = x.q;
-  robot_.integrate(x.q, increment_, next.q);
+  robot_.model.integrate(x.q, increment_, next.q);
   next.v = x.v + dt * mean_a_;
   if (centre_dim == 0) {
     next.energy.add(result.net_energy());
@@ -295,7 +295,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   const Vector3d displacement = displacement_sum / robot_.mass;
   const Vector3d v_centre = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
   const double centre_energy =
-      impulse.dot(v_centre) - robot_.mass * robot_.fall_acceleration.dot(displacement);
+      impulse.dot(v_centre) - robot_.mass * robot_.tree.fall_acceleration().dot(displacement);
   if (!impulse.isZero(0.0)) {
     next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
     next.fall.start_time = next.t;
@@ -415,44 +415,28 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
 
 RKMK4::RKMK4(const Model& model, bool gravity)
     : model_(checked_size(gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
-      robot_(model_),
-      fluid_(model_),
+      d_(model_),
       centroidal_(model_, gravity) {
   v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
-  mass_ = coriolis_ = MatrixV::Zero(model_.nv(), model_.nv());
-  force_ = gravity_torque_ = VectorV::Zero(model_.nv());
 }
 
 /// Compute the acceleration a_ at the stage (q_, v_) at time t, s, and add the energies of the
 /// ports over a duration, s.
 void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept {
-  robot_.set_configuration(q_.data());
-  robot_.set_velocity(v_.data());
-  robot_.mass(mass_.data());
-  robot_.coriolis(coriolis_.data());
-  coriolis_.transposeInPlace();  // it is written row by row
-  robot_.gravity(gravity_torque_.data());
-  force_.setZero();
-  if (fluid_.exists()) {
-    fluid_.set_configuration(robot_);
-    fluid_.set_velocity(robot_, v_);
-    fluid_.add_mass(mass_);
-    fluid_.add_coriolis(coriolis_);
-    fluid_.add_gravity(gravity_torque_);
-    fluid_.add_drag(force_);
-    result.dissipated += duration * fluid_.drag_power();
-  }
+  d_.set(q_, v_);
+  VectorV force = d_.drag();
+  result.dissipated -= duration * force.dot(v_);
   if (ports.acts) {
     centroidal_.tree.set_configuration(q_);
     centroidal_.port_force(ports, t, v_, port_force_);
     centroidal_.add_port_energies(ports, v_, duration, result);
-    force_ += port_force_;
+    force += port_force_;
   }
-  force_ -= gravity_torque_;
-  add_product(coriolis_, v_, force_, -1.0);
-  Cholesky(mass_).solve(force_.data());
-  a_ = force_;
+  force -= d_.g();
+  add_product(d_.C(), v_, force, -1.0);
+  Cholesky(d_.M()).solve(force.data());
+  a_ = force;
 }
 
 StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, double dt,

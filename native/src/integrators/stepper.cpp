@@ -164,16 +164,11 @@ ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, doubl
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
-  state_.terms = &robot_;
 }
 
 ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   stepper_.motion(x, state_.q, state_.v);
-  if (const Tree* tree = stepper_.end_tree()) {
-    robot_.copy_configuration(*tree, state_.q.data());
-  } else {
-    robot_.set_configuration(state_.q.data());
-  }
+  robot_.set_configuration(state_.q.data());
   robot_.set_velocity(state_.v.data());
   const double kinetic = robot_.kinetic_energy();
   const double potential = has_gravity_ ? robot_.potential_energy() : 0.0;

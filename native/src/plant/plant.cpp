@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
@@ -38,13 +37,10 @@ std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& mo
 
 JointStops::JointStops(const Model& model, const std::vector<Wheel>& wheels)
     : model_(model),
-      tree_(model_, false),
-      fluid_(model_),
+      d_(model_),
       lower_(model.lower()),
       upper_(model.upper()),
-      mass_(model.nv(), model.nv()),
       mobility_(model.nv(), model.nv()) {
-  if (fluid_.exists()) robot_.emplace(model_);
   if (!wheels.empty()) wheel_terms_.emplace(model_, wheels);
   wheeled_state_.q = VectorXd::Zero(model.nq());
   wheeled_state_.v = VectorXd::Zero(model.nv());
@@ -66,18 +62,10 @@ bool JointStops::lacks_braking_distance(const VectorXd& q, const VectorXd& v, do
 }
 
 /// Compute the mobility: the inverse of the mass matrix.
-void JointStops::compute_mobility(const VectorXd& q) noexcept {
-  tree_.set_configuration(q);
-  tree_.write_mass(mass_.data());
-  if (fluid_.exists()) {
-    robot_->set_configuration(q.data());
-    fluid_.set_configuration(*robot_);
-    added_mass_.setZero(model_.nv(), model_.nv());
-    fluid_.add_mass(added_mass_);
-    mass_ += added_mass_;
-  }
+void JointStops::compute_mobility(const VectorXd& q, const VectorXd& v) noexcept {
+  d_.set(q, v);
   mobility_.setIdentity();
-  Cholesky(mass_).solve_columns(mobility_);
+  Cholesky(d_.M()).solve_columns(mobility_);
 }
 
 /// The same in the velocities that the wheels allow, S (S^T M S)^-1 S^T; false where they are not
@@ -96,7 +84,7 @@ bool JointStops::compute_wheeled_mobility(const VectorXd& q, const VectorXd& v) 
 const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const VectorXd& free_q,
                                    const VectorXd& free_v, double dt) noexcept {
   const Eigen::Index b = model_.b(), n = model_.n();
-  if (!(wheel_terms_ && compute_wheeled_mobility(free_q, free_v))) compute_mobility(free_q);
+  if (!(wheel_terms_ && compute_wheeled_mobility(free_q, free_v))) compute_mobility(free_q, free_v);
   model_.joint_positions(q, positions_);
   for (Eigen::Index i = 0; i < n; ++i) {
     const double half_rate = 0.5 * v[b + i];
@@ -131,7 +119,7 @@ const VectorXd& JointStops::displacement(const VectorXd& from, const VectorXd& t
   model_.joint_positions(to, displacement_);
   for (Eigen::Index i = 0; i < positions_.size(); ++i) {
     // The angle of a continuous joint may jump, but nothing acts on it.
-    displacement_[i] = tree_.is_pair(static_cast<int>(i)) ? 0.0 : displacement_[i] - positions_[i];
+    displacement_[i] = model_.is_pair(static_cast<int>(i)) ? 0.0 : displacement_[i] - positions_[i];
   }
   return displacement_;
 }

@@ -6,13 +6,13 @@
 // group of base motions, and for robots on wheels that do not slip.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <vector>
 
 #include <Eigen/Core>
 
-#include "vms_ph_native/dynamics.hpp"
-#include "vms_ph_native/fluid.hpp"
+#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
@@ -26,13 +26,12 @@ constexpr double kEnergyRounding = 8.0 * std::numeric_limits<double>::epsilon();
 /// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
 class CentroidalRobot {
  public:
-  CentroidalRobot(const Model& model, bool gravity);
+  CentroidalRobot(const Model& robot, bool gravity);
 
+  const Model model;
   Tree tree;
   const int centre_dim;  ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;     ///< kg
-  const Eigen::Vector3d fall_acceleration;  ///< of the centre of mass, m/s^2
-  const bool has_shape_potential;           ///< whether a part of gravity acts on the shape
 
   bool falls() const noexcept { return centre_dim > 0; }
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
@@ -50,14 +49,6 @@ class CentroidalRobot {
 
   /// Move the centre of mass of q to the origin and evaluate the tree there.
   void move_centre_to_origin(const Eigen::Matrix3d& rotation, Eigen::VectorXd& q) const noexcept;
-
-  /// q after a displacement (nv,) along the exponential; `keep_base_position` keeps the position.
-  void integrate(const Eigen::VectorXd& q, const Eigen::VectorXd& increment, Eigen::VectorXd& out,
-                 bool keep_base_position = false) const noexcept;
-
-  /// As integrate(), for the joints of q only.
-  void integrate_joints(const Eigen::VectorXd& q, const Eigen::VectorXd& increment,
-                        Eigen::VectorXd& out) const noexcept;
 
   /// Kinetic energy of a motion plus the potential of the gravity that acts on the shape, J.
   double energy(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
@@ -78,21 +69,17 @@ class CentroidalRobot {
 class FixedPointSolver {
  public:
   /// Evaluates one sweep from a guess of the unknown; false when the result is not finite.
-  class Sweep {
-   public:
-    virtual ~Sweep() = default;
-    virtual bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept = 0;
-  };
+  using Sweep = std::function<bool(const Eigen::VectorXd& unknown, Eigen::VectorXd& image)>;
 
   explicit FixedPointSolver(int size);
 
   Eigen::VectorXd unknown;  ///< the guess, then the solution
 
   /// Solve; the last sweep made is that of the solution. Writes iterations and failure.
-  bool solve(Sweep& sweep, StepResult& result) noexcept;
+  bool solve(const Sweep& sweep, StepResult& result) noexcept;
 
  private:
-  bool newton(Sweep& sweep, StepResult& result) noexcept;
+  bool newton(const Sweep& sweep, StepResult& result) noexcept;
 
   Eigen::VectorXd iterate_, image_, residual_, step_, trial_, trial_residual_;
   Eigen::MatrixXd jacobian_;
@@ -100,7 +87,7 @@ class FixedPointSolver {
 
 /// Advances by the Cayley map of the velocity in the middle of the step, with Gonzalez' correction
 /// of the shape force; see vms_ph_dynamics/integrators/discrete_gradient.py.
-class DiscreteGradient final : public Stepper, private FixedPointSolver::Sweep {
+class DiscreteGradient final : public Stepper {
  public:
   DiscreteGradient(const Model& model, bool gravity);
 
@@ -116,7 +103,7 @@ class DiscreteGradient final : public Stepper, private FixedPointSolver::Sweep {
     double value, scale;
   };
 
-  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept override;
+  bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
   void set_guess(const SolverState& x, double t, double dt, bool ignore_past) noexcept;
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                 const Eigen::VectorXd& pi) noexcept;
@@ -185,7 +172,6 @@ class ProjectedRungeKutta final : public Stepper {
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
-  const Tree* end_tree() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
@@ -263,12 +249,9 @@ class RKMK4 final : public Stepper {
   void accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept;
 
   Model model_;
-  Dynamics robot_;
-  FluidTerms fluid_;
+  Evaluation d_;
   CentroidalRobot centroidal_;  ///< for the efforts of the ports
   Eigen::VectorXd q_, v_, a_, rate_, mean_rate_, mean_a_, increment_, port_force_;
-  MatrixV mass_, coriolis_;
-  VectorV force_, gravity_torque_;
 };
 
 }  // namespace vms_ph

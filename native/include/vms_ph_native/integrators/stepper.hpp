@@ -142,9 +142,6 @@ class Stepper {
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                           SolverState& next) noexcept = 0;
 
-  /// The tree at the end of the last step, if there is one.
-  virtual const Tree* end_tree() const noexcept { return nullptr; }
-
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
 

@@ -11,12 +11,10 @@
 
 #include <Eigen/Core>
 
-#include "vms_ph_native/dynamics.hpp"
-#include "vms_ph_native/fluid.hpp"
+#include "vms_ph_native/evaluation.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/plant/actuated_base.hpp"
-#include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/wheels.hpp"
 
 namespace vms_ph {
@@ -53,20 +51,17 @@ class JointStops {
                                       const Eigen::VectorXd& to) noexcept;
 
  private:
-  void compute_mobility(const Eigen::VectorXd& q) noexcept;
+  void compute_mobility(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
   bool compute_wheeled_mobility(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
 
   Model model_;
-  Tree tree_;
-  std::optional<Dynamics> robot_;  ///< in a fluid, for the added mass
-  FluidTerms fluid_;
-  MatrixV added_mass_;
+  Evaluation d_;
   std::optional<WheeledTerms> wheel_terms_;  ///< on wheels
   RobotState wheeled_state_;
   bool has_limits_ = false;
   Eigen::VectorXd lower_, upper_, positions_, displacement_, impulse_, rates_, lower_rates_,
       upper_rates_, torque_;
-  Eigen::MatrixXd mass_, mobility_;  ///< symmetric: the order of their entries does not matter
+  Eigen::MatrixXd mobility_;
 };
 
 /// Options of the integration.

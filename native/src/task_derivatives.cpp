@@ -1,0 +1,341 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "vms_ph_native/task_derivatives.hpp"
+
+#include <algorithm>
+
+#include "vms_ph_native/dynamics.hpp"
+
+namespace vms_ph {
+namespace {
+
+using products::Rows;
+
+// Below this a direction of the reference is perpendicular to all of the null space.
+constexpr double kMinAlignment = 1e-6;
+
+}  // namespace
+
+VMS_PH_FMA double AlignedBasis::compute(const ConstMatrix& jacobian,
+                                        const ConstMatrix& inverse_transpose,
+                                        const ConstMatrix& reference) noexcept {
+  // With B = Zref (1 - J^+ J), Z is (B B^T)^-1/2 B, and S the root.
+  const MatrixV reference_overlap = product<MatrixV>(reference, transposed(inverse_transpose));
+  MatrixV projected = reference;
+  add_product(reference_overlap, jacobian, projected, -1.0);
+  if (!eigen_.compute(product<MatrixV>(projected, transposed(reference)))) return 0.0;
+  if (!(eigen_.values()[0] > kMinAlignment * kMinAlignment)) return 0.0;
+  cosines = eigen_.values().cwiseSqrt();
+  multiply(transposed(axes()), projected, Z);
+  Z.array().colwise() /= cosines.array();
+  multiply(transposed(axes()), reference_overlap, overlap);
+  inverse_transpose_ = inverse_transpose;
+  return cosines[0];
+}
+
+MatrixV AlignedBasis::spin(const MatrixV& f) const noexcept {
+  MatrixV result(f.rows(), f.rows());
+  for (Eigen::Index i = 0; i < f.rows(); ++i) {
+    for (Eigen::Index j = 0; j < f.rows(); ++j) {
+      result(i, j) = (f(j, i) - f(i, j)) / (cosines[i] + cosines[j]);
+    }
+  }
+  return result;
+}
+
+VMS_PH_FMA MatrixV AlignedBasis::rate(const MatrixView& jacobian_rate) const noexcept {
+  // The part of Zdot in the row space of J follows from J Z^T = 0; the part in the null space,
+  // Omega Z with Omega skew, from the symmetry of S.
+  const MatrixV along = product<MatrixV>(jacobian_rate, transposed(Z));
+  const MatrixV f = product<MatrixV>(overlap, along);
+  MatrixV result = product<MatrixV>(spin(f), Z);
+  add_product(transposed(along), inverse_transpose_, result, -1.0);
+  return result;
+}
+
+VMS_PH_FMA MatrixV AlignedBasis::rate_transpose(const VectorV& nu,
+                                                const VectorV& p) const noexcept {
+  const VectorV y = product<VectorV>(Z, p), task_momentum = product<VectorV>(inverse_transpose_, p);
+  const VectorV n = product<VectorV>(transposed(Z), nu);
+  const MatrixV weight = spin(product<MatrixV>(y, transposed(nu)));
+  const MatrixV weighted = product<MatrixV>(transposed(overlap), weight);
+  MatrixV result = product<MatrixV>(weighted, Z);
+  add_product(task_momentum, transposed(n), result);
+  return -result;
+}
+
+void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian write_rows,
+                            Eigen::MatrixXd& rows) {
+  frame_jacobian_.resize(6, d.nv());
+  rows.resize(d.nv() - form.reference.rows(), d.nv());
+  Eigen::Index row = 0;
+  for (const TaskForm::Part& part : form.parts) {
+    (d.*write_rows)(part.frame, true, frame_jacobian_.data());
+    rows.middleRows(row, part.count) = frame_jacobian_.middleRows(part.first, part.count);
+    row += part.count;
+  }
+}
+
+VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
+                                         const double* z) noexcept {
+  if (d.nv() > kMaxVelocities) return false;
+  stack(d, form, &Dynamics::jacobian, jacobian);
+  const Eigen::Index nv = jacobian.cols(), m = jacobian.rows(), k = nv - m;
+  const MatrixV gram = product<MatrixV>(jacobian, transposed(jacobian));
+  MatrixV shifted = gram;
+  shifted.diagonal().array() -= form.singular_below * form.singular_below;
+  if (!Cholesky(shifted).is_positive()) return false;
+  gram_inverse_.setIdentity(m, m);
+  Cholesky(gram).solve_rows(gram_inverse_);
+  multiply(gram_inverse_, jacobian, inverse_transpose_);
+  if (!(null_space.compute(jacobian, inverse_transpose_, form.reference) > 0.0)) return false;
+  const Eigen::MatrixXd& Z = null_space.Z;
+  MatrixV mass(nv, nv);
+  d.mass(mass.data());
+  const MatrixV weighted = product<MatrixV>(mass, transposed(Z));
+  null_inverse_.setIdentity(k, k);
+  Cholesky(product<MatrixV>(Z, weighted)).solve_rows(null_inverse_);
+  const MatrixV null_map = product<MatrixV>(weighted, null_inverse_);  // transposed
+  extended.resize(nv, nv);
+  extended.topRows(m) = jacobian;
+  extended.bottomRows(k) = null_map.transpose();
+  // J_sharp = (1 - Z^T N) J^+.
+  inverse.resize(nv, nv);
+  inverse.leftCols(m) = inverse_transpose_.transpose();
+  inverse.rightCols(k) = Z.transpose();
+  const MatrixV null_part = product<MatrixV>(transposed(null_map), transposed(inverse_transpose_));
+  add_product(transposed(Z), null_part, inverse.leftCols(m), -1.0);
+  multiply(inverse_transpose_, product<MatrixV>(mass, task_inverse()), task_inertia_);
+  pi_ = Eigen::Map<const VectorV>(z, m);
+  const VectorV pi_nu = Eigen::Map<const VectorV>(z + m, k);
+  multiply(transposed(null_space.axes()), pi_nu, null_momentum_);
+  const VectorV nu = product<VectorV>(null_inverse_, null_momentum_);
+  multiply(transposed(Z), nu, null_velocity);
+  multiply(transposed(jacobian), pi_, momentum);
+  add_product(weighted, nu, momentum);
+  return true;
+}
+
+VMS_PH_FMA void TaskDerivatives::compute_rates(Dynamics& d, const TaskForm& form,
+                                               const Eigen::VectorXd& force) noexcept {
+  stack(d, form, &Dynamics::jacobian_rate, jacobian_rate_);
+  const Eigen::Index nv = jacobian.cols();
+  MatrixV c(nv, nv);
+  d.coriolis(c.data());
+  const MatrixV mass_rate = c + c.transpose();
+  force_ = force;
+  VectorV rest = force, bias = product<VectorV>(jacobian_rate_, null_velocity);
+  add_product(transposed(jacobian_rate_), pi_, rest, -1.0);
+  add_product(mass_rate, null_velocity, rest, -1.0);
+  multiply(task_inverse().transposed(), rest, pi_rate_);
+  add_product(task_inertia_, bias, pi_rate_);
+  const VectorV nu_rate = product<VectorV>(null_inverse_, product<VectorV>(null_space.Z, rest));
+  multiply(transposed(null_space.Z), nu_rate, null_velocity_rate);
+  add_product(task_inverse(), bias, null_velocity_rate, -1.0);
+  multiply(task_inertia_, jacobian_rate_, force_by_null_velocity);
+  add_product(task_inverse().transposed(), mass_rate, force_by_null_velocity, -1.0);
+  basis_rate = null_space.rate(jacobian_rate_);
+}
+
+// Column j of the Jacobian of a frame is the twist of joint j at the frame's origin. Moving joint k
+// turns it if k carries j, as does every joint of the base; otherwise it moves the origin.
+VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm& form,
+                                               const Eigen::VectorXd& v) noexcept {
+  const int b = d.b(), n = d.n(), nv = b + n, joints = padded(n);
+  width_ = padded(joints + b);
+  gradient_.resize(static_cast<std::size_t>(rows() * nv * width_));
+  rate_gradient_.resize(gradient_.size());
+  double *to = gradient_.data(), *to_rate = rate_gradient_.data();
+  Screw columns[kMaxVelocities], twists[kMaxVelocities];  // those of what the joints move
+  LaneRow changes[kMaxVelocities][6], rate[6];
+  for (const TaskForm::Part& part : form.parts) {
+    d.jacobian(part.frame, true, frame_jacobian_.data());
+    Screw twist;
+    for (int j = 0; j < nv; ++j) {
+      columns[j] = screw_of(Eigen::Matrix<double, 6, 1>(frame_jacobian_.col(j)));
+      twist.linear -= v[j] * columns[j].linear;
+      if (j < b) twist += {v[j] * columns[j].linear, v[j] * columns[j].angular};
+    }
+    for (int j = 0; j < nv; ++j) {
+      if (j >= b) twist += {v[j] * columns[j].linear, v[j] * columns[j].angular};
+      twists[j] = twist;
+    }
+    for (int first = 0; first < width_; first += static_cast<int>(kLaneCount)) {
+      LaneRow other_rows[6] = {};
+      int other[kLaneCount];
+      for (std::size_t l = 0; l < kLaneCount; ++l) {
+        const int column = first + static_cast<int>(l);
+        other[l] = column < joints ? b + column : column - joints;
+        const bool exists = column < joints ? column < n : other[l] < b;
+        if (exists) set_lane(columns[other[l]], other_rows, l);
+      }
+      const LaneScrew motion(other_rows);
+      LaneScrew sum(Screw{});  // of the rates of the columns that a twist contains
+      for (int j = 0; j < nv; ++j) {
+        Lanes carries{};
+        for (std::size_t l = 0; l < kLaneCount; ++l) carries[l] = other[l] < std::max(b, j + 1);
+        const LaneScrew relative(motion.linear * (carries - 1.0), motion.angular * carries);
+        const LaneScrew change = bracket(relative, LaneScrew(columns[j]));
+        change.store_in(changes[j]);
+        sum.linear = sum.linear - change.linear * (Lanes{} + v[j]);
+        if (j < b) sum = sum + change * (Lanes{} + v[j]);
+      }
+      for (int j = 0; j < nv; ++j) {
+        const LaneScrew change(changes[j]);
+        if (j >= b) sum = sum + change * (Lanes{} + v[j]);
+        (bracket(LaneScrew(twists[j]), change) + bracket(sum, LaneScrew(columns[j])))
+            .store_in(rate);
+        for (int a = 0; a < part.count; ++a) {
+          const int at = (a * nv + j) * width_ + first;
+          std::copy_n(changes[j][part.first + a], kLaneCount, to + at);
+          std::copy_n(rate[part.first + a], kLaneCount, to_rate + at);
+        }
+      }
+    }
+    to += part.count * nv * width_;
+    to_rate += part.count * nv * width_;
+  }
+}
+
+VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
+                                       const Eigen::VectorXd& v, TreeDerivatives& t) noexcept {
+  differentiate(d, form, v);
+  const Eigen::Index m = jacobian.rows(), nv = v.size(), k = nv - m, w = width_,
+                     stride = static_cast<Eigen::Index>(t.stride_);
+  const Eigen::Index by_z = static_cast<Eigen::Index>(t.base_column_) + d.b();
+  const Rows slice{w, w, w}, into_columns{w, stride, w}, rows{nv * w, nv * w, nv * w},
+      blocks{k * w, k * w, k * w};
+  products_.resize(static_cast<std::size_t>((2 * nv + 3 * m + m * m + 2 * m * k + 4 * k * k) * w));
+  double *sums = products_.data(), *rate_sums = sums + nv * w, *by_velocity = rate_sums + nv * w,
+         *by_rate = by_velocity + m * w, *by_momentum = by_rate + m * w,
+         *by_inverse = by_momentum + m * w, *along = by_inverse + m * m * w,
+         *overlaps = along + m * k * w, *scaled = overlaps + k * k * w;
+  double *symmetric = scaled + k * k * w, *spin = symmetric + k * k * w,
+         *along_rate = spin + k * k * w;  // one after the other, factors of a product
+  TreeDerivatives::Columns& c = t.state_;
+  std::fill(c.split.begin(), c.split.end(), 0.0);
+  std::fill(c.known.begin(), c.known.end(), 0.0);
+
+  // Of the momenta J^T pi and M n at fixed pi and n, and of their rate.
+  rows.write(transposed(pi_), gradient_.data(), sums);
+  rows.write(transposed(pi_rate_), gradient_.data(), rate_sums);
+  rows.add(transposed(pi_), rate_gradient_.data(), rate_sums);
+  for (Eigen::Index j = 0; j < nv; ++j) {
+    double *part = &c.part[0] + j * stride, *part_rate = &c.part_rate[0] + j * stride;
+    for (Eigen::Index l = 0; l < w; ++l) {
+      part[l] += sums[j * w + l];
+      part_rate[l] += rate_sums[j * w + l];
+    }
+    std::copy_n(&jacobian(0, j), m, part + by_z);
+    std::copy_n(&jacobian_rate_(0, j), m, part_rate + by_z);
+  }
+  const Eigen::MatrixXd &Z = null_space.Z, &overlap = null_space.overlap;
+  const MatrixV jacobian_null = product<MatrixV>(jacobian_rate_, transposed(Z));
+  for (Eigen::Index a = 0; a < m; ++a) {
+    const double *row = &gradient_[0] + a * nv * w, *row_rate = &rate_gradient_[0] + a * nv * w;
+    slice.write(transposed(null_velocity), row, by_velocity + a * w);
+    slice.write(transposed(null_velocity_rate), row, by_rate + a * w);
+    slice.add(transposed(null_velocity), row_rate, by_rate + a * w);
+    slice.write(Z, row, along + a * k * w);
+    slice.write(Z, row_rate, along_rate + a * k * w);
+    slice.write(inverse_transpose_, row, by_inverse + a * m * w);
+    slice.add(transposed(jacobian_null), by_inverse + a * m * w, along_rate + a * k * w, -1.0);
+    slice.write(transposed(null_momentum_), along + a * k * w, by_momentum + a * w);
+  }
+  into_columns.add(task_inertia_, by_velocity, &c.split[0]);
+  into_columns.add(task_inertia_, by_rate, &c.known[0]);
+
+  // Of Z p and Zdot p. With f = overlap dJ Z^T, dZ is spin(f) Z - (dJ Z^T)^T (J^+)^T. Once more
+  // differentiated, with dJ' = dJdot - Jdot J^+ dJ - dJ J^+ Jdot and chi = (J^+)^T p,
+  //   dZdot p = spin_rate dZ p - spin(f) (Jdot Z^T)^T chi - (dJ' Z^T)^T chi
+  //             - (Jdot Z^T)^T (J J^T)^-1 dJ Z^T y - spin(f') y with y = Z p,
+  //   f' = spin_rate g + f_rate spin(f) - overlap dJ' Z^T + (Jdot Z^T)^T (J J^T)^-1 dJ Z^T S,
+  // where g, symmetric, solves S g + g S = S f^T + f S.
+  const MatrixV gram_null = product<MatrixV>(gram_inverse_, jacobian_null);
+  const MatrixV inverse_rate = product<MatrixV>(jacobian_rate_, transposed(inverse_transpose_));
+  const MatrixV overlap_rate = product<MatrixV>(overlap, jacobian_null);
+  blocks.add(inverse_rate, along, along_rate, -1.0);
+  blocks.write(overlap, along, overlaps);
+  blocks.write(transposed(gram_null), along, scaled);
+  const MatrixV spin_rate = null_space.spin(overlap_rate);
+  MatrixV factors(k, 2 * k + m);
+  factors << spin_rate, overlap_rate, -overlap;
+  // Entries (i, j) and (j, i) of matrices that are symmetric or skew.
+  const auto each_pair = [&](auto&& evaluate) VMS_PH_INLINED {
+    for (Eigen::Index i = 0; i < k; ++i) {
+      for (Eigen::Index j = 0; j <= i; ++j) {
+        const double share = 1.0 / (null_space.cosines[i] + null_space.cosines[j]);
+        for (Eigen::Index l = 0; l < w; l += static_cast<Eigen::Index>(kLaneCount)) {
+          evaluate((i * k + j) * w + l, (j * k + i) * w + l, share * null_space.cosines[i],
+                   share * null_space.cosines[j], share);
+        }
+      }
+    }
+  };
+  const auto write_pair = [](double* matrix, Eigen::Index entry, Eigen::Index other,
+                             const Lanes& value, double sign) VMS_PH_INLINED {
+    store(matrix + other, sign * value);
+    store(matrix + entry, value);
+  };
+  each_pair([&](Eigen::Index entry, Eigen::Index other, double c_i, double c_j, double share)
+                VMS_PH_INLINED {
+                  const Lanes f = load(overlaps + entry), f_other = load(overlaps + other);
+                  write_pair(spin, entry, other, share * (f_other - f), -1.0);
+                  write_pair(symmetric, entry, other, c_i * f_other + c_j * f, 1.0);
+                });
+  blocks.write(factors, symmetric, overlaps);
+  each_pair([&](Eigen::Index entry, Eigen::Index other, double c_i, double c_j, double share)
+                VMS_PH_INLINED {
+                  write_pair(symmetric, entry, other,
+                             share * (load(overlaps + entry) - load(overlaps + other)) +
+                                 (c_j * load(scaled + entry) - c_i * load(scaled + other)),
+                             -1.0);
+                });
+  const VectorV task_momentum = product<VectorV>(inverse_transpose_, momentum),
+                task_force = product<VectorV>(inverse_transpose_, force_);
+  VectorV spun = product<VectorV>(Z, force_);
+  add_product(transposed(jacobian_null), task_momentum, spun, -1.0);
+  // Matrices of spins are skew: products from the left have the other sign.
+  blocks.write(transposed(null_momentum_), spin, sums, -1.0);
+  blocks.add(transposed(task_momentum), along, sums, -1.0);
+  blocks.write(transposed(spun), spin, rate_sums, -1.0);
+  blocks.add(transposed(null_momentum_), symmetric, rate_sums, -1.0);
+  blocks.add(transposed(task_force), along, rate_sums, -1.0);
+  blocks.add(transposed(task_momentum), along_rate, rate_sums, -1.0);
+  double *split = &c.split[0] + m * stride, *rate = &c.known[0] + m * stride;
+  for (Eigen::Index i = 0; i < k; ++i) {
+    std::copy_n(sums + i * w, w, split + i * stride);
+    std::copy_n(rate_sums + i * w, w, rate + i * stride);
+  }
+  Rows{stride, stride, w}.add(spin_rate, split, rate);
+  into_columns.add(transposed(gram_null), by_momentum, rate, -1.0);
+  for (Eigen::Index i = 0; i < k; ++i) {
+    for (Eigen::Index l = 0; l < k; ++l) {
+      split[i * stride + by_z + m + l] = -null_space.axes()(l, i);
+    }
+  }
+}
+
+VMS_PH_FMA void TaskDerivatives::add_energy(const Dynamics& d, const TaskForm& form,
+                                            const Eigen::VectorXd& v, double* by_q,
+                                            double* by_momenta) noexcept {
+  differentiate(d, form, v);
+  const VectorV velocities = product<VectorV>(extended, v);
+  const VectorV nu = velocities.tail(null_momentum_.size()), null_part = 2.0 * null_velocity - v;
+  MatrixV weight = null_space.rate_transpose(nu, momentum);
+  add_product(pi_, transposed(null_part), weight);
+  const MatrixV rows = -weight.transpose();
+  products_.resize(std::max(products_.size(), static_cast<std::size_t>(width_)));
+  const double* by_columns = products_.data();
+  Rows{width_, width_, width_}.write({rows.data(), 1, rows.size(), 1, 1}, gradient_.data(),
+                                     products_.data());
+  const int b = d.b(), n = d.n();
+  for (int k = 0; k < b; ++k) by_q[k] += by_columns[padded(n) + k];
+  for (int k = 0; k < n; ++k) by_q[b + k] += by_columns[k];
+  Eigen::Map<VectorV> by_z(by_momenta, v.size());
+  by_z.head(pi_.size()) = velocities.head(pi_.size());
+  by_z.tail(nu.size()) = null_space.axes().lazyProduct(nu);
+}
+
+}  // namespace vms_ph
