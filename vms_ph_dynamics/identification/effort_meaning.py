@@ -307,10 +307,10 @@ def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature:
         rest: (n,) root mean square of what is left of the efforts, N m or N.
         armature: (n,) that the description lacks, kg m^2 or kg.
     """
-    some = slice(None, None, 1 + len(samples) // _CONFIGURATIONS)
-    inertia = model.evaluate_batch(samples.q[some], samples.v[some], terms=("M",)).M
-    inertia = inertia + np.diag(np.append(np.zeros(model.b), armature))
-    mobility = np.diagonal(np.linalg.inv(inertia), axis1=1, axis2=2).mean(axis=0)[model.b :]
+    some = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATIONS))
+    rotors = np.diag(np.pad(armature, (model.b, 0)))
+    M = model.evaluate_batch(some.q, some.v, terms=("M",)).M + rotors
+    mobility = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).mean(axis=0)[model.b :]
     return float(rest**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
 
 

@@ -258,7 +258,11 @@ def identify(
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
     windows = stack([energy_windows(model, regressor, m, superset, options) for m in motions])
     notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
-    left = [(m.samples, error[-model.n :] * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
+    pairs = zip(model.joint_names, error[-model.n :], strict=True)
+    big_errors = np.array(
+        [x * bool(x > _LARGE_ERROR and joint not in reasons) for joint, x in pairs]
+    )
+    left = [(m.samples, big_errors * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
     fits = {u.name: float(x) for u, x in zip(unknowns, consistent, strict=True)}
     armature = np.maximum([fits.get(f"armature.{joint}", 0.0) for joint in model.joint_names], 0.0)
     hidden_work = sum(x.duration * hidden_power(model, x, r, armature) for x, r in left)
@@ -298,9 +302,9 @@ def identify(
     )  # fmt: skip
 
 
-# Error of described masses, which gains inherit; and share of the exchanged energy that vibrations
-# too fast for the samples may move.
-_DESCRIPTION_ERROR, _MAX_VIBRATION = 0.1, 0.02
+# Error of described masses, which gains inherit; share of the exchanged energy that vibrations too
+# fast for the samples may move, and held-out error of joints in which they may be.
+_DESCRIPTION_ERROR, _MAX_VIBRATION, _LARGE_ERROR = 0.1, 0.02, 0.05
 _INERTIA_FACTORS = (1.0, 3.0, 10.0)  # of the deviations of an inertia that is asked for
 
 _GAIN_DOUBT = "unsure, because a gain of the effort fits far better (--identify gains,friction)"
