@@ -34,7 +34,9 @@ def _with_payload(found: Identification, parameters: list[float]) -> Identificat
     best = found.consistent.copy()
     best[[names.index(n) for n in names if n.startswith("payload.")]] = parameters
     told = [
-        replace(p, value=parameters[0], low=0.0, high=0.0) if p.name == "payload_mass" else p
+        replace(p, value=parameters[0], low=0.0, high=0.0, meaning="")
+        if p.name == "payload_mass"
+        else p
         for p in found.parameters
     ]
     return replace(found, consistent=best, parameters=tuple(told))
