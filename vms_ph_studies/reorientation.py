@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Closed loops of the joints that turn a free base at zero momentum, and plans of them."""
+"""Closed loops of the joints that turn a free base at zero momentum, and their planning."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,13 +33,13 @@ class JointMotion(NamedTuple):
 
 @dataclass(frozen=True)
 class EllipticLoop:
-    """``offset = cosine (cos phi - 1) + sine sin phi``, an ellipse run through ``loops`` times.
+    """``offset = cosine (cos phi - 1) + sine sin phi``, an ellipse traversed ``loops`` times.
 
     The phase phi follows a quintic from rest to rest.
 
     Attributes:
         cosine, sine: (n,) conjugate half diameters of the ellipse, rad or m.
-        loops: how often it is run through; negative: backwards.
+        loops: how often it is traversed; negative: backwards.
         duration: of all loops, s.
     """
 
@@ -52,11 +52,11 @@ class EllipticLoop:
         """Return the motion at a time in [0, duration], s."""
         s, angle = t / self.duration, 2.0 * np.pi * self.loops
         phase = angle * s**3 * (10.0 + s * (6.0 * s - 15.0))
-        rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
-        acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
+        phase_rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
+        phase_acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
         offset, tangent = self.offset(phase), self.derivative(phase)
-        bending = offset + self.cosine
-        return JointMotion(offset, tangent * rate, tangent * acceleration - bending * rate**2)
+        acceleration = tangent * phase_acceleration - (offset + self.cosine) * phase_rate**2
+        return JointMotion(offset, tangent * phase_rate, acceleration)
 
     def offset(self, phase: float) -> Array:
         """Return the offset (n,) at a phase, rad."""
@@ -79,8 +79,8 @@ class EllipticLoop:
     @property
     def max_rate(self) -> Array:
         """Largest rate of every joint, at most, (n,)."""
-        peak = 1.875 * 2.0 * np.pi * abs(self.loops) / self.duration
-        return np.hypot(self.cosine, self.sine) * peak
+        peak_phase_rate = 1.875 * 2.0 * np.pi * abs(self.loops) / self.duration
+        return np.hypot(self.cosine, self.sine) * peak_phase_rate
 
 
 def displace(model: VMSModel, q: Array, offset: Array) -> Array:
@@ -123,8 +123,8 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
 def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1e-12) -> Array:
     """Return the pose of the base after one loop, relative to that before it, (4,4) or (3,3).
 
-    It does not depend on the speed of the loop. After N loops it is the N-th power. The steps are
-    halved until the pose changes by less than the tolerance.
+    It does not depend on the speed of the loop. After N loops it is the N-th power. The step length
+    is halved until the pose changes by less than the tolerance.
 
     Raises:
         ModelError: the base is fixed, or the robot is in a fluid.
@@ -153,9 +153,9 @@ def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Arra
 
 
 def _base_poses(model: VMSModel, q: Array, offsets: Array, rates: Array, h: float) -> Array:
-    start = model.checked_configuration(q)
-    check_moving_rigid(Evaluation(model, start, np.zeros(model.nv)))
-    configurations = np.array([displace(model, start, offset) for offset in offsets])
+    start_q = model.checked_configuration(q)
+    check_moving_rigid(Evaluation(model, start_q, np.zeros(model.nv)))
+    configurations = np.array([displace(model, start_q, offset) for offset in offsets])
     zero_velocities = np.zeros((len(offsets), model.nv))
     connections = model.evaluate_batch(configurations, zero_velocities, terms=("A",)).A
     twists = -np.einsum("kbi,ki->kb", connections, rates)
@@ -175,7 +175,7 @@ _MAX_LOOPS = 100_000
 _SEARCH_ROUNDS, _MAX_CORRECTIONS = 60, 20
 # Share of the null-space part of the loop that a round takes away.
 _SHRINKAGE = 0.3
-# Accuracy of the turn of one loop, rad; displacement of finite differences, rad, and their steps.
+# Accuracy of the turn of one loop, rad; displacement of finite differences, rad; steps of a loop.
 _TURN_ACCURACY, _DIFFERENCE_STEP, _TURN_STEPS = 1e-11, 1e-4, 16
 # Steps along the line to the centre of a loop.
 _CENTRE_STEPS = 32
@@ -188,19 +188,19 @@ class Reorientation:
     """Closed loops of the joints that turn the base of a robot at zero momentum.
 
     Attributes:
-        path: the loops, all joints from the start ``q``.
+        path: the loops, as offsets of the joints from the start ``q``.
         q: (nq,) the start.
         displacement: (4,4) pose of the base after all loops, relative to that before them, by path
             integration of the connection.
         turn_by_curvature: (3,) rotation vector of one loop by the curvature alone, rad.
-        turn: (3,) rotation vector of one loop, by path integration, rad.
+        loop_rotation_vector: (3,) of one loop, by path integration, rad.
     """
 
     path: EllipticLoop
     q: Array
     displacement: Array
     turn_by_curvature: Array
-    turn: Array
+    loop_rotation_vector: Array
 
     @property
     def loops(self) -> int:
@@ -222,7 +222,7 @@ def plan_reorientation(
     momentum the motion of the base depends on the joints alone. Its ellipse is the one of least
     size, in the first approximation by the curvature of the connection [B (3.72)], that gives it;
     Newton's method corrects it along the path integral. The base may end displaced: its position
-    follows from the centre of mass, which stays.
+    follows from the centre of mass, which stays fixed.
 
     Args:
         model: a robot on a floating base, without a fluid.
@@ -250,16 +250,16 @@ def plan_reorientation(
     loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reason = "no loop was tried"
     while loops <= _MAX_LOOPS:
-        scaled_diameters = np.concatenate(half_diameters) / np.sqrt(loops)
-        half_axes = _correct_half_axes(model, start_q, scaled_diameters, target / loops)
+        small_diameters = np.concatenate(half_diameters) / np.sqrt(loops)
+        loop_diameters = _correct_half_diameters(model, start_q, small_diameters, target / loops)
         loop_growth = 1.1
-        if half_axes is None:
+        if loop_diameters is None:
             reason = "Newton's method did not converge"
         else:
-            path = _timed_loops(half_axes, loops, rate)
+            path = _timed_loops(loop_diameters, loops, rate)
             reason = _violation(model, start_q, path, amplitude)
             if not reason:
-                return _reorientation(model, start_q, path)
+                return _make_reorientation(model, start_q, path)
             extent = max(-np.min(path.min_offset), np.max(path.max_offset))
             loop_growth = max(loop_growth, (extent / amplitude) ** 2)
         loops = int(np.ceil(loop_growth * loops)) + 1
@@ -272,8 +272,8 @@ def plan_reorientation(
 def turn_by_curvature(model: VMSModel, q: Array, loop: EllipticLoop) -> Array:
     """Return the rotation vector of one small loop by the curvature of the connection, (3,), rad.
 
-    It is the curvature at the centre of the ellipse times the area of the ellipse, brought to the
-    start ``q`` (nq,) along the straight way between them; the error relative to the turn is of
+    It is the curvature at the centre of the ellipse times the area of the ellipse, transported to
+    the start ``q`` (nq,) along the straight line between them; the error relative to the turn is of
     second order in the size of the loop.
 
     Raises:
@@ -308,79 +308,80 @@ def _curvature_at(model: VMSModel, q: Array) -> Array:
 
 def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
-    bilinear = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
-    axis_curvature = np.einsum("kij,k->ij", bilinear, target / np.linalg.norm(target))
+    turn_tensor = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
+    axis_curvature = np.einsum("kij,k->ij", turn_tensor, target / np.linalg.norm(target))
     u, s, vt = np.linalg.svd(axis_curvature)
     if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
     size = np.sqrt(np.linalg.norm(target) / s[0])
-    x = size * np.concatenate([u[:, 0], vt[0]])
-    n = model.n
+    cosine, sine = size * u[:, 0], size * vt[0]
     for _ in range(_SEARCH_ROUNDS):
-        a, b = x[:n], x[n:]
-        jacobian = np.concatenate([bilinear @ b, np.einsum("i,kij->kj", a, bilinear)], axis=1)
-        pseudo_inverse = np.linalg.pinv(jacobian)
-        turn_error = target - np.einsum("i,kij,j->k", a, bilinear, b)
-        x = x + pseudo_inverse @ turn_error - _SHRINKAGE * (x - pseudo_inverse @ (jacobian @ x))
-    turn_residual = np.linalg.norm(target - np.einsum("i,kij,j->k", x[:n], bilinear, x[n:]))
+        jacobian = np.hstack([turn_tensor @ sine, np.einsum("i,kij->kj", cosine, turn_tensor)])
+        pseudo_inverse, half_diameters = np.linalg.pinv(jacobian), np.concatenate([cosine, sine])
+        turn_error = target - np.einsum("i,kij,j->k", cosine, turn_tensor, sine)
+        null_part = half_diameters - pseudo_inverse @ (jacobian @ half_diameters)
+        half_diameters += pseudo_inverse @ turn_error - _SHRINKAGE * null_part
+        cosine, sine = np.split(half_diameters, 2)
+    turn_residual = np.linalg.norm(target - np.einsum("i,kij,j->k", cosine, turn_tensor, sine))
     if turn_residual > 1e-6 * np.linalg.norm(target):
         raise StateError("the joints turn the base about other axes only: the curvature lacks rank")
-    return x[:n], x[n:]
+    return cosine, sine
 
 
-def _unit_loop(x: Array) -> EllipticLoop:
-    cosine, sine = np.split(x, 2)
+def _unit_loop(half_diameters: Array) -> EllipticLoop:
+    cosine, sine = np.split(half_diameters, 2)
     return EllipticLoop(cosine, sine, 1, 1.0)
 
 
-def _turn_jacobian(model: VMSModel, q: Array, x: Array) -> Array:
-    """Return the derivatives of the turn by the half diameters, (3,2n), with few steps a loop."""
+def _turn_jacobian(model: VMSModel, q: Array, half_diameters: Array) -> Array:
+    """Return the derivatives (3,2n) of the turn by half diameters (2n,), with few steps a loop."""
     turns = []
-    for k in range(len(x)):
-        x_above, x_below = x.copy(), x.copy()
-        x_above[k] += _DIFFERENCE_STEP
-        x_below[k] -= _DIFFERENCE_STEP
-        loops = (_unit_loop(y) for y in (x_above, x_below))
+    for shift in _DIFFERENCE_STEP * np.eye(len(half_diameters)):
+        loops = (_unit_loop(half_diameters + shift), _unit_loop(half_diameters - shift))
         turns.append([_SO3.log(loop_pose(model, q, loop, _TURN_STEPS)[:3, :3]) for loop in loops])
     return np.array([(a - b) / (2.0 * _DIFFERENCE_STEP) for a, b in turns]).T
 
 
-def _correct_half_axes(model: VMSModel, q: Array, x: Array, target: Array) -> Array | None:
-    """Return half diameters whose loop turns the base by a rotation vector, or None."""
+def _correct_half_diameters(
+    model: VMSModel, q: Array, half_diameters: Array, target: Array
+) -> Array | None:
+    """Return half diameters (2n,) whose loop turns the base by a rotation vector, or None."""
     inverse_jacobian, last_error = None, np.inf
     for _ in range(_MAX_CORRECTIONS):
-        turn_error = target - _SO3.log(holonomy(model, q, _unit_loop(x), _TURN_ACCURACY)[:3, :3])
+        pose = holonomy(model, q, _unit_loop(half_diameters), _TURN_ACCURACY)
+        turn_error = target - _SO3.log(pose[:3, :3])
         error_size = float(np.linalg.norm(turn_error))
         if error_size < _TURN_ACCURACY:
-            return x
-        # The slope is kept while it serves.
+            return half_diameters
+        # The Jacobian is reused while the error decreases fast.
         if inverse_jacobian is None or error_size > 0.2 * last_error:
-            inverse_jacobian = np.linalg.pinv(_turn_jacobian(model, q, x))
+            inverse_jacobian = np.linalg.pinv(_turn_jacobian(model, q, half_diameters))
         last_error, step = error_size, inverse_jacobian @ turn_error
-        # Newton's step may leave the region where the slope holds.
-        x = x + step * min(1.0, 0.5 * float(np.linalg.norm(x) / np.linalg.norm(step)))
+        # A full step of Newton's method may leave the region where the Jacobian is valid.
+        step_ratio = float(np.linalg.norm(half_diameters) / np.linalg.norm(step))
+        half_diameters = half_diameters + step * min(1.0, 0.5 * step_ratio)
     return None
 
 
-def _timed_loops(x: Array, loops: int, rate: float) -> EllipticLoop:
-    cosine, sine = (frozen(half_diameter) for half_diameter in np.split(x, 2))
+def _timed_loops(half_diameters: Array, loops: int, rate: float) -> EllipticLoop:
+    cosine, sine = (frozen(half_diameter) for half_diameter in np.split(half_diameters, 2))
     max_rate = EllipticLoop(cosine, sine, loops, 1.0).max_rate
     return EllipticLoop(cosine, sine, loops, float(np.max(max_rate)) / rate)
 
 
 def _violation(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:
     """Return which bound a path violates, in words; empty if none."""
-    low, high = path.min_offset, path.max_offset
-    if max(-np.min(low), np.max(high)) > amplitude:
+    if max(-np.min(path.min_offset), np.max(path.max_offset)) > amplitude:
         return f"a joint would move by more than {amplitude:g}"
-    joints, angles = model.joints, model.joint_positions(q)
-    is_outside = (angles + low < joints.lower + _MARGIN) | (angles + high > joints.upper - _MARGIN)
+    joints, positions = model.joints, model.joint_positions(q)
+    is_below = positions + path.min_offset < joints.lower + _MARGIN
+    is_outside = is_below | (positions + path.max_offset > joints.upper - _MARGIN)
     if is_outside.any():
         return f"joint '{joints.names[int(np.argmax(is_outside))]}' would pass its limit"
     return ""
 
 
-def _reorientation(model: VMSModel, q: Array, path: EllipticLoop) -> Reorientation:
+def _make_reorientation(model: VMSModel, q: Array, path: EllipticLoop) -> Reorientation:
     pose = holonomy(model, q, EllipticLoop(path.cosine, path.sine, 1, 1.0), _TURN_ACCURACY)
     return Reorientation(
         path,
