@@ -39,7 +39,7 @@ def test_a_law_for_the_franka_sends_no_weight_and_keeps_the_rate_of_its_torques(
     with pytest.raises(OptionError, match="adds it again"):
         simulate("fr3", own, seconds=0.01, driver="franka_fr3")
     for unloaded in (law, EnergyGuard(law, budget=1.0)):
-        with pytest.raises(OptionError, match=r"without weight.* would fall; give driver="):
+        with pytest.raises(OptionError, match=r"without gravity.* would fall; give driver="):
             simulate("fr3", unloaded, seconds=0.01)
     simulate(model.without_gravity(), law, seconds=0.01)
     with pytest.raises(ModelError, match=r"fixed base; .*joint7.* locked_joints=\["):

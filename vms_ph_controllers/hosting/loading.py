@@ -23,7 +23,7 @@ _PACKAGE = "vms_ph_controllers"
 
 
 def make_controller(
-    kind: str | type[Controller],
+    controller: str | type[Controller],
     model: VMSModel,
     allocation: Allocation | None = None,
     base_actuated: bool = True,
@@ -32,8 +32,8 @@ def make_controller(
     """Return a controller by its class, or by the name of its module and class.
 
     Args:
-        kind: the class; or the name of one of vms_ph_controllers, ``package.module:Class`` (or
-            with a dot), ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a
+        controller: the class; or the name of one of vms_ph_controllers, ``package.module:Class``
+            (or with a dot), ``path/to/law.py:Class``, or ``auto``: DecoupledVMSController on a
             moving base, CartesianImpedance on a fixed one.
         model: the robot.
         allocation: the actuators of the base, for controllers with a parameter for them.
@@ -43,50 +43,49 @@ def make_controller(
 
     Raises:
         OptionError: there is no such class, it is not a controller, or it is for robots on wheels
-            that do not slip and the robot is none, or the other way round.
+            that do not slip and the robot is not one, or the other way round.
         VmsPhError: it does not support this robot.
     """
-    if kind == "auto":
-        kind = "DecoupledVMSController" if model.b else "CartesianImpedance"
-        kind = kind if form is None else "DifferentialDrive"
-    law = _find_class(kind) if isinstance(kind, str) else kind
-    kind = kind if isinstance(kind, str) else kind.__name__
-    if not (isinstance(law, type) and issubclass(law, Controller)):
-        raise OptionError(f"'{kind}' is not a controller: it must derive from Controller")
-    if missing_methods := ", ".join(sorted(law.__abstractmethods__)):
-        raise VmsPhError(f"'{kind}' is not a whole controller: it must define {missing_methods}")
-    if not dataclasses.is_dataclass(law.Gains):
+    if controller == "auto":
+        controller = "DecoupledVMSController" if model.b else "CartesianImpedance"
+        controller = controller if form is None else "DifferentialDrive"
+    controller_class = _find_class(controller) if isinstance(controller, str) else controller
+    name = controller if isinstance(controller, str) else controller.__name__
+    if not (isinstance(controller_class, type) and issubclass(controller_class, Controller)):
+        raise OptionError(f"'{name}' is not a controller: it must derive from Controller")
+    if missing_methods := ", ".join(sorted(controller_class.__abstractmethods__)):
+        raise VmsPhError(f"'{name}' is incomplete: it must define {missing_methods}")
+    if not dataclasses.is_dataclass(controller_class.Gains):
         raise VmsPhError(
-            f"the Gains of '{kind}' must be a frozen dataclass; a law that has none leaves it out"
+            f"the Gains of '{name}' must be a frozen dataclass; a law without gains has no Gains"
         )
-    parameters = inspect.signature(law).parameters
+    name, parameters = controller_class.__name__, inspect.signature(controller_class).parameters
     takes_form = "form" in parameters
     if takes_form and form is None:
         raise OptionError(
-            f"'{law.__name__}' is for robots on wheels that do not slip, as in the entry 'wheels' "
-            f"of a task; '{model.name}' has none"
+            f"'{name}' is for robots on wheels that do not slip, as in the entry 'wheels' of a "
+            f"task; '{model.name}' has none"
         )
     if form is not None and not takes_form:
         raise OptionError(
-            f"'{law.__name__}' does not know the wheels of '{model.name}', which do not slip; "
+            f"'{name}' does not support the wheels of '{model.name}', which do not slip; "
             "DifferentialDrive and WheeledImpedance do"
         )
     base_options: dict[str, Any] = {"allocation": allocation, "base_actuated": base_actuated}
     try:
         robot: Any = form if takes_form else model
-        controller = law(robot, **{k: x for k, x in base_options.items() if k in parameters})
+        law = controller_class(robot, **{k: x for k, x in base_options.items() if k in parameters})
     except VmsPhError:
         raise
     except Exception as error:  # a law of a user may raise anything
         raise VmsPhError(
-            f"'{law.__name__}' cannot control '{model.name}': {type(error).__name__}: {error}"
+            f"'{name}' cannot control '{model.name}': {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(controller.gains, controller.Gains):
+    if not isinstance(law.gains, law.Gains):
         raise VmsPhError(
-            f"'{law.__name__}' has no values of its Gains; set self.gains = self.Gains() in its "
-            "constructor"
+            f"'{name}' has not set its gains; set self.gains = self.Gains() in its constructor"
         )
-    return controller
+    return law
 
 
 def bundled_controllers() -> tuple[str, ...]:
@@ -102,19 +101,19 @@ def bundled_controllers() -> tuple[str, ...]:
 
 def suitable_controllers(model: VMSModel, allocation: Allocation | None = None) -> tuple[str, ...]:
     """Return the names of the bundled controllers that support a robot; see make_controller."""
-    suitable = []
+    suitable_names = []
     for name in bundled_controllers():
         with contextlib.suppress(VmsPhError):
             make_controller(name, model, allocation)
-            suitable.append(name)
-    return tuple(suitable)
+            suitable_names.append(name)
+    return tuple(suitable_names)
 
 
-def _find_class(kind: str) -> Any:
-    """Return what a name, a module and name, or a file and name stand for."""
-    module_name, colon, name = kind.rpartition(":")
+def _find_class(class_name: str) -> Any:
+    """Return the object with a name, which may be in a module or in a file."""
+    module_name, colon, name = class_name.rpartition(":")
     if not colon:
-        module_name, _, name = kind.rpartition(".")
+        module_name, _, name = class_name.rpartition(".")
     try:
         if module_name.endswith(".py"):
             return _class_in(Path(os.path.expanduser(module_name)), name)
@@ -124,24 +123,24 @@ def _find_class(kind: str) -> Any:
         names = [n for n, export in vars(sys.modules[_PACKAGE]).items() if inspect.isclass(export)]
         hint = "" if colon else did_you_mean(name, names)
         raise OptionError(
-            f"there is no controller '{kind}'{hint} ({error}); give the name of a class of "
+            f"there is no controller '{class_name}'{hint} ({error}); give the name of a class of "
             f"{_PACKAGE}, package.module:Class, or path/to/law.py:Class"
         ) from None
 
 
 def _class_in(file: Path, name: str) -> Any:
-    """Return what a file calls by a name."""
+    """Return the object that a file defines under a name."""
     module = _load_module(file)
     if hasattr(module, name):
         return getattr(module, name)
     names = [
-        n for n, law in vars(module).items() if getattr(law, "__module__", "") == module.__name__
+        n for n, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__
     ]
     raise OptionError(f"{file} has no '{name}'; it has {', '.join(names) or 'nothing'}")
 
 
 def _load_module(file: Path) -> Any:
-    """Return the module in a file, which may import its neighbours."""
+    """Return the module in a file, which may import modules from its own folder."""
     if not file.is_file():
         raise OptionError(f"there is no file {file}")
     # The same file is loaded once, so that its classes are the same ones.

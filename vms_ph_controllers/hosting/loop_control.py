@@ -172,25 +172,25 @@ class Sensor:
         return RobotState(*self._queue[0], (len(self._queue) - 1) * self._step)
 
 
-class CarriedWeight:
-    """A law in the loop of a simulation whose driver carries the weight.
+class GravityCompensatedLaw:
+    """A law in the loop of a simulation whose driver compensates gravity.
 
     Attributes:
-        work: of the driver's torques since the reset, J.
-        weight: the torques of the driver, (n,), N m or N.
+        driver_work: of the driver's torques since the reset, J.
+        driver_torque: the gravity torque that the driver adds, (n,), N m or N.
     """
 
     def __init__(self, law: Any, model: VMSModel) -> None:
-        """Add the weight of a robot to the torques of a law, held over each step."""
-        self._law, self._model, self.work = law, model, 0.0
-        self._q, self.weight = model.home, zeros(model.nv)
+        """Add the gravity torque of a robot to the torques of a law, held over each step."""
+        self._law, self._model, self.driver_work = law, model, 0.0
+        self._q, self.driver_torque = model.home, zeros(model.nv)
 
     def __call__(self, q: Array, v: Array, dt: float) -> Command:
         """Return the torques of law and driver."""
-        self.work += float(self.weight @ self._model.difference(self._q, q))
-        self._q, self.weight = np.array(q), self._model.evaluate(q, zeros(self._model.nv)).g
+        self.driver_work += float(self.driver_torque @ self._model.difference(self._q, q))
+        self._q, self.driver_torque = np.array(q), self._model.evaluate(q, zeros(self._model.nv)).g
         command = self._law(q, v, dt)
-        return replace(command, torque=command.torque + self.weight)
+        return replace(command, torque=command.torque + self.driver_torque)
 
 
 def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Reference]:

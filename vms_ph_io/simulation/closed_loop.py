@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vms_ph_controllers import Command, ControlEnergy, EnergyGuard, RobotState
-from vms_ph_controllers.hosting.loop_control import CarriedWeight, Law, LoopControl, Sensor
+from vms_ph_controllers.hosting.loop_control import GravityCompensatedLaw, Law, LoopControl, Sensor
 from vms_ph_dynamics import Allocation, VMSModel
 from vms_ph_dynamics.actuation import Actuators, Friction
 from vms_ph_dynamics.arrays import frozen, vector
@@ -85,7 +85,7 @@ class Push:
             raise OptionError(text)
 
     def ports(self, model: VMSModel) -> Efforts:
-        """Return it as efforts at the ports of a robot.
+        """Return the push as efforts at the ports of a robot.
 
         Raises:
             OptionError: the robot has no such port, or the effort has another size.
@@ -117,12 +117,12 @@ class Push:
         return in_world_axes(model, ports, [frame])
 
     def acts_at(self, time: float) -> bool:
-        """Return whether it acts at a time, s."""
+        """Return whether the push acts at a time, s."""
         return self.start - 1e-9 <= time < self.end - 1e-9
 
     @property
     def end(self) -> float:
-        """When it ends, s; infinite where it acts to the end of the run."""
+        """When the push ends, s; infinite where it acts to the end of the run."""
         return np.inf if self.duration is None else self.start + self.duration
 
 
@@ -150,9 +150,9 @@ def simulate(
 
     Args:
         robot: name of a bundled robot, path of a description, model or form.
-        law: class of a controller, an object or the name of one; a function ``(q, v, dt)`` that
-            returns torques (n,), base wrench and torques (nv,), or a record with ``torque`` and
-            ``wrench_base``; None for no efforts.
+        law: a controller: its class, an object of the class or its name; a function
+            ``(q, v, dt)`` that returns torques (n,), base wrench and torques (nv,), or a record
+            with ``torque`` and ``wrench_base``; None for no efforts.
         seconds: duration, s.
         reference: of the law: a :class:`.Reference`, a position (3,) or pose (4,4), a function of
             time that returns one of these, or a trajectory whose joints are followed.
@@ -163,21 +163,21 @@ def simulate(
         v: (nv,) velocity at the start; at rest when None.
         effects: on the robot, one or several: ``"friction"``, ``"joint_stops"``, ``"actuators"``,
             or an :class:`.Actuators`, :class:`.Friction`, :class:`.Mechanism`, :class:`.Payload`,
-            :class:`.WaterCurrent` or :class:`.Engine`; wheels that do not slip by their form as
-            ``robot``.
+            :class:`.WaterCurrent` or :class:`.Engine`. For wheels that do not slip, give their
+            form as ``robot``.
         scheme: of the integrator, one of :data:`.integrators.SCHEMES`.
         native: whether the scheme runs in C++; where it can when None.
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
         every: number of steps between records.
         driver: of a real arm, by its name in ``drivers.names()``, with its delay, its rate of
-            torques and the weight that it carries: the port ``driver_weight``.
+            torques and its gravity compensation: the port ``driver_weight``.
 
     Raises:
         OptionError: an argument is not accepted; the message says what is.
         ControlFault: the law raised, or returned no efforts of the robot; the message names the
             law, the time and the cause.
-        SimulationStopped: the motion cannot be integrated; it has the trajectory up to there.
+        SimulationStopped: the motion cannot be integrated; it holds the trajectory up to there.
 
     Examples:
         >>> from vms_ph_controllers import CartesianImpedance
@@ -213,10 +213,10 @@ def simulate(
             arm_driver = drivers.get(driver)
             law_model = arm_driver.model(law_model)
             law = arm_driver.law(law, form.model)
-        elif form.model.gravity.any() and _is_without_weight(law):
+        elif form.model.gravity.any() and _has_model_without_gravity(law):
             raise OptionError(
-                "this law was made for a robot without weight, such as driver.model(robot), and "
-                "this one would fall; give driver='franka_fr3' or another that carries the weight, "
+                "this law was made for a robot without gravity, such as driver.model(robot): this "
+                "robot would fall; give driver='franka_fr3' or another that compensates gravity, "
                 "or make the law for the robot itself"
             )
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
@@ -230,13 +230,13 @@ def simulate(
         raise OptionError(text)
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
-    weight_is_carried = arm_driver is not None and arm_driver.compensates_weight
-    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, weight_is_carried)
+    driver_compensates_gravity = arm_driver is not None and arm_driver.compensates_weight
+    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, driver_compensates_gravity)
     return run.trajectory(round(seconds * rate), every, pushes)
 
 
 class _Run:
-    """One closed loop."""
+    """One run of a robot, with or without a law."""
 
     def __init__(
         self,
@@ -247,16 +247,16 @@ class _Run:
         q: npt.ArrayLike | None,
         v: npt.ArrayLike | None,
         uncertainty: Uncertainty,
-        weight_is_carried: bool = False,
+        driver_compensates_gravity: bool = False,
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, self._urdf, model = control, dt, form.model.urdf, form.model
-        self._commands: list[Command] = []
+        self._records: list[tuple[Sample, Energies, Command | None]] = []
         payload = options.pop("payload", None)
         q0 = model.home if q is None else model.checked_configuration(vector(q, model.nq, "q"))
         q0 = uncertainty.start_configuration(model, np.array(q0))
         v0 = None if v is None else vector(v, model.nv, "v")
-        self._payload = None if payload is None else PayloadUse(payload, model, q0)
+        self._payload_use = None if payload is None else PayloadUse(payload, model, q0)
         if payload is not None and payload.in_model and control is not None:
             control.check_new_model()
         law: Callable[..., Any] | None = control
@@ -265,89 +265,89 @@ class _Run:
             noise, delay = uncertainty.noise, uncertainty.delay
             if noise or delay:
                 control.sensor = Sensor(model, dt, noise, delay, uncertainty.seed)
-        self._driver_weight: CarriedWeight | None = None
-        if weight_is_carried:
-            law = self._driver_weight = CarriedWeight(law, model)
+        self._compensated_law: GravityCompensatedLaw | None = None
+        if driver_compensates_gravity:
+            law = self._compensated_law = GravityCompensatedLaw(law, model)
         self._unloaded_plant = plant = uncertainty.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
         self._simulation = Simulation(plant_form, q0, dt, law, start_velocity=v0, **options)
 
-    def trajectory(self, steps: int, every: int, pushes: Sequence[Push]) -> Trajectory:
-        """Return the motion, recorded every so many steps."""
+    def trajectory(self, steps: int, record_interval: int, pushes: Sequence[Push]) -> Trajectory:
+        """Return the motion, recorded at an interval in steps."""
         simulation, dt = self._simulation, self._dt
-        with np.errstate(over="ignore"):  # excessively large efforts are left to the steps
+        with np.errstate(over="ignore"):  # the integrator reports efforts that are too large
             efforts = {push: push.ports(simulation.form.model) for push in pushes}
         times = [time for push in pushes for time in (push.start, push.end)]
-        change_steps = {round(time / dt) for time in times if time < np.inf}
-        payload_times = () if self._payload is None else self._payload.change_times
+        payload_times = () if self._payload_use is None else self._payload_use.change_times
         payload_steps = {max(1, round(time / dt)) for time in payload_times}
-        change_steps |= payload_steps
+        change_steps = payload_steps | {round(time / dt) for time in times if time < np.inf}
         simulation.apply(_total_efforts(efforts, 0.0))
-        samples = [self._sample()]
-        energies = [self._energies(samples[0])]
+        self._record()
         while simulation.steps < steps:
             step = simulation.steps
-            end = min([steps, step - step % every + every, *(k for k in change_steps if k > step)])
-            simulation.advance(end - step, _total_efforts(efforts, end * dt))
+            record_step = step - step % record_interval + record_interval
+            end_step = min([steps, record_step, *(k for k in change_steps if k > step)])
+            simulation.advance(end_step - step, _total_efforts(efforts, end_step * dt))
             if simulation.failure or not simulation.is_finite():
                 raise SimulationStopped(
                     f"the motion cannot be integrated beyond {simulation.time:.6g} s: "
-                    f"{simulation.failure or 'the state is not finite'}; the error has the "
+                    f"{simulation.failure or 'the state is not finite'}; the error holds the "
                     "trajectory up to there",
-                    self._recorded_run(samples, energies),
+                    self._recorded_run(),
                 )
-            if self._payload is not None and end in payload_steps:
-                self._payload.change(simulation, self._unloaded_plant)
+            if self._payload_use is not None and end_step in payload_steps:
+                self._payload_use.change(simulation, self._unloaded_plant)
                 if self._control is not None:
-                    law_model = self._payload.law_model(self._control.model)
+                    law_model = self._payload_use.law_model(self._control.model)
                     self._control.use_model(law_model, RobotState(simulation.q, simulation.v))
-            if end % every == 0 or end == steps:
-                samples.append(self._sample())
-                energies.append(self._energies(samples[-1]))
-        return self._recorded_run(samples, energies)
+            if end_step % record_interval == 0 or end_step == steps:
+                self._record()
+        return self._recorded_run()
+
+    def _record(self) -> None:
+        """Record the present sample, its energies and powers, and the command of the law."""
+        sample, command = self._sample(), None if self._control is None else self._control.command
+        self._records.append((sample, self._energies_and_powers(sample), command))
 
     def _sample(self) -> Sample:
-        """Return the present sample; a payload supplies the energy that it brings."""
-        sample, payload = self._simulation.sample(), self._payload
-        if self._driver_weight is not None:
-            work, by_port = self._driver_weight.work, sample.port_energy
-            energies = {**by_port, "torque": by_port["torque"] - work, "driver_weight": work}
-            sample = replace(sample, port_energy=energies)
-        if payload is None:
-            return sample
-        supplied = {**sample.port_energy, "payload": payload.initial_energy - payload.final_energy}
-        dissipated = sample.dissipated + sum(payload.lost.values())
-        return replace(sample, port_energy=supplied, dissipated=dissipated)
+        """Return the present sample; the port of a payload supplies the energy of the payload."""
+        sample, payload_use = self._simulation.sample(), self._payload_use
+        port_energy, dissipated_energy = dict(sample.port_energy), sample.dissipated
+        if self._compensated_law is not None:
+            port_energy["driver_weight"] = self._compensated_law.driver_work
+            port_energy["torque"] -= self._compensated_law.driver_work
+        if payload_use is not None:
+            port_energy["payload"] = payload_use.initial_energy - payload_use.final_energy
+            dissipated_energy += sum(payload_use.lost.values())
+        return replace(sample, port_energy=port_energy, dissipated=dissipated_energy)
 
-    def _energies(self, sample: Sample) -> Energies:
+    def _energies_and_powers(self, sample: Sample) -> Energies:
         """Return kinetic and potential energy, J, and the power at each port, W.
 
         In a current they are, as the energies of the integrator, those seen from the water.
         """
-        simulation = self._simulation
-        if self._control is not None:
-            self._commands.append(self._control.command)
-        d = simulation.form.model.evaluate(simulation.q, simulation.v)
+        d = self._simulation.form.model.evaluate(self._simulation.q, self._simulation.v)
         power = sample.ports.supplied(d)
-        if self._driver_weight is not None:
-            carried_power = float(self._driver_weight.weight @ d.v)
-            power |= {"torque": power["torque"] - carried_power, "driver_weight": carried_power}
+        if self._compensated_law is not None:
+            power["driver_weight"] = float(self._compensated_law.driver_torque @ d.v)
+            power["torque"] -= power["driver_weight"]
         return d.kinetic_energy, d.potential_energy, power
 
-    def _recorded_run(self, samples: list[Sample], energies: list[Energies]) -> Trajectory:
+    def _recorded_run(self) -> Trajectory:
+        samples, energies, commands = (list(series) for series in zip(*self._records, strict=True))
         certificate = None if self._control is None else self._control.certificate
-        run = Trajectory.of(self._simulation.form.model, samples, energies, certificate, self._urdf)
-        if self._payload is not None:
-            run = replace(run, missed_payload=self._payload.miss_reason)
+        model = self._simulation.form.model
+        trajectory = Trajectory.of(model, samples, energies, certificate, self._urdf)
+        if self._payload_use is not None:
+            trajectory = replace(trajectory, missed_payload=self._payload_use.miss_reason)
         if self._control is None:
-            return run
-        records, names = self._commands, [field.name for field in fields(ControlEnergy)]
-        series = {name: [getattr(record.energy, name) for record in records] for name in names}
-        series |= {
-            n: [getattr(x, n) for x in records] for n in ("status", "smallest_singular_value")
-        }
-        control = {name: frozen(np.array(values)) for name, values in series.items()}
-        return replace(run, limited=self._control.limited, control=control)
+            return trajectory
+        names = [field.name for field in fields(ControlEnergy)]
+        series = {name: [getattr(command.energy, name) for command in commands] for name in names}
+        for name in ("status", "smallest_singular_value"):
+            series[name] = [getattr(command, name) for command in commands]
+        control_series = {name: frozen(np.array(values)) for name, values in series.items()}
+        return replace(trajectory, limited=self._control.limited, control=control_series)
 
 
 def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocation | None]:
@@ -367,7 +367,7 @@ def _form_and_allocation(robot: Any) -> tuple[Form | NonholonomicForm, Allocatio
     )
 
 
-def _is_without_weight(law: Any) -> bool:
+def _has_model_without_gravity(law: Any) -> bool:
     """Return whether a law has a model of its own, without gravity."""
     model = getattr(law, "model", None)
     return isinstance(model, VMSModel) and not model.gravity.any()
@@ -378,7 +378,7 @@ def _as_iterable(items: Any) -> Iterable[Any]:
 
 
 def _effect_option(effect: Any, model: VMSModel) -> tuple[str, Any]:
-    """Return the argument of :class:`.Simulation` that an effect is."""
+    """Return the argument of :class:`.Simulation` for an effect, by name and value."""
     if effect in ("friction", "joint_stops"):
         return effect, True
     if isinstance(effect, str) and effect == "actuators":

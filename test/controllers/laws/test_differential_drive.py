@@ -130,7 +130,7 @@ def test_robots_that_two_wheels_do_not_drive_are_refused() -> None:
         DifferentialDrive(NonholonomicForm(model, [Axle(model, "base_link")]))
     with pytest.raises(OptionError, match="for robots on wheels that do not slip"):
         make_controller("DifferentialDrive", model)
-    with pytest.raises(OptionError, match="does not know the wheels"):
+    with pytest.raises(OptionError, match="does not support the wheels"):
         make_controller("DecoupledVMSController", model, form=form)
     assert isinstance(make_controller("auto", model, form=form), DifferentialDrive)
     assert isinstance(make_controller("WheeledImpedance", model, form=form), WheeledImpedance)

@@ -176,7 +176,7 @@ def test_a_target_beyond_the_limits_of_a_joint_is_refused() -> None:
         ({"wheels": {"wheel_joint": 0.1}}, "'wheel_joint' is no joint of"),
         ({"wheels": {"arm_1_joint": 0.1}}, "must turn a wheel about an axis that is parallel"),
         ({"base": "floating"}, "load it with base='planar'"),
-        ({"controller": "DecoupledVMSController"}, "does not know the wheels"),
+        ({"controller": "DecoupledVMSController"}, "does not support the wheels"),
         ({"wheels": {}}, "'DifferentialDrive' is for robots on wheels that do not slip"),
         ({"gains": {"frequency_base": 1.0}}, "has no gains frequency_base"),
     ],
