@@ -298,7 +298,7 @@ def test_the_launch_file_of_tasks_hands_every_node_the_robot_of_the_task(
     [
         ("moon", {}, "there is no task 'moon'; there are .*arm_reach"),
         ("underwater_station", {"current": [0.1, 0.0, 0.1]}, "current must be horizontal"),
-        ("underwater_station", {"robot": "hextilt"}, "'hextilt.*' is not in water"),
+        ("underwater_station", {"robot": "hextilt"}, "floating bases in water; not on 'hextilt"),
         ("arm_reach", {"wind": {"velocity": [1.0, 0.0, 0.0]}}, "a wind pushes moving bases"),
         ("underwater_station", {"gains": {"stiffness": 1.0}}, "has no gains stiffness"),
         ("mobile_door", {"payload": TAKEN}, "robots without 'mechanism' and without 'wheels'"),

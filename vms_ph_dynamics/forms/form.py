@@ -137,7 +137,7 @@ class Form(WithHints, ABC):
 
         Raises:
             MissingExtraError: JAX is not installed.
-            ModelError: the robot, the task or the friction is not covered.
+            ModelError: the robot, the task or the friction is not supported.
         """
         from ..export.jax import jax_form
 

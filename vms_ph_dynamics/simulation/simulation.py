@@ -131,8 +131,9 @@ class Simulation:
         if current is not None:
             current.check(form.model)
         if start_velocity is None:
-            zero_v = np.zeros(form.model.nv)
-            start_velocity = zero_v if current is None else current.relative(form.model, q, zero_v)
+            start_velocity = np.zeros(form.model.nv)
+            if current is not None:
+                start_velocity = current.relative_velocity(form.model, q, start_velocity)
         self._start_velocity, self.q = start_velocity, q
         self._assemble(form)
         self.actuation: ActuatorDynamics | None = None
@@ -430,7 +431,7 @@ class Simulation:
     def _motion_over_ground(self) -> tuple[Array, Array]:
         if self.current is None:
             return self.q, self.v
-        return self.current.over_ground(self.form.model, self.q, self.v, self.time)
+        return self.current.motion_over_ground(self.form.model, self.q, self.v, self.time)
 
     def _store_efforts(self) -> None:
         """Keep the efforts in force, for the sample at the end of the step."""

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What acts on a robot from around it: a steady current of water, wind, and pushes."""
+"""Surroundings that act on a robot: a steady current of water, wind, and pushes."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from ..model import VMSModel
 
 @dataclass(frozen=True)
 class WaterCurrent:
-    """A current, whose water is the frame in which a motion in it is integrated.
+    """A steady current; motions in it are integrated in the frame that moves with the water.
 
     The equations of bodies in a steady uniform current, added mass included, are those in water at
     rest, seen from the water. Energies and momenta are then those seen from the water.
@@ -31,21 +31,23 @@ class WaterCurrent:
         object.__setattr__(self, "velocity", frozen(vector(self.velocity, 3, "a current").copy()))
 
     def check(self, model: VMSModel) -> None:
-        """Check that a robot is in water that can flow.
+        """Check that a current can act on a robot.
 
         Raises:
             OptionError: it is in no fluid, or its base does not float.
         """
         if model.fluid is None or model.base != "floating":
-            raise OptionError(f"'{model.name}' is not in water; a current does nothing to it")
+            raise OptionError(f"a current acts on floating bases in water; not on '{model.name}'")
 
-    def relative(self, model: VMSModel, q: Array, v: Array) -> Array:
-        """Return the velocity (nv,) relative to the water of a motion over ground."""
+    def relative_velocity(self, model: VMSModel, q: Array, v: Array) -> Array:
+        """Return the velocity (nv,) relative to the water, of v (nv,) relative to the ground."""
         v = v.copy()
         v[:3] -= self.velocity @ model.base_pose(q)[:3, :3]
         return v
 
-    def over_ground(self, model: VMSModel, q: Array, v: Array, time: float) -> tuple[Array, Array]:
+    def motion_over_ground(
+        self, model: VMSModel, q: Array, v: Array, time: float
+    ) -> tuple[Array, Array]:
         """Return the motion over ground, q (nq,) and v (nv,), of one seen from the water.
 
         Args:
@@ -88,25 +90,25 @@ class Wind:
             raise OptionError(f"a wind pushes moving bases; that of '{model.name}' is fixed")
 
     def ports(self, model: VMSModel, q: Array, v: Array, time: float) -> Ports:
-        """Return its force at the first link, a tool of the robot, in a motion over ground.
+        """Return its force on the base as a wrench at the first link, a tool of the robot.
 
         Args:
             model: the robot.
             q: (nq,) configuration.
-            v: (nv,) velocity.
+            v: (nv,) velocity over ground.
             time: at which it acts, s.
         """
         rotation = model.base_pose(q)[:3, :3]
-        velocity = v[:3] if model.base == "floating" else np.array([v[0], v[1], 0.0])
-        force = rotation.T @ self.force(time, rotation @ velocity)
+        base_velocity = v[:3] if model.base == "floating" else np.array([v[0], v[1], 0.0])
+        force = rotation.T @ self.force(time, rotation @ base_velocity)
         return Ports(wrench_tools={model.link_names[0]: np.concatenate([force, np.zeros(3)])})
 
-    def force(self, time: float, velocity: Array) -> Array:
-        """Return the force on a base that moves with a velocity (3,) in inertial axes, (3,), N."""
+    def force(self, time: float, base_velocity: Array) -> Array:
+        """Return the force (3,), N, on a base of a velocity (3,), m/s, both in inertial axes."""
         speed = float(np.linalg.norm(self.velocity))
         gust_factor = 1.0 + self.gust / max(speed, 1e-12) * np.sin(2.0 * np.pi * time / self.period)
-        v = gust_factor * self.velocity - velocity
-        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(v) * v)
+        airflow = gust_factor * self.velocity - base_velocity
+        return np.asarray(0.5 * self.density * self.drag_area * np.linalg.norm(airflow) * airflow)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Pushes:
         force: N.
         duration: duration of each push, s.
         period: time from one push to the next, s; none where zero.
-        first: time of the first, s.
+        first: time at which the first begins, s.
     """
 
     force: float = 10.0
@@ -128,11 +130,11 @@ class Pushes:
     def wrench(self, time: float) -> Array:
         """Return the wrench (6,) in world axes that acts from a time (s) on."""
         wrench = np.zeros(6)
-        # They begin and end on a step; half a microsecond covers the rounding of its time.
-        duration = time - self.first + 5e-7
-        if self.period <= 0.0 or duration < 0.0:
+        # Pushes begin and end on a step; half a microsecond covers the rounding of its time.
+        elapsed_time = time - self.first + 5e-7
+        if self.period <= 0.0 or elapsed_time < 0.0:
             return wrench
-        count, phase = divmod(duration, self.period)
+        push_index, phase = divmod(elapsed_time, self.period)
         if phase < self.duration:
-            wrench[int(count) % 3] = self.force
+            wrench[int(push_index) % 3] = self.force
         return wrench

@@ -255,7 +255,7 @@ class MotionListener:
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in messages.items()}
             port_energies = None if energies is None else from_port_energy(energies)
             if self._current is not None:
-                v = self._current.relative(model, q, v)
+                v = self._current.relative_velocity(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
             self._on_refusal(str(error))

@@ -20,7 +20,7 @@ from .momentum_forms import coadjoint_matrix
 class CasadiTaskForm(CasadiForm):
     """The task-space form [D (13)-(27)]: ``z = (pi, pi_nu)``, layout ``(q, pi, pi_nu)``.
 
-    The basis of the null space is that of the form it comes from, aligned with the same reference,
+    The basis of the null space is that of the form it comes from, nearest to the same reference,
     for alignments above 0.1. The Jacobian is that of the task itself: near a singularity, where
     ``TaskSpaceForm.evaluate(q, v).is_regular`` is false, the form continues with a lifted Jacobian
     and the export does not.
@@ -29,33 +29,33 @@ class CasadiTaskForm(CasadiForm):
         task: the task.
     """
 
-    def __init__(self, model: VMSModel, task: Task, reference: Array, **options: Any) -> None:
+    def __init__(self, model: VMSModel, task: Task, reference_basis: Array, **options: Any) -> None:
         """Export a form; see :meth:`.Form.casadi`.
 
         Args:
             model: the robot.
             task: the task.
-            reference: basis of the null space of the form, (nv-m,nv).
+            reference_basis: of the null space of the form, (nv-m,nv).
             options: ``gravity``, ``friction`` and ``parameters`` of :class:`CasadiForm`.
 
         Raises:
             ModelError: the task has no symbolic Jacobian.
         """
         super().__init__(model, **options)
-        self.task, self._reference = task, reference
+        self.task, self._reference_basis = task, reference_basis
         _ = self._terms  # refuses a task without an export
 
     @cached_property
     def _terms(self) -> TaskTerms:
-        return TaskTerms(self._tree, self.task, self._reference, self._drift_along)
+        return TaskTerms(self._tree, self.task, self._reference_basis, self._momentum_map_rate)
 
-    def _drift_along(self, v: Expression) -> Expression:
+    def _momentum_map_rate(self, v: Expression) -> Expression:
         p = ca.SX.sym("p", self.model.nv)
         momenta = self._terms.inverse_map.T @ p
-        # Along the motion, at fixed momentum: E v without the matrix E.
-        drift = ca.jtimes(momenta, self._q, self._tangent @ v)
-        (drift,) = ca.substitute([drift], [p], [self._tree.M @ v])
-        return drift
+        # Along the motion, at fixed p: E v without the matrix E.
+        rate = ca.jtimes(momenta, self._q, self._tangent @ v)
+        (rate,) = ca.substitute([rate], [p], [self._tree.M @ v])
+        return rate
 
     @cached_property
     def gradient(self) -> Function:

@@ -32,7 +32,7 @@ def jax_form(
 
     Raises:
         MissingExtraError: JAX is not installed.
-        ModelError: the robot, the task or the friction is not covered.
+        ModelError: the robot, the task or the friction is not supported.
     """
     try:
         import jax  # noqa: F401

@@ -27,13 +27,14 @@ from .tree import JAX, JaxTree, PlacedTree
 
 
 class JaxForm:
-    """A port-Hamiltonian form as pure functions, which ``jit``, ``vmap`` and ``grad`` take.
+    """A port-Hamiltonian form as pure functions, for ``jit``, ``vmap`` and ``grad``.
 
     States, layouts, frames and signs are those of the form it comes from. Arguments are ``q``
     (nq,), ``z`` (nv,) or ``v`` (nv,), and the efforts at the ports by name as in
     :class:`.Ports`: ``torque`` (n,), ``wrench_base`` (b,), ``wrench_end_effector`` (6,) and
-    ``wrench_tools``, a mapping of names to (6,); those left out are zero. Numbers are of the
-    precision of the arguments: ``jax.config.update("jax_enable_x64", True)`` allows double.
+    ``wrench_tools``, a mapping of names to (6,); those left out are zero. Numbers have
+    the precision of the arguments; ``jax.config.update("jax_enable_x64", True)`` allows double
+    precision.
 
     Attributes:
         model: the robot.
@@ -57,7 +58,7 @@ class JaxForm:
             make_terms: StandardTerms or DecoupledTerms.
 
         Raises:
-            ModelError: the robot is not covered, or the friction is that of other joints.
+            ModelError: the robot is not supported, or the friction is that of other joints.
         """
         self.model, self.gravity, self._make_terms = model, gravity, make_terms
         self.friction = checked_friction(model, friction)
@@ -122,8 +123,8 @@ class JaxForm:
         """
 
         def state_rate(x: tuple[Any, Any]) -> tuple[Any, Any]:
-            rate = self.rate(*x, **ports)
-            return self.coordinate_rate(x[0], rate["qdot"]), rate["zdot"]
+            rates = self.rate(*x, **ports)
+            return self.coordinate_rate(x[0], rates["qdot"]), rates["zdot"]
 
         def state_after(duration: Any, rates: tuple[Any, Any]) -> tuple[Any, Any]:
             return q + duration * rates[0], z + duration * rates[1]
@@ -173,47 +174,47 @@ class JaxForm:
 class JaxTaskForm(JaxForm):
     """The task-space form [D (13)-(27)]: ``z = (pi, pi_nu)``.
 
-    The basis of the null space is that of the form it comes from, aligned with the same reference.
-    The Jacobian is that of the task itself, not lifted near singularities.
+    The basis of the null space is the one nearest to a reference basis, as in the form that is
+    exported. The Jacobian is that of the task itself, not lifted near singularities.
 
     Attributes:
         task: the task.
     """
 
-    def __init__(self, model: VMSModel, task: Task, reference: Array, **options: Any) -> None:
+    def __init__(self, model: VMSModel, task: Task, reference_basis: Array, **options: Any) -> None:
         """Export a form; see :meth:`.Form.jax`.
 
         Args:
             model: the robot.
             task: the task.
-            reference: basis of the null space of the form, (nv-m,nv).
+            reference_basis: of the null space of the form, (nv-m,nv).
             options: ``gravity`` and ``friction`` of :class:`JaxForm`.
 
         Raises:
-            ModelError: the robot or the task is not covered.
+            ModelError: the robot or the task is not supported.
         """
         super().__init__(model, **options)
-        self.task, self._reference = task, np.asarray(reference)
+        self.task, self._reference_basis = task, np.asarray(reference_basis)
 
     def terms(self, q: Expression) -> dict[str, Expression]:
         """Return ``J`` (m,nv), ``Z`` (nv-m,nv), ``J_sharp``, ``Lambda_t`` and ``Lambda_nu``."""
-        task_terms = self._terms(q)
+        terms = self._terms(q)
         return {
-            "J": task_terms.jacobian,
-            "Z": task_terms.basis,
-            "J_sharp": task_terms.sharp,
-            "Lambda_t": task_terms.task_inertia,
-            "Lambda_nu": task_terms.null_inertia,
+            "J": terms.jacobian,
+            "Z": terms.basis,
+            "J_sharp": terms.sharp,
+            "Lambda_t": terms.task_inertia,
+            "Lambda_nu": terms.null_inertia,
         }
 
     def _terms(self, q: Expression) -> TaskTerms:
         terms: TaskTerms
 
-        def drift(v: Expression) -> Expression:
-            # Along the motion, at fixed momentum: E v without the matrix E.
+        def momentum_map_rate(v: Expression) -> Expression:
+            # Of J_bar^-T p along the motion, at fixed p: E v [D, Prop. 1] without the matrix E.
             p = terms.tree.M @ v
-            rate = self.coordinate_rate(q, v)
-            return jax.jvp(lambda q: self._terms(q).inverse_map.T @ p, (q,), (rate,))[1]
+            q_rate = self.coordinate_rate(q, v)
+            return jax.jvp(lambda q: self._terms(q).inverse_map.T @ p, (q,), (q_rate,))[1]
 
-        terms = TaskTerms(self._tree_at(q), self.task, self._reference, drift)
+        terms = TaskTerms(self._tree_at(q), self.task, self._reference_basis, momentum_map_rate)
         return terms
