@@ -50,7 +50,7 @@ _MAX_STEP_MESSAGES = 100_000
 class BagPlayer(ReportingNode):
     """Publishes the messages of a bag, once or in a loop."""
 
-    PARAMETERS = "bag_player"
+    PARAMETER_FILE = "bag_player"
 
     def __init__(self) -> None:
         """Open the bag.

@@ -28,7 +28,7 @@ _MAX_GAP = 1.0
 class BagRecorder(ReportingNode):
     """Records all topics, or the selected ones, into a new bag."""
 
-    PARAMETERS = "bag_recorder"
+    PARAMETER_FILE = "bag_recorder"
 
     def __init__(self) -> None:
         """Create the bag.

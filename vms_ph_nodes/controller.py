@@ -48,7 +48,7 @@ _TANK_ROUNDING = 1e-9
 class ControllerNode(ManagedNode):
     """Hosts the controller named by the parameter ``controller``."""
 
-    PARAMETERS = "controller"
+    PARAMETER_FILE = "controller"
 
     def __init__(self, model: VMSModel | None = None) -> None:
         """Host a controller for ``model``, or for the robot that the parameters name when None.

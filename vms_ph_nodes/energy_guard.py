@@ -27,7 +27,7 @@ from .topics.robot_motion import EffortPublishers
 class EnergyGuardNode(GuardNode):
     """Passes efforts on while energy allows; docs/energy-guard.md describes it."""
 
-    PARAMETERS = "energy_guard"
+    PARAMETER_FILE = "energy_guard"
 
     def __init__(self) -> None:
         super().__init__("energy_guard")

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Publishes energy, momentum, port powers, the energy balance, and what it tells of the robot."""
+"""Publishes energy, momentum, port powers, the energy balance, and the load and friction."""
 
 import threading
 
@@ -28,13 +28,14 @@ from .topics.robot_motion import MotionNode, RobotMotion
 class LiveIdentifier:
     """Identifies load and friction from the motions it is given.
 
-    :meth:`add` keeps a motion and returns at once. A thread computes, at most once a period; it
-    ends with the process.
+    :meth:`add` keeps a motion and returns at once. A thread updates the estimate, at most once a
+    period; it ends with the process.
 
     Attributes:
         disabled_reason: why nothing is identified now, or empty.
-        result: what is believed, with the stamp in ns of the last motion that was used; None while
-            too little has moved.
+        result: the estimate, with the stamp in ns of the last motion that was used; None before
+            there has been enough motion.
+        result_frame: frame of a payload in the result.
     """
 
     def __init__(self, node: Node) -> None:
@@ -42,31 +43,31 @@ class LiveIdentifier:
         self._enabled: bool = declare(node, "identify.enabled")
         self._period: float = declare(node, "identify.period")
         self._memory_time: float = declare(node, "identify.memory")
-        self._frame: str = declare(node, "identify.payload_frame")
+        self._payload_frame: str | None = declare(node, "identify.payload_frame") or None
         self.disabled_reason = "" if self._enabled else "switched off by identify.enabled"
         self.result: tuple[int, LiveResult] | None = None
-        self.frame = ""
+        self.result_frame = ""
         self._estimator: LiveIdentification | None = None
         self._first_stamp: int | None = None
         self._stop, self._failure = threading.Event(), ""
 
     def begin(self, model: VMSModel) -> None:
-        """Begin for a robot; it stays disabled where the estimator does not take the robot."""
+        """Begin for a robot; it stays disabled where the estimator does not support the robot."""
         if not self._enabled:
             return
         try:
-            self._estimator = LiveIdentification(model, self._frame or None, self._memory_time)
+            self._estimator = LiveIdentification(model, self._payload_frame, self._memory_time)
         except VmsPhError as error:
             self.disabled_reason = str(error)
             return
-        self._model, self.frame = model, self._estimator.frame
+        self._model, self.result_frame = model, self._estimator.frame
         threading.Thread(target=self._run, name="identification", daemon=True).start()
 
     def add(self, motion: RobotMotion) -> None:
         """Keep a motion."""
         if self._estimator is None:
             return
-        self.disabled_reason = self._unknown_work(motion)
+        self.disabled_reason = self._disabled_reason(motion)
         if self.disabled_reason:
             return
         stamp = from_stamp(motion.stamp)
@@ -77,12 +78,12 @@ class LiveIdentifier:
             wrenches[self._model.end_effector] = motion.wrench
         if motion.wrench_base is not None and self._model.b:
             wrenches["base"] = np.concatenate(in_space(self._model.b, motion.wrench_base))
-        # Times since the first one: seconds since 1970 would leave a float 0.2 us.
+        # Times since the first one: seconds since 1970 have a resolution of 0.2 us as a float.
         t = (stamp - self._first_stamp) / NS_PER_SEC
         self._estimator.add(Sample(t, motion.d.q, motion.d.v, motion.torque, wrenches))
 
-    def _unknown_work(self, motion: RobotMotion) -> str:
-        """Return which work is unknown, so that nothing can be identified; or an empty string."""
+    def _disabled_reason(self, motion: RobotMotion) -> str:
+        """Return why nothing can be identified, such as unknown work; empty if it can."""
         if problem := self._failure or motion.missing_efforts:
             return problem
         if not motion.torque.any():
@@ -100,7 +101,7 @@ class LiveIdentifier:
         while not self._stop.wait(self._period):
             try:
                 live_result = estimator.update()
-            except Exception as error:  # the thread ends, which the diagnostics then say
+            except Exception as error:  # the thread ends; the diagnostics then say so
                 self._failure = f"the estimator failed: {error}"
                 return
             if live_result is not None and self._first_stamp is not None:
@@ -113,7 +114,7 @@ class EnergyMonitor(MotionNode):
     ``vms_ph/identification`` follows at most once a period, while the robot moves.
     """
 
-    PARAMETERS = "energy_monitor"
+    PARAMETER_FILE = "energy_monitor"
 
     def __init__(self) -> None:
         super().__init__("energy_monitor")
@@ -135,14 +136,14 @@ class EnergyMonitor(MotionNode):
     def begin(self, model: VMSModel) -> None:
         """Set up for a robot."""
         self._task = PositionTask(model)
-        self._task_exchange = TaskExchange(model, self._task)
+        self._task_power_exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
         self._friction_model = Friction.of(model) if self._has_friction else None
         self._joint_names = model.joint_names
         self._identifier.begin(model)
 
     def on_motion(self, motion: RobotMotion) -> None:
-        """Take a motion of the robot."""
+        """Publish what a motion of the robot gives."""
         frames = self._frames
         header = frames.header(frames.inertial, motion.stamp)
         energy = to_energy(header, motion.d, self._task)
@@ -158,8 +159,8 @@ class EnergyMonitor(MotionNode):
         power, dissipated_power = ports.supplied(motion.d), ports.dissipated(motion.d)
         sample = EnergySample(stamp, energy.total, power, dissipated_power, motion.port_energies)
         self._audit.add(sample)
-        exchange = self._task_exchange.at(motion.d)
-        self._power_publisher.publish(to_power(header, sample, self._audit, exchange))
+        power_exchange = self._task_power_exchange.at(motion.d)
+        self._power_publisher.publish(to_power(header, sample, self._audit, power_exchange))
         self._publish_identification()
         self._report()
 
@@ -168,22 +169,22 @@ class EnergyMonitor(MotionNode):
         if result is None or result[0] == self._published_stamp:
             return
         self._published_stamp = result[0]
-        header = self._frames.header(self._identifier.frame, to_stamp(result[0]))
+        header = self._frames.header(self._identifier.result_frame, to_stamp(result[0]))
         self._result_publisher.publish(to_identification(header, self._joint_names, result[1]))
 
     def _identification_values(self) -> dict[str, str]:
         return diagnostic_values(self._identifier.disabled_reason, self._identifier.result)
 
     def _report(self) -> None:
-        audit = self._audit
-        closes = abs(audit.unaccounted_energy) <= self._unaccounted_tolerance
-        message = "energy balanced" if closes else f"{audit.unaccounted_energy:.3g} J unaccounted"
+        unaccounted_energy = self._audit.unaccounted_energy
+        is_balanced = abs(unaccounted_energy) <= self._unaccounted_tolerance
+        message = "energy balanced" if is_balanced else f"{unaccounted_energy:.3g} J unaccounted"
         values = {
-            "unaccounted energy (J)": f"{audit.unaccounted_energy:.3e}",
-            "residual (W)": f"{audit.unaccounted_power:.3e}",
+            "unaccounted energy (J)": f"{unaccounted_energy:.3e}",
+            "residual (W)": f"{self._audit.unaccounted_power:.3e}",
             **self._identification_values(),
         }
-        self._health.report(OK if closes else WARN, message, values)
+        self._health.report(OK if is_balanced else WARN, message, values)
 
 
 def main() -> None:

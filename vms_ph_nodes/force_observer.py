@@ -39,7 +39,7 @@ class ForceObserver(MotionNode):
     efforts of a sample are the mean of those at its ends, as JointState gives them [R3].
     """
 
-    PARAMETERS = "force_observer"
+    PARAMETER_FILE = "force_observer"
 
     def __init__(self) -> None:
         super().__init__("force_observer")

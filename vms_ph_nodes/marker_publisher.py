@@ -21,7 +21,7 @@ from .views.shapes import Arrow, Bar, Ellipsoid, Rgba, Scales, Shape, Shapes, is
 class MarkerPublisher(MotionNode):
     """Publishes vms_ph/markers, in the inertial frame."""
 
-    PARAMETERS = "marker_publisher"
+    PARAMETER_FILE = "marker_publisher"
 
     def __init__(self) -> None:
         super().__init__("marker_publisher")

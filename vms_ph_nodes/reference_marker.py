@@ -42,7 +42,7 @@ class ReferenceMarker(MotionNode):
     a planar base it moves in the plane. The marker begins at the robot, and again after a reset.
     """
 
-    PARAMETERS = "reference_marker"
+    PARAMETER_FILE = "reference_marker"
 
     def __init__(self) -> None:
         """Create the node.

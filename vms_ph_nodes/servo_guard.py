@@ -26,7 +26,7 @@ from .topics.guard_node import GuardNode
 class ServoGuardNode(GuardNode):
     """Passes commands on while energy allows; docs/servo-guard.md describes it."""
 
-    PARAMETERS = "servo_guard"
+    PARAMETER_FILE = "servo_guard"
     SETTINGS = ("tank_capacity", "tank_initial", "refill_power", "freeze")
 
     def __init__(self) -> None:

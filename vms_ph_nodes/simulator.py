@@ -52,7 +52,7 @@ _MAX_STEPS = 1_000_000
 class Simulator(ManagedNode):
     """Steps a simulation in real time; docs/nodes.md lists topics and services."""
 
-    PARAMETERS = "simulator"
+    PARAMETER_FILE = "simulator"
 
     def __init__(self) -> None:
         super().__init__("simulator")

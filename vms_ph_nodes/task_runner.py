@@ -59,7 +59,7 @@ class TaskRunner(ReportingNode):
     task anew.
     """
 
-    PARAMETERS = "task_runner"  # config/parameters/task_runner.yaml
+    PARAMETER_FILE = "task_runner"  # config/parameters/task_runner.yaml
     INPUT = "joint states"  # without which the heartbeat warns
 
     def __init__(self) -> None:

@@ -59,7 +59,7 @@ _CALLS_WITHOUT_POSE = 15
 class WebViewer(ReportingNode):
     """Serves the page on 127.0.0.1."""
 
-    PARAMETERS = "web_viewer"
+    PARAMETER_FILE = "web_viewer"
 
     def __init__(self) -> None:
         """Start the server.

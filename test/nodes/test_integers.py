@@ -17,7 +17,7 @@ from vms_ph_nodes.node.parameters import declare, declare_gains
 class Declaring(Node):
     """Declares the gains of a law and a parameter of the simulator."""
 
-    PARAMETERS = "simulator"
+    PARAMETER_FILE = "simulator"
 
     def __init__(self, context: rclpy.Context) -> None:
         super().__init__("controller", context=context, start_parameter_services=False)

@@ -61,5 +61,5 @@ def info(name: str = typer.Argument(help="name of the node, like /simulator")) -
         typer.echo(f"{namespace.rstrip('/')}/{base_name}")
         for title, endpoints in sections:
             typer.echo(f"  {title}:")
-            for topic, types in sorted(endpoints):
-                typer.echo(f"    {topic}: {', '.join(types)}")
+            for endpoint, types in sorted(endpoints):
+                typer.echo(f"    {endpoint}: {', '.join(types)}")

@@ -32,7 +32,7 @@ _MAX_GAP = 1.0
 class JointHeatNode(ReportingNode):
     """Publishes vms_ph/temperature/<joint> for every joint of a robot."""
 
-    PARAMETERS = "joint_heat"
+    PARAMETER_FILE = "joint_heat"
     INPUT = "joint states"
 
     def __init__(self) -> None:

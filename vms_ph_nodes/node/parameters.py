@@ -3,9 +3,10 @@
 
 """Declares the parameters of nodes, with type, description, bounds and read-only flag.
 
-The class attribute ``PARAMETERS`` of a node is the name of its file config/parameters/<name>.yaml,
-in the schema of generate_parameter_library, which the C++ plugins also use. The gains of a
-controller are fields of its ``Gains`` record instead, since any class may be a controller.
+The class attribute ``PARAMETER_FILE`` of a node is the name of its file
+config/parameters/<name>.yaml, in the schema of generate_parameter_library, which the C++ plugins
+also use. The gains of a controller are fields of its ``Gains`` record instead, since any class may
+be a controller.
 """
 
 from collections.abc import Callable, Collection
@@ -45,7 +46,7 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     """Declare a parameter of a node's file and return its value.
 
     Args:
-        node: node whose class has the attribute ``PARAMETERS``.
+        node: node whose class has the attribute ``PARAMETER_FILE``.
         name: name of the parameter, with dots.
         default: default value; that of the file if None.
         file: name of the file; that of the node if empty.
@@ -53,7 +54,7 @@ def declare(node: Node, name: str, default: Any = None, file: str = "") -> Any:
     Raises:
         VmsPhError: the given value is outside the bounds in the file.
     """
-    spec = parameters_of(file or node.PARAMETERS)[name]
+    spec = parameters_of(file or node.PARAMETER_FILE)[name]
     descriptor = _descriptor(spec.description, spec.default, spec.bounds, spec.read_only)
     value = _declare_value(node, name, spec.default if default is None else default, descriptor)
     if complaint := spec.complaint(value):

@@ -126,10 +126,10 @@ class _Holder(NodeParameters):
 
     def __init__(self, name: str) -> None:
         super().__init__({}, allow_undeclared=False)
-        self.PARAMETERS, self.services = name, {}
+        self.PARAMETER_FILE, self.services = name, {}
 
     def get_name(self) -> str:
-        return self.PARAMETERS
+        return self.PARAMETER_FILE
 
     def create_service(self, kind: Any, name: str, callback: Any, **_: Any) -> None:
         self.services[kind] = callback
@@ -167,7 +167,7 @@ def _set(data: bytes) -> None:
     for name, parameter in holder._parameters.items():
         values = parameter.value if isinstance(parameter.value, list) else [parameter.value]
         numbers = [value for value in values if isinstance(value, float)]
-        assert np.isfinite(numbers).all(), f"{holder.PARAMETERS} {name}: {numbers}"
+        assert np.isfinite(numbers).all(), f"{holder.PARAMETER_FILE} {name}: {numbers}"
     for result in results:
         if not result.successful:
             raise RefusedError(result.reason)

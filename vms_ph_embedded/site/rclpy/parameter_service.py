@@ -23,11 +23,11 @@ from rclpy.qos import qos_profile_parameters
 
 
 class ParameterService:
-    """Answers for the parameters of a node."""
+    """Serves the parameters of a node to other nodes."""
 
     def __init__(self, node: Any) -> None:
-        self._node_of = weakref.ref(node)
-        for service, name, callback in (
+        self._node_ref = weakref.ref(node)
+        for srv_type, name, callback in (
             (DescribeParameters, "describe_parameters", self._describe),
             (GetParameters, "get_parameters", self._get),
             (GetParameterTypes, "get_parameter_types", self._get_types),
@@ -35,11 +35,11 @@ class ParameterService:
             (SetParameters, "set_parameters", self._set),
             (SetParametersAtomically, "set_parameters_atomically", self._set_atomically),
         ):
-            node.create_service(service, f"~/{name}", callback, qos_profile=qos_profile_parameters)
+            node.create_service(srv_type, f"~/{name}", callback, qos_profile=qos_profile_parameters)
 
     @property
     def _node(self) -> Any:
-        return self._node_of()
+        return self._node_ref()
 
     def _describe(self, request: Any, response: Any) -> Any:
         try:
