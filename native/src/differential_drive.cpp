@@ -278,7 +278,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
-    if (!can_drive_all(initial)) {
+    if (!can_drive_all_motions(initial)) {
       throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
     }
     nu_ = nu_rate_ = reference_nu_ = VectorV::Zero(m);
@@ -313,7 +313,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     auto force = product<VectorV>(transposed(terms_.basis), effort);
     add_product(terms_.mass, desired_rate, force);
     add_product(terms_.coriolis, nu_, force);
-    if (const char* failure = send_torque(force, dt)) return failure;
+    if (const char* failure = set_torque(force, dt)) return failure;
     const auto momentum_error = product<VectorV>(terms_.mass, error);
     const double stored_energy = 0.5 * error.dot(momentum_error);
     const auto rate_error = product<VectorV>(joint_basis, error);

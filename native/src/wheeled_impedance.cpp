@@ -61,7 +61,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     RobotState initial;
     initial.q = model.neutral_configuration();
     initial.v = zero_velocity_;
-    if (!can_drive_all(initial)) {
+    if (!can_drive_all_motions(initial)) {
       throw ModelError("the joints of '" + model.name() +
                        "' do not move all motions that its wheels allow");
     }
@@ -70,9 +70,9 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
 
   bool reset(const RobotState& state) noexcept override {
     if (!model_.is_configuration(state.q)) return false;
-    static_state_.set(state.q, zero_velocity_);
-    tool_reference_.restart(static_state_.placement(model_.end_effector()).toHomogeneousMatrix());
-    limit_inertia_ = static_state_.M_hat_m().diagonal();
+    d_at_rest_.set(state.q, zero_velocity_);
+    tool_reference_.restart(d_at_rest_.placement(model_.end_effector()).toHomogeneousMatrix());
+    limit_inertia_ = d_at_rest_.M_hat_m().diagonal();
     effort_.restart();
     torque_limits_.restart();
     return true;
@@ -96,7 +96,7 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     effort_.compute(terms_.mass, jacobian_, terms_.nu, horizon(dt, gains.delay, age_));
     multiply(transposed(terms_.basis), d.g(), desired_effort_);
     desired_effort_ += effort_.sampled_effort;
-    if (const char* failure = send_torque(desired_effort_, dt)) return failure;
+    if (const char* failure = set_torque(desired_effort_, dt)) return failure;
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
     energy.shaped_potential = effort_.potential;

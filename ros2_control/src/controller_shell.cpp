@@ -157,7 +157,7 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
 const vms_ph::Command& ControllerShell::command_for(const vms_ph::RobotState& state,
                                                     double dt) noexcept {
   if (const auto stamp = reader_->stamp()) {
-    const char* problem = stamp_monitor_.problem(*stamp, dt);
+    const char* problem = stamp_monitor_.update(*stamp, dt);
     if (problem[0] != '\0') return law_->hold(problem, dt);
   }
   return law_->update(state, reference_ports_->reference(state.q), dt);

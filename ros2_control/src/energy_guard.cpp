@@ -199,7 +199,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     const double elapsed = period.seconds();
     const double dt = vms_ph::is_usable_step(elapsed) ? elapsed : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
-    guard(state, stamp ? stamp_monitor_.problem(*stamp, dt) : "", dt, time);
+    guard(state, stamp ? stamp_monitor_.update(*stamp, dt) : "", dt, time);
     return return_type::OK;
   }
 
@@ -389,7 +389,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
              const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
     read_last_commands();  // the controller manager may have limited it
-    guard_->replace_last(desired_, dt);
+    guard_->replace_last_command(desired_, dt);
     for (std::size_t k = 0; k < desired_.size(); ++k) {
       desired_[k] = kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
     }

@@ -22,7 +22,7 @@ namespace {
 
 using Parameters = rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr;
 
-/// A parameter of a node; one without a type where the node does not have it.
+/// A parameter of a node; an unset one if the node does not have it.
 rclcpp::Parameter optional_parameter(const Parameters& parameters, const std::string& name) {
   rclcpp::Parameter parameter(name);
   if (parameters) parameters->get_parameter(name, parameter);
@@ -50,7 +50,7 @@ Eigen::Vector3d parse_gravity(const rclcpp::Parameter& parameter) {
   return Eigen::Vector3d::Map(components.data());
 }
 
-/// The joints of the robot that are not between two of its links, which are locked.
+/// The joints, to be locked, that are not between the root and the tip of a chain.
 ///
 /// @param root  empty for the root link of the robot.
 /// @throws vms_ph::ModelError  no joint moves the tip against the root.
@@ -78,8 +78,8 @@ std::vector<std::string> joints_off_chain(const vms_ph::Model& robot, const std:
 
 }  // namespace
 
-/// The joints between root and tip move, all others are rigid at zero; the bodies that they carry
-/// count, beside the chain and beyond the tip too. Not to be shared between threads.
+/// The joints between root and tip move, all others are locked at zero; the bodies beside the chain
+/// and beyond the tip count too. Not to be shared between threads.
 class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynamicsSolver {
  public:
   /// @throws ParameterUninitializedException  `tip`, or a description, is missing.
@@ -91,13 +91,13 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
     setup.urdf = robot_description.empty() ? required_text(parameters, "robot_description")
                                            : robot_description;
     setup.end_effector = required_text(parameters, prefix + "tip");
-    const auto root_link = optional_parameter(parameters, prefix + "root");
-    const std::string root = is_set(root_link) ? root_link.as_string() : "";
+    const auto root_parameter = optional_parameter(parameters, prefix + "root");
+    const std::string root = is_set(root_parameter) ? root_parameter.as_string() : "";
     try {
       const auto gravity = parse_gravity(optional_parameter(parameters, prefix + "gravity"));
       setup.locked_joints = joints_off_chain(make_model(setup), root, setup.end_effector);
       const vms_ph::Model chain = make_model(setup);
-      Eigen::Matrix3d axes = Eigen::Matrix3d::Identity();  // of the root, at rest
+      Eigen::Matrix3d axes = Eigen::Matrix3d::Identity();  // of the root, with joints at zero
       if (!root.empty()) axes = chain.pinocchio().frames[chain.frame_id(root)].placement.rotation();
       auto model = std::make_unique<vms_ph::Model>(chain.with_gravity(axes * gravity));
       auto evaluation = std::make_unique<vms_ph::Evaluation>(*model);

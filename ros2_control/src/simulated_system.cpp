@@ -15,7 +15,7 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 // A lag of more cycles than this is discarded, not made up for; a lead too (clock set back).
 constexpr int kMaxLagPeriods = 25;
@@ -140,7 +140,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
   epoch_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   // Port energies start at zero with every configuration, here or in another process: seconds since
   // 1970 distinguish one start from the next.
-  reset_count_ = std::max(static_cast<double>(epoch_ / kSecond), reset_count_ + 1.0);
+  reset_count_ = std::max(static_cast<double>(epoch_ / kNanosecondsPerSecond), reset_count_ + 1.0);
   plant_->reset();
   external_wrench_->clear();
   step_count_ = 0;
@@ -339,9 +339,9 @@ void SimulatedSystem::write_states() noexcept {
     }
   }
   const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * step_ *
-                                                   static_cast<double>(kSecond));
-  set_state(clock_[0], static_cast<double>(stamp / kSecond));
-  set_state(clock_[1], static_cast<double>(stamp % kSecond));
+                                                   static_cast<double>(kNanosecondsPerSecond));
+  set_state(clock_[0], static_cast<double>(stamp / kNanosecondsPerSecond));
+  set_state(clock_[1], static_cast<double>(stamp % kNanosecondsPerSecond));
   const auto& energies = plant_->port_energies();
   set_state(port_energies_[0], energies.supplied[0]);
   set_state(port_energies_[1], energies.supplied[1]);

@@ -14,22 +14,22 @@ namespace vms_ph_ros2_control {
 namespace {
 
 // The state interfaces are those of the joints, then of the base, then of the stamp.
-constexpr int kBaseValues = static_cast<int>(kPosition.size() + kOrientation.size() +
-                                             kLinearVelocity.size() + kAngularVelocity.size());
+constexpr int kBaseValueCount = static_cast<int>(kPosition.size() + kOrientation.size() +
+                                                 kLinearVelocity.size() + kAngularVelocity.size());
 
 // Last second that a stamp can have.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Advancing stamps in succession after which a clock that was set back is believed.
+// Consecutive advancing stamps after which a clock that was set back is accepted.
 constexpr int kMinConsecutiveStamps = 5;
 
 }  // namespace
 
-StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
-                         const std::string& stamp, bool positions_only)
-    : model_(model), is_stamped_(!stamp.empty()), positions_only_(positions_only) {
+StateReader::StateReader(const vms_ph::Model& model, const std::string& base_name,
+                         const std::string& stamp_name, bool positions_only)
+    : model_(model), is_stamped_(!stamp_name.empty()), positions_only_(positions_only) {
   for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
     if (!positions_only) names_.push_back(name + "/velocity");
@@ -38,12 +38,12 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base,
     for (const char* name : interface_names) names_.push_back(prefix + "/" + name);
   };
   if (model.b() > 0 && !positions_only) {
-    add_names(base, kPosition);
-    add_names(base, kOrientation);
-    add_names(base, kLinearVelocity);
-    add_names(base, kAngularVelocity);
+    add_names(base_name, kPosition);
+    add_names(base_name, kOrientation);
+    add_names(base_name, kLinearVelocity);
+    add_names(base_name, kAngularVelocity);
   }
-  if (is_stamped_) add_names(stamp, kStamp);
+  if (is_stamped_) add_names(stamp_name, kStamp);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
                                       std::numeric_limits<double>::quiet_NaN());
   state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
@@ -63,15 +63,15 @@ const vms_ph::RobotState& StateReader::read(
     state_.v[b + i] = values_[2 * i + 1];
   }
   if (b == 0) return state_;
-  const auto base = values_.segment<kBaseValues>(2 * n);
+  const auto base_values = values_.segment<kBaseValueCount>(2 * n);
   if (model_.base() == vms_ph::Base::planar) {
-    const double z = base[5], w = base[6], norm_sq = z * z + w * w;
-    state_.q.head<4>() << base[0], base[1], (w * w - z * z) / norm_sq, 2.0 * w * z / norm_sq;
-    state_.v.head<3>() << base[7], base[8], base[12];
+    const double z = base_values[5], w = base_values[6], norm_sq = z * z + w * w;
+    state_.q.head<4>() << base_values.head<2>(), (w * w - z * z) / norm_sq, 2.0 * w * z / norm_sq;
+    state_.v.head<3>() << base_values[7], base_values[8], base_values[12];
   } else {
-    state_.q.head<7>() = base.head<7>();
-    state_.q.segment<4>(3) /= base.segment<4>(3).norm();  // NaN for zeros: none was measured yet
-    state_.v.head<6>() = base.tail<6>();
+    state_.q.head<7>() = base_values.head<7>();
+    state_.q.segment<4>(3) /= base_values.segment<4>(3).norm();  // NaN before a measurement: zeros
+    state_.v.head<6>() = base_values.tail<6>();
   }
   return state_;
 }
@@ -82,9 +82,9 @@ void StampMonitor::restart() noexcept {
   consecutive_stamps_ = 0;
 }
 
-const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
-                                  double elapsed) noexcept {
-  const std::int64_t stamp_ns = stamp.sec * kSecond + stamp.nanosec;
+const char* StampMonitor::update(const builtin_interfaces::msg::Time& stamp,
+                                 double elapsed_time) noexcept {
+  const std::int64_t stamp_ns = stamp.sec * kNanosecondsPerSecond + stamp.nanosec;
   if (!has_last_stamp_ || stamp_ns > last_stamp_) {
     has_last_stamp_ = true;
     last_stamp_ = stamp_ns;
@@ -92,10 +92,10 @@ const char* StampMonitor::problem(const builtin_interfaces::msg::Time& stamp,
     consecutive_stamps_ = 0;
     return "";
   }
-  stall_time_ += std::max(elapsed, 0.0);
+  stall_time_ += std::max(elapsed_time, 0.0);
   if (stamp_ns == last_stamp_)
     return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
-  // A clock that was set back is believed once its stamps advance again.
+  // A clock that was set back is accepted once its stamps advance again.
   consecutive_stamps_ = consecutive_stamps_ == 0 || stamp_ns < rejected_stamp_
                             ? 1
                             : consecutive_stamps_ + (stamp_ns > rejected_stamp_ ? 1 : 0);

@@ -50,9 +50,9 @@ class StampMonitor {
   /// Any stamp may come next.
   void restart() noexcept;
 
-  /// What is wrong with the stamp of a state, measured `elapsed` (s) after the last one; empty if
-  /// it is new, or repeats for less than the timeout: hardware may be slower than the loop.
-  const char* problem(const builtin_interfaces::msg::Time& stamp, double elapsed) noexcept;
+  /// Take a stamp, `elapsed_time` (s) after the last. Returns what is wrong with it; empty if it is
+  /// new, or repeats for less than the timeout: hardware may be slower than the loop.
+  const char* update(const builtin_interfaces::msg::Time& stamp, double elapsed_time) noexcept;
 
  private:
   double timeout_, stall_time_ = 0.0;
@@ -63,11 +63,11 @@ class StampMonitor {
 
 class StateReader {
  public:
-  /// @param base   prefix of the interfaces of a moving base.
-  /// @param stamp  prefix of sec and nanosec; empty when the hardware has none.
+  /// @param base_name       prefix of the interfaces of a moving base.
+  /// @param stamp_name      prefix of sec and nanosec; empty when the hardware has none.
   /// @param positions_only  q is (n,) positions of the joints alone.
-  StateReader(const vms_ph::Model& model, const std::string& base, const std::string& stamp,
-              bool positions_only = false);
+  StateReader(const vms_ph::Model& model, const std::string& base_name,
+              const std::string& stamp_name, bool positions_only = false);
 
   /// The interfaces to claim, in this order.
   const std::vector<std::string>& names() const { return names_; }

@@ -80,7 +80,7 @@ int main() {
       energy > 0.0 ? guard->refill(energy) : guard->drain(-energy);
     } else if (line[0] == 'l') {  // limited behind the guard: time, acting command
       const double dt = number(text);
-      guard->replace_last(numbers(text, n), dt);
+      guard->replace_last_command(numbers(text, n), dt);
     } else if (line[0] == 'u') {  // update: time, positions, command
       const double dt = number(text);
       const JointValues positions = numbers(text, n), command = numbers(text, n);

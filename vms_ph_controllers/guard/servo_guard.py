@@ -139,7 +139,7 @@ class ServoGuard(ABC):
         self._commands: deque[Array] = deque([initial_command] * (self.delay + 1))
         self._time, self._committed_energy = 0.0, 0.0
         self._restart(initial_command)
-        self._commit(self._energy_bound(initial_command, initial_command, 0.0))
+        self._withdraw_up_to(self._energy_bound(initial_command, initial_command, 0.0))
 
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
@@ -163,22 +163,22 @@ class ServoGuard(ABC):
         tank.capacity = s.tank_capacity
         if s.refill_power > 0.0 and not s.freeze:
             tank.refill(s.refill_power * dt)
-        last, fault = self._commands[-1], self._fault(measured_positions)
-        safe_command = self._safe_command(last)
+        last_command, fault = self._commands[-1], self._fault(measured_positions)
+        safe_command = self._safe_command(last_command)
         if fault:
             counts.lost += 1
             counts.first_loss = counts.first_loss or fault
-            self._record_command(last, safe_command, dt)
+            self._record_command(last_command, safe_command, dt)
             sent_command = safe_command if self._is_engaged else np.full(self._n, np.nan)
             return GuardedCommand(sent_command, Status.HOLDING, fault, tank.level)
         ended_commands = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._settle_energy(ended_commands, measured_positions, self._time)
+        self._count_energy(ended_commands, measured_positions, self._time)
         self._positions, self._time = measured_positions.copy(), 0.0
-        goal = np.asarray(command, float)
-        is_valid = self._is_valid(goal)
-        covered_command, share, bound = self._grant(last, goal if is_valid else safe_command, dt)
-        self._commit(bound)
-        self._record_command(last, covered_command, dt)
+        is_valid = self._is_valid(np.asarray(command, float))
+        desired_command = np.asarray(command, float) if is_valid else safe_command
+        covered_command, share, bound = self._grant(last_command, desired_command, dt)
+        self._withdraw_up_to(bound)
+        self._record_command(last_command, covered_command, dt)
         if not is_valid:
             counts.reflexes += 1
             reason = "the command is not finite or not of this robot"
@@ -198,32 +198,32 @@ class ServoGuard(ABC):
             ports=self._joint_names,
         )
 
-    def _grant(self, last: Array, desired_command: Array, dt: float) -> tuple[Array, float, float]:
+    def _grant(self, last_command: Array, command: Array, dt: float) -> tuple[Array, float, float]:
         """Return the command that the tank covers, its share of the change, and its bound, J."""
         level = self.tank.level
         bound_limit = self._committed_energy + (min(level, 0.0) if self.settings.freeze else level)
-        bound = self._energy_bound(last, desired_command, dt)
+        bound = self._energy_bound(last_command, command, dt)
         if bound <= bound_limit:
-            return desired_command, 1.0, bound
-        start, bound = last, self._energy_bound(last, last, dt)
-        step = desired_command - last
+            return command, 1.0, bound
+        start, bound = last_command, self._energy_bound(last_command, last_command, dt)
+        step = command - last_command
         can_hold_last = bound <= bound_limit
         if not can_hold_last:
-            start = self._withdrawn_command(last, dt)
-            step, bound = last - start, self._energy_bound(last, start, dt)
+            start = self._retracted_command(last_command, dt)
+            step, bound = last_command - start, self._energy_bound(last_command, start, dt)
         # The bound is convex in the share: the largest one within the limit is found by halving.
         covered_command, low_share, high_share = start, 0.0, 1.0
         for _ in range(_HALVINGS):
             share = 0.5 * (low_share + high_share)
             trial_command = start + share * step
-            trial_bound = self._energy_bound(last, trial_command, dt)
+            trial_bound = self._energy_bound(last_command, trial_command, dt)
             if trial_bound <= bound_limit:
                 covered_command, low_share, bound = trial_command, share, trial_bound
             else:
                 high_share = share
         return covered_command, low_share if can_hold_last else 0.0, bound
 
-    def _commit(self, bound: float) -> None:
+    def _withdraw_up_to(self, bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
         self.tank.withdraw(bound - self._committed_energy)
         self._committed_energy = bound
@@ -256,12 +256,12 @@ class ServoGuard(ABC):
         """Return the command (n,) that gives nothing more after the last one."""
         return self._idle_command()
 
-    def _withdrawn_command(self, last_command: Array, dt: float) -> Array:
+    def _retracted_command(self, last_command: Array, dt: float) -> Array:
         """Return the command (n,) towards which the last one is taken back within a sample."""
         return self._idle_command()
 
     @abstractmethod
-    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
+    def _count_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
         """Count what was given until now.
 
         Args:
@@ -374,11 +374,11 @@ class PositionGuard(ServoGuard):
     def _safe_command(self, last_command: Array) -> Array:
         return last_command
 
-    def _withdrawn_command(self, last_command: Array, dt: float) -> Array:
+    def _retracted_command(self, last_command: Array, dt: float) -> Array:
         step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
         return last_command + np.clip(self._positions - last_command, -step, step)
 
-    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
+    def _count_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
         if dt > 0.0 and len(commands) == 1:  # a force at its limit hides the damper
             stretch = np.abs(commands[0] - np.array([self._positions, positions])).max(0)
             force_margin = np.maximum(self._max_force - self._stiffness[1] * stretch, 0.0)
@@ -458,7 +458,7 @@ class VelocityGuard(ServoGuard):
     def _restart(self, initial_command: Array) -> None:
         self._unit_energy = np.zeros(self._n)  # energy given by a damping of one, J
 
-    def _settle_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
+    def _count_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
         if len(commands) > 1:  # samples were lost: the positions at these changes are not known
             self._unit_energy += 0.25 * dt / len(commands) * np.square(commands).sum(0)
         elif dt > 0.0:

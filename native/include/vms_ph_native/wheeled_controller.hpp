@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What laws have in common whose robots are on wheels that do not slip.
+// Common base class of the laws for robots on wheels that do not slip.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace vms_ph {
 
-/// A law in the velocities that wheels allow; the joints compensate gravity where it cannot act.
+/// A law in the velocities that wheels allow. Its safe output compensates gravity by the joints.
 template <class Gains>
 class WheeledController : public Controller {
  public:
@@ -49,7 +49,7 @@ class WheeledController : public Controller {
         terms_(model, wheels),
         torque_limits_(model),
         desired_torque_(VectorV::Zero(n_)),
-        static_state_(model) {
+        d_at_rest_(model) {
     Gains::table();  // constructed here, so that setting a gain later does not allocate
     command_.wrench_base.setZero(b_);
     command_.torque.setZero(n_);
@@ -59,13 +59,13 @@ class WheeledController : public Controller {
     fallback_torque_ = safe_command_.torque;
   }
 
-  /// Write the command at the state of `terms_`, in which the base wrench stays zero; why there is
-  /// none, or null.
+  /// Write the command at the state of `terms_`; its base wrench stays zero. Returns why there is
+  /// none; null on success.
   virtual const char* drive(const Reference& reference, double dt) noexcept = 0;
 
-  /// Compute the smallest torques S_j^T tau = f of all joints and send them within the limits; why
-  /// they cannot be sent, or null.
-  const char* send_torque(const VectorV& force, double dt) noexcept {
+  /// Command the smallest torques S_j^T tau = f of all joints, within the limits. Returns why there
+  /// are none; null on success.
+  const char* set_torque(const VectorV& force, double dt) noexcept {
     if (!find_torque(force) || !desired_torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = terms_.evaluation();
     command_.torque = torque_limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
@@ -75,9 +75,9 @@ class WheeledController : public Controller {
     return nullptr;
   }
 
-  /// Whether the joints move all motions of the wheels at a state.
-  bool can_drive_all(const RobotState& initial) noexcept {
-    return terms_.compute(initial) && find_torque(VectorV::Zero(terms_.dimension()));
+  /// Whether the joints can drive all motions of the wheels at a state.
+  bool can_drive_all_motions(const RobotState& state) noexcept {
+    return terms_.compute(state) && find_torque(VectorV::Zero(terms_.dimension()));
   }
 
   const Model& model_;
@@ -89,13 +89,13 @@ class WheeledController : public Controller {
   Command command_;
   double age_ = 0.0;  // of the state of terms_, s
   Gains gains_;
-  Evaluation static_state_;  // where gravity is compensated, or a reference begins
+  Evaluation d_at_rest_;  // where gravity is compensated, or a reference begins
 
  private:
   /// Compensate gravity by the joints.
   const Command& hold(const ConstVector& q, const char* reason) noexcept {
-    static_state_.set(q, zero_velocity_);
-    safe_command_.torque = static_state_.g().tail(n_);
+    d_at_rest_.set(q, zero_velocity_);
+    safe_command_.torque = d_at_rest_.g().tail(n_);
     clip_to_effort(model_, safe_command_.torque);
     safe_command_.reason = reason;
     return safe_command_;

@@ -11,19 +11,18 @@
 namespace vms_ph {
 namespace {
 
-// Halvings by which the share of a command is found.
-constexpr int kShareHalvings = 24;
+constexpr int kShareHalvings = 24;  // by which the share of a command is found
 
-// Positions are not believed beyond this multiple of the velocity limits, and a distance, rad, m.
+// A jump is a fault beyond this multiple of the velocity limit, plus a distance, rad or m.
 constexpr double kVelocityFactor = 5.0, kStepTolerance = 0.05;
 
 // Effort in place of none, and the least divisor.
 constexpr double kLargestEffort = 1e9, kLeastDivisor = 1e-200;
 
 /// Energy of a spring whose force has a limit.
-double spring_energy(double stiffness, double limit, double stretch) noexcept {
-  const double length = std::abs(stretch), knee = limit / stiffness;  // where the limit acts
-  return length <= knee ? 0.5 * stiffness * (length * length) : limit * (length - 0.5 * knee);
+double spring_energy(double stiffness, double force_limit, double stretch) noexcept {
+  const double length = std::abs(stretch), knee = force_limit / stiffness;  // the limit acts there
+  return length <= knee ? 0.5 * stiffness * (length * length) : force_limit * (length - 0.5 * knee);
 }
 
 }  // namespace
@@ -50,11 +49,11 @@ bool ServoGuard::engage(const JointValues& positions, const JointValues& command
   elapsed_ = committed_energy_ = 0.0;
   lost_samples_ = 0;
   restart();
-  commit(energy_bound(commands_[0], 0.0), 1.0);
+  withdraw_up_to(energy_bound(commands_[0], 0.0));
   return true;
 }
 
-const GuardedCommand& ServoGuard::update(const JointValues& positions, const JointValues& desired,
+const GuardedCommand& ServoGuard::update(const JointValues& positions, const JointValues& command,
                                          double dt, const char* problem) noexcept {
   dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
   ++certificate_.samples;
@@ -68,15 +67,15 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
     ++certificate_.lost;
     ++lost_samples_;
     if (first_loss_.empty()) first_loss_.set("%s", reason_.text());
-    lose_sample();
+    record_lost_sample();
     return record_sent(safe_command(), Status::holding);
   }
-  settle_energy(positions);
+  count_energy(positions);
   positions_ = positions;
   elapsed_ = 0.0;
   lost_samples_ = 0;
-  const bool has_command = is_usable(desired);
-  const double share = grant(has_command ? desired : safe_command(), dt);
+  const bool has_command = is_usable(command);
+  const double share = grant(has_command ? command : safe_command(), dt);
   record_granted(trial_command_, dt);
   if (!has_command) {
     ++certificate_.reflexes;
@@ -90,7 +89,7 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
                                                    : Status::ok);
 }
 
-void ServoGuard::replace_last(const JointValues& acting_command, double dt) noexcept {
+void ServoGuard::replace_last_command(const JointValues& acting_command, double dt) noexcept {
   if (!is_usable(acting_command) || acting_command == commands_.back()) return;
   record_granted(acting_command, dt);
   commands_.back() = acting_command;
@@ -108,11 +107,11 @@ bool ServoGuard::is_usable(const JointValues& values) const noexcept {
          std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-void ServoGuard::find_fault(const JointValues& measured, const char* problem) noexcept {
+void ServoGuard::find_fault(const JointValues& new_positions, const char* problem) noexcept {
   if (problem[0] != '\0') return reason_.set("%s", problem);
-  if (!is_usable(measured)) return reason_.set("no positions of this robot were measured");
+  if (!is_usable(new_positions)) return reason_.set("no positions of this robot were measured");
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    const double jump = std::abs(measured[k] - positions_[k]);
+    const double jump = std::abs(new_positions[k] - positions_[k]);
     if (jump > kVelocityFactor * servos_[k].velocity * elapsed_ + kStepTolerance) {
       return reason_.set("%s jumped by %.4g, farther than its velocity limit allows",
                          servos_[k].joint.c_str(), jump);
@@ -121,24 +120,24 @@ void ServoGuard::find_fault(const JointValues& measured, const char* problem) no
 }
 
 /// Write the command that the tank covers to trial_command_, and pay for it; return its share.
-double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
+double ServoGuard::grant(const JointValues& desired_command, double dt) noexcept {
   const double level = tank_.level;
-  const double limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
-  trial_command_ = desired;
+  const double energy_limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
+  trial_command_ = desired_command;
   double bound = energy_bound(trial_command_, dt);
-  if (bound <= limit) return commit(bound, 1.0);
+  if (bound <= energy_limit) return withdraw_up_to(bound), 1.0;
   const JointValues& last_command = commands_.back();
   start_command_ = last_command;
   bound = energy_bound(start_command_, dt);
-  const bool can_hold_last = bound <= limit;
-  if (!can_hold_last) {  // into a debt
-    withdraw_command(start_command_, dt);
+  const bool can_hold_last = bound <= energy_limit;
+  if (!can_hold_last) {  // the tank has a debt
+    retract_command(start_command_, dt);
     bound = energy_bound(start_command_, dt);
   }
-  const JointValues& end = can_hold_last ? desired : last_command;
+  const JointValues& end_command = can_hold_last ? desired_command : last_command;
   const auto set_trial = [&](double share) {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      trial_command_[k] = start_command_[k] + share * (end[k] - start_command_[k]);
+      trial_command_[k] = start_command_[k] + share * (end_command[k] - start_command_[k]);
     }
   };
   // The bound is convex in the share: the largest one within the limit is found by halving.
@@ -147,18 +146,17 @@ double ServoGuard::grant(const JointValues& desired, double dt) noexcept {
     const double share = 0.5 * (low + high);
     set_trial(share);
     const double trial_bound = energy_bound(trial_command_, dt);
-    (trial_bound <= limit ? low : high) = share;
-    if (trial_bound <= limit) bound = trial_bound;
+    (trial_bound <= energy_limit ? low : high) = share;
+    if (trial_bound <= energy_limit) bound = trial_bound;
   }
   low > 0.0 ? set_trial(low) : void(trial_command_ = start_command_);
-  return commit(bound, can_hold_last ? low : 0.0);
+  return withdraw_up_to(bound), can_hold_last ? low : 0.0;
 }
 
-/// Withdraw the most that the commands sent so far can give, less what was withdrawn; for a share.
-double ServoGuard::commit(double energy, double share) noexcept {
-  tank_.withdraw(energy - committed_energy_);
-  committed_energy_ = energy;
-  return share;
+/// Withdraw what a bound of the energy given exceeds the energy withdrawn for it so far, J.
+void ServoGuard::withdraw_up_to(double bound) noexcept {
+  tank_.withdraw(bound - committed_energy_);
+  committed_energy_ = bound;
 }
 
 const GuardedCommand& ServoGuard::record_sent(const JointValues& command, Status status) noexcept {
@@ -177,7 +175,7 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
     if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
         !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
       throw std::invalid_argument(
-          servo.joint + ": stiffness must be positive, with a delay the velocity limited");
+          servo.joint + ": stiffness must be > 0 and damping >= 0; a delay needs a velocity limit");
     }
   }
   added_energy_.resize(servos_.size());
@@ -193,55 +191,55 @@ void PositionGuard::restart() noexcept {
   damped_energy_ = 0.0;
 }
 
-/// Back towards the robot, within the velocity limit.
-void PositionGuard::withdraw_command(JointValues& command, double dt) const noexcept {
+/// Move a command (n,) back towards the measured positions, within the velocity limits.
+void PositionGuard::retract_command(JointValues& command, double dt) const noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
     command[k] += std::clamp(positions_[k] - command[k], -step, step);
   }
 }
 
-/// What a change of a command adds at most to the spring. Until it acts, the joint may travel for
-/// a time, s. In the linear range for each stiffness, beyond it for the worse one.
-PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last, double command,
-                                                   double time) const noexcept {
+/// The most energy, J, that a change of a command adds to the spring if the joint travels for a
+/// time, s, until it acts; for each stiffness in the linear range, beyond it the larger for both.
+PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last_command,
+                                                   double command, double time) const noexcept {
   const JointServo& servo = servos_[k];
   const double travel = time > 0.0 ? servo.velocity * time : 0.0;
-  last -= positions_[k];
-  command -= positions_[k];
+  const double last_stretch = last_command - positions_[k], stretch = command - positions_[k];
   Bounds rise_bounds;
   for (std::size_t i = 0; i < rise_bounds.size(); ++i) {
     const double stiffness = error_factors_[i] * servo.stiffness;
     const auto energy_rise = [&](double shift) {
-      return spring_energy(stiffness, servo.effort, command + shift) -
-             spring_energy(stiffness, servo.effort, last + shift);
+      return spring_energy(stiffness, servo.effort, stretch + shift) -
+             spring_energy(stiffness, servo.effort, last_stretch + shift);
     };
     rise_bounds[i] = std::max(energy_rise(-travel), energy_rise(travel));
   }
-  const double largest_stretch = std::max(std::abs(last), std::abs(command)) + travel;
+  const double largest_stretch = std::max(std::abs(last_stretch), std::abs(stretch)) + travel;
   if (largest_stretch <= servo.effort / (error_factors_[1] * servo.stiffness)) return rise_bounds;
   return {std::max(rise_bounds[0], rise_bounds[1]), std::max(rise_bounds[0], rise_bounds[1])};
 }
 
-/// Count what was given until positions (n,) were measured.
-void PositionGuard::settle_energy(const JointValues& measured) noexcept {
-  double dissipated_power = 0.0;  // a force at its limit hides the damper
+/// Count the energy that was given until positions (n,) were measured.
+void PositionGuard::count_energy(const JointValues& new_positions) noexcept {
+  double dissipated_power = 0.0;  // where a force limit acts, the damper may take nothing
   for (std::size_t k = 0; elapsed_ > 0.0 && lost_samples_ == 0 && k < servos_.size(); ++k) {
     const double damping = error_factors_[0] * servos_[k].damping;
     const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
-                                    std::abs(commands_[0][k] - measured[k]));
-    const double margin = servos_[k].effort - error_factors_[1] * servos_[k].stiffness * stretch;
-    const double rate = std::abs(measured[k] - positions_[k]) / elapsed_;
+                                    std::abs(commands_[0][k] - new_positions[k]));
+    const double effort_margin =
+        std::max(servos_[k].effort - error_factors_[1] * servos_[k].stiffness * stretch, 0.0);
+    const double rate = std::abs(new_positions[k] - positions_[k]) / elapsed_;
     const double capped_rate =
-        std::min(rate, std::max(margin, 0.0) / std::max(2.0 * damping, kLeastDivisor));
+        std::min(rate, effort_margin / std::max(2.0 * damping, kLeastDivisor));
     dissipated_power += damping * capped_rate * (2.0 * rate - capped_rate);
   }
   damped_energy_ += elapsed_ * dissipated_power;
-  positions_ = measured;
+  positions_ = new_positions;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
     pending_energy_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
   }
-  lose_sample();  // of which the positions are known
+  advance_pending_energy();
 }
 
 /// The most energy given since the engagement if a command (n,) follows the last one, J; what the
@@ -264,8 +262,8 @@ void PositionGuard::record_granted(const JointValues& command, double dt) noexce
   }
 }
 
-/// The last command stays. What is under way acts from positions on that are not known.
-void PositionGuard::lose_sample() noexcept {
+/// Count the oldest command under way as acting: one sample has passed.
+void PositionGuard::advance_pending_energy() noexcept {
   if (delay_ == 0) return;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     added_energy_[k] = sum(added_energy_[k], std::exchange(pending_energy_[0][k], Bounds{}));
@@ -284,18 +282,18 @@ VelocityGuard::VelocityGuard(std::vector<JointServo> servos, double uncertainty,
   engage(zeros_, zeros_);
 }
 
-void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
+void VelocityGuard::count_energy(const JointValues& new_positions) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     const double command = commands_[0][k];
     if (lost_samples_ > 0) {  // the positions at the changes of the command are not known
-      const double squares = lost_squares_[k] + command * command;
-      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_samples_ + 1) * squares;
-      lost_squares_[k] = 0.0;
+      const double square_sum = std::exchange(lost_squares_[k], 0.0) + command * command;
+      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_samples_ + 1) * square_sum;
     } else if (elapsed_ > 0.0) {
-      const double rate = (measured[k] - positions_[k]) / elapsed_;
-      const double width = servos_[k].effort / (error_factors_[1] * servos_[k].damping);
-      const double v = std::clamp(rate, 0.5 * (command - width), 0.5 * (command + width));
-      unit_energy_[k] += elapsed_ * (v * (command - v) - width * std::abs(rate - v));
+      const double rate = (new_positions[k] - positions_[k]) / elapsed_;
+      const double range = servos_[k].effort / (error_factors_[1] * servos_[k].damping);  // linear
+      const double capped_rate = std::clamp(rate, 0.5 * (command - range), 0.5 * (command + range));
+      unit_energy_[k] +=
+          elapsed_ * (capped_rate * (command - capped_rate) - range * std::abs(rate - capped_rate));
     }
   }
 }
@@ -303,16 +301,16 @@ void VelocityGuard::settle_energy(const JointValues& measured) noexcept {
 double VelocityGuard::energy_bound(const JointValues& command, double dt) const noexcept {
   double result = 0.0;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    double squares = 0.0;
-    for (std::size_t i = 1; i <= delay_; ++i) squares += commands_[i][k] * commands_[i][k];
-    const double unit_bound = unit_energy_[k] + 0.25 * dt * (squares + command[k] * command[k]);
+    double square_sum = 0.0;
+    for (std::size_t i = 1; i <= delay_; ++i) square_sum += commands_[i][k] * commands_[i][k];
+    const double unit_bound = unit_energy_[k] + 0.25 * dt * (square_sum + command[k] * command[k]);
     result += std::max(error_factors_[0] * servos_[k].damping * unit_bound,
                        error_factors_[1] * servos_[k].damping * unit_bound);
   }
   return result;
 }
 
-void VelocityGuard::lose_sample() noexcept {
+void VelocityGuard::record_lost_sample() noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     lost_squares_[k] += commands_[0][k] * commands_[0][k];
   }

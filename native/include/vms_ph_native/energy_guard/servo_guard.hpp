@@ -45,12 +45,12 @@ class ServoGuard {
 
   /// The command to send in place of a desired one (n,); valid until the next call.
   ///
-  /// @param problem  why the positions (n,) are not to be believed; empty if they are.
-  const GuardedCommand& update(const JointValues& positions, const JointValues& desired, double dt,
+  /// @param problem  why the positions (n,) are rejected; empty if they are valid.
+  const GuardedCommand& update(const JointValues& positions, const JointValues& command, double dt,
                                const char* problem = "") noexcept;
 
   /// Count what acts (n,) in place of the last command, where limits behind the guard changed it.
-  void replace_last(const JointValues& acting_command, double dt) noexcept;
+  void replace_last_command(const JointValues& acting_command, double dt) noexcept;
 
   /// Grant more or less energy, J, as far as the tank has room or energy.
   void refill(double energy) noexcept { tank_.refill(energy); }
@@ -68,15 +68,15 @@ class ServoGuard {
 
   bool is_usable(const JointValues& values) const noexcept;
 
-  // As the methods of these names in Python; a sample is lost without positions to be believed.
+  // As the methods of these names in Python; a sample is lost where its positions are rejected.
   virtual void restart() noexcept = 0;
   virtual const JointValues& idle_command(const JointValues& positions) const noexcept = 0;
   virtual const JointValues& safe_command() const noexcept = 0;
-  virtual void withdraw_command(JointValues& command, double dt) const noexcept = 0;
-  virtual void settle_energy(const JointValues& measured) noexcept = 0;
+  virtual void retract_command(JointValues& command, double dt) const noexcept = 0;
+  virtual void count_energy(const JointValues& new_positions) noexcept = 0;
   virtual double energy_bound(const JointValues& command, double dt) const noexcept = 0;
   virtual void record_granted(const JointValues& command, double dt) noexcept = 0;
-  virtual void lose_sample() noexcept = 0;
+  virtual void record_lost_sample() noexcept = 0;
 
   std::vector<JointServo> servos_;
   const Bounds error_factors_;  // least and largest, of the stated constants
@@ -88,9 +88,9 @@ class ServoGuard {
   std::size_t lost_samples_ = 0;  // samples since the last measurement
 
  private:
-  void find_fault(const JointValues& measured, const char* problem) noexcept;
-  double grant(const JointValues& desired, double dt) noexcept;
-  double commit(double energy, double share) noexcept;
+  void find_fault(const JointValues& new_positions, const char* problem) noexcept;
+  double grant(const JointValues& desired_command, double dt) noexcept;
+  void withdraw_up_to(double bound) noexcept;
   const GuardedCommand& record_sent(const JointValues& command, Status status) noexcept;
 
   EnergyTank tank_{0.0, 0.0};
@@ -110,18 +110,20 @@ class PositionGuard final : public ServoGuard {
 
  private:
   static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
-  Bounds energy_change(std::size_t k, double last, double command, double time) const noexcept;
+  Bounds energy_change(std::size_t k, double last_command, double command,
+                       double time) const noexcept;
+  void advance_pending_energy() noexcept;
 
   void restart() noexcept override;
   const JointValues& idle_command(const JointValues& positions) const noexcept override {
     return positions;
   }
   const JointValues& safe_command() const noexcept override { return commands_.back(); }
-  void withdraw_command(JointValues& command, double dt) const noexcept override;
-  void settle_energy(const JointValues& measured) noexcept override;
+  void retract_command(JointValues& command, double dt) const noexcept override;
+  void count_energy(const JointValues& new_positions) noexcept override;
   double energy_bound(const JointValues& command, double dt) const noexcept override;
   void record_granted(const JointValues& command, double dt) noexcept override;
-  void lose_sample() noexcept override;
+  void record_lost_sample() noexcept override { advance_pending_energy(); }
 
   std::vector<Bounds> added_energy_;                 // energy by changes that took place, J
   std::vector<std::vector<Bounds>> pending_energy_;  // by those under way
@@ -139,11 +141,11 @@ class VelocityGuard final : public ServoGuard {
   void restart() noexcept override { unit_energy_ = lost_squares_ = zeros_; }
   const JointValues& idle_command(const JointValues&) const noexcept override { return zeros_; }
   const JointValues& safe_command() const noexcept override { return zeros_; }
-  void withdraw_command(JointValues& command, double) const noexcept override { command = zeros_; }
-  void settle_energy(const JointValues& measured) noexcept override;
+  void retract_command(JointValues& command, double) const noexcept override { command = zeros_; }
+  void count_energy(const JointValues& new_positions) noexcept override;
   double energy_bound(const JointValues& command, double dt) const noexcept override;
   void record_granted(const JointValues&, double) noexcept override {}
-  void lose_sample() noexcept override;
+  void record_lost_sample() noexcept override;
 
   JointValues unit_energy_;   // given by a damping of one, J
   JointValues lost_squares_;  // of commands that acted in lost samples
