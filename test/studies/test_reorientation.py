@@ -88,7 +88,7 @@ def test_more_loops_are_tried_by_tenths_until_there_are_too_many(
         tried.append(round(turn[0] / target[0]))
         assert len(tried) < 99
 
-    name = "vms_ph_studies.reorientation._correct_half_axes"
+    name = "vms_ph_studies.reorientation._correct_half_diameters"
     monkeypatch.setattr(name, corrected)
     with pytest.raises(StateError, match="Newton's method did not converge"):
         plan_reorientation(light, home, _SO3.exp(turn), amplitude=1.2, rate=0.7)
