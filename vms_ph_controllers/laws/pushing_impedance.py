@@ -102,8 +102,8 @@ class PushingImpedance(CartesianImpedance):
         super()._reset(state)
         self._tank: EnergyTank | None = None
 
-    def _missed_updates(self) -> None:
-        super()._missed_updates()
+    def _on_missed_updates(self) -> None:
+        super()._on_missed_updates()
         self._balance.restart()
         self._last_push = None
 

@@ -188,7 +188,7 @@ class TwinnedController(Controller):
     def missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""
         if self.twin is None:
-            self._missed_updates()
+            self._on_missed_updates()
         else:
             self.twin.missed_updates()
 
@@ -216,7 +216,7 @@ class TwinnedController(Controller):
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command for a state, in Python."""
 
-    def _missed_updates(self) -> None:
+    def _on_missed_updates(self) -> None:
         """Credit nothing to a tank for the motion, in Python."""
 
 

@@ -175,7 +175,7 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
     if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
         !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
       throw std::invalid_argument(
-          servo.joint + ": stiffness must be positive, damping >= 0; a delay needs a velocity limit");
+          servo.joint + ": stiffness must be positive, damping >= 0; delays need velocity limits");
     }
   }
   added_energy_.resize(servos_.size());
