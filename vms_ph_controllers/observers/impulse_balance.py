@@ -228,17 +228,17 @@ class WorkBalance:
 
     def add(self, impulse: ExternalImpulse) -> ExternalWork | None:
         """Return the external work since the last sample; None at the first one."""
-        last, self._last_impulse = self._last_impulse, impulse
-        if last is None:
+        last_impulse, self._last_impulse = self._last_impulse, impulse
+        if last_impulse is None:
             return None
-        start, end = last.d, impulse.d
+        start, end = last_impulse.d, impulse.d
         displacement = self._model.difference(start.q, end.q)
         energy_change = end.kinetic_energy + end.potential_energy
         energy_change -= start.kinetic_energy + start.potential_energy
         known_effort = impulse.effort + impulse.friction
         return ExternalWork(
             energy_change - float(known_effort @ displacement),
-            self._energy_variance(last, known_effort),
+            self._energy_variance(last_impulse, known_effort),
             self._energy_variance(impulse, known_effort),
             float(self._effort_variance @ displacement**2),
             float(np.abs(displacement) @ impulse.slow_error) / impulse.dt,

@@ -169,19 +169,19 @@ class PayloadObserver:
     def _observe(self, smoothed_frame: SmoothedFrame) -> bool:
         """Take a frame into account; return whether the payload has changed."""
         nv, frame = self._model.nv, smoothed_frame.frame
-        last, end = self._last_end, self._frame_end(smoothed_frame)
+        start, end = self._last_end, self._frame_end(smoothed_frame)
         self._last_end = end
-        if last is None:
+        if start is None:
             return False
         if not self._has_sum:
             self._has_sum = True
             self._impulse_sum, self._filtered_sum = np.zeros(nv), np.zeros(nv)
             self._H = np.zeros((nv, nv + PARAMETERS))
-            self._sum_covariance = last.cov.copy()
+            self._sum_covariance = start.cov.copy()
         dt = frame.dt
         self._impulse_sum = self._impulse_sum + frame.impulse
         self._H[:, :nv] += dt * np.eye(nv)
-        self._H[:, nv:] += 0.5 * dt * (last.rate + end.rate) - (end.momentum - last.momentum)
+        self._H[:, nv:] += 0.5 * dt * (start.rate + end.rate) - (end.momentum - start.momentum)
         bias = np.maximum(frame.slow_error - dt * self._torque_error, 0.0)
         P = self._sum_covariance
         P[np.arange(nv), np.arange(nv)] += frame.effort_var + bias**2 * (2.0 * _PERSISTENCE / dt)

@@ -315,9 +315,9 @@ class _Motion(NamedTuple):
 
     def meaning(self, model: VMSModel) -> efforts.EffortMeaning:
         """Return what the efforts are."""
-        measured = np.asarray(np.any(self.effort != 0.0, axis=0))
+        is_measured = np.asarray(np.any(self.effort != 0.0, axis=0))
         motion = self._replace(q=configuration(model, self.q))
-        return efforts.effort_meaning(model, *motion, measured)
+        return efforts.effort_meaning(model, *motion, is_measured)
 
     def balances(self, model: VMSModel) -> efforts.Balances:
         """Return the momentum balances of the joints."""

@@ -43,8 +43,8 @@ def load_px4_log(path: Path) -> dict[str, Any]:
     if not is_valid.any():
         raise RecordingError(f"no {_POSITION} in it is valid")
     position = {name: values[is_valid] for name, values in position.items()}
-    first, last = position["timestamp"][[0, -1]]
-    is_within = (attitude["timestamp"] >= first) & (attitude["timestamp"] <= last)
+    first_stamp, last_stamp = position["timestamp"][[0, -1]]
+    is_within = (attitude["timestamp"] >= first_stamp) & (attitude["timestamp"] <= last_stamp)
     t = attitude["timestamp"][is_within]
 
     def interpolate(topic: dict[str, Array], names: Sequence[str]) -> Array:

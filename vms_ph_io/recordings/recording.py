@@ -85,8 +85,8 @@ class Table:
         """Return the rows of these indices, which lie close together, (len(index), columns)."""
         if not len(index):
             return np.empty((0, len(self.columns)))
-        first, last = int(np.min(index)), int(np.max(index))
-        return cast(Array, self.rows(first, last + 1)[np.asarray(index) - first])
+        first_row, last_row = int(np.min(index)), int(np.max(index))
+        return cast(Array, self.rows(first_row, last_row + 1)[np.asarray(index) - first_row])
 
     def _flush(self) -> None:
         if self._rows:

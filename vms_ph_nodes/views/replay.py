@@ -93,8 +93,8 @@ class RecordedRun:
         interval = np.array([end - _MEAN_WINDOW, end])
 
         def stream(name: str, series: Array) -> Stream:
-            first, last = np.interp(interval, self._times, series)
-            return Stream(name, float(last - first) / _MEAN_WINDOW, float(last))
+            start_energy, end_energy = np.interp(interval, self._times, series)
+            return Stream(name, float(end_energy - start_energy) / _MEAN_WINDOW, float(end_energy))
 
         sources = [stream(name, energies) for name, energies in self._sources.items()]
         sinks = [stream(name, energies) for name, energies in self._sinks.items()]
