@@ -25,10 +25,10 @@ namespace {
 
 using Eigen::VectorXd;
 
-Scheme make_scheme(const Model& model, const std::string& name, bool gravity,
+Scheme make_scheme(const Model& model, const std::string& scheme_name, bool gravity,
                    const py::dict& wheels) {
-  return {model, make_stepper(name, model, gravity, wheels_of(wheels)), gravity,
-          name == "discrete_gradient"};
+  return {model, make_stepper(scheme_name, model, gravity, wheels_of(wheels)), gravity,
+          scheme_name == "discrete_gradient"};
 }
 
 VectorXd vector_or_empty(const MaybeNumbers& numbers, int size, const char* name) {
@@ -58,20 +58,20 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
 }
 
 /// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
-/// fails; the records after it are left as they are.
-py::dict run_batch(const Model& model, const std::string& name, bool gravity, const Numbers& Q,
-                   const Numbers& V, const std::vector<StoredPorts>& ports, double t0, double dt,
-                   long steps, long stride, std::size_t threads) {
+/// fails; the records after it stay NaN.
+py::dict run_batch(const Model& model, const std::string& scheme_name, bool gravity,
+                   const Numbers& Q, const Numbers& V, const std::vector<StoredPorts>& ports,
+                   double t0, double dt, long steps, long stride, std::size_t threads) {
   const auto q = Q.rows(model.nq(), "Q");
   const Eigen::Index runs = q.rows(), nq = model.nq(), nv = model.nv();
   const auto v = V.matrix(runs, nv, "V");
   std::vector<const Ports*> efforts;
   for (const StoredPorts& stored_ports : ports) efforts.push_back(&stored_ports.for_model(model));
-  const auto count = static_cast<std::size_t>(runs);
+  const auto run_count = static_cast<std::size_t>(runs);
   constexpr double kMaxRecords = 1e10;
-  if ((efforts.size() != 1 && efforts.size() != count) || stride < 1 || steps < 0 ||
+  if ((efforts.size() != 1 && efforts.size() != run_count) || stride < 1 || steps < 0 ||
       static_cast<double>(steps / stride) * static_cast<double>(runs) > kMaxRecords) {
-    throw ModelError("states, efforts or steps do not fit each other");
+    throw ModelError("the sizes of states, efforts or steps differ");
   }
   const Eigen::Index records = steps / stride + (steps % stride > 0 ? 1 : 0) + 1;
   const auto nan_array = [](std::initializer_list<py::ssize_t> shape) {
@@ -85,12 +85,13 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
   py::array_t<long> step_counts(runs);
   struct Worker {
     std::unique_ptr<Stepper> stepper;
-    std::unique_ptr<Dynamics> robot;
+    std::unique_ptr<Dynamics> dynamics;
   };
   std::vector<Worker> workers;
-  const std::size_t thread_count = std::min(checked_threads(threads), count);
+  const std::size_t thread_count = std::min(checked_threads(threads), run_count);
   for (std::size_t k = 0; k < std::max<std::size_t>(1, thread_count); ++k) {
-    workers.push_back({make_stepper(name, model, gravity), std::make_unique<Dynamics>(model)});
+    workers.push_back(
+        {make_stepper(scheme_name, model, gravity), std::make_unique<Dynamics>(model)});
   }
   {
     double *q_data = q_out.mutable_data(), *v_data = v_out.mutable_data();
@@ -98,8 +99,8 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
     double* dissipated_data = dissipated_energy.mutable_data();
     long* step_count_data = step_counts.mutable_data();
     const py::gil_scoped_release gil_release;
-    parallel_for(count, workers.size(), [&](std::size_t worker, std::size_t run) {
-      auto& [stepper, robot] = workers[worker];
+    parallel_for(run_count, workers.size(), [&](std::size_t worker, std::size_t run) {
+      auto& [stepper, dynamics] = workers[worker];
       const auto i = static_cast<Eigen::Index>(run);
       VectorXd q_i = q.row(i), v_i = v.row(i);
       SolverState x = stepper->begin(q_i, v_i, t0), scratch = x;
@@ -114,23 +115,24 @@ py::dict run_batch(const Model& model, const std::string& name, bool gravity, co
           const Eigen::Index interval = i * (records - 1) + record - 1;
           for (Eigen::Index port = 0; port < 3; ++port) {
             supplied_data[port * runs * (records - 1) + interval] =
-                block.sum.supplied[static_cast<std::size_t>(port)];
+                block.sum.supplied_energy[static_cast<std::size_t>(port)];
           }
-          dissipated_data[interval] = block.sum.dissipated;
+          dissipated_data[interval] = block.sum.dissipated_energy;
         }
         stepper->motion(x, q_i, v_i);
         std::copy_n(q_i.data(), nq, q_data + (i * records + record) * nq);
         std::copy_n(v_i.data(), nv, v_data + (i * records + record) * nv);
-        robot->set_configuration(q_i.data());
-        robot->set_velocity(v_i.data());
+        dynamics->set_configuration(q_i.data());
+        dynamics->set_velocity(v_i.data());
         energy_data[i * records + record] =
-            robot->kinetic_energy() + (gravity ? robot->potential_energy() : 0.0);
+            dynamics->kinetic_energy() + (gravity ? dynamics->potential_energy() : 0.0);
       }
       step_count_data[i] = k;
     });
   }
-  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy, "supplied"_a = supplied_energy,
-                  "dissipated"_a = dissipated_energy, "steps"_a = step_counts);
+  return py::dict("q"_a = q_out, "v"_a = v_out, "energy"_a = energy,
+                  "supplied_energy"_a = supplied_energy, "dissipated_energy"_a = dissipated_energy,
+                  "steps"_a = step_counts);
 }
 
 void bind_scheme(py::module_& module) {
@@ -157,29 +159,29 @@ void bind_scheme(py::module_& module) {
       .def(
           "step",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t, double dt) {
-            SolverState next = x.for_scheme(self);
-            const StepResult result =
-                self.stepper->step(x.for_scheme(self), efforts.for_model(self.model), t, dt, next);
-            return py::make_tuple(StoredState(std::move(next)), result);
+            SolverState next_state = x.for_scheme(self);
+            const StepResult result = self.stepper->step(
+                x.for_scheme(self), efforts.for_model(self.model), t, dt, next_state);
+            return py::make_tuple(StoredState(std::move(next_state)), result);
           },
           "solver_state"_a, "ports"_a, "t"_a, "dt"_a,
           "Return the solver state after the step, and its result.")
       .def(
           "run",
           [](Scheme& self, const StoredState& x, const StoredPorts& efforts, double t0, double dt,
-             long first, long steps) {
-            SolverState current = x.for_scheme(self), scratch = current;
+             long first_step, long steps) {
+            SolverState end_state = x.for_scheme(self), scratch = end_state;
             const Ports& ports = efforts.for_model(self.model);
-            MultiStepResult total;
+            MultiStepResult result;
             {
               const py::gil_scoped_release gil_release;
-              total = self.stepper->run(current, ports, t0, dt, first, steps, scratch);
+              result = self.stepper->run(end_state, ports, t0, dt, first_step, steps, scratch);
             }
-            return py::make_tuple(StoredState(std::move(current)), total.sum, total.steps);
+            return py::make_tuple(StoredState(std::move(end_state)), result.sum, result.steps);
           },
-          "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
-          "Take steps from t0 + first * dt on; return the solver state at the end, the result of "
-          "all, and how many were taken: fewer where the next one fails.");
+          "solver_state"_a, "ports"_a, "t0"_a, "dt"_a, "first_step"_a, "steps"_a,
+          "Take steps from t0 + first_step * dt on; return the solver state at the end, the result "
+          "of all steps, and their number: fewer where the next one fails.");
 }
 
 }  // namespace
@@ -195,7 +197,7 @@ const SolverState& StoredState::for_scheme(const Scheme& scheme) const {
   const int nv = scheme.model.nv(), n = scheme.model.n();
   if (state_.q.size() != scheme.model.nq() || state_.v.size() != nv ||
       state_.pi.size() != (scheme.is_implicit ? n : 0) ||
-      state_.past.values[0].size() != (scheme.is_implicit ? nv + 1 : 0)) {
+      state_.past_steps.unknowns[0].size() != (scheme.is_implicit ? nv + 1 : 0)) {
     throw ModelError("the solver state is of another robot or of another kind of scheme");
   }
   return state_;
@@ -214,28 +216,29 @@ const Ports& StoredPorts::for_model(const Model& model) const {
 
 void StoredState::bind(py::module_& module) {
   // A vector of the state, which keeps its size.
-  const auto vector = [](const char* name, VectorXd SolverState::* member) {
+  const auto vector_accessors = [](const char* name, VectorXd SolverState::* member) {
     return std::make_pair([member](const StoredState& x) { return VectorXd(x.state_.*member); },
                           [name, member](StoredState& x, const Numbers& numbers) {
                             x.state_.*member = numbers.vector((x.state_.*member).size(), name);
                           });
   };
-  const auto q = vector("q", &SolverState::q), v = vector("v", &SolverState::v),
-             pi = vector("pi", &SolverState::pi);
+  const auto q_accessors = vector_accessors("q", &SolverState::q),
+             v_accessors = vector_accessors("v", &SolverState::v),
+             pi_accessors = vector_accessors("pi", &SolverState::pi);
   py::class_<StoredState>(module, "SolverState", "State of a scheme between steps.")
       .def("__copy__", [](const StoredState& x) { return StoredState(x); })
-      .def_property("q", q.first, q.second)
-      .def_property("v", v.first, v.second)
-      .def_property("pi", pi.first, pi.second)
+      .def_property("q", q_accessors.first, q_accessors.second)
+      .def_property("v", v_accessors.first, v_accessors.second)
+      .def_property("pi", pi_accessors.first, pi_accessors.second)
       .def_property("fall",
                     py::cpp_function([](StoredState& x) -> Fall& { return x.state_.fall; },
                                      py::return_value_policy::reference_internal),
                     [](StoredState& x, const Fall& fall) { x.state_.fall = fall; })
       .def_property(
-          "angular", [](const StoredState& x) { return x.state_.angular_momentum; },
+          "angular_momentum", [](const StoredState& x) { return x.state_.angular_momentum; },
           [](StoredState& x, const Eigen::Vector3d& l) { x.state_.angular_momentum = l; })
       .def_property(
-          "energy",
+          "energy_and_remainder",
           [](const StoredState& x) {
             return py::make_tuple(x.state_.energy.value, x.state_.energy.remainder);
           },
@@ -246,23 +249,23 @@ void StoredState::bind(py::module_& module) {
           "t", [](const StoredState& x) { return x.state_.t; },
           [](StoredState& x, double t) { x.state_.t = t; })
       .def_property(
-          "past",
+          "past_steps",
           [](const StoredState& x) {
             py::list points;
-            const PastSteps& past = x.state_.past;
-            for (int i = 0; i < past.count; ++i) {
+            const PastSteps& past_steps = x.state_.past_steps;
+            for (int i = 0; i < past_steps.count; ++i) {
               const auto k = static_cast<std::size_t>(i);
-              points.append(py::make_tuple(past.times[k], past.values[k]));
+              points.append(py::make_tuple(past_steps.times[k], past_steps.unknowns[k]));
             }
             return points;
           },
           [](StoredState& x, const std::vector<std::pair<double, Numbers>>& points) {
-            PastSteps past = x.state_.past;
-            past.count = 0;
-            for (const auto& [t, value] : points) {
-              past.append(t, value.vector(past.values[0].size(), "a past step"));
+            PastSteps past_steps = x.state_.past_steps;
+            past_steps.count = 0;
+            for (const auto& [t, unknown] : points) {
+              past_steps.append(t, unknown.vector(past_steps.unknowns[0].size(), "a past step"));
             }
-            x.state_.past = std::move(past);
+            x.state_.past_steps = std::move(past_steps);
           });
 }
 
@@ -271,16 +274,17 @@ void StoredPorts::bind(py::module_& module) {
       .def(py::init(&make_ports), "model"_a, "torque"_a = py::none(), "wrench_base"_a = py::none(),
            "wrench_end_effector"_a = py::none(), "viscous"_a = py::none(), "coulomb"_a = py::none(),
            "slip"_a = 1.0)
-      .def_property_readonly("any", [](const StoredPorts& efforts) { return efforts.ports_.acts; });
+      .def_property_readonly("acts", [](const StoredPorts& self) { return self.ports_.acts; });
 }
 
 namespace {
-/// A function of Python, from q (nq,), v (nv,) and dt to an object with torque and base wrench.
+/// A Python function, from q (nq,), v (nv,) and dt to an object with torque and base wrench.
 class PythonControl final : public Control {
  public:
-  PythonControl(py::object function, const CommandEfforts& first) : function_(std::move(function)) {
-    command_.torque = first.torque;
-    command_.wrench_base = first.wrench_base;
+  PythonControl(py::object function, const CommandEfforts& initial_efforts)
+      : function_(std::move(function)) {
+    command_.torque = initial_efforts.torque;
+    command_.wrench_base = initial_efforts.wrench_base;
   }
 
   const Command* update(const RobotState& state, double dt) noexcept override {
@@ -309,7 +313,7 @@ class PythonControl final : public Control {
   Command command_;
 };
 
-/// A loop with the scheme that it must outlive.
+/// A loop with its scheme, which must outlive it.
 struct SchemeLoop {
   Scheme& scheme;
   ClosedLoop loop;
@@ -324,8 +328,8 @@ struct SchemeLoop {
   }
 };
 
-py::tuple result_of(SolverState&& current, LoopResult&& result, py::object error) {
-  return py::make_tuple(StoredState(std::move(current)), result.total.sum, result.total.steps,
+py::tuple loop_tuple(SolverState&& end_state, LoopResult&& result, py::object error) {
+  return py::make_tuple(StoredState(std::move(end_state)), result.total.sum, result.total.steps,
                         std::move(result.last_command.torque),
                         std::move(result.last_command.wrench_base),
                         std::move(result.next_command.torque),
@@ -351,69 +355,71 @@ py::tuple run_law(SchemeLoop& self, Controller& law, const MaybeVector3& positio
                   const MaybeVector3& velocity, const std::optional<Eigen::Matrix4d>& pose,
                   const MaybeVector6& twist, const MaybeNumbers& joints, const MaybeVector6& wrench,
                   const StoredState& x, const StoredPorts& external_ports, const Numbers& torque,
-                  const Numbers& wrench_base, double t0, double dt, long first, long steps) {
+                  const Numbers& wrench_base, double t0, double dt, long first_step, long steps) {
   Reference reference{position, velocity, pose, twist, {}, joints.has_value(), wrench};
   if (joints) reference.joints = joints->any_vector();
-  SolverState current = x.for_scheme(self.scheme), scratch = current;
+  SolverState end_state = x.for_scheme(self.scheme), scratch = end_state;
   const Ports& ports = external_ports.for_model(self.scheme.model);
   LoopResult result;
   result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   ConstantReference control(law, reference);
   {
     const py::gil_scoped_release gil_release;
-    self.loop.run(control, current, scratch, ports, t0, dt, first, steps, result);
+    self.loop.run(control, end_state, scratch, ports, t0, dt, first_step, steps, result);
   }
   if (!result.sizes_match) throw ModelError("the law is for a robot of another size");
-  return result_of(std::move(current), std::move(result), py::none());
+  return loop_tuple(std::move(end_state), std::move(result), py::none());
 }
 
 py::tuple run_function(SchemeLoop& self, const py::object& function, const StoredState& x,
                        const StoredPorts& external_ports, const Numbers& torque,
-                       const Numbers& wrench_base, double t0, double dt, long first, long steps) {
-  SolverState current = x.for_scheme(self.scheme), scratch = current;
+                       const Numbers& wrench_base, double t0, double dt, long first_step,
+                       long steps) {
+  SolverState end_state = x.for_scheme(self.scheme), scratch = end_state;
   LoopResult result;
   result.next_command = result.last_command = self.initial_command(torque, wrench_base);
   PythonControl control(function, result.next_command);
-  self.loop.run(control, current, scratch, external_ports.for_model(self.scheme.model), t0, dt,
-                first, steps, result);
-  return result_of(std::move(current), std::move(result), exception_object(control.error));
+  self.loop.run(control, end_state, scratch, external_ports.for_model(self.scheme.model), t0, dt,
+                first_step, steps, result);
+  return loop_tuple(std::move(end_state), std::move(result), exception_object(control.error));
 }
 
 void bind_closed_loop(py::module_& module) {
   py::class_<SchemeLoop>(module, "ClosedLoop", "A scheme with a control in its loop.")
-      .def(py::init<Scheme&, double>(), py::keep_alive<1, 2>(), "scheme"_a, "floor"_a)
+      .def(py::init<Scheme&, double>(), py::keep_alive<1, 2>(), "scheme"_a, "rounding_energy"_a)
       .def("run", &run_law, "law"_a, "position"_a, "velocity"_a, "pose"_a, "twist"_a, "joints"_a,
-           "wrench"_a, "solver_state"_a, "outside"_a, "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a,
-           "first"_a, "steps"_a,
+           "wrench"_a, "solver_state"_a, "external_ports"_a, "torque"_a, "wrench_base"_a, "t0"_a,
+           "dt"_a, "first_step"_a, "steps"_a,
            "Take steps under a law. Return solver state, result, number of steps, torque "
            "and base wrench of the law over the last step and after it, and None.")
-      .def("run_function", &run_function, "function"_a, "solver_state"_a, "outside"_a, "torque"_a,
-           "wrench_base"_a, "t0"_a, "dt"_a, "first"_a, "steps"_a,
-           "The same under a function of q, v and dt; last is the exception that it has raised.");
+      .def("run_function", &run_function, "function"_a, "solver_state"_a, "external_ports"_a,
+           "torque"_a, "wrench_base"_a, "t0"_a, "dt"_a, "first_step"_a, "steps"_a,
+           "The same under a function of q, v and dt; the last element is its exception, or None.");
 }
 
 }  // namespace
 
 void bind_integrators(py::module_& module) {
-  py::class_<Fall>(module, "Fall")
-      .def_readwrite("since", &Fall::start_time)
-      .def_readwrite("centre", &Fall::centre)
-      .def_readwrite("linear", &Fall::linear_momentum)
+  py::class_<Fall>(module, "Fall", "Free motion of the centre of mass.")
+      .def_readwrite("start_time", &Fall::start_time)
+      .def_readwrite("centre_of_mass", &Fall::centre_of_mass)
+      .def_readwrite("linear_momentum", &Fall::linear_momentum)
       .def_readonly("mass", &Fall::mass)
       .def_readonly("gravity", &Fall::gravity);
   StoredState::bind(module);
   StoredPorts::bind(module);
   py::class_<StepResult>(module, "StepResult", "Energies and outcome of a step, or of many.")
-      .def_readonly("supplied", &StepResult::supplied)
-      .def_readonly("dissipated", &StepResult::dissipated)
+      .def_readonly("supplied_energy", &StepResult::supplied_energy)
+      .def_readonly("dissipated_energy", &StepResult::dissipated_energy)
       .def_readonly("iterations", &StepResult::iterations)
       .def_property_readonly("failed",
-                             [](const StepResult& a) { return a.failure != Failure::none; })
+                             [](const StepResult& self) { return self.failure != Failure::none; })
       .def_property_readonly("reason", &StepResult::reason);
   bind_scheme(module);
   module.def("run_batch", &run_batch, "model"_a, "scheme"_a, "gravity"_a, "Q"_a, "V"_a, "ports"_a,
-             "t0"_a, "dt"_a, "steps"_a, "every"_a, "threads"_a,
-             "Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied (3,N,K-1), dissipated (N,K-1) "
+             "t0"_a, "dt"_a, "steps"_a, "stride"_a, "threads"_a,
+             "Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied_energy (3,N,K-1), "
+             "dissipated_energy (N,K-1) "
              "of N runs recorded at K instants, and the steps that each has taken.");
   module.def(
       "pinocchio_rk4",

@@ -261,8 +261,8 @@ py::tuple compute_impedance(SampledAlgebra& self, const Numbers& mass, const Num
   self.impedance.compute(
       self.mass, self.damping, self.stiffness, VectorV(gradient.vector(nv, "gradient")),
       VectorV(velocity.vector(nv, "velocity")), h, feedforward ? &reference_force : nullptr);
-  return py::make_tuple(self.impedance.spring, self.impedance.velocity,
-                        self.impedance.predicted_spring, self.impedance.reason());
+  return py::make_tuple(self.impedance.spring_force, self.impedance.damping_velocity,
+                        self.impedance.predicted_spring_force, self.impedance.reason());
 }
 
 py::tuple predict(SampledAlgebra& self, const Numbers& q, const Numbers& v,

@@ -357,34 +357,36 @@ class SampledAlgebra:
         """Return the parts of a Prediction of efforts that are held over a sample."""
 
 class Fall:
-    centre: numpy.ndarray
-    linear: numpy.ndarray
+    """Free motion of the centre of mass."""
+
+    centre_of_mass: numpy.ndarray
+    linear_momentum: numpy.ndarray
     @property
     def gravity(self) -> numpy.ndarray: ...
     @property
     def mass(self) -> float: ...
     @property
-    def since(self) -> float: ...
-    @since.setter
-    def since(self, arg0: float) -> None: ...
+    def start_time(self) -> float: ...
+    @start_time.setter
+    def start_time(self, arg0: float) -> None: ...
 
 class SolverState:
     """State of a scheme between steps."""
 
-    angular: numpy.ndarray
+    angular_momentum: numpy.ndarray
     fall: Fall
     pi: numpy.ndarray
     q: numpy.ndarray
     v: numpy.ndarray
     def __copy__(self) -> SolverState: ...
     @property
-    def energy(self) -> tuple[float, float]: ...
-    @energy.setter
-    def energy(self, arg1: tuple[float, float]) -> None: ...
+    def energy_and_remainder(self) -> tuple[float, float]: ...
+    @energy_and_remainder.setter
+    def energy_and_remainder(self, arg1: tuple[float, float]) -> None: ...
     @property
-    def past(self) -> list: ...
-    @past.setter
-    def past(self, arg1: collections.abc.Sequence[tuple[float, numpy.ndarray]]) -> None: ...
+    def past_steps(self) -> list: ...
+    @past_steps.setter
+    def past_steps(self, arg1: collections.abc.Sequence[tuple[float, numpy.ndarray]]) -> None: ...
     @property
     def t(self) -> float: ...
     @t.setter
@@ -403,12 +405,12 @@ class Ports:
         slip: float = 1.0,
     ) -> None: ...
     @property
-    def any(self) -> bool: ...
+    def acts(self) -> bool: ...
 
 class StepResult:
     """Energies and outcome of a step, or of many."""
     @property
-    def dissipated(self) -> float: ...
+    def dissipated_energy(self) -> float: ...
     @property
     def failed(self) -> bool: ...
     @property
@@ -416,7 +418,7 @@ class StepResult:
     @property
     def reason(self) -> str: ...
     @property
-    def supplied(self) -> typing.Annotated[list[float], "FixedSize(3)"]: ...
+    def supplied_energy(self) -> typing.Annotated[list[float], "FixedSize(3)"]: ...
 
 class Scheme:
     """A time-stepping scheme for a robot."""
@@ -426,9 +428,9 @@ class Scheme:
     def motion(self, solver_state: SolverState) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return (q, v) in the inertial frame."""
     def run(
-        self, solver_state: SolverState, ports: Ports, t0: float, dt: float, first: int, steps: int
+        self, solver_state: SolverState, ports: Ports, t0: float, dt: float, first_step: int, steps: int
     ) -> tuple[SolverState, StepResult, int]:
-        """Take steps from t0 + first * dt on; return the solver state at the end, the result of all, and how many were taken: fewer where the next one fails."""
+        """Take steps from t0 + first_step * dt on; return the solver state at the end, the result of all steps, and their number: fewer where the next one fails."""
     def step(
         self, solver_state: SolverState, ports: Ports, t: float, dt: float
     ) -> tuple[SolverState, StepResult]:
@@ -438,7 +440,7 @@ class Scheme:
 
 class ClosedLoop:
     """A scheme with a control in its loop."""
-    def __init__(self, scheme: Scheme, floor: float) -> None: ...
+    def __init__(self, scheme: Scheme, rounding_energy: float) -> None: ...
     def run(
         self,
         law: Law,
@@ -449,12 +451,12 @@ class ClosedLoop:
         joints: numpy.ndarray | None,
         wrench: numpy.ndarray | None,
         solver_state: SolverState,
-        outside: Ports,
+        external_ports: Ports,
         torque: numpy.ndarray,
         wrench_base: numpy.ndarray,
         t0: float,
         dt: float,
-        first: int,
+        first_step: int,
         steps: int,
     ) -> tuple:
         """Take steps under a law. Return solver state, result, number of steps, torque and base wrench of the law over the last step and after it, and None."""
@@ -462,15 +464,15 @@ class ClosedLoop:
         self,
         function: typing.Any,
         solver_state: SolverState,
-        outside: Ports,
+        external_ports: Ports,
         torque: numpy.ndarray,
         wrench_base: numpy.ndarray,
         t0: float,
         dt: float,
-        first: int,
+        first_step: int,
         steps: int,
     ) -> tuple:
-        """The same under a function of q, v and dt; last is the exception that it has raised."""
+        """The same under a function of q, v and dt; the last element is its exception, or None."""
 
 class Mechanism:
     """Twin of vms_ph_ephs.Equations."""
@@ -525,10 +527,10 @@ def run_batch(
     t0: float,
     dt: float,
     steps: int,
-    every: int,
+    stride: int,
     threads: int,
 ) -> dict:
-    """Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied (3,N,K-1), dissipated (N,K-1) of N runs recorded at K instants, and the steps that each has taken."""
+    """Return q (N,K,nq), v (N,K,nv), energy (N,K), supplied_energy (3,N,K-1), dissipated_energy (N,K-1) of N runs recorded at K instants, and the steps that each has taken."""
 
 laws: list = [
     "AttitudeControl",

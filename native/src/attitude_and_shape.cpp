@@ -29,7 +29,7 @@ using Eigen::Vector3d;
 /// Gains of attitude and shape.
 struct AttitudeGains : OutputGains {
   double frequency_attitude = 7.0, frequency_shape = 10.0, damping_ratio = 0.9;
-  double base_speed = 0.5, base_turn = 0.5, joint_speed = 0.5;
+  double max_base_speed = 0.5, max_base_turn_rate = 0.5, max_joint_speed = 0.5;
   double integral = 0.0;
 
   static const GainTable<AttitudeGains>& table() {
@@ -42,9 +42,9 @@ struct AttitudeGains : OutputGains {
             {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
             {"damping_ratio", "damping ratio of all motions; 1 is critical damping",
              &G::damping_ratio, 0.0, 10.0},
-            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
-            {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+            {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
+            {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
             {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
         }};
     return gains;
@@ -131,7 +131,7 @@ class AttitudeAndShape : public StagedController {
     model_.joint_positions(d_.q(), positions_);
     joint_error_ = positions_ - joint_reference_.positions();
     if (is_limited_) {
-      integral_.zero_rates();
+      integral_.hold_displacement();
     } else {
       integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
                         gains.frequency_shape, position_error, nullptr, joint_error_, dt, h);
@@ -144,44 +144,45 @@ class AttitudeAndShape : public StagedController {
     velocity_error_ = d_.v();
     velocity_error_.segment<3>(3) -= demand.angular_velocity;
     velocity_error_.tail(n_) -= joint_reference_.rates();
-    const double potential = compute_potentials(error, gains) + demand.potential_energy;
+    const double spring_energy = compute_potentials(error, gains) + demand.potential_energy;
     compute_effort(demand, body, h);
     if (!desired_effort_.allFinite()) return reject_effort();
-    const VectorV& force = apply_output_stage(desired_effort_, dt);
+    const VectorV& output = apply_output_stage(desired_effort_, dt);
 
     const auto locked_velocity_error = product<Vector3d>(locked_map_, velocity_error_);
     const VectorV joint_rate_error = velocity_error_.tail(n_);
-    const VectorV momentum = product<VectorV>(d_.M_hat_m(), joint_rate_error);
+    const VectorV shape_momentum = product<VectorV>(d_.M_hat_m(), joint_rate_error);
     ControlEnergy& energy = command_.energy;
     const Vector3d angular_momentum = body.inertia * locked_velocity_error;
     energy.kinetic_base = 0.5 * locked_velocity_error.dot(angular_momentum) + demand.kinetic_energy;
-    energy.kinetic_shape = 0.5 * joint_rate_error.dot(momentum);
-    energy.shaped_potential = potential;
-    energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + potential;
+    energy.kinetic_shape = 0.5 * joint_rate_error.dot(shape_momentum);
+    energy.shaped_potential = spring_energy;
+    energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + spring_energy;
     energy.damping_base = damping_moment_.dot(locked_velocity_error) + demand.damping_power;
     energy.damping_shape = damping_torque_.dot(joint_rate_error);
     energy.reference_power = demand.equilibrium_power - integral_power(gains);
-    energy.clipped_power = demand.unactuated_power + (force - desired_effort_).dot(velocity_error_);
+    energy.clipped_power =
+        demand.unactuated_power + (output - desired_effort_).dot(velocity_error_);
     command_.task_error = position_error.norm();
-    return make_command(
-        force, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "", demand.reason});
+    return make_command(output, {impedance_.reason(), is_reversed ? reasons::attitude_reversed : "",
+                                 demand.reason});
   }
 
   /// Advance the references; a target that is not finite is ignored.
   void follow(const Reference& reference, double dt) noexcept {
     if (reference.pose && reference.pose->allFinite()) {
-      Pose desired = *reference.pose;
-      desired.topLeftCorner<3, 3>() = reference_attitude(reference.pose->topLeftCorner<3, 3>());
-      base_reference_.set_target(desired);
+      Pose target = *reference.pose;
+      target.topLeftCorner<3, 3>() = reference_attitude(reference.pose->topLeftCorner<3, 3>());
+      base_reference_.set_target(target);
     }
     joint_reference_.set_target(reference);
     const bool has_twist = reference.twist && reference.twist->allFinite();
     Twist twist = Twist::Zero();
     if (has_twist) twist = reference_twist(*reference.twist);
     const AttitudeGains& gains = active_gains();
-    base_reference_.advance(has_twist ? &twist : nullptr, gains.base_speed, gains.base_turn,
-                            bandwidth(), dt);
-    joint_reference_.advance(gains.joint_speed, gains.frequency_shape, dt);
+    base_reference_.advance(has_twist ? &twist : nullptr, gains.max_base_speed,
+                            gains.max_base_turn_rate, bandwidth(), dt);
+    joint_reference_.advance(gains.max_joint_speed, gains.frequency_shape, dt);
   }
 
   LockedBody locked_body() noexcept {
@@ -240,19 +241,19 @@ class AttitudeAndShape : public StagedController {
     damping_.bottomRightCorner(n_, n_) += shape_damping_rate * shape_inertia;
     impedance_.compute(d_.M(), damping_, stiffness_, gradient_, velocity_error_, h);
 
-    const VectorV spring = impedance_.spring + impedance_.predicted_spring;
-    const VectorV& damped_velocity = impedance_.velocity;
+    const VectorV spring_force = impedance_.spring_force + impedance_.predicted_spring_force;
+    const VectorV& damped_velocity = impedance_.damping_velocity;
     multiply(damping_map, damped_velocity, damping_moment_);
     multiply(shape_inertia, damped_velocity.tail(n_), damping_torque_);
     damping_torque_ *= shape_damping_rate;
     const Vector3d angular_momentum = body.inertia * demand.angular_velocity;
-    const Vector3d attitude_moment = spring.segment<3>(3);
+    const Vector3d attitude_moment = spring_force.segment<3>(3);
     Vector3d locked_rate = d_.v().segment<3>(3);
     add_product(turning_connection, d_.v().tail(n_), locked_rate);
     desired_effort_.head<3>() = demand.force;
     desired_effort_.segment<3>(3) = locked_rate.cross(angular_momentum) - attitude_moment -
                                     damping_moment_ + body.centre.cross(demand.force);
-    desired_effort_.tail(n_) = weight.tail(n_) - spring.tail(n_) - damping_torque_;
+    desired_effort_.tail(n_) = weight.tail(n_) - spring_force.tail(n_) - damping_torque_;
     add_product(transposed(turning_connection), attitude_moment, desired_effort_.tail(n_));
     Twist active_wrench = desired_effort_.head<6>();
     active_wrench -= weight.head<6>();
@@ -289,7 +290,7 @@ struct AttitudeControlGains : AttitudeGains {
 namespace {
 
 // Squares of singular values below this share of the largest count as zero.
-constexpr double kSquaredRank = 1e-6 * 1e-6;
+constexpr double kZeroShare = 1e-6 * 1e-6;
 
 /// Of A A^T: the squares of the singular values, in increasing order, and the left vectors.
 SymmetricEigen gram_eigen(const Eigen::MatrixXd& A) {
@@ -298,8 +299,8 @@ SymmetricEigen gram_eigen(const Eigen::MatrixXd& A) {
   return eigen;
 }
 
-const Allocation& checked_wheels(const Model& model, const std::optional<Allocation>& allocation,
-                                 bool base_actuated) {
+const Allocation& checked_actuators(const Model& model, const std::optional<Allocation>& allocation,
+                                    bool base_actuated) {
   if (model.base() != Base::floating || !model.gravity().isZero(0.0)) {
     throw ModelError(
         "AttitudeControl is for robots that float freely in space, without gravity and fluid; '" +
@@ -310,7 +311,7 @@ const Allocation& checked_wheels(const Model& model, const std::optional<Allocat
                      "'; give its allocation, as actuators:=own does");
   }
   const SymmetricEigen moment_eigen = gram_eigen(allocation->matrix().bottomRows(3));
-  if (!(moment_eigen.values()[0] > kSquaredRank * moment_eigen.values()[2])) {
+  if (!(moment_eigen.values()[0] > kZeroShare * moment_eigen.values()[2])) {
     throw ModelError("the actuators of '" + model.name() + "' cannot turn it about all axes");
   }
   return *allocation;
@@ -322,13 +323,10 @@ const Allocation& checked_wheels(const Model& model, const std::optional<Allocat
 /// described in vms_ph_controllers/laws/attitude_and_shape.py.
 class AttitudeControl final : public RampedGains<AttitudeAndShape, AttitudeControlGains> {
  public:
-  /// Control attitude and joints of a robot, which must outlive the controller.
-  ///
-  /// @param allocation   its actuators, which can turn the base about all axes.
   /// @throws ModelError  the base does not float without gravity, or nothing turns it.
   AttitudeControl(const Model& model, const std::optional<Allocation>& allocation,
                   bool base_actuated = true)
-      : RampedGains(model, checked_wheels(model, allocation, base_actuated)) {
+      : RampedGains(model, checked_actuators(model, allocation, base_actuated)) {
     reset_to_neutral();
   }
 
@@ -378,7 +376,7 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
   const Eigen::MatrixXd forces = allocation.matrix().topRows(3);
   const SymmetricEigen force_eigen = gram_eigen(forces);
   const Eigen::VectorXd& eigenvalues = force_eigen.values();
-  if (!(eigenvalues[2] > 0.0) || std::max(eigenvalues[1], 0.0) > kSquaredRank * eigenvalues[2]) {
+  if (!(eigenvalues[2] > 0.0) || std::max(eigenvalues[1], 0.0) > kZeroShare * eigenvalues[2]) {
     throw ModelError("the rotors of '" + name +
                      "' push along several axes or none; UnderactuatedFlight is for one axis, "
                      "DecoupledVMSController for all");
@@ -391,7 +389,7 @@ ThrustAxis single_axis(const Allocation& allocation, const std::string& name) {
   }
   const Eigen::VectorXd wrench_eigenvalues = gram_eigen(allocation.matrix()).values();
   if (wrench_eigenvalues.size() < 4 ||
-      !(wrench_eigenvalues[2] > kSquaredRank * wrench_eigenvalues[5])) {
+      !(wrench_eigenvalues[2] > kZeroShare * wrench_eigenvalues[5])) {
     throw ModelError("the rotors of '" + name + "' cannot turn it about all axes");
   }
   const Eigen::VectorXd lower = axial_gains.cwiseProduct(allocation.lower());
@@ -405,8 +403,8 @@ class ThrustDirection {
  public:
   /// @param axis  of the thrust in the frame of the base, length one.
   explicit ThrustDirection(const Vector3d& axis) {
-    const Vector3d other_axis = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
-    const Vector3d nose = (other_axis - axis * axis.dot(other_axis)).normalized();
+    const Vector3d unit_axis = std::abs(axis.x()) > 0.9 ? Vector3d::UnitY() : Vector3d::UnitX();
+    const Vector3d nose = (unit_axis - axis * axis.dot(unit_axis)).normalized();
     body_axes_ << nose, axis.cross(nose), axis;
   }
 
@@ -420,9 +418,9 @@ class ThrustDirection {
       projected_nose = nose - direction * direction.dot(nose);
     }
     projected_nose /= projected_nose.norm();
-    Matrix3d desired;
-    desired << projected_nose, direction.cross(projected_nose), direction;
-    return desired * body_axes_.transpose();
+    Matrix3d desired_axes;
+    desired_axes << projected_nose, direction.cross(projected_nose), direction;
+    return desired_axes * body_axes_.transpose();
   }
 
   /// A force, or one per mass, brought into a cone around the vertical.
@@ -431,12 +429,12 @@ class ThrustDirection {
   /// @param weight  force, or one per mass, that holds the robot.
   /// @param tilt    largest angle from the vertical, rad.
   static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
-                                      double tilt) noexcept {
+                                      double max_tilt) noexcept {
     const double vertical = force.dot(up);
     const double lift = std::min(std::max(vertical, kMinLift * weight), kMaxLift * weight);
     const Vector3d horizontal = force - up * vertical;
     const double length = horizontal.norm();
-    const double max_length = std::cos(tilt) > 0.0 ? lift * std::tan(tilt) : length;
+    const double max_length = std::cos(max_tilt) > 0.0 ? lift * std::tan(max_tilt) : length;
     return lift * up + horizontal * std::min(1.0, max_length / std::max(length, 1e-12));
   }
 
@@ -446,7 +444,7 @@ class ThrustDirection {
 
 /// Gains of the flight.
 struct UnderactuatedFlightGains : AttitudeGains {
-  double frequency_position = 1.2, largest_tilt = 0.6;
+  double frequency_position = 1.2, max_tilt = 0.6;
 
   static const GainTable<UnderactuatedFlightGains>& table() {
     using G = UnderactuatedFlightGains;
@@ -456,7 +454,7 @@ struct UnderactuatedFlightGains : AttitudeGains {
             {"frequency_position", "natural frequency of the motion of the centre of mass, rad/s",
              &G::frequency_position, 0.0, 10.0},
             {"largest_tilt", "largest angle of the wanted thrust from the vertical, rad",
-             &G::largest_tilt, 0.0, 1.2},
+             &G::max_tilt, 0.0, 1.2},
         }};
     return gains;
   }
@@ -483,10 +481,6 @@ const Allocation& checked_rotors(const Model& model, const std::optional<Allocat
 /// [A (59)]. The law is described in vms_ph_controllers/laws/underactuated_flight.py.
 class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, UnderactuatedFlightGains> {
  public:
-  /// Control position and heading of the base and the joints of a robot, which must outlive the
-  /// controller.
-  ///
-  /// @param allocation   its rotors, whose thrusts all have one axis.
   /// @throws ModelError  the base does not float or has no rotors; or the rotors push along several
   ///                     axes, or cannot turn the base about all axes.
   UnderactuatedFlight(const Model& model, const std::optional<Allocation>& allocation,
@@ -532,7 +526,7 @@ class UnderactuatedFlight final : public RampedGains<AttitudeAndShape, Underactu
     const auto commanded_acceleration = [&](const Vector3d& offset, const Vector3d& velocity) {
       const Vector3d acceleration =
           hover_acceleration + feedforward - stiffness * offset - damping_rate * velocity;
-      return ThrustDirection::clip_to_cone(acceleration, up_, gravity_norm_, gains.largest_tilt);
+      return ThrustDirection::clip_to_cone(acceleration, up_, gravity_norm_, gains.max_tilt);
     };
 
     const Vector3d desired_force = body.mass * commanded_acceleration(deviation, velocity_error);

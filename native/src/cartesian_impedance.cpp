@@ -48,8 +48,8 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
            &G::hold_attitude},
           {"relative_to_base", "hold the end effector in the frame of the base",
            &G::relative_to_base},
-          {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-          {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+          {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
+          {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
           {"stiffness_share_x", "share of the stiffness along x", &G::stiffness_share_x, 0.0, 1.0},
           {"stiffness_share_y", "share of the stiffness along y", &G::stiffness_share_y, 0.0, 1.0},
           {"stiffness_share_z", "share of the stiffness along z", &G::stiffness_share_z, 0.0, 1.0},
@@ -76,7 +76,8 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
            &G::null_stiffness, 0.0, 500.0},
           {"null_energy", "energy that the posture may give beyond its own, J", &G::null_energy,
            0.0, 100.0, true},
-          {"posture_speed", "largest speed of the posture, rad/s", &G::posture_speed, 1e-3, 20.0},
+          {"posture_speed", "largest speed of the posture, rad/s", &G::max_posture_speed, 1e-3,
+           20.0},
           {"friction_compensation", "share of the friction of the description that is compensated",
            &G::friction_compensation, 0.0, 0.95},
       }};
@@ -150,29 +151,29 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
   return false;
 }
 
-/// Stiffness and damping in force.
-AxisGains PoseImpedance::axis_gains(double spring_share, double dt) noexcept {
-  const ImpedanceGains& g = active_gains();
-  AxisGains result(spring_share * g.stiffness, spring_share * g.stiffness_rotation,
-                   spring_share * g.damping, spring_share * g.damping_rotation);
+/// Advance the ramp of the axes; return stiffness and damping in force.
+AxisGains PoseImpedance::update_axis_gains(double spring_share, double dt) noexcept {
+  const ImpedanceGains& gains = active_gains();
+  AxisGains axis_gains(spring_share * gains.stiffness, spring_share * gains.stiffness_rotation,
+                       spring_share * gains.damping, spring_share * gains.damping_rotation);
   Twist shares;
-  shares << g.stiffness_share_x, g.stiffness_share_y, g.stiffness_share_z, g.stiffness_share_rx,
-      g.stiffness_share_ry, g.stiffness_share_rz;
-  result.stiffness.array() *= shares.array();
-  shares << g.damping_share_x, g.damping_share_y, g.damping_share_z, g.damping_share_rx,
-      g.damping_share_ry, g.damping_share_rz;
-  result.damping.array() *= shares.array();
-  result.reference_share = tool_axes_ramp_.follow(g.tool_axes, dt);
-  result.force_limit = g.force_limit;
-  result.moment_limit = g.moment_limit;
-  return result;
+  shares << gains.stiffness_share_x, gains.stiffness_share_y, gains.stiffness_share_z,
+      gains.stiffness_share_rx, gains.stiffness_share_ry, gains.stiffness_share_rz;
+  axis_gains.stiffness.array() *= shares.array();
+  shares << gains.damping_share_x, gains.damping_share_y, gains.damping_share_z,
+      gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz;
+  axis_gains.damping.array() *= shares.array();
+  axis_gains.reference_share = tool_axes_ramp_.follow(gains.tool_axes, dt);
+  axis_gains.force_limit = gains.force_limit;
+  axis_gains.moment_limit = gains.moment_limit;
+  return axis_gains;
 }
 
 /// Move the posture, account for its spring, and compute its offset and its stiffness.
 void PoseImpedance::hold_posture(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   posture_reference_.set_target(reference);
-  posture_reference_.advance(gains.posture_speed, gains.posture_speed / 0.05, dt);
+  posture_reference_.advance(gains.max_posture_speed, gains.max_posture_speed / 0.05, dt);
   const double step = std::min(dt / kCrossingTime, 1.0);
   for (int i = 0; i < n_; ++i) ramped_weights_[i] = approach(ramped_weights_[i], weights_[i], step);
   model_.joint_positions(d_.q(), positions_);
@@ -201,10 +202,10 @@ void PoseImpedance::compensate_friction(double h) noexcept {
     // Less and slower where a held effort would turn the motion round.
     const double max_damping = h > 0.0 ? shape_inertia_[i] / (4.0 * h) : HUGE_VAL;
     const double coulomb = model_.dry_friction()[i];
-    const double slip = std::max(kFrictionSlip, coulomb / max_damping);
+    const double slip_speed = std::max(kFrictionSlip, coulomb / max_damping);
     const double viscous = std::min(model_.damping()[i], max_damping) * rates[i];
-    friction_effort_[b_ + i] =
-        active_gains().friction_compensation * (viscous + coulomb * std::tanh(rates[i] / slip));
+    friction_effort_[b_ + i] = active_gains().friction_compensation *
+                               (viscous + coulomb * std::tanh(rates[i] / slip_speed));
   }
 }
 
@@ -221,18 +222,18 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  AxisGains current_gains = axis_gains(spring_share, dt);
+  AxisGains axis_gains = update_axis_gains(spring_share, dt);
   double supplied_power = 0.0;  // by changes, W
   // With a limited force the energy is concave in the stiffness: secants approach the bound.
-  for (int step = 0; step < 5; ++step) {
-    effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), current_gains, h);
-    if (!(last_axis_gains_ && dt > 0.0) || current_gains.equals(*last_axis_gains_)) break;
+  for (int iteration = 0; iteration < 5; ++iteration) {
+    effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), axis_gains, h);
+    if (!(last_axis_gains_ && dt > 0.0) || axis_gains.equals(*last_axis_gains_)) break;
     supplied_power = (effort_.potential - effort_.energy(*last_axis_gains_)) / dt;
-    if (supplied_power <= kGainPower || step == 4) break;
-    const Twist rise = current_gains.stiffness - last_axis_gains_->stiffness;
-    current_gains.stiffness = last_axis_gains_->stiffness + kGainPower / supplied_power * rise;
+    if (supplied_power <= kGainPower || iteration == 4) break;
+    const Twist increase = axis_gains.stiffness - last_axis_gains_->stiffness;
+    axis_gains.stiffness = last_axis_gains_->stiffness + kGainPower / supplied_power * increase;
   }
-  last_axis_gains_ = current_gains;
+  last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);
   if (active_push) effort_.release(active_push->direction, active_push->damping, h);
   split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.extra_damping,
@@ -285,7 +286,8 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
     tool_reference_.restart(pose);
   }
   const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+  tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate, bandwidth,
+                         dt);
 }
 
 void PoseImpedance::hold_base(double dt) noexcept {
@@ -318,9 +320,9 @@ void PoseImpedance::compute_jacobian() noexcept {
 void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   model_.joint_positions(d_.q(), positions_);
-  const VectorV limit_stiffness = stable_square(gains.limit_frequency, h) * shape_inertia_;
+  const VectorV k_limit = stable_omega_squared(gains.limit_frequency, h) * shape_inertia_;
   const LimitSprings limits =
-      joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
+      joint_limits_.springs(positions_, d_.v().tail(n_), k_limit, gains.limit_margin, h);
   hold_base(dt);
   const double share = std::max(base_attitude_ramp_.share() - base_position_ramp_.share(), 0.0);
   const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;

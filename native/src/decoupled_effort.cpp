@@ -10,16 +10,16 @@
 namespace vms_ph {
 namespace {
 
-// Of the standard acceleration of gravity, m/s^2, as a force on the base relative to its mass; of
-// the attitude and of a joint, rad or m. The displacement of the reference reaches no further.
+// Bounds of the displacement of the reference: the spring force on the base over its mass, m/s^2,
+// and the angle of the attitude or the displacement of a joint, rad or m.
 constexpr double kLargestAcceleration = 0.5 * 9.80665, kMaxAngle = 0.5;
 
 // Largest rate of the correction, over the horizon: a quarter of that of the largest damping.
 constexpr double kLargestRate = 0.25;
 
-Eigen::Vector3d clip_length(const Eigen::Vector3d& vector, double largest) noexcept {
+Eigen::Vector3d clip_length(const Eigen::Vector3d& vector, double max_length) noexcept {
   const double length = vector.norm();
-  return length <= largest ? vector : Eigen::Vector3d(vector * (largest / length));
+  return length <= max_length ? vector : Eigen::Vector3d(vector * (max_length / length));
 }
 
 }  // namespace
@@ -33,10 +33,10 @@ void IntegralAction::restart() noexcept {
   rotation_vector_.setZero();
   rotation_.setIdentity();
   joints_.setZero();
-  zero_rates();
+  hold_displacement();
 }
 
-void IntegralAction::zero_rates() noexcept {
+void IntegralAction::hold_displacement() noexcept {
   position_rate_.setZero();
   angular_velocity_.setZero();
   joint_rates_.setZero();
@@ -51,28 +51,28 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
     return;
   }
   if (dt == 0.0) {
-    zero_rates();
+    hold_displacement();
     return;
   }
-  Eigen::Vector3d position = Eigen::Vector3d::Zero();
-  const double max_step = dt * kLargestRate / h, rate = std::min(dt * gain * omega_base, max_step);
+  Eigen::Vector3d next_position = Eigen::Vector3d::Zero();
+  const double max_step = dt * kLargestRate / h, step = std::min(dt * gain * omega_base, max_step);
   if (omega_base > 0.0)
-    position = clip_length(position_ - rate * position_error,
-                           kLargestAcceleration / (omega_base * omega_base));
+    next_position = clip_length(position_ - step * position_error,
+                                kLargestAcceleration / (omega_base * omega_base));
   if (rotation_error != nullptr) {
     rotation_vector_ =
-        clip_length(rotation_vector_ - rate * se3::rotation_vector(*rotation_error), kMaxAngle);
+        clip_length(rotation_vector_ - step * se3::rotation_vector(*rotation_error), kMaxAngle);
     const Eigen::Matrix3d last_rotation = rotation_;
     rotation_ = se3::rotation(rotation_vector_);
     angular_velocity_ = se3::rotation_vector(last_rotation.transpose() * rotation_) / dt;
   }
-  position_rate_ = (position - position_) / dt;
-  position_ = position;
+  position_rate_ = (next_position - position_) / dt;
+  position_ = next_position;
   for (Eigen::Index i = 0; i < joints_.size(); ++i) {
     const double goal = joints_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
-    const double next_joint = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
-    joint_rates_[i] = (next_joint - joints_[i]) / dt;
-    joints_[i] = next_joint;
+    const double next_displacement = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
+    joint_rates_[i] = (next_displacement - joints_[i]) / dt;
+    joints_[i] = next_displacement;
   }
 }
 
@@ -83,7 +83,7 @@ DecoupledEffort::DecoupledEffort(const Model& model)
       b_(model.b()),
       n_(model.n()),
       joint_limits_(model),
-      positions_(VectorV::Zero(model.n())),
+      joint_positions_(VectorV::Zero(model.n())),
       impedance_(model) {
   demand.gradient = demand.stiffness = demand.velocity = demand.acceleration = velocity_error;
 }
@@ -91,19 +91,19 @@ DecoupledEffort::DecoupledEffort(const Model& model)
 double DecoupledEffort::set_springs(const Evaluation& d, const Springs& springs,
                                     const PosePotential& potential, const Pose& pose,
                                     const VectorV& joint_error) noexcept {
-  d.model().joint_positions(d.q(), positions_);
-  const LimitSprings limits =
-      joint_limits_.springs(positions_, d.v().tail(n_), springs.k_limit, springs.margin, demand.h);
+  d.model().joint_positions(d.q(), joint_positions_);
+  const LimitSprings limit_springs = joint_limits_.springs(
+      joint_positions_, d.v().tail(n_), springs.k_limit, springs.limit_margin, demand.h);
   const double k_position = springs.k_position, k_rotation = springs.k_rotation;
   demand.gradient.head(b_) = base_components(potential.gradient(pose, k_position, k_rotation), b_);
   Twist base_stiffness;
   base_stiffness << k_position, k_position, k_position, k_rotation, k_rotation, k_rotation;
   demand.stiffness.head(b_) = base_components(base_stiffness, b_);
-  double energy = potential.energy(pose, k_position, k_rotation) + limits.energy;
+  double energy = potential.energy(pose, k_position, k_rotation) + limit_springs.energy;
   for (int k = 0; k < n_; ++k) {
     const double stiffness = springs.k_shape[k];
-    demand.gradient[b_ + k] = stiffness * joint_error[k] + limits.force[k];
-    demand.stiffness[b_ + k] = stiffness + limits.stiffness[k];
+    demand.gradient[b_ + k] = stiffness * joint_error[k] + limit_springs.force[k];
+    demand.stiffness[b_ + k] = stiffness + limit_springs.stiffness[k];
     energy += 0.5 * stiffness * joint_error[k] * joint_error[k];
   }
   return energy;
@@ -130,7 +130,7 @@ void DecoupledEffort::set_reference(const Evaluation& d, const Pose& pose, const
   demand.acceleration.tail(n_) = accelerations;
 }
 
-void DecoupledEffort::set_rest() noexcept {
+void DecoupledEffort::set_reference_at_rest() noexcept {
   demand.is_resting = true;
   demand.velocity.setZero();
   demand.acceleration.setZero();
@@ -154,7 +154,7 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
   stiffness_.diagonal() = demand.stiffness;
   impedance_.compute(mass, damping_, stiffness_, demand.gradient, velocity_error, h);
 
-  const VectorV& end_velocity = impedance_.velocity;
+  const VectorV& end_velocity = impedance_.damping_velocity;
   const VectorV end_rates = end_velocity.tail(n_);
   VectorB end_locked_velocity = end_velocity.head(b_);
   add_product(connection, end_rates, end_locked_velocity);
@@ -167,19 +167,19 @@ void DecoupledEffort::compute(Evaluation& d) noexcept {
     add_product(mass, demand.acceleration, continuous_effort);
     add_product(d.C(), demand.velocity, continuous_effort);
   }
-  continuous_effort -= demand.gradient + impedance_.predicted_spring;
+  continuous_effort -= demand.gradient + impedance_.predicted_spring_force;
   continuous_effort.head(b_) -= base_force;
   // The damping of the locked motion also acts on the joints; its potential does not.
   continuous_effort.tail(n_) -= shape_force;
   add_product(transposed(connection), base_force, continuous_effort.tail(n_), -1.0);
-  sampled_effort = continuous_effort + demand.gradient - impedance_.spring;
+  sampled_effort = continuous_effort + demand.gradient - impedance_.spring_force;
   sampled_effort += impedance_.brake(d, h);
-  kinetic_base = 0.5 * locked_velocity_error.dot(base_momentum);
-  kinetic_shape = 0.5 * joint_rate_error.dot(shape_momentum);
-  damping_base = base_force.dot(locked_velocity_error) +
-                 impedance_.predicted_spring.head(b_).dot(velocity_error.head(b_));
-  damping_shape = shape_force.dot(joint_rate_error) +
-                  impedance_.predicted_spring.tail(n_).dot(velocity_error.tail(n_));
+  base_kinetic_energy = 0.5 * locked_velocity_error.dot(base_momentum);
+  shape_kinetic_energy = 0.5 * joint_rate_error.dot(shape_momentum);
+  base_damping_power = base_force.dot(locked_velocity_error) +
+                       impedance_.predicted_spring_force.head(b_).dot(velocity_error.head(b_));
+  shape_damping_power = shape_force.dot(joint_rate_error) +
+                        impedance_.predicted_spring_force.tail(n_).dot(velocity_error.tail(n_));
 }
 
 }  // namespace vms_ph

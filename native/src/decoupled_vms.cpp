@@ -21,7 +21,7 @@ namespace vms_ph {
 /// Gains of the decoupled law.
 struct DecoupledVmsGains : OutputGains {
   double frequency_base = 1.5, frequency_shape = 4.0, damping_ratio = 0.8;
-  double base_speed = 0.3, base_turn = 0.5, joint_speed = 0.5;
+  double max_base_speed = 0.3, max_base_turn_rate = 0.5, max_joint_speed = 0.5;
   double integral = 0.0;
 
   static const GainTable<DecoupledVmsGains>& table() {
@@ -34,9 +34,9 @@ struct DecoupledVmsGains : OutputGains {
             {"frequency_shape", gain_text::frequency_shape, &G::frequency_shape, 0.0, 100.0},
             {"damping_ratio", "damping ratio of both motions; 1 is critical damping",
              &G::damping_ratio, 0.0, 10.0},
-            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
-            {"joint_speed", gain_text::joint_speed, &G::joint_speed, 1e-3, 20.0},
+            {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
+            {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
             {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
         }};
     return gains;
@@ -59,8 +59,9 @@ std::vector<bool> continuous_joints(const Model& model) {
   std::vector<bool> is_continuous(static_cast<std::size_t>(model.n()), false);
   for (std::size_t i = 0; i < is_continuous.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    const bool prismatic = model.joint_kinds()[i].rfind("JointModelP", 0) == 0;
-    is_continuous[i] = !prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
+    const bool is_prismatic = model.joint_kinds()[i].rfind("JointModelP", 0) == 0;
+    is_continuous[i] =
+        !is_prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
   }
   return is_continuous;
 }
@@ -73,11 +74,7 @@ std::vector<bool> continuous_joints(const Model& model) {
 /// described in vms_ph_controllers/laws/decoupled_vms.py.
 class DecoupledVMSController final : public RampedGains<StagedController, DecoupledVmsGains> {
  public:
-  /// Control the pose of the base and the joints of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  false for a base without actuators; its pose is then not controlled.
-  /// @throws ModelError    a fixed base, or an allocation for another base.
+  /// @throws ModelError  a fixed base, or an allocation for another base.
   explicit DecoupledVMSController(const Model& model, std::optional<Allocation> allocation = {},
                                   bool base_actuated = true)
       : RampedGains(check_model(model),
@@ -87,7 +84,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
         base_share_(stage_.base_is_actuated() ? 1.0 : 0.0),
         is_continuous_(continuous_joints(model)),
         effort_(model) {
-    shape_inertia_ = positions_ = joint_error_ = VectorV::Zero(n_);
+    shape_inertia_ = joint_positions_ = joint_error_ = VectorV::Zero(n_);
     reset_to_neutral();
   }
 
@@ -99,8 +96,8 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     mean_inertia_ = diagonal.segment(linear_size, b_ - linear_size).mean();
     shape_inertia_ = d_.M_hat_m().diagonal();
     base_reference_.restart(model_.base_pose(d_.q()).toHomogeneousMatrix());
-    model_.joint_positions(d_.q(), positions_);
-    joint_reference_.restart(positions_);
+    model_.joint_positions(d_.q(), joint_positions_);
+    joint_reference_.restart(joint_positions_);
     integral_.restart();
     potential_.restart();
   }
@@ -112,22 +109,22 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const Pose pose = model_.base_pose(d_.q()).toHomogeneousMatrix();
     const Eigen::Vector3d position_error =
         pose.topRightCorner<3, 1>() - base_reference_.pose().topRightCorner<3, 1>();
-    model_.joint_positions(d_.q(), positions_);
+    model_.joint_positions(d_.q(), joint_positions_);
     integrate(pose, position_error, dt);
-    Pose minimum = base_reference_.pose();
-    minimum.topLeftCorner<3, 3>() = product<Eigen::Matrix3d>(
+    Pose minimum_pose = base_reference_.pose();
+    minimum_pose.topLeftCorner<3, 3>() = product<Eigen::Matrix3d>(
         base_reference_.pose().topLeftCorner<3, 3>(), integral_.rotation());
-    minimum.topRightCorner<3, 1>() += integral_.position();
-    const Pose error = se3::inverse(minimum) * pose;
+    minimum_pose.topRightCorner<3, 1>() += integral_.position();
+    const Pose error = se3::inverse(minimum_pose) * pose;
     const bool is_reversed = potential_.set_error(error);
     DecoupledEffort::Demand& demand = effort_.demand;
     demand.base_damping = base_share_ * 2.0 * gains.damping_ratio * gains.frequency_base;
     demand.shape_damping = 2.0 * gains.damping_ratio * gains.frequency_shape;
     demand.h = h;
     update_springs();
-    const double potential = effort_.set_springs(d_, springs_, potential_, error, joint_error_);
+    const double spring_energy = effort_.set_springs(d_, springs_, potential_, error, joint_error_);
     if (is_resting()) {
-      effort_.set_rest();
+      effort_.set_reference_at_rest();
     } else {
       Pose correction = Pose::Identity();
       correction.topLeftCorner<3, 3>() = integral_.rotation();
@@ -138,19 +135,19 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     }
     effort_.compute(d_);
     if (!effort_.continuous_effort.allFinite()) return reject_effort();
-    const VectorV& force = apply_output_stage(effort_.sampled_effort, dt);
+    const VectorV& output = apply_output_stage(effort_.sampled_effort, dt);
 
     ControlEnergy& energy = command_.energy;
-    energy.kinetic_base = effort_.kinetic_base;
-    energy.kinetic_shape = effort_.kinetic_shape;
-    energy.shaped_potential = potential;
-    energy.closed_loop_energy = effort_.kinetic_base + effort_.kinetic_shape + potential;
-    energy.damping_base = effort_.damping_base;
-    energy.damping_shape = effort_.damping_shape;
+    energy.kinetic_base = effort_.base_kinetic_energy;
+    energy.kinetic_shape = effort_.shape_kinetic_energy;
+    energy.shaped_potential = spring_energy;
+    energy.closed_loop_energy = energy.kinetic_base + energy.kinetic_shape + spring_energy;
+    energy.damping_base = effort_.base_damping_power;
+    energy.damping_shape = effort_.shape_damping_power;
     energy.reference_power = -integral_power(pose, error);
-    energy.clipped_power = (force - effort_.continuous_effort).dot(effort_.velocity_error);
+    energy.clipped_power = (output - effort_.continuous_effort).dot(effort_.velocity_error);
     command_.task_error = position_error.norm();
-    return make_command(force, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
+    return make_command(output, {effort_.reason(), is_reversed ? reasons::attitude_reversed : ""});
   }
 
   bool is_resting() const noexcept {
@@ -163,9 +160,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     joint_reference_.set_target(reference);
     const bool has_twist = reference.twist && reference.twist->allFinite();
     const DecoupledVmsGains& gains = active_gains();
-    base_reference_.advance(has_twist ? &*reference.twist : nullptr, gains.base_speed,
-                            gains.base_turn, gains.frequency_base, dt);
-    joint_reference_.advance(gains.joint_speed, gains.frequency_shape, dt);
+    base_reference_.advance(has_twist ? &*reference.twist : nullptr, gains.max_base_speed,
+                            gains.max_base_turn_rate, gains.frequency_base, dt);
+    joint_reference_.advance(gains.max_joint_speed, gains.frequency_shape, dt);
   }
 
   /// Advance the integral action; write how far the joints are from the minimum.
@@ -173,13 +170,13 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     const DecoupledVmsGains& gains = active_gains();
     const auto rotation_error = product<Eigen::Matrix3d>(
         transposed(base_reference_.pose().topLeftCorner<3, 3>()), pose.topLeftCorner<3, 3>());
-    joint_error_ = positions_ - joint_reference_.positions();
+    joint_error_ = joint_positions_ - joint_reference_.positions();
     for (Eigen::Index i = 0; i < n_; ++i) {
       if (!is_continuous_[static_cast<std::size_t>(i)]) continue;
       joint_error_[i] -= kFullTurn * std::nearbyint(joint_error_[i] / kFullTurn);
     }
     if (is_limited_) {
-      integral_.zero_rates();
+      integral_.hold_displacement();
     } else {
       integral_.advance(gains.integral * gains.damping_ratio, base_share_ * gains.frequency_base,
                         gains.frequency_shape, position_error, &rotation_error, joint_error_, dt,
@@ -196,9 +193,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     twist.tail<3>() = product<Eigen::Vector3d>(transposed(error.topLeftCorner<3, 3>()),
                                                integral_.angular_velocity());
     const double frequency = active_gains().frequency_shape;
-    const VectorB force = effort_.demand.gradient.head(b_);
+    const VectorB base_force = effort_.demand.gradient.head(b_);
     const VectorV joint_force = shape_inertia_.cwiseProduct(joint_error_);
-    return force.dot(base_components(twist, b_)) +
+    return base_force.dot(base_components(twist, b_)) +
            frequency * frequency * joint_force.dot(integral_.joint_rates());
   }
 
@@ -209,8 +206,9 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
     springs_.k_position = squared_frequency * mean_mass_;
     springs_.k_rotation = squared_frequency * mean_inertia_;
     springs_.k_shape = (gains.frequency_shape * gains.frequency_shape) * shape_inertia_;
-    springs_.k_limit = stable_square(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
-    springs_.margin = gains.limit_margin;
+    springs_.k_limit =
+        stable_omega_squared(gains.limit_frequency, effort_.demand.h) * shape_inertia_;
+    springs_.limit_margin = gains.limit_margin;
   }
 
   PosePotential potential_;
@@ -220,7 +218,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
   const double base_share_;          // 1 for an actuated base, else 0
   std::vector<bool> is_continuous_;  // (n,) whether a joint is continuous
   double mean_mass_ = 0.0, mean_inertia_ = 0.0;
-  VectorV shape_inertia_, positions_, joint_error_;
+  VectorV shape_inertia_, joint_positions_, joint_error_;
   DecoupledEffort::Springs springs_;
   DecoupledEffort effort_;
 };

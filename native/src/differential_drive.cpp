@@ -46,7 +46,7 @@ class DriveReference {
  public:
   /// Largest forward speed, m/s, rate of turning, rad/s, and their rates of change.
   struct Bounds {
-    double speed, heading_rate, acceleration, heading_acceleration;
+    double max_speed, max_heading_rate, max_acceleration, max_heading_acceleration;
   };
 
   /// Rest at a pose.
@@ -54,7 +54,7 @@ class DriveReference {
     pose_ = pose;
     goal_.reset();
     next_goal_.reset();
-    next_phase_ = kNone;
+    next_phase_ = kFinished;
     stop();
   }
 
@@ -71,25 +71,25 @@ class DriveReference {
       if (!segment_) {
         goal_ = next_goal_;
         next_goal_.reset();
-        next_phase_ = kTurn;
+        next_phase_ = kFirstTurn;
       } else if (!is_braking_) {
         brake(bounds);
       }
     }
-    while (!segment_ && next_phase_ != kNone) begin_segment(next_phase_++, bounds);
+    while (!segment_ && next_phase_ != kFinished) begin_segment(next_phase_++, bounds);
     if (!segment_) return;
-    time_ = std::min(time_ + dt, segment_->duration);
-    const Motion motion = segment_->at(time_);
+    segment_time_ = std::min(segment_time_ + dt, segment_->duration);
+    const Motion motion = segment_->at(segment_time_);
     if (is_turning_) {
       pose_.heading = motion.position;
       heading_rate_ = motion.rate;
       heading_acceleration_ = motion.acceleration;
     } else {
-      pose_.location = origin_ + motion.position * heading_direction();
+      pose_.location = segment_origin_ + motion.position * heading_direction();
       speed_ = motion.rate;
       acceleration_ = motion.acceleration;
     }
-    if (time_ >= segment_->duration) stop();
+    if (segment_time_ >= segment_->duration) stop();
   }
 
   const Eigen::Vector2d& location() const { return pose_.location; }  ///< m
@@ -107,9 +107,9 @@ class DriveReference {
 
   /// A polynomial of degree five from a motion to rest.
   struct Quintic {
-    Quintic(const Motion& begin, double end, double time) noexcept : duration(time), start(begin) {
-      const double t = time, p = begin.position, v = begin.rate, a = begin.acceleration;
-      const double remaining = end - p - v * t - 0.5 * a * t * t;
+    Quintic(const Motion& motion, double goal, double t) noexcept : duration(t), start(motion) {
+      const double p = motion.position, v = motion.rate, a = motion.acceleration;
+      const double remaining = goal - p - v * t - 0.5 * a * t * t;
       const double velocity_change = -v - a * t, acceleration_change = -a;
       const double t3 = t * t * t;
       c = (10.0 * remaining - 4.0 * velocity_change * t + 0.5 * acceleration_change * t * t) / t3;
@@ -130,16 +130,16 @@ class DriveReference {
     double c, d, e;
   };
 
-  enum Phase : int { kTurn, kDrive, kFinalTurn, kNone };
+  enum Phase : int { kFirstTurn, kDrive, kFinalTurn, kFinished };
 
   /// Begin a segment, unless its length is zero.
   void begin_segment(int phase, const Bounds& bounds) noexcept {
     const Eigen::Vector2d displacement = goal_->location - pose_.location;
-    double start = pose_.heading, rate = bounds.heading_rate,
-           acceleration = bounds.heading_acceleration, length = 0.0;
+    double start_position = pose_.heading, max_rate = bounds.max_heading_rate,
+           max_acceleration = bounds.max_heading_acceleration, length = 0.0;
     if (phase == kFinalTurn) {
       length = std::remainder(goal_->heading - pose_.heading, 2.0 * kPi);
-    } else if (phase == kTurn) {
+    } else if (phase == kFirstTurn) {
       // The robot may drive forwards or backwards.
       const bool is_far = displacement.norm() > kNegligible;
       length = is_far ? std::remainder(
@@ -147,34 +147,34 @@ class DriveReference {
                       : 0.0;
     } else {
       length = displacement.dot(heading_direction());
-      start = 0.0;
-      rate = bounds.speed;
-      acceleration = bounds.acceleration;
+      start_position = 0.0;
+      max_rate = bounds.max_speed;
+      max_acceleration = bounds.max_acceleration;
     }
     const double distance = std::abs(length);
     if (!(distance > kNegligible)) return;
-    origin_ = pose_.location;
+    segment_origin_ = pose_.location;
     is_turning_ = phase != kDrive;
-    const double time = std::max(kPeakRate * distance / rate,
-                                 std::sqrt(kPeakAcceleration * distance / acceleration));
-    segment_ = Quintic({start, 0.0, 0.0}, start + length, time);
-    time_ = 0.0;
+    const double duration = std::max(kPeakRate * distance / max_rate,
+                                     std::sqrt(kPeakAcceleration * distance / max_acceleration));
+    segment_ = Quintic({start_position, 0.0, 0.0}, start_position + length, duration);
+    segment_time_ = 0.0;
   }
 
   /// Bring the present segment to rest and discard those after it.
   void brake(const Bounds& bounds) noexcept {
-    const Motion current = segment_->at(time_);
-    const double limit = is_turning_ ? bounds.heading_acceleration : bounds.acceleration;
-    const double time = std::max(kPeakRate * std::abs(current.rate) / limit, kShortestBraking);
-    segment_ = Quintic(current, current.position + 0.5 * current.rate * time, time);
-    time_ = 0.0;
+    const Motion motion = segment_->at(segment_time_);
+    const double bound = is_turning_ ? bounds.max_heading_acceleration : bounds.max_acceleration;
+    const double duration = std::max(kPeakRate * std::abs(motion.rate) / bound, kShortestBraking);
+    segment_ = Quintic(motion, motion.position + 0.5 * motion.rate * duration, duration);
+    segment_time_ = 0.0;
     is_braking_ = true;
-    next_phase_ = kNone;
+    next_phase_ = kFinished;
   }
 
   void stop() noexcept {
     segment_.reset();
-    time_ = 0.0;
+    segment_time_ = 0.0;
     is_turning_ = is_braking_ = false;
     speed_ = heading_rate_ = acceleration_ = heading_acceleration_ = 0.0;
   }
@@ -187,38 +187,41 @@ class DriveReference {
   double speed_ = 0.0, heading_rate_ = 0.0, acceleration_ = 0.0, heading_acceleration_ = 0.0;
   std::optional<PlanarPose> goal_, next_goal_;
   std::optional<Quintic> segment_;
-  Eigen::Vector2d origin_ = Eigen::Vector2d::Zero();
-  int next_phase_ = kNone;
-  double time_ = 0.0;
+  Eigen::Vector2d segment_origin_ = Eigen::Vector2d::Zero();
+  int next_phase_ = kFinished;
+  double segment_time_ = 0.0;
   bool is_turning_ = false, is_braking_ = false;
 };
 
 /// Gains of driving.
 struct DriveGains : LimitGains {
-  double rate = 25.0, rate_base = 2.0, rate_joints = 5.0, lateral = 8.0, friction = 1.0;
-  double speed = 0.4, turn = 0.6, acceleration = 0.5, turn_acceleration = 1.0, joint_speed = 0.3;
+  double decay_rate = 25.0, rate_base = 2.0, rate_joints = 5.0, lateral_gain = 8.0,
+         friction_share = 1.0;
+  double max_speed = 0.4, max_turn_rate = 0.6, max_acceleration = 0.5, max_turn_acceleration = 1.0,
+         max_joint_speed = 0.3;
 
   static const GainTable<DriveGains>& table() {
     using G = DriveGains;
     static const GainTable<G> gains{
         LimitGains::table(),
         {
-            {"rate", "rate r at which errors of the velocities decay, 1/s", &G::rate, 0.0, 1e3},
+            {"rate", "rate r at which errors of the velocities decay, 1/s", &G::decay_rate, 0.0,
+             1e3},
             {"rate_base", "rate k at which the base follows its reference, 1/s", &G::rate_base, 0.0,
              50.0},
             {"rate_joints", "rate k_q at which the joints follow their reference, 1/s",
              &G::rate_joints, 0.0, 50.0},
             {"lateral", "turn against an error to the side, of a base that drives, 1/m^2",
-             &G::lateral, 0.0, 1e3},
-            {"friction", "share of the joints' friction that is compensated", &G::friction, 0.0,
-             1.0},
-            {"speed", "largest speed of the reference of the base, m/s", &G::speed, 1e-3, 20.0},
-            {"turn", "largest rate of its heading, rad/s", &G::turn, 1e-3, 20.0},
-            {"acceleration", "largest rate of its speed, m/s^2", &G::acceleration, 1e-3, 50.0},
-            {"turn_acceleration", "largest rate of its turn, rad/s^2", &G::turn_acceleration, 1e-3,
-             50.0},
-            {"joint_speed", "largest rate of the joints' reference, rad/s or m/s", &G::joint_speed,
-             1e-3, 20.0},
+             &G::lateral_gain, 0.0, 1e3},
+            {"friction", "share of the joints' friction that is compensated", &G::friction_share,
+             0.0, 1.0},
+            {"speed", "largest speed of the reference of the base, m/s", &G::max_speed, 1e-3, 20.0},
+            {"turn", "largest rate of its heading, rad/s", &G::max_turn_rate, 1e-3, 20.0},
+            {"acceleration", "largest rate of its speed, m/s^2", &G::max_acceleration, 1e-3, 50.0},
+            {"turn_acceleration", "largest rate of its turn, rad/s^2", &G::max_turn_acceleration,
+             1e-3, 50.0},
+            {"joint_speed", "largest rate of the joints' reference, rad/s or m/s",
+             &G::max_joint_speed, 1e-3, 20.0},
         }};
     return gains;
   }
@@ -239,14 +242,12 @@ PlanarPose planar_pose(const pinocchio::SE3& pose) noexcept {
 /// described in vms_ph_controllers/laws/differential_drive.py.
 class DifferentialDrive final : public WheeledController<DriveGains> {
  public:
-  /// Control base and joints of a robot, which must outlive the controller.
-  ///
   /// @param wheels       two of them, or more that leave a base its speed and turn.
   /// @throws ModelError  the wheels are not of that kind, or on an axle beside the base's origin.
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
         joint_reference_(model.n()),
-        largest_rates_(model.velocity()),
+        max_joint_rates_(model.velocity()),
         viscous_(model.damping()),
         coulomb_(model.dry_friction()),
         positions_(VectorV::Zero(n_)) {
@@ -256,11 +257,11 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       if (std::none_of(wheels.begin(), wheels.end(), is_wheel)) arm_joints_.push_back(i);
     }
     const int m = terms_.dimension();
-    RobotState initial;
-    initial.q = model.neutral_configuration();
-    initial.v.setZero(model.nv());
+    RobotState initial_state;
+    initial_state.q = model.neutral_configuration();
+    initial_state.v.setZero(model.nv());
     bool is_valid =
-        terms_.compute(initial) && static_cast<std::size_t>(m) == 2 + arm_joints_.size();
+        terms_.compute(initial_state) && static_cast<std::size_t>(m) == 2 + arm_joints_.size();
     if (is_valid) {
       select_outputs(terms_.basis, output_map_);
       factorised_map_ = output_map_;
@@ -278,11 +279,11 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       throw ModelError("the origin of the base of '" + model.name() +
                        "' is not on the axle of its wheels: it moves sideways as the base turns");
     }
-    if (!can_drive_all_motions(initial)) {
+    if (!can_drive_all_motions(initial_state)) {
       throw ModelError("no joint of '" + model.name() + "' drives its base; name its wheels");
     }
     nu_ = nu_rate_ = reference_nu_ = VectorV::Zero(m);
-    reset(initial);
+    reset(initial_state);
   }
 
   bool reset(const RobotState& state) noexcept override {
@@ -299,26 +300,28 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     follow(reference, dt);
     if (!compute_desired_velocities()) return terms_.reason();
     Evaluation& d = terms_.evaluation();
-    const double rate = gains_.rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.rate);
-    const VectorV error = terms_.nu - nu_;
-    const VectorV desired_rate = nu_rate_ - rate * error;
+    const double decay_rate =
+        gains_.decay_rate / (1.0 + horizon(dt, gains_.delay, age_) * gains_.decay_rate);
+    const VectorV velocity_error = terms_.nu - nu_;
+    const VectorV desired_nu_rate = nu_rate_ - decay_rate * velocity_error;
     const MatrixView joint_basis = MatrixView(terms_.basis).bottom_rows(n_);
     // Friction is compensated at the rates of the reference.
     const auto rates = product<VectorV>(joint_basis, reference_nu_);
     VectorV effort = d.g();
     for (Eigen::Index i = 0; i < n_; ++i) {
       const double smoothed_sign = std::tanh(rates[i] / kSlip);
-      effort[b_ + i] += gains_.friction * (viscous_[i] * rates[i] + coulomb_[i] * smoothed_sign);
+      effort[b_ + i] +=
+          gains_.friction_share * (viscous_[i] * rates[i] + coulomb_[i] * smoothed_sign);
     }
     auto force = product<VectorV>(transposed(terms_.basis), effort);
-    add_product(terms_.mass, desired_rate, force);
+    add_product(terms_.mass, desired_nu_rate, force);
     add_product(terms_.coriolis, nu_, force);
     if (const char* failure = set_torque(force, dt)) return failure;
-    const auto momentum_error = product<VectorV>(terms_.mass, error);
-    const double stored_energy = 0.5 * error.dot(momentum_error);
-    const auto rate_error = product<VectorV>(joint_basis, error);
+    const auto momentum_error = product<VectorV>(terms_.mass, velocity_error);
+    const double stored_energy = 0.5 * velocity_error.dot(momentum_error);
+    const auto rate_error = product<VectorV>(joint_basis, velocity_error);
     command_.energy.closed_loop_energy = stored_energy;
-    command_.energy.damping_task = 2.0 * rate * stored_energy;
+    command_.energy.damping_task = 2.0 * decay_rate * stored_energy;
     command_.energy.clipped_power = (command_.torque - desired_torque_).dot(rate_error);
     const Eigen::Vector2d position_error =
         base_reference_.location() - planar_pose(model_.base_pose(d.q())).location;
@@ -333,27 +336,28 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
       base_reference_.set_target({pose.block<2, 1>(0, 3), std::atan2(pose(1, 0), pose(0, 0))});
     }
     joint_reference_.set_target(reference);
-    base_reference_.advance(
-        {gains_.speed, gains_.turn, gains_.acceleration, gains_.turn_acceleration}, dt);
-    joint_reference_.advance(VectorV(largest_rates_.cwiseMin(gains_.joint_speed)),
+    base_reference_.advance({gains_.max_speed, gains_.max_turn_rate, gains_.max_acceleration,
+                             gains_.max_turn_acceleration},
+                            dt);
+    joint_reference_.advance(VectorV(max_joint_rates_.cwiseMin(gains_.max_joint_speed)),
                              gains_.rate_joints, dt);
   }
 
   /// Write the rows of speed, turn and the rates of the arm of a matrix (nv,m).
-  void select_outputs(const MatrixV& basis, MatrixV& result) const noexcept {
-    result.resize(static_cast<Eigen::Index>(2 + arm_joints_.size()), basis.cols());
-    result.row(0) = basis.row(0);
-    result.row(1) = basis.row(2);
+  void select_outputs(const MatrixV& basis, MatrixV& outputs) const noexcept {
+    outputs.resize(static_cast<Eigen::Index>(2 + arm_joints_.size()), basis.cols());
+    outputs.row(0) = basis.row(0);
+    outputs.row(1) = basis.row(2);
     Eigen::Index row = 2;
-    for (const Eigen::Index i : arm_joints_) result.row(row++) = basis.row(b_ + i);
+    for (const Eigen::Index i : arm_joints_) outputs.row(row++) = basis.row(b_ + i);
   }
 
   /// Compute the desired independent velocities with their rates, and those of the reference.
   bool compute_desired_velocities() noexcept {
     const Eigen::VectorXd& q = terms_.evaluation().q();
-    const double limit = kFeedbackShare * gains_.rate;
-    const double k = std::min(gains_.rate_base, limit),
-                 k_joints = std::min(gains_.rate_joints, limit);
+    const double max_rate = kFeedbackShare * gains_.decay_rate;
+    const double k = std::min(gains_.rate_base, max_rate),
+                 k_joints = std::min(gains_.rate_joints, max_rate);
     const PlanarPose pose = planar_pose(model_.base_pose(q));
     const double c = std::cos(pose.heading), s = std::sin(pose.heading);
     const Eigen::Vector2d position_error = base_reference_.location() - pose.location;
@@ -370,8 +374,8 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     // Outputs, and those of the reference.
     right_side_.resize(terms_.dimension(), 2);
     right_side_(0, 0) = speed * std::cos(heading_error) + k * x;
-    right_side_(1, 0) =
-        base_reference_.heading_rate() + gains_.lateral * speed * y + k * std::sin(heading_error);
+    right_side_(1, 0) = base_reference_.heading_rate() + gains_.lateral_gain * speed * y +
+                        k * std::sin(heading_error);
     right_side_(0, 1) = speed;
     right_side_(1, 1) = base_reference_.heading_rate();
     Eigen::Index row = 2;
@@ -392,7 +396,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
     nu_rate_[0] += base_reference_.acceleration() * std::cos(heading_error) -
                    speed * std::sin(heading_error) * heading_error_rate + k * x_rate;
     nu_rate_[1] += base_reference_.heading_acceleration() +
-                   gains_.lateral * (base_reference_.acceleration() * y + speed * y_rate) +
+                   gains_.lateral_gain * (base_reference_.acceleration() * y + speed * y_rate) +
                    k * std::cos(heading_error) * heading_error_rate;
     row = 2;
     for (const Eigen::Index i : arm_joints_) {
@@ -409,7 +413,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   DriveReference base_reference_;
   JointReference joint_reference_;
   std::vector<Eigen::Index> arm_joints_;  // joints that are no wheels
-  VectorV largest_rates_, viscous_, coulomb_;
+  VectorV max_joint_rates_, viscous_, coulomb_;
   // Speed, turn and the rates of the arm for independent velocities, (m,m), and their derivative.
   MatrixV output_map_, output_map_rate_, factorised_map_, right_side_;
   VectorV nu_, nu_rate_, reference_nu_;  // desired (m,), their rates, and those of the reference

@@ -213,7 +213,7 @@ double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept 
     fluid_state_->set(q_, velocity_);
     return (force - unactuated_gravity_ - fluid_state_->g()).dot(v);
   }
-  return (force - unactuated_gravity_).dot(v) - later_stage_.lifting_power(q_, v.data());
+  return (force - unactuated_gravity_).dot(v) - later_stage_.gravity_power(q_, v.data());
 }
 
 SampleGrant::SampleGrant(const Model& model)

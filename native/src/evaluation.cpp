@@ -13,32 +13,32 @@ namespace {
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// What the recursions have written row by row, as a matrix.
+/// The matrix that the recursions have written row by row.
 Eigen::Map<const RowMajor> row_major_map(const Eigen::VectorXd& row_major, int rows, int columns) {
   return {row_major.data(), rows, columns};
 }
 
 }  // namespace
 
-const Model& checked_size(const Model& model, const char* user) {
+const Model& checked_model(const Model& model, const char* caller_name) {
   if (model.nv() > kMaxVelocities || model.nq() > kMaxConfiguration) {
     throw ModelError("the robot '" + model.name() + "' has " + std::to_string(model.nv()) +
                      " degrees of freedom; C++ covers at most " + std::to_string(kMaxVelocities) +
-                     ": lock joints, or use a Python " + user);
+                     ": lock joints, or use a Python " + caller_name);
   }
   return model;
 }
 
 Evaluation::Evaluation(const Model& model)
-    : model_(checked_size(model, "controller")),
+    : model_(checked_model(model, "controller")),
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
-      lifting_dynamics_(model),
+      dynamics_at_other_q_(model),
       fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
-      buffer_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
+      rows_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
       jacobian_(6, model.nv()),
       jacobian_rate_(6, model.nv()) {
   M_.resize(b_ + n_, b_ + n_);
@@ -108,8 +108,8 @@ const MatrixBN& Evaluation::A() noexcept {
   if (fluid_.exists()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
-    dynamics_at_q().connection(buffer_.data());
-    A_ = row_major_map(buffer_, b_, n_);
+    dynamics_at_q().connection(rows_.data());
+    A_ = row_major_map(rows_, b_, n_);
   }
   computed_.A = true;
   return A_;
@@ -138,8 +138,8 @@ const VectorV& Evaluation::momentum() noexcept {
 
 const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
-    dynamics_at_v().coriolis(buffer_.data());
-    C_ = row_major_map(buffer_, b_ + n_, b_ + n_);
+    dynamics_at_v().coriolis(rows_.data());
+    C_ = row_major_map(rows_, b_ + n_, b_ + n_);
     if (fluid_.exists()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
@@ -177,11 +177,11 @@ VectorV Evaluation::drag() noexcept {
   return force;
 }
 
-double Evaluation::lifting_power(const Eigen::VectorXd& q) noexcept {
-  const double power = lifting_dynamics_.lifting_power(q, v_.data());
+double Evaluation::gravity_power(const Eigen::VectorXd& q) noexcept {
+  const double power = dynamics_at_other_q_.gravity_power(q, v_.data());
   if (!fluid_.exists()) return power;
-  lifting_dynamics_.set_configuration(q.data());
-  fluid_.set_configuration(lifting_dynamics_);
+  dynamics_at_other_q_.set_configuration(q.data());
+  fluid_.set_configuration(dynamics_at_other_q_);
   computed_.fluid_at_q = computed_.fluid_at_v = false;
   VectorV buoyancy = VectorV::Zero(v_.size());
   fluid_.add_gravity(buoyancy);
@@ -206,15 +206,15 @@ const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcep
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, buffer_.data());
-  jacobian_ = row_major_map(buffer_, 6, b_ + n_);
+  dynamics_at_q().jacobian(static_cast<int>(frame), axes != pinocchio::LOCAL, rows_.data());
+  jacobian_ = row_major_map(rows_, 6, b_ + n_);
   return jacobian_;
 }
 
 const Eigen::Matrix<double, 6, Eigen::Dynamic>& Evaluation::frame_jacobian_rate(
     pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept {
-  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, buffer_.data());
-  jacobian_rate_ = row_major_map(buffer_, 6, b_ + n_);
+  dynamics_at_v().jacobian_rate(static_cast<int>(frame), axes != pinocchio::LOCAL, rows_.data());
+  jacobian_rate_ = row_major_map(rows_, 6, b_ + n_);
   return jacobian_rate_;
 }
 

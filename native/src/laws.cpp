@@ -39,9 +39,9 @@ const LawEntry* find_law(const std::string& name) noexcept {
 
 const std::vector<std::string>& law_names() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const LawEntry& entry : kLaws) all.emplace_back(entry.name);
-    return all;
+    std::vector<std::string> name_list;
+    for (const LawEntry& entry : kLaws) name_list.emplace_back(entry.name);
+    return name_list;
   }();
   return names;
 }

@@ -276,8 +276,7 @@ void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::Vect
   }
 }
 
-/// Step to the minimum over the free entries, or to the first bound on the way; whether one was
-/// met.
+/// Step to the minimum over the free entries or to the first bound; return whether one was met.
 bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                                         Eigen::VectorXd& x) noexcept {
   Eigen::Index count = 0;

@@ -324,8 +324,7 @@ double Mechanism::close_joints(double* x) {
   return opening;
 }
 
-/// Remove from momenta what violates the constraints at the configuration placed last, in the
-/// kinetic metric.
+/// Project momenta on the constraints at the configuration placed last, in the kinetic metric.
 void Mechanism::project_momenta(double* momenta) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];

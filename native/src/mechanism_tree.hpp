@@ -23,8 +23,7 @@ using Eigen::Vector3d;
 using se3::skew;
 using Twist = vms_ph::Twist;  // or a wrench; linear first
 
-// Products and sums are of whole matrices and vectors: compilers take a while for every further
-// type of expression.
+// Products and sums of whole matrices and vectors: every further expression takes compile time.
 inline Vector3d linear(const Twist& u) { return u.head<3>(); }
 inline Vector3d angular(const Twist& u) { return u.tail<3>(); }
 inline Twist make_twist(const Vector3d& v, const Vector3d& w) {

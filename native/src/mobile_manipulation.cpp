@@ -22,7 +22,7 @@ struct MobileGains : ImpedanceGains {
     damping_rotation = 6.0;
     frequency_base = 1.5;
   }
-  double base_speed = 0.2, base_turn = 0.3, base_share = 0.0;
+  double max_base_speed = 0.2, max_base_turn_rate = 0.3, motion_share = 0.0;
 
   static const GainTable<MobileGains>& table() {
     using G = MobileGains;
@@ -31,10 +31,10 @@ struct MobileGains : ImpedanceGains {
         {
             {"frequency_base", "natural frequency of the base about its reference, rad/s",
              &G::frequency_base, 0.0, 50.0},
-            {"base_speed", gain_text::base_speed, &G::base_speed, 1e-3, 20.0},
-            {"base_turn", gain_text::base_turn, &G::base_turn, 1e-3, 20.0},
+            {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
+            {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
             {"base_share", "share of the end effector's reference motion that the base takes over",
-             &G::base_share, 0.0, 1.0},
+             &G::motion_share, 0.0, 1.0},
         }};
     return gains;
   }
@@ -60,11 +60,7 @@ const Model& check_model(const Model& model, const std::optional<Allocation>& al
 /// vms_ph_controllers/laws/mobile_manipulation.py.
 class MobileManipulation final : public PostureGains<MobileGains> {
  public:
-  /// Control end effector and base of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  must be true.
-  /// @throws ModelError    the base is fixed, has no actuators, or cannot apply every wrench.
+  /// @throws ModelError  the base is fixed, has no actuators, or cannot apply every wrench.
   explicit MobileManipulation(const Model& model, const std::optional<Allocation>& allocation = {},
                               bool base_actuated = true)
       : PostureGains(check_model(model, allocation, base_actuated), allocation, base_actuated) {
@@ -73,46 +69,49 @@ class MobileManipulation final : public PostureGains<MobileGains> {
 
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override {
-    if (reference.pose && reference.pose->allFinite()) base_goal_ = *reference.pose;
+    if (reference.pose && reference.pose->allFinite()) base_target_ = *reference.pose;
     return PostureGains::update(state, reference, dt);
   }
 
  private:
   void start_holding() noexcept override {
     PoseImpedance::start_holding();
-    base_goal_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
-    vehicle_.restart(base_goal_);
+    base_target_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
+    reference_.restart(base_target_);
     tool_home_ = tool_reference_.pose().topRightCorner<3, 1>();
   }
 
   void follow(const Reference& reference, double dt) noexcept override {
     const MobileGains& gains = active_gains();
     const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_reference_.follow(reference, std::nullopt, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, std::nullopt, gains.max_speed, gains.max_turn_rate, bandwidth,
+                           dt);
   }
 
   /// Move the spring of the base with its reference.
   void hold_base(double dt) noexcept override {
     const MobileGains& gains = active_gains();
     Eigen::Vector3d base_displacement =
-        gains.base_share * (tool_reference_.pose().topRightCorner<3, 1>() - tool_home_);
+        gains.motion_share * (tool_reference_.pose().topRightCorner<3, 1>() - tool_home_);
     if (model_.base() == Base::planar) base_displacement[2] = 0.0;
-    Pose goal = base_goal_;
-    goal.topRightCorner<3, 1>() += base_displacement;
-    if (!vehicle_.is_resting() || (goal - vehicle_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
-      vehicle_.set_target(goal);
+    Pose target = base_target_;
+    target.topRightCorner<3, 1>() += base_displacement;
+    if (!reference_.is_resting() ||
+        (target - reference_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
+      reference_.set_target(target);
     }
-    vehicle_.advance(nullptr, gains.base_speed, gains.base_turn, 2.0 * gains.frequency_base, dt);
-    base_spring_.set_rest_pose(vehicle_.pose());
+    reference_.advance(nullptr, gains.max_base_speed, gains.max_base_turn_rate,
+                       2.0 * gains.frequency_base, dt);
+    base_spring_.set_rest_pose(reference_.pose());
     PoseImpedance::hold_base(dt);
     const Pose error =
-        se3::inverse(vehicle_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
-    const auto reference_twist = product<Twist>(se3::Ad(se3::inverse(error)), vehicle_.twist());
+        se3::inverse(reference_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
+    const auto reference_twist = product<Twist>(se3::Ad(se3::inverse(error)), reference_.twist());
     base_power_ = -base_spring_.force.dot(base_components(reference_twist, b_));
   }
 
-  PoseReference vehicle_;
-  Pose base_goal_ = Pose::Identity();                    // of the base, without what it takes over
+  PoseReference reference_;
+  Pose base_target_ = Pose::Identity();                  // of the base, without what it takes over
   Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
 };
 

@@ -149,8 +149,7 @@ void difference_plane(const double* a, const double* b, double* out) noexcept {
   out[2] = 2.0 * half;
 }
 
-/// The pose of a base of dimension b after a twist in unit time; a position that is kept is not
-/// written.
+/// The pose of a base after a twist (b,) in unit time; a position that is kept is not written.
 void integrate_base(int b, const double* q, const double* dv, bool keep_position,
                     double* out) noexcept {
   const Vector3d v(dv[0], dv[1], b == 6 ? dv[2] : 0.0);

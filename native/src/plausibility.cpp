@@ -256,8 +256,7 @@ bool StatePlausibility::values_are_plausible(const ConstVector& q, const ConstVe
   return true;
 }
 
-/// Whether the positions follow the motion: they are not frozen, and joints that seem too fast have
-/// moved.
+/// Whether positions follow the motion: not frozen, and moved where joints seem too fast.
 bool StatePlausibility::check_motion(const ConstVector& v, double dt) noexcept {
   bool is_fast = false;
   for (Eigen::Index i = 0; i < v.size(); ++i) {

@@ -15,8 +15,7 @@ namespace {
 // singularities, and leaves it as it is elsewhere.
 constexpr double kLeastMobility = 1e-4;
 
-// Added to the eigenvalues of the task mobility: it bounds the task inertia where the arm is
-// stretched out.
+// Added to the eigenvalues of the task mobility: it bounds the inertia of a stretched arm.
 constexpr double kRegularisation = 1e-6;
 
 // Smallest singular value of the Jacobian below which the directions that are being lost fade from
@@ -244,15 +243,15 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   multiply(transposed(J), reference_damping, reference_effort_);
   impedance.compute(mass, total_damping_, total_stiffness_, gradient_, v, h, &reference_effort_);
 
-  auto end_velocity = product<Twist>(J, impedance.velocity);
+  auto end_velocity = product<Twist>(J, impedance.damping_velocity);
   end_velocity -= reference_twist_;
   const auto task_damping = product<Twist>(damping_, end_velocity);
   const Twist force = spring_force + task_damping;
-  null_force_ = impedance.predicted_spring;
-  add_product(extra_damping, impedance.velocity, null_force_);
+  null_force_ = impedance.predicted_spring_force;
+  add_product(extra_damping, impedance.damping_velocity, null_force_);
   continuous_effort = -extra_force - null_force_;
   add_product(transposed(J), force, continuous_effort, -1.0);
-  sampled_effort = -impedance.spring - null_force_;
+  sampled_effort = -impedance.spring_force - null_force_;
   add_product(transposed(J), task_damping, sampled_effort, -1.0);
 
   potential += extra_energy;

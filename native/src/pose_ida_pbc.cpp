@@ -22,7 +22,7 @@ struct PoseIdaPbcGains : OutputGains {
   double stiffness = 200.0, stiffness_rotation = 10.0, damping = 40.0, damping_rotation = 2.0;
   double damping_null = 2.0, frequency_base = 3.0, frequency_posture = 0.0;
   bool hold_base = true, cancel_coupling = false;
-  double speed = 0.2, turn = 0.5;
+  double max_speed = 0.2, max_turn_rate = 0.5;
 
   static const GainTable<PoseIdaPbcGains>& table() {
     using G = PoseIdaPbcGains;
@@ -42,8 +42,8 @@ struct PoseIdaPbcGains : OutputGains {
              &G::frequency_posture, 0.0, 50.0},
             {"hold_base", gain_text::hold_base, &G::hold_base},
             {"cancel_coupling", gain_text::cancel_coupling, &G::cancel_coupling},
-            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+            {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }
@@ -74,11 +74,7 @@ const Model& check_model(const Model& model, const std::optional<Allocation>& al
 /// vms_ph_controllers/laws/pose_ida_pbc.py.
 class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
  public:
-  /// Control the end effector of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  whether the base has actuators at all.
-  /// @throws ModelError    the base cannot apply every wrench, or the allocation is for another.
+  /// @throws ModelError  the base cannot apply every wrench, or the allocation is for another.
   explicit PoseIDAPBC(const Model& model, std::optional<Allocation> allocation = {},
                       bool base_actuated = true)
       : RampedGains(check_model(model, allocation, base_actuated),
@@ -101,14 +97,15 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     posture_ = d_.q();
     shape_inertia_ = d_.M_hat_m().diagonal();
     base_ramp_.restart();
-    cancelling_ramp_.restart();
+    cancellation_ramp_.restart();
   }
 
   const Command& control(const Reference& reference, double dt) noexcept override {
     const PoseIdaPbcGains& gains = active_gains();
     const double h = horizon(dt, gains.delay, age_);
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate,
+                           bandwidth, dt);
     const Pose placement = d_.placement(model_.end_effector()).toHomogeneousMatrix();
     const Pose error = se3::inverse(tool_reference_.pose()) * placement;
     motion_.compute(d_, model_.end_effector());
@@ -123,7 +120,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     const double null_to_task = -motion_.task_decoupling.dot(motion_.twist);
     const double sigma_min = motion_.smallest_singular_value;
     double cancellation = std::min(std::max(sigma_min / kMinSigma - 1.0, 0.0), 1.0);
-    cancellation *= cancelling_ramp_.follow(gains.cancel_coupling, dt);
+    cancellation *= cancellation_ramp_.follow(gains.cancel_coupling, dt);
     gyroscopic_force_ = motion_.null_decoupling;
     add_product(transposed(J), motion_.task_decoupling, gyroscopic_force_);
     gyroscopic_force_ *= cancellation;
@@ -159,17 +156,17 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
   /// Compute the springs that hold the base, the posture and the joints within their limits.
   void compute_springs(double h, double dt) noexcept {
     const PoseIdaPbcGains& gains = active_gains();
-    const double share = base_ramp_.follow(gains.hold_base, dt);
+    const double base_share = base_ramp_.follow(gains.hold_base, dt);
     base_spring_.compute(model_.base_pose(d_.q()).toHomogeneousMatrix(), gains.frequency_base,
-                         share, share);
+                         base_share, base_share);
     model_.joint_positions(d_.q(), positions_);
-    const VectorV limit_stiffness = stable_square(gains.limit_frequency, h) * shape_inertia_;
-    const LimitSprings limits =
-        joint_limits_.springs(positions_, d_.v().tail(n_), limit_stiffness, gains.limit_margin, h);
+    const VectorV k_limit = stable_omega_squared(gains.limit_frequency, h) * shape_inertia_;
+    const LimitSprings limit_springs =
+        joint_limits_.springs(positions_, d_.v().tail(n_), k_limit, gains.limit_margin, h);
     model_.difference(posture_, d_.q(), posture_error_);
     const double frequency_squared = gains.frequency_posture * gains.frequency_posture;
-    effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
-                        0.0);
+    effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness,
+                        limit_springs, 0.0);
     const VectorV stiffness = frequency_squared * shape_inertia_;
     const VectorV force = stiffness.cwiseProduct(posture_error_.tail(n_));
     effort_.extra_energy += 0.5 * force.dot(posture_error_.tail(n_));
@@ -177,7 +174,7 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     effort_.extra_stiffness.diagonal().tail(n_) += stiffness;
   }
 
-  SwitchRamp base_ramp_, cancelling_ramp_;
+  SwitchRamp base_ramp_, cancellation_ramp_;
   BaseSpring base_spring_;
   PoseReference tool_reference_;
   PoseMotion motion_;

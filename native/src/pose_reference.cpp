@@ -27,7 +27,8 @@ void PoseReference::set_target(const Pose& target) noexcept {
 }
 
 void PoseReference::follow(const Reference& reference, const std::optional<Pose>& target,
-                           double speed, double turn, double bandwidth, double dt) noexcept {
+                           double max_speed, double max_turn_rate, double bandwidth,
+                           double dt) noexcept {
   if (target) {
     if (target->allFinite()) set_target(*target);
   } else if (reference.position && reference.position->allFinite()) {
@@ -38,11 +39,11 @@ void PoseReference::follow(const Reference& reference, const std::optional<Pose>
   Twist twist = Twist::Zero();
   const bool has_velocity = reference.velocity && reference.velocity->allFinite();
   if (has_velocity) twist.head<3>() = pose_.topLeftCorner<3, 3>().transpose() * *reference.velocity;
-  advance(has_velocity ? &twist : nullptr, speed, turn, bandwidth, dt);
+  advance(has_velocity ? &twist : nullptr, max_speed, max_turn_rate, bandwidth, dt);
 }
 
-void PoseReference::advance(const Twist* twist, double speed, double turn, double bandwidth,
-                            double dt) noexcept {
+void PoseReference::advance(const Twist* twist, double max_speed, double max_turn_rate,
+                            double bandwidth, double dt) noexcept {
   if (twist == nullptr && is_resting_) return;
   is_target_moving_ = twist != nullptr && (has_new_target_ || is_target_moving_);
   has_new_target_ = false;
@@ -61,9 +62,9 @@ void PoseReference::advance(const Twist* twist, double speed, double turn, doubl
       target_ = Pose(target_ * se3::exp(dt * *twist));
     }
   }
-  const double linear = desired_twist.head<3>().norm(), angular = desired_twist.tail<3>().norm();
-  desired_twist *=
-      std::min({1.0, speed / std::max(linear, 1e-12), turn / std::max(angular, 1e-12)});
+  const double speed = desired_twist.head<3>().norm(), turn_rate = desired_twist.tail<3>().norm();
+  desired_twist *= std::min(
+      {1.0, max_speed / std::max(speed, 1e-12), max_turn_rate / std::max(turn_rate, 1e-12)});
   acceleration_ = 2.0 * limited_bandwidth * (desired_twist - twist_);
   if (twist_.cwiseAbs().maxCoeff() + desired_twist.cwiseAbs().maxCoeff() < 1e-9) {
     restart(has_target_ ? target_ : pose_);
@@ -89,13 +90,13 @@ void JointReference::set_target(const Reference& reference) noexcept {
   is_resting_ = false;
 }
 
-void JointReference::advance(const VectorV& speed, double bandwidth, double dt) noexcept {
+void JointReference::advance(const VectorV& max_rates, double bandwidth, double dt) noexcept {
   if (is_resting_) return;
   const double limited_bandwidth = std::min(bandwidth, 0.5 / dt);
   positions_ += dt * rates_;
   rates_ += dt * accelerations_;
   desired_rates_ =
-      (0.5 * limited_bandwidth * (target_ - positions_)).cwiseMax(-speed).cwiseMin(speed);
+      (0.5 * limited_bandwidth * (target_ - positions_)).cwiseMax(-max_rates).cwiseMin(max_rates);
   accelerations_ = 2.0 * limited_bandwidth * (desired_rates_ - rates_);
   if (rates_.lpNorm<Eigen::Infinity>() + desired_rates_.lpNorm<Eigen::Infinity>() < 1e-9) {
     restart(target_);

@@ -27,7 +27,7 @@ constexpr double kReserveShare = 0.1;
 constexpr double kMinForce = 1e-6;
 
 // Standard deviations of a contact before anything is measured, N and N m.
-constexpr double kContactForce = 300.0, kContactMoment = 60.0;
+constexpr double kContactForceDeviation = 300.0, kContactMomentDeviation = 60.0;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ PushingImpedance::PushingImpedance(const Model& model, std::optional<Allocation>
     : PostureGains(model, std::move(allocation), base_actuated),
       impulse_balance_(model, NoiseModel(), true),
       momentum_observer_(model, kObserverBandwidth),
-      wrench_map_(impulse_balance_, kContactForce, kContactMoment, 0.0, 0.0),
+      wrench_map_(impulse_balance_, kContactForceDeviation, kContactMomentDeviation, 0.0, 0.0),
       tool_jacobian_(Matrix6V::Zero(6, model.nv())),
       tool_rotation_(Eigen::Matrix3d::Identity()),
       tool_position_(Eigen::Vector3d::Zero()) {
@@ -95,7 +95,7 @@ const Push* PushingImpedance::update_push(const Reference& reference, double dt)
   move_reference();
   const double capacity = std::max(gains.push_energy, 1e-12);
   push_.authority = std::min(1.0, std::max(0.0, push_level()) / (kReserveShare * capacity));
-  const double force = push_.authority * (push_force_ + force_correction(dt));
+  const double force = push_.authority * (push_force_ + update_force_correction(dt));
   last_force_ = AppliedForce{tool_position_, force, push_axis_};
   multiply(transposed(tool_rotation_), push_axis_, push_.direction);
   const MatrixView linear_rows = MatrixView(tool_jacobian_).top_rows(3);
@@ -174,7 +174,7 @@ void PushingImpedance::move_reference() noexcept {
 }
 
 /// Return the correction of the force by the observed one, N.
-double PushingImpedance::force_correction(double dt) noexcept {
+double PushingImpedance::update_force_correction(double dt) noexcept {
   const ExternalImpulse* impulse = impulse_balance_.add(d_.q(), d_.v(), last_effort_, dt);
   if (impulse == nullptr) return force_correction_;
   momentum_observer_.add(*impulse);
@@ -185,10 +185,10 @@ double PushingImpedance::force_correction(double dt) noexcept {
   const double feedback = active_gains().push_feedback;
   // A force that only accelerates the end effector is no contact: it is not corrected.
   if (feedback > 0.0 && observed_force_ > kCorrectionShare * push_force_) {
-    const double error = feedback * (push_force_ - observed_force_),
-                 limit = kCorrectionShare * push_force_;
-    force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * error;
-    force_correction_ = std::min(std::max(force_correction_, -limit), limit);
+    const double force_error = feedback * (push_force_ - observed_force_),
+                 max_correction = kCorrectionShare * push_force_;
+    force_correction_ += std::min(1.0, kCorrectionBandwidth * dt) * force_error;
+    force_correction_ = std::min(std::max(force_correction_, -max_correction), max_correction);
   } else {
     force_correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
   }

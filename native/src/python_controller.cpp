@@ -256,8 +256,7 @@ class ControllerTask final : public PythonTask {
     return safe_output_is_finite() && !std::isnan(outputs[out_slots.smallest_singular_value.start]);
   }
 
-  // A law may reject a value within the bounds; it then keeps its gain, unless the user has set
-  // another one meanwhile.
+  // A law may reject a value; it then keeps its gain, unless the user has set another since.
   void apply_gain(GainSlot& gain_slot) {
     const std::string& name = gain_slot.gain.name;
     double number = gain_slot.value.load();

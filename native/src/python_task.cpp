@@ -109,8 +109,7 @@ void start_python() {
 }
 
 void add_to_path(const PythonOptions& options) {
-  // One thread at a time changes the path. The others wait without the GIL, which the thread that
-  // changes it may need.
+  // One thread at a time changes the path; the others wait without the GIL, which it may need.
   static std::mutex mutex;
   std::unique_lock<std::mutex> path_lock(mutex, std::defer_lock);
   {

@@ -40,7 +40,8 @@ class PrioritisedRates {
   /// @param cutoff    singular value below which the inverse is damped, as a share of the largest
   ///                  entry of the Jacobian.
   /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
-  void add(const MatrixBN& jacobian, const VectorB& desired, double cutoff, double bound) noexcept;
+  void add(const MatrixBN& jacobian, const VectorB& task_velocity, double cutoff,
+           double max_rate) noexcept;
 
   VectorV rates;                         ///< u, rad/s or m/s
   double smallest_singular_value = 0.0;  ///< of the last task, in the null space of the others
@@ -70,18 +71,18 @@ const Model& checked_floating(const Model& model) {
 
 }  // namespace
 
-VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& desired,
-                                      double cutoff, double bound) noexcept {
+VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& task_velocity,
+                                      double cutoff, double max_rate) noexcept {
   // SVD U S V^T (null space): right_vectors_ V S, inverse_right_vectors_ V / S, left_vectors_ U.
   multiply(null_projector_, transposed(jacobian), right_vectors_);
   make_columns_orthogonal(right_vectors_, left_vectors_);
-  const Eigen::Index count = right_vectors_.cols();
+  const Eigen::Index column_count = right_vectors_.cols();
   const double damping_threshold = cutoff * jacobian.cwiseAbs().maxCoeff();
-  VectorB sigmas(count), residual = desired;
+  VectorB sigmas(column_count), residual = task_velocity;
   add_product(jacobian, rates, residual, -1.0);
   VectorB coordinates = product<VectorB>(transposed(left_vectors_), residual);
   inverse_right_vectors_ = right_vectors_;
-  for (Eigen::Index k = 0; k < count; ++k) {
+  for (Eigen::Index k = 0; k < column_count; ++k) {
     const double sigma = right_vectors_.col(k).norm();
     Eigen::Index slot = k;  // of the singular values in increasing order
     for (; slot > 0 && sigmas[slot - 1] > sigma; --slot) sigmas[slot] = sigmas[slot - 1];
@@ -93,10 +94,10 @@ VMS_PH_FMA void PrioritisedRates::add(const MatrixBN& jacobian, const VectorB& d
     inverse_right_vectors_.col(k) *= inverse_square;
   }
   multiply(right_vectors_, coordinates, step_);
-  rates += step_share(bound) * step_;
+  rates += step_share(max_rate) * step_;
   add_product(inverse_right_vectors_, transposed(right_vectors_), null_projector_, -1.0);
   // There are as many singular values as rows or columns, whatever is less.
-  smallest_singular_value = sigmas[std::max<Eigen::Index>(count - jacobian.cols(), 0)];
+  smallest_singular_value = sigmas[std::max<Eigen::Index>(column_count - jacobian.cols(), 0)];
 }
 
 /// The share of the step with which all rates stay within a bound.
@@ -142,8 +143,6 @@ struct ResolvedGains : OutputGains {
 /// them; the law is described in vms_ph_controllers/laws/resolved_motion.py.
 class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains> {
  public:
-  /// Control the tool of a robot, which must outlive the controller.
-  ///
   /// @throws ModelError  the base is not floating.
   explicit ResolvedMotion(const Model& model)
       : RampedGains(checked_floating(model),
@@ -227,8 +226,8 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     add_product(goal_rotation, tool_reference_.twist().head<3>(), tool_twist.head<3>());
     add_product(goal_rotation, tool_reference_.twist().tail<3>(), tool_twist.tail<3>());
     add_product(J_tool.leftCols<6>(), locked_twist, tool_twist, -1.0);
-    const auto add_task = [&](const VectorB& desired) {
-      rate_solver_.add(jacobian_, desired, gains.least_singular_value, gains.max_joint_speed);
+    const auto add_task = [&](const VectorB& task_velocity) {
+      rate_solver_.add(jacobian_, task_velocity, gains.least_singular_value, gains.max_joint_speed);
     };
     rate_solver_.restart();
     if (gains.hold_attitude) {

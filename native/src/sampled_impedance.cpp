@@ -13,10 +13,10 @@ namespace vms_ph {
 namespace {
 
 // Share of the damping power, and least power (W), from which a reduction is reported.
-constexpr double kReportedShare = 0.5, kLeastPower = 1e-3;
+constexpr double kReportedShare = 0.5, kMinPower = 1e-3;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
-constexpr double kLargestStep = 0.5;
+constexpr double kMaxPredictedStep = 0.5;
 
 // Ratio of the energy taken out by the brake to the energy pumped in, so that it suffices while
 // both grow from one sample to the next.
@@ -30,19 +30,19 @@ double horizon(double dt, double delay, double age) noexcept {
 
 SampledImpedance::SampledImpedance(const Model& model, Eigen::Index velocity_count)
     : predicted_q_(Eigen::VectorXd::Zero(model.nq())), eigen_(velocity_count) {
-  spring = velocity = predicted_spring = brake_ = VectorV::Zero(model.nv());
+  spring_force = damping_velocity = predicted_spring_force = brake_ = VectorV::Zero(model.nv());
 }
 
 VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& damping,
                                           const MatrixV& stiffness, const VectorV& gradient,
-                                          const VectorV& initial_velocity, double h,
+                                          const VectorV& velocity, double h,
                                           const VectorV* feedforward) noexcept {
-  spring = gradient;
-  velocity = initial_velocity;
-  is_softened_ = false;
+  spring_force = gradient;
+  damping_velocity = velocity;
+  is_stiffness_reduced_ = false;
   reason_ = "";
   if (!(h > 0.0)) {
-    predicted_spring.setZero(velocity.size());
+    predicted_spring_force.setZero(damping_velocity.size());
     return;
   }
   const double largest_stiffness = 0.5 / (h * h);
@@ -50,23 +50,24 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   system_matrix_ = largest_stiffness * mass - stiffness_;
   if (!Cholesky(system_matrix_).is_positive()) reduce_stiffness(mass, largest_stiffness);
   system_matrix_ = mass + h * (damping + h * stiffness_);
-  const VectorV damping_force = damping.lazyProduct(velocity);
-  const double reference_power = feedforward ? velocity.dot(*feedforward) : 0.0;
-  const double damping_power = velocity.dot(damping_force) - reference_power;
-  VectorV predicted_velocity = mass.lazyProduct(velocity);
+  const VectorV damping_force = damping.lazyProduct(damping_velocity);
+  const double reference_power = feedforward ? damping_velocity.dot(*feedforward) : 0.0;
+  const double damping_power = damping_velocity.dot(damping_force) - reference_power;
+  VectorV predicted_velocity = mass.lazyProduct(damping_velocity);
   if (feedforward) predicted_velocity += h * *feedforward;
   Cholesky(system_matrix_).solve(predicted_velocity.data());
   // D is symmetric: the power of D w is w against D v.
   const bool is_damping_reduced =
-      damping_power > kLeastPower &&
+      damping_power > kMinPower &&
       predicted_velocity.dot(damping_force) - reference_power < kReportedShare * damping_power;
-  velocity = predicted_velocity;
-  predicted_spring = h * stiffness_.lazyProduct(velocity);
+  damping_velocity = predicted_velocity;
+  predicted_spring_force = h * stiffness_.lazyProduct(damping_velocity);
   if (is_damping_reduced) {
-    reason_ = is_softened_ ? "damping reduced to what is stable at this rate; stiffness reduced to "
-                             "what is stable at this rate"
-                           : reasons::damping_reduced;
-  } else if (is_softened_) {
+    reason_ = is_stiffness_reduced_
+                  ? "damping reduced to what is stable at this rate; stiffness reduced to "
+                    "what is stable at this rate"
+                  : reasons::damping_reduced;
+  } else if (is_stiffness_reduced_) {
     reason_ = reasons::stiffness_reduced;
   }
 }
@@ -80,14 +81,14 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
   for (Eigen::Index k = 0; k < size; ++k) factors.solve_root(&stiffness_(0, k));
   if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();
-    spring.setZero();
-    is_softened_ = true;
+    spring_force.setZero();
+    is_stiffness_reduced_ = true;
     return;
   }
   const Eigen::VectorXd& spectrum = eigen_.values();
-  is_softened_ = spectrum[size - 1] > largest_stiffness;
-  factors.solve_root(spring.data());
-  auto modal_gradient = product<VectorV>(transposed(eigen_.vectors()), spring);
+  is_stiffness_reduced_ = spectrum[size - 1] > largest_stiffness;
+  factors.solve_root(spring_force.data());
+  auto modal_gradient = product<VectorV>(transposed(eigen_.vectors()), spring_force);
   modes_ = eigen_.vectors();
   MatrixV reduced_modes(size, size);
   for (Eigen::Index k = 0; k < size; ++k) {
@@ -95,7 +96,7 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
     factors.multiply_root(&modes_(0, k));
     reduced_modes.col(k) = std::min(std::max(spectrum[k], 0.0), largest_stiffness) * modes_.col(k);
   }
-  multiply(modes_, modal_gradient, spring);
+  multiply(modes_, modal_gradient, spring_force);
   multiply(reduced_modes, transposed(modes_), stiffness_);
 }
 
@@ -105,10 +106,10 @@ const VectorV& SampledImpedance::brake(Evaluation& d, double h,
   const double half_motion = 0.5 * h * d.v().cwiseAbs().maxCoeff();
   const double twice_kinetic = 2.0 * d.kinetic_energy();
   if (!(half_motion > 0.0 && std::isfinite(half_motion) && twice_kinetic > 0.0)) return brake_;
-  const double step = 0.5 * h * std::min(1.0, kLargestStep / half_motion);
-  const VectorV displacement = step * d.v();
+  const double lookahead_time = 0.5 * h * std::min(1.0, kMaxPredictedStep / half_motion);
+  const VectorV displacement = lookahead_time * d.v();
   d.model().integrate(d.q(), displacement, predicted_q_);
-  double pumped_power = std::max(0.0, d.v().dot(d.g()) - d.lifting_power(predicted_q_));
+  double pumped_power = std::max(0.0, d.v().dot(d.g()) - d.gravity_power(predicted_q_));
   if (gyroscopic_force) {
     VectorV gyroscopic_acceleration = *gyroscopic_force;
     system_matrix_ = d.M();

@@ -43,9 +43,9 @@ Stumpff::Stumpff(double s) noexcept {
     c1 = 1.0 - s * c3;
     return;
   }
-  const double t = std::sqrt(s);
-  c1 = std::sin(t) / t;
-  const double half_sine_ratio = std::sin(0.5 * t) / t;
+  const double angle = std::sqrt(s);
+  c1 = std::sin(angle) / angle;
+  const double half_sine_ratio = std::sin(0.5 * angle) / angle;
   c2 = 2.0 * half_sine_ratio * half_sine_ratio;
   c3 = (1.0 - c1) / s;
   c4 = (0.5 - c2) / s;
@@ -75,8 +75,8 @@ Vector3d rotation_vector(const Matrix3d& r) noexcept {
 Vector3d rotation_vector(const Eigen::Quaterniond& q) noexcept {
   // Of the two quaternions of a rotation that of the smaller angle. Half the angle is
   // atan2(sine, w); the ratio has a limit where both sine and angle vanish.
-  const double sine = q.vec().norm(), w = std::abs(q.w());
-  const double ratio = sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(sine, w) / sine;
+  const double half_sine = q.vec().norm(), w = std::abs(q.w());
+  const double ratio = half_sine < 1e-10 ? 2.0 / w : 2.0 * std::atan2(half_sine, w) / half_sine;
   return std::copysign(ratio, q.w()) * q.vec();
 }
 
@@ -88,17 +88,17 @@ Pose inverse(const Pose& g) noexcept {
 Pose exp(const Twist& x) noexcept {
   const Vector3d v = x.head<3>(), w = x.tail<3>();
   const Stumpff c(w.dot(w));
-  const Matrix3d hat = skew(w), square = hat * hat;
-  return pose(Matrix3d::Identity() + c.c1 * hat + c.c2 * square,
-              v + c.c2 * (hat * v) + c.c3 * (square * v));
+  const Matrix3d hat = skew(w), hat_squared = hat * hat;
+  return pose(Matrix3d::Identity() + c.c1 * hat + c.c2 * hat_squared,
+              v + c.c2 * (hat * v) + c.c3 * (hat_squared * v));
 }
 
 Twist log(const Pose& g) noexcept {
   const Vector3d w = rotation_vector(g.topLeftCorner<3, 3>());
-  // The position is V(w) v with V the right-trivialised differential, dexp(-w).
+  // The position is V(w) v; V is the differential of exp, right-trivialised with argument w.
   const Matrix3d hat = skew(w);
-  const double e = Stumpff(w.dot(w)).inverse();
-  const Matrix3d dexp_inverse = Matrix3d::Identity() - 0.5 * hat + e * (hat * hat);
+  const double coefficient = Stumpff(w.dot(w)).inverse();
+  const Matrix3d dexp_inverse = Matrix3d::Identity() - 0.5 * hat + coefficient * (hat * hat);
   Twist x;
   x << dexp_inverse * g.topRightCorner<3, 1>(), w;
   return x;

@@ -136,16 +136,14 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
   const Eigen::Index n = q0.size();
   VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
   if (is_out_of_reach) {
-    // A stretched arm could fold in the wrong direction when it returns; the initial posture
-    // decides.
+    // A stretched arm could fold in the wrong direction: the initial posture decides.
     posture_step = posture - q0;
     posture_step *= dt * kPostureRate;
   }
   for (Eigen::Index round = 0; round < n; ++round) {
     Matrix3V free_jacobian = jacobian;
     for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= is_free[i];
-    // Damped, so that a reference out of reach stops the minimum instead of accelerating it without
-    // bound.
+    // Damped, so that a reference out of reach stops the minimum.
     auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
     for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += damping * damping;
     Eigen::Vector3d residual = position_step;

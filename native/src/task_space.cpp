@@ -341,11 +341,11 @@ void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV&
                          double h) noexcept {
   damping_matrix_ = motion.damping_matrix(jacobian, damping_task, damping_null);
   impedance.compute(d.M(), damping_matrix_, stiffness, potential_gradient, d.v(), h);
-  multiply(jacobian, impedance.velocity, task_damping_force);
+  multiply(jacobian, impedance.damping_velocity, task_damping_force);
   task_damping_force *= damping_task;
-  multiply(motion.null_map, impedance.velocity, null_damping_force);
+  multiply(motion.null_map, impedance.damping_velocity, null_damping_force);
   null_damping_force *= damping_null;
-  damping_force = impedance.predicted_spring;
+  damping_force = impedance.predicted_spring_force;
   add_product(transposed(jacobian), task_damping_force, damping_force);
   add_product(transposed(motion.null_map), null_damping_force, damping_force);
 }

@@ -102,7 +102,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   if (is_cancelled) routing_torque_ *= cancellation;
   desired_torque_ = d_.g() - spring_ - effort_.damping_force;
   torque_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
-  torque_ -= effort_.impedance.spring + effort_.damping_force;
+  torque_ -= effort_.impedance.spring_force + effort_.damping_force;
   if (is_cancelled) {
     desired_torque_ += routing_torque_;
     torque_ += routing_torque_;
@@ -124,7 +124,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.kinetic_null = effort_.motion.kinetic_null;
   energy.damping_task = effort_.motion.eta.dot(effort_.task_damping_force);
   energy.damping_null = effort_.motion.nu.dot(effort_.null_damping_force) +
-                        d_.v().dot(effort_.impedance.predicted_spring);
+                        d_.v().dot(effort_.impedance.predicted_spring_force);
   energy.reference_power = dt > 0.0 ? added_energy / dt : 0.0;
   energy.clipped_power = (torque_ - desired_torque_).dot(d_.v());
   energy.routing_power = is_cancelled ? routing_torque_.dot(d_.v()) : 0.0;
@@ -156,39 +156,39 @@ double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) 
   const TaskSpaceGains& gains = ramp_.current();
   task_stiffness_ramp_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
-      governor_.propose(reference, dt, gains.reference_speed, gains.limit_margin);
-  const Minimum* next = &candidate;
+      governor_.propose(reference, dt, gains.max_reference_speed, gains.limit_margin);
+  const Minimum* accepted_minimum = &candidate;
   const double added_energy =
       tank_budget_.change(d_.q(), [&](double share) noexcept -> const ShapedPotential& {
-        next = share == 1.0 ? &candidate : &governor_.interpolate(candidate, share);
-        return potential(*next);
+        accepted_minimum = share == 1.0 ? &candidate : &governor_.interpolate(candidate, share);
+        return potential(*accepted_minimum);
       });
-  governor_.accept(*next);
+  governor_.accept(*accepted_minimum);
   return added_energy;
 }
 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
   const TaskSpaceGains& gains = ramp_.current();
-  const double share = task_stiffness_ramp_.share(), isotropic = (1.0 - share) * gains.stiffness;
+  const double share = task_stiffness_ramp_.share(), k_iso = (1.0 - share) * gains.stiffness;
   if (share == 0.0) {
     desired_potential_.set(minimum, gains.stiffness);
     return desired_potential_;
   }
   if (weight_minimum_id_ != minimum.identifier || weight_stiffness_ != gains.task_stiffness ||
-      weight_null_ != gains.null_stiffness || weight_share_ != share || weight_iso_ != isotropic) {
+      weight_null_ != gains.null_stiffness || weight_share_ != share || weight_iso_ != k_iso) {
     const Eigen::Matrix3d stiffness = gains.task_stiffness * Eigen::Matrix3d::Identity();
     minimum_state_.set(minimum.q, zero_velocity_);
     weight_matrix_.matrix =
         weight_of_task_stiffness(task_, minimum_state_, stiffness, gains.null_stiffness);
     weight_matrix_.matrix *= share;
-    for (int k = 0; k < model_.n(); ++k) weight_matrix_.matrix(k, k) += isotropic;
+    for (int k = 0; k < model_.n(); ++k) weight_matrix_.matrix(k, k) += k_iso;
     ++weight_matrix_.version;
     weight_minimum_id_ = minimum.identifier;
     weight_stiffness_ = gains.task_stiffness;
     weight_null_ = gains.null_stiffness;
     weight_share_ = share;
-    weight_iso_ = isotropic;
+    weight_iso_ = k_iso;
   }
   desired_potential_.set(minimum, weight_matrix_);
   return desired_potential_;
@@ -209,24 +209,25 @@ void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
 }
 
 void TaskSpaceIDAPBC::update_status() noexcept {
-  const auto set = [this](Status status, const char* reason) {
+  const auto set_status = [this](Status status, const char* reason) {
     command_.status = status;
     command_.reason = reason;
   };
   const Reason &tank = tank_budget_.reason(), &limits = torque_limits_.reason();
   if (!tank.empty() || !limits.empty()) {
     reason_.set("%s%s%s", tank.text(), tank.empty() || limits.empty() ? "" : "; ", limits.text());
-    return set(Status::saturated, reason_.text());
+    return set_status(Status::saturated, reason_.text());
   }
   if (!effort_.motion.is_regular) {
     reason_.set("near a singularity: smallest singular value %.3g",
                 effort_.motion.smallest_singular_value);
-    return set(Status::degraded, reason_.text());
+    return set_status(Status::degraded, reason_.text());
   }
-  if (governor_.is_rejected()) return set(Status::holding, reasons::reference_not_finite);
-  if (tank_budget_.is_uncovered()) return set(Status::degraded, reasons::tank_empty);
-  if (governor_.is_out_of_reach()) return set(Status::degraded, reasons::reference_out_of_reach);
-  set(Status::ok, effort_.impedance.reason());
+  if (governor_.is_rejected()) return set_status(Status::holding, reasons::reference_not_finite);
+  if (tank_budget_.is_uncovered()) return set_status(Status::degraded, reasons::tank_empty);
+  if (governor_.is_out_of_reach())
+    return set_status(Status::degraded, reasons::reference_out_of_reach);
+  set_status(Status::ok, effort_.impedance.reason());
 }
 
 std::unique_ptr<Controller> make_task_space_ida_pbc(const LawSetup& setup) {
@@ -235,14 +236,14 @@ std::unique_ptr<Controller> make_task_space_ida_pbc(const LawSetup& setup) {
 
 const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
   using Gains = TaskSpaceGains;
-  static const GainTable<Gains> fields{
+  static const GainTable<Gains> gains{
       LimitGains::table(),
       {
           {"stiffness", "W = stiffness * I, N m/rad", &Gains::stiffness, 0.0, 1000.0},
           {"damping_task", "D_t = damping_task * I, N s/m", &Gains::damping_task, 0.0, 500.0},
           {"damping_null", "D_nu = damping_null * I, N m s/rad", &Gains::damping_null, 0.0, 500.0},
           {"reference_speed", "largest speed at which the reference is approached, m/s",
-           &Gains::reference_speed, 0.001, 2.0},
+           &Gains::max_reference_speed, 0.001, 2.0},
           {"task_stiffness", "K_t = task_stiffness * I, N/m, in place of stiffness; 0: not used",
            &Gains::task_stiffness, 0.0, 5000.0},
           {"null_stiffness", "K_nu = null_stiffness * I, N m/rad; goes with task_stiffness",
@@ -254,7 +255,7 @@ const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
           {"tank_capacity", gain_text::tank_capacity, &Gains::tank_capacity, 0.0, 100.0, true},
           {"tank_initial", gain_text::tank_initial, &Gains::tank_initial, 0.0, 100.0, true},
       }};
-  return fields;
+  return gains;
 }
 
 }  // namespace vms_ph

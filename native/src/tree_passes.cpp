@@ -134,7 +134,7 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
 }
 
-VMS_PH_FMA double Tree::lifting_power(const VectorXd& q, const double* v,
+VMS_PH_FMA double Tree::gravity_power(const VectorXd& q, const double* v,
                                       const Vector3d& field) noexcept {
   is_computed_ = false;
   update_poses(q.data());
@@ -273,8 +273,7 @@ VMS_PH_FMA void Tree::solve(const Screw& momentum, VectorXd& out) noexcept {
   solve_base(p, out);
 }
 
-/// Write the velocity (nv,) of the rates in `right_side_` and of a momentum about the centre of
-/// mass.
+/// Write the velocity (nv,) of the rates in `right_side_` and a momentum about the mass centre.
 VMS_PH_INLINED inline void Tree::solve_base(Screw p, VectorXd& out) const noexcept {
   for (int i = 0; i < n_; ++i) {
     const Screw column = coupling(i);

@@ -20,7 +20,7 @@ namespace vms_ph {
 struct WheeledGains : LimitGains {
   double stiffness = 100.0, stiffness_rotation = 5.0, damping = 40.0, damping_rotation = 1.0;
   double damping_null = 1.0, limit_margin = 0.05, limit_frequency = 10.0;
-  double speed = 0.2, turn = 0.5;
+  double max_speed = 0.2, max_turn_rate = 0.5;
 
   static const GainTable<WheeledGains>& table() {
     using G = WheeledGains;
@@ -36,8 +36,8 @@ struct WheeledGains : LimitGains {
              100.0},
             {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
             {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
-            {"speed", gain_text::speed, &G::speed, 1e-3, 20.0},
-            {"turn", gain_text::turn, &G::turn, 1e-3, 20.0},
+            {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
+            {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
         }};
     return gains;
   }
@@ -47,8 +47,6 @@ struct WheeledGains : LimitGains {
 /// is described in vms_ph_controllers/laws/wheeled_impedance.py.
 class WheeledImpedance final : public WheeledController<WheeledGains> {
  public:
-  /// Control the end effector of a robot, which must outlive the controller.
-  ///
   /// @throws ModelError  wheels that no joint moves, or a mistake in the wheels.
   WheeledImpedance(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
@@ -58,14 +56,14 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
         positions_(limit_inertia_),
         desired_effort_(zero_velocity_),
         reason_(1024) {
-    RobotState initial;
-    initial.q = model.neutral_configuration();
-    initial.v = zero_velocity_;
-    if (!can_drive_all_motions(initial)) {
+    RobotState initial_state;
+    initial_state.q = model.neutral_configuration();
+    initial_state.v = zero_velocity_;
+    if (!can_drive_all_motions(initial_state)) {
       throw ModelError("the joints of '" + model.name() +
                        "' do not move all motions that its wheels allow");
     }
-    reset(initial);
+    reset(initial_state);
   }
 
   bool reset(const RobotState& state) noexcept override {
@@ -83,7 +81,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     Evaluation& d = terms_.evaluation();
     const WheeledGains& gains = gains_;
     const double bandwidth = 2.0 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_reference_.follow(reference, reference.pose, gains.speed, gains.turn, bandwidth, dt);
+    tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate,
+                           bandwidth, dt);
     const Pose placement = d.placement(model_.end_effector()).toHomogeneousMatrix();
     effort_.set_error(
         se3::inverse(tool_reference_.pose()) * placement, tool_reference_.pose(),
@@ -119,13 +118,13 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     model_.joint_positions(terms_.evaluation().q(), positions_);
     const VectorV stiffness = (gains_.limit_frequency * gains_.limit_frequency) * limit_inertia_;
     const VectorV rates = terms_.evaluation().v().tail(n_);
-    const LimitSprings limits =
+    const LimitSprings limit_springs =
         joint_limits_.springs(positions_, rates, stiffness, gains_.limit_margin, 0.0);
     MatrixV scaled_basis = terms_.basis.bottomRows(n_);
     const MatrixView joint_basis_transpose = MatrixView(terms_.basis).bottom_rows(n_).transposed();
-    effort_.extra_energy = limits.energy;
-    multiply(joint_basis_transpose, limits.force, effort_.extra_force);
-    for (Eigen::Index i = 0; i < n_; ++i) scaled_basis.row(i) *= limits.stiffness[i];
+    effort_.extra_energy = limit_springs.energy;
+    multiply(joint_basis_transpose, limit_springs.force, effort_.extra_force);
+    for (Eigen::Index i = 0; i < n_; ++i) scaled_basis.row(i) *= limit_springs.stiffness[i];
     multiply(joint_basis_transpose, scaled_basis, effort_.extra_stiffness);
   }
 

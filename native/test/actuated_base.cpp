@@ -61,7 +61,7 @@ struct Robot {
   /// Energy of the supply that is neither work on the base, nor stored by what spins, nor lost.
   double unaccounted(double stored_before) const {
     const auto& a = plant->actuators();
-    return a.electric_energy() - plant->port_energies().supplied[1] -
+    return a.electric_energy() - plant->port_energies().supplied_energy[1] -
            (a.stored_energy() - stored_before) - a.lost_energy();
   }
 
@@ -100,7 +100,8 @@ void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
     CHECK(robot.plant->actuators().lost_energy() > 1.0);
     CHECK(std::abs(robot.unaccounted(stored)) <= 1e-11);
     const auto& ports = robot.plant->port_energies();
-    CHECK(std::abs(robot.energy() - energy - (ports.supplied[0] + ports.supplied[1])) <= 1e-11);
+    CHECK(std::abs(robot.energy() - energy -
+                   (ports.supplied_energy[0] + ports.supplied_energy[1])) <= 1e-11);
   }
 }
 
@@ -276,10 +277,10 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
       compare(line, plant->v());
     } else if (line.key == "energy") {
       const auto& a = plant->actuators();
-      compare(line, Eigen::Vector4d(plant->port_energies().supplied[1], a.electric_energy(),
+      compare(line, Eigen::Vector4d(plant->port_energies().supplied_energy[1], a.electric_energy(),
                                     a.lost_energy(), a.stored_energy()));
-      CHECK(std::abs(a.electric_energy() - (plant->port_energies().supplied[1] + a.stored_energy() -
-                                            started + a.lost_energy())) <=
+      CHECK(std::abs(a.electric_energy() - (plant->port_energies().supplied_energy[1] +
+                                            a.stored_energy() - started + a.lost_energy())) <=
             1e-12 * (1.0 + a.stored_energy() + a.lost_energy()));
     }
   }

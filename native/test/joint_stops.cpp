@@ -63,8 +63,8 @@ void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const Vector
   const VectorXd efforts = Eigen::Vector2d(2.0, -1.0);
   for (int i = 0; i < 40; ++i) CHECK(plant.advance(wrench, false, efforts, 10));
   CHECK((plant.q().tail<2>() - joints).norm() < 1e-9);
-  CHECK(std::abs(plant.port_energies().supplied[0] - torque) < 1e-9);
-  CHECK(std::abs(plant.port_energies().dissipated - dissipated) < 1e-9);
+  CHECK(std::abs(plant.port_energies().supplied_energy[0] - torque) < 1e-9);
+  CHECK(std::abs(plant.port_energies().dissipated_energy - dissipated) < 1e-9);
 }
 
 /// A cart on wheels that do not slip drives a curve, while its elbow is pushed against its stop.
@@ -86,8 +86,8 @@ void wheels_do_not_slip_when_a_joint_reaches_its_stop() {
                                  3.000000006007765);
   CHECK((positions - expected).norm() < 1e-9);
   const auto& energies = plant.port_energies();
-  CHECK(std::abs(energies.supplied[0] - 0.8801673789024366) < 1e-9);
-  CHECK(std::abs(energies.dissipated - 0.21529620221911797) < 1e-9);
+  CHECK(std::abs(energies.supplied_energy[0] - 0.8801673789024366) < 1e-9);
+  CHECK(std::abs(energies.dissipated_energy - 0.21529620221911797) < 1e-9);
   const VectorXd& v = plant.v();
   CHECK(std::abs(v[1]) < 1e-12);
   CHECK(std::abs(0.1 * v[3] - (v[0] - 0.3 * v[2])) < 1e-12);
@@ -104,8 +104,8 @@ void stores_what_is_supplied_and_not_dissipated() {
   for (int i = 0; i < 60; ++i) {
     const double sign = i % 20 < 10 ? 1.0 : -1.0;
     CHECK(plant.advance(wrench, false, sign * Eigen::Vector2d(3.0, -2.0), 10));
-    CHECK(plant.port_energies().dissipated >= taken_energy - 1e-6);
-    taken_energy = plant.port_energies().dissipated;
+    CHECK(plant.port_energies().dissipated_energy >= taken_energy - 1e-6);
+    taken_energy = plant.port_energies().dissipated_energy;
     for (int joint = 0; joint < 2; ++joint) {
       CHECK(plant.q()[7 + joint] > model.lower()[joint] - 2e-4);
       CHECK(plant.q()[7 + joint] < model.upper()[joint] + 2e-4);

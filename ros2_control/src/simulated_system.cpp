@@ -343,10 +343,10 @@ void SimulatedSystem::write_states() noexcept {
   set_state(clock_[0], static_cast<double>(stamp / kNanosecondsPerSecond));
   set_state(clock_[1], static_cast<double>(stamp % kNanosecondsPerSecond));
   const auto& energies = plant_->port_energies();
-  set_state(port_energies_[0], energies.supplied[0]);
-  set_state(port_energies_[1], energies.supplied[1]);
-  set_state(port_energies_[2], energies.supplied[2]);
-  set_state(port_energies_[3], energies.dissipated);
+  set_state(port_energies_[0], energies.supplied_energy[0]);
+  set_state(port_energies_[1], energies.supplied_energy[1]);
+  set_state(port_energies_[2], energies.supplied_energy[2]);
+  set_state(port_energies_[3], energies.dissipated_energy);
   set_state(port_energies_[4], reset_count_);
   set_state(actuator_energies_[0], plant_->actuators().electric_energy());
   set_state(actuator_energies_[1], plant_->actuators().lost_energy());

@@ -121,8 +121,8 @@ def test_a_step_is_of_fourth_order_the_same_and_counts_drag(
             x = step.solver_state
             y, result = theirs.step(y, held, k * dt, dt)
             assert not result.failed
-            dissipated += result.dissipated
-            supplied += sum(result.supplied)
+            dissipated += result.dissipated_energy
+            supplied += sum(result.supplied_energy)
         (q1, v1), (q2, v2) = ours.motion(x), theirs.motion(y)
         apart.append(max(np.abs(model.difference(q1, q2)).max(), np.abs(v1 - v2).max()))
         before, after = model.evaluate(q, v), model.evaluate(q2, v2)

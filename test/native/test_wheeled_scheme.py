@@ -62,8 +62,8 @@ def test_the_motion_and_the_energies_are_those_of_the_scheme_in_python(
         part = theirs.step(there, ports, 0.0, 0.01)
         there = part.solver_state
         assert not result.failed
-        assert sum(result.supplied) == pytest.approx(sum(part.supplied.values()), abs=1e-10)
-        assert result.dissipated == pytest.approx(part.dissipated, abs=1e-10)
+        assert sum(result.supplied_energy) == pytest.approx(sum(part.supplied.values()), abs=1e-10)
+        assert result.dissipated_energy == pytest.approx(part.dissipated, abs=1e-10)
     for found, expected in zip(ours.motion(here), theirs.motion(there), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10)
 
@@ -90,8 +90,8 @@ def test_wheels_do_not_slip_and_the_books_close_over_many_steps(
     for k in range(100):
         x, result, steps = core.run(x, held, 0.0, 1e-3, many * k, many)
         assert steps == many, result.reason
-        supplied += sum(result.supplied) - result.dissipated
-        crossed += abs(sum(result.supplied)) + result.dissipated
+        supplied += sum(result.supplied_energy) - result.dissipated_energy
+        crossed += abs(sum(result.supplied_energy)) + result.dissipated_energy
     q, v = core.motion(x)
     end = model.evaluate(q, v)
     rolling = form.constraint_jacobian(end) @ v

@@ -220,34 +220,34 @@ class CompiledStepper(RobotStepper):
 
     def _to_python(self, x: SolverState) -> CentroidalState | MidpointState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
-        fall = Fall(
-            x.fall.since, x.fall.centre[:k], x.fall.linear[:k], x.fall.mass, x.fall.gravity[:k]
-        )
-        angular, energy = x.angular[3 - (b - k) :], CompensatedSum(*x.energy)
+        centre, momentum = x.fall.centre_of_mass[:k], x.fall.linear_momentum[:k]
+        fall = Fall(x.fall.start_time, centre, momentum, x.fall.mass, x.fall.gravity[:k])
+        angular, energy = x.angular_momentum[3 + k - b :], CompensatedSum(*x.energy_and_remainder)
         if not self._uses_past_steps:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)
-        times, unknowns = zip(*x.past, strict=True) if x.past else ((), ())
+        times, unknowns = zip(*x.past_steps, strict=True) if x.past_steps else ((), ())
         return MidpointState(x.q, fall, angular, x.pi, energy, x.t, PastSteps(times, unknowns))
 
     def _to_native(self, x: CentroidalState | MidpointState, template: SolverState) -> SolverState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
         native_state = copy(template)
-        native_state.q, native_state.t, native_state.energy = x.q, x.t, tuple(x.energy)
-        native_state.fall.since = x.fall.since
-        native_state.fall.centre = [*x.fall.centre, *[0.0] * (3 - k)]
-        native_state.fall.linear = [*x.fall.linear_momentum, *[0.0] * (3 - k)]
-        native_state.angular = [*[0.0] * (3 - (b - k)), *x.angular]
+        native_state.q, native_state.t = x.q, x.t
+        native_state.energy_and_remainder = tuple(x.energy)
+        native_state.fall.start_time = x.fall.since
+        native_state.fall.centre_of_mass = [*x.fall.centre, *[0.0] * (3 - k)]
+        native_state.fall.linear_momentum = [*x.fall.linear_momentum, *[0.0] * (3 - k)]
+        native_state.angular_momentum = [*[0.0] * (3 + k - b), *x.angular]
         if isinstance(x, CentroidalState):
             native_state.v = x.v
         else:
             native_state.pi = x.pi
-            native_state.past = list(zip(x.past.times, x.past.unknowns, strict=True))
+            native_state.past_steps = list(zip(x.past.times, x.past.unknowns, strict=True))
         return native_state
 
 
 def _step_result(end_state: SolverState, result: Any) -> StepResult:
-    supplied = dict(zip(PORTS, result.supplied, strict=True))
-    return StepResult(end_state, supplied, result.dissipated, result.iterations)
+    supplied = dict(zip(PORTS, result.supplied_energy, strict=True))
+    return StepResult(end_state, supplied, result.dissipated_energy, result.iterations)
 
 
 def has_compiled(name: str, form: Form) -> bool:

@@ -138,14 +138,14 @@ def integrate_batch(
             threads_of(threads),
         )
         is_done = (batch["steps"] == steps) & stepper.balanced_runs(
-            batch["energy"], batch["supplied"], batch["dissipated"], every
+            batch["energy"], batch["supplied_energy"], batch["dissipated_energy"], every
         )
         runs = np.array(list(held_efforts))[is_done]
-        q[runs], v[runs] = batch["q"][is_done], batch["v"][is_done]
-        energy[runs], dissipated[runs] = batch["energy"][is_done], batch["dissipated"][is_done]
+        q[runs], v[runs], energy[runs] = (batch[name][is_done] for name in ("q", "v", "energy"))
+        dissipated[runs] = batch["dissipated_energy"][is_done]
         for name, energies in supplied.items():
             energies[runs] = (
-                0.0 if name not in PORTS else batch["supplied"][PORTS.index(name)][is_done]
+                0.0 if name not in PORTS else batch["supplied_energy"][PORTS.index(name)][is_done]
             )
         remaining_runs -= set(runs.tolist())
     for i in sorted(remaining_runs):

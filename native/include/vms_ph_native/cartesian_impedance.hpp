@@ -34,14 +34,14 @@ struct ImpedanceGains : OutputGains {
   double stiffness = 200.0, stiffness_rotation = 10.0, damping = 40.0, damping_rotation = 2.0;
   double damping_null = 2.0, frequency_base = 3.0;
   bool hold_base = true, hold_attitude = false, relative_to_base = false;
-  double speed = 0.2, turn = 0.5;
+  double max_speed = 0.2, max_turn_rate = 0.5;
   double stiffness_share_x = 1.0, stiffness_share_y = 1.0, stiffness_share_z = 1.0;
   double stiffness_share_rx = 1.0, stiffness_share_ry = 1.0, stiffness_share_rz = 1.0;
   double damping_share_x = 1.0, damping_share_y = 1.0, damping_share_z = 1.0;
   double damping_share_rx = 1.0, damping_share_ry = 1.0, damping_share_rz = 1.0;
   bool tool_axes = false;
   double force_limit = 0.0, moment_limit = 0.0;
-  double null_stiffness = 0.0, null_energy = 1.0, posture_speed = 0.5;
+  double null_stiffness = 0.0, null_energy = 1.0, max_posture_speed = 0.5;
   double friction_compensation = 0.0;
 
   static const GainTable<ImpedanceGains>& table();
@@ -86,7 +86,7 @@ class PoseImpedance : public StagedController {
   Pose tool_pose() noexcept;
   void compute_jacobian() noexcept;
   void hold_base_and_limits(double h, double dt) noexcept;
-  AxisGains axis_gains(double spring_share, double dt) noexcept;
+  AxisGains update_axis_gains(double spring_share, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
   void compensate_friction(double h) noexcept;
 
@@ -157,11 +157,7 @@ struct PushGains : ImpedanceGains {
 /// vms_ph_controllers/laws/pushing_impedance.py.
 class PushingImpedance final : public PostureGains<PushGains> {
  public:
-  /// Control the end effector of a robot, which must outlive the controller.
-  ///
-  /// @param allocation     the actuators of the base; without them it can apply any wrench.
-  /// @param base_actuated  false for a base without actuators; it is then not held.
-  /// @throws ModelError    the allocation is for another base.
+  /// As for CartesianImpedance.
   explicit PushingImpedance(const Model& model, std::optional<Allocation> allocation = {},
                             bool base_actuated = true);
 
@@ -187,7 +183,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
   void update_tank(double dt) noexcept;
   bool update_direction(const Reference& reference, double dt) noexcept;
   void move_reference() noexcept;
-  double force_correction(double dt) noexcept;
+  double update_force_correction(double dt) noexcept;
 
   ImpulseBalance impulse_balance_;
   MomentumObserver momentum_observer_;

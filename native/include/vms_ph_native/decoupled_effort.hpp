@@ -13,7 +13,8 @@
 
 namespace vms_ph {
 
-/// A displacement of the reference by which a constant unknown force is carried; it is described in
+/// A displacement of the reference, to the minimum of the potential, that compensates a constant
+/// unknown force; see
 /// vms_ph_controllers/references/integral_action.py.
 class IntegralAction {
  public:
@@ -22,8 +23,8 @@ class IntegralAction {
   /// Remove the displacement.
   void restart() noexcept;
 
-  /// Keep the displacement during a time step.
-  void zero_rates() noexcept;
+  /// Hold the displacement: set its rates to zero.
+  void hold_displacement() noexcept;
 
   /// Advance by one time step.
   ///
@@ -43,7 +44,7 @@ class IntegralAction {
 
   const Eigen::Vector3d& position() const { return position_; }            ///< m, inertial frame
   const Eigen::Vector3d& position_rate() const { return position_rate_; }  ///< m/s
-  const Eigen::Matrix3d& rotation() const { return rotation_; }            ///< minimum to reference
+  const Eigen::Matrix3d& rotation() const { return rotation_; }  ///< from minimum to reference
   /// In the axes of the minimum, rad/s.
   const Eigen::Vector3d& angular_velocity() const { return angular_velocity_; }
   const VectorV& joints() const { return joints_; }            ///< (n,)
@@ -55,7 +56,7 @@ class IntegralAction {
   VectorV joints_, joint_rates_;
 };
 
-/// What a potential, a reference and damping of locked motion and shape demand of a robot on a
+/// The effort of springs, a reference, and damping of locked motion and shape, for a robot on a
 /// moving base [A (59)]; the part of vms_ph_controllers.DecoupledVMSController without memory.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
@@ -68,10 +69,10 @@ class DecoupledEffort {
   struct Springs {
     double k_position = 0.0, k_rotation = 0.0;  ///< of the base, N/m and N m/rad
     VectorV k_shape, k_limit;                   ///< of the joints and at their limits, (n,)
-    double margin = 0.0;                        ///< before a limit, rad or m
+    double limit_margin = 0.0;                  ///< before a limit, rad or m
   };
 
-  /// What is demanded; set before compute(), or by set_springs() and set_reference().
+  /// The demanded motion; set before compute(), or by set_springs() and set_reference().
   struct Demand {
     VectorV gradient, stiffness;  ///< (nv,) of the potential, the stiffness is diagonal
     VectorV velocity;             ///< (nv,) of the reference
@@ -82,26 +83,26 @@ class DecoupledEffort {
     double h = 0.0;               ///< the horizon, s
   } demand;
 
-  /// Set gradient and stiffness of the demand, whose horizon is set, to those of springs; return
-  /// their energy, J.
+  /// Set gradient and stiffness of the demand, with its h, to those of springs; return their
+  /// energy, J.
   ///
-  /// @param potential  of the base, which has followed its pose.
-  /// @param pose       of the base in the minimum.
+  /// @param potential  of the base, updated to its pose.
+  /// @param pose       of the base in the frame of the minimum.
   /// @param joint_error  (n,) displacement of the joints from the minimum.
   double set_springs(const Evaluation& d, const Springs& springs, const PosePotential& potential,
                      const Pose& pose, const VectorV& joint_error) noexcept;
 
   /// Set velocity and acceleration of the demand to those of a reference.
   ///
-  /// @param pose   of the base in the reference.
-  /// @param twist  of the reference of the base in its axes, and its rate.
-  /// @param rates  (n,) of the reference of the joints, and their rates.
+  /// @param pose   of the base in the frame of its reference.
+  /// @param twist  of the reference of the base in its axes; `acceleration` is its rate.
+  /// @param rates  (n,) of the reference of the joints; `accelerations` are their rates.
   void set_reference(const Evaluation& d, const Pose& pose, const Twist& twist,
                      const Twist& acceleration, const ConstVector& rates,
                      const ConstVector& accelerations) noexcept;
 
-  /// The demand of a reference at rest.
-  void set_rest() noexcept;
+  /// Set velocity and acceleration of the demand to zero.
+  void set_reference_at_rest() noexcept;
 
   /// Compute the effort at a state.
   void compute(Evaluation& d) noexcept;
@@ -109,8 +110,8 @@ class DecoupledEffort {
   VectorV velocity_error;     ///< (nv,)
   VectorV continuous_effort;  ///< (nv,) the effort in which the energy balance is stated
   VectorV sampled_effort;     ///< (nv,) with the reduced spring and the brake
-  double kinetic_base = 0.0, kinetic_shape = 0.0;  ///< J
-  double damping_base = 0.0, damping_shape = 0.0;  ///< W
+  double base_kinetic_energy = 0.0, shape_kinetic_energy = 0.0;  ///< J
+  double base_damping_power = 0.0, shape_damping_power = 0.0;    ///< W
 
   /// What was reduced; empty when nothing was.
   const char* reason() const noexcept { return impedance_.reason(); }
@@ -118,7 +119,7 @@ class DecoupledEffort {
  private:
   const int b_, n_;
   JointLimitPotential joint_limits_;
-  VectorV positions_;
+  VectorV joint_positions_;
   SampledImpedance impedance_;
   MatrixV damping_, stiffness_;
 };

@@ -25,8 +25,7 @@ struct RateDerivatives {
 };
 
 /// What ten inertial parameters of a body (mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz
-/// about its origin) contribute to the product of a twist and the momentum of another one, both in
-/// the axes of the body.
+/// about its origin) contribute to the product of a twist and a momentum, both in the body's axes.
 void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept;
 
 /// The derivatives of a tree without joints that mimic others, at its configuration and velocity:
@@ -36,8 +35,7 @@ class TreeDerivatives {
  public:
   explicit TreeDerivatives(const Tree& tree);
 
-  /// Begin with the velocity set last, in a field in root axes, m/s^2; `friction_slopes` (n,) are
-  /// those of the friction.
+  /// Begin with the velocity set last, in a field in root axes, m/s^2; slopes (n,) of friction.
   void reset(Tree& tree, bool decoupled, const Eigen::Vector3d& field,
              const double* friction_slopes, const Screw& base_rate,
              TaskDerivatives* task = nullptr) noexcept;
@@ -86,8 +84,7 @@ class TreeDerivatives {
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
   Screw part_twist_, part_twist_rate_;  ///< of the base
   std::vector<double> friction_slopes_, difference_, change_, part_velocity_;
-  /// Inverses of locked and shape inertia, connection A and its rate, ad_v^T, `ad_._^T p`, the
-  /// derivative of A^T p.
+  /// Inverses of locked and shape inertia, A and its rate, ad_v^T, `ad_._^T p`, slope of A^T p.
   std::vector<double> locked_inverse_, inverse_, connection_, connection_rate_, transport_,
       momentum_transport_, connection_slope_;
 };
@@ -116,8 +113,7 @@ struct Momenta {
   Screw centroidal, spatial;
 };
 
-/// Everything that vms_ph_dynamics.Evaluation and the standard and the decoupled form offer, for
-/// one state at a time.
+/// What vms_ph_dynamics.Evaluation and the standard and decoupled form offer, at one state.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws; arrays are
 /// written row by row, to memory of the caller.
@@ -149,10 +145,9 @@ class Dynamics {
   void gravity(double* out) const noexcept;                                       ///< g, (nv,)
   double potential_energy() const noexcept;                                       ///< J
 
-  /// Power, W, that raises the robot at a configuration (nq,) and velocity (nv,) that replace those
-  /// set last.
-  double lifting_power(const Eigen::VectorXd& q, const double* v) noexcept {
-    return tree_.lifting_power(q, v, base_rotation(b(), q.data()).transpose() * mount_gravity_);
+  /// Power against gravity, W, at a configuration (nq,) and velocity (nv,) that replace the last.
+  double gravity_power(const Eigen::VectorXd& q, const double* v) noexcept {
+    return tree_.gravity_power(q, v, base_rotation(b(), q.data()).transpose() * mount_gravity_);
   }
 
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Energy tanks: the energy that a controller may still give, over samples and for a potential; and
-// efforts that are held over a sample: what they did, what they will do, and how much of them a
-// budget covers.
+// efforts held over a sample: their past and predicted work, and the share that a budget covers.
 #pragma once
 
 #include <cmath>
@@ -29,8 +28,7 @@ class SampleWork {
   void restart() noexcept { has_effort_ = has_missed_updates_ = false; }
 
   /// Hold efforts (nv,) from a state on, where `stored_energy` joules are stored.
-  /// `displacement` (nv,) is the displacement that the efforts are predicted to cause in the
-  /// sample.
+  /// `displacement` (nv,) is predicted for the efforts over the sample.
   void hold(const Evaluation& d, const VectorV& force, const VectorV& displacement,
             double stored_energy) noexcept;
 
@@ -59,8 +57,7 @@ class SampleWork {
 
 /// The outcome of a sample.
 struct Prediction {
-  /// Upper bound of the energy that the budget lacks for the sample, J; not positive where the
-  /// budget covers it.
+  /// Upper bound of the energy that the budget lacks for the sample, J; at most 0 if it covers it.
   double deficit = 0.0;
   VectorV acceleration;  ///< (nv,) at the beginning of the sample
   VectorV displacement;  ///< (nv,) displacement over the sample
@@ -83,8 +80,7 @@ class SamplePrediction {
   /// Write what efforts (nv,) held over the sample do.
   void predict(const VectorV& force, Prediction& result) noexcept;
 
-  /// Upper bound of the energy that the last prediction gives, J; infinite for a motion that is too
-  /// fast to be predicted.
+  /// Upper bound of the energy of the last prediction, J; infinite if the motion is too fast.
   double energy() const noexcept { return energy_; }
 
   /// Configuration (nq,) and velocity (nv,) at the end of the last prediction, if it is finite.

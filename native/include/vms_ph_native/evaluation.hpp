@@ -12,15 +12,15 @@
 
 namespace vms_ph {
 
-/// The model, for a controller or scheme. @throws ModelError  more than kMaxVelocities velocities.
-const Model& checked_size(const Model& model, const char* user);
+/// Return the model if it has at most kMaxVelocities velocities. @throws ModelError  it has more.
+const Model& checked_model(const Model& model, const char* caller_name);
 
 /// A workspace for one state at a time; every term is computed on first use.
 ///
 /// In a fluid, inertia and momentum include the added mass, and gravity the buoyancy; drag is not a
-/// term. All matrices are full. On a fixed base the base blocks are empty. Returned references stay
-/// valid and unchanged until the next set(). Only the constructor allocates memory. The model must
-/// outlive the evaluation.
+/// term. Both triangles of symmetric matrices are filled. On a fixed base the base blocks are
+/// empty. Returned references stay valid and unchanged until the next set(). Only the constructor
+/// allocates memory. The model must outlive the evaluation.
 class Evaluation {
  public:
   /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom, or that
@@ -65,8 +65,8 @@ class Evaluation {
   /// Force of the drag of a fluid, (nv,).
   VectorV drag() noexcept;
 
-  /// Power v^T g that raises the robot at another configuration (nq,), W.
-  double lifting_power(const Eigen::VectorXd& q) noexcept;
+  /// Power against gravity v^T g at another configuration (nq,), W.
+  double gravity_power(const Eigen::VectorXd& q) noexcept;
 
   /// 1/2 v^T M v, J.
   double kinetic_energy() noexcept;
@@ -77,8 +77,7 @@ class Evaluation {
   /// Pose of a frame in the inertial frame.
   const pinocchio::SE3& placement(pinocchio::FrameIndex frame) noexcept;
 
-  /// Jacobian of a frame in its own axes (LOCAL) or in inertial ones, linear first, (6,nv), valid
-  /// until the next call.
+  /// Jacobian (6,nv) of a frame in its own axes (LOCAL) or inertial ones, until the next call.
   const Eigen::Matrix<double, 6, Eigen::Dynamic>& frame_jacobian(
       pinocchio::FrameIndex frame, pinocchio::ReferenceFrame axes) noexcept;
 
@@ -94,9 +93,9 @@ class Evaluation {
 
   const Model& model_;
   const int b_, n_;
-  Dynamics dynamics_, lifting_dynamics_;  ///< the latter for a term at another configuration
+  Dynamics dynamics_, dynamics_at_other_q_;  ///< the latter for a term at another configuration
   FluidTerms fluid_;
-  Eigen::VectorXd q_, v_, buffer_;
+  Eigen::VectorXd q_, v_, rows_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
   MatrixV M_, C_, M_hat_m_;

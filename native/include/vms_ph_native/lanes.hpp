@@ -14,8 +14,7 @@
 // VMS_PH_FMA: functions that are compiled twice, for every machine, and for those with fused
 // multiplication and addition. The loader chooses once.
 // Only instructions differ, neither types nor their alignment, so that both fit the prebuilt
-// Pinocchio. What such a function calls without inlining it is compiled for every machine, lambdas
-// too.
+// Pinocchio. What these call, lambdas too, is compiled for every machine unless inlined.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
     defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
 #define VMS_PH_FMA __attribute__((target_clones("fma", "default")))

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Products of matrices of any size, the Cholesky decomposition, square systems, pseudo-inverses,
-// eigenvalues of symmetric matrices, and least squares within bounds; none takes memory where it is
-// not said.
+// symmetric eigenvalues, and bounded least squares; none allocates where it is not said.
 #pragma once
 
 #include <cassert>
@@ -23,8 +22,7 @@ namespace vms_ph {
 ///
 /// Products of these are loops that are compiled once. Eigen instantiates some twenty classes for
 /// every combination of operands, which takes a compiler a quarter of a second; expressions are
-/// kept for the small matrices of fixed size and where the size being known makes a hot path
-/// faster.
+/// kept for small matrices of fixed size, and where a known size makes a hot path faster.
 class MatrixView {
  public:
   /// A matrix, or a vector as one column.
@@ -210,8 +208,7 @@ VMS_PH_INLINED inline void solve(const double* columns, const double* inverse_di
   }
 }
 
-/// Replace the rows of a matrix, `step` apart and of `width` numbers, by the solution for every
-/// column.
+/// Replace rows of `width` numbers, `step` apart, by the solution for every column.
 VMS_PH_INLINED inline void solve_rows(const double* columns, const double* inverse_diagonal,
                                       std::ptrdiff_t size, std::ptrdiff_t stride, double* x,
                                       std::ptrdiff_t width, std::ptrdiff_t step) noexcept {

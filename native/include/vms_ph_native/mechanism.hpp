@@ -12,8 +12,7 @@
 
 namespace vms_ph {
 
-/// A body whose frame is at its centre of mass. Places are entries of the state vector and of
-/// vectors of rates.
+/// A body, its frame at its centre of mass. Places are entries of the vectors of state and rates.
 struct MechanismBody {
   int momentum = 0;                 ///< place of the momentum in both vectors
   int pose = 0, pose_rate = 0;      ///< of the pose

@@ -65,8 +65,7 @@ struct JointLeader {
   double multiplier = 1.0, offset = 0.0;
 };
 
-/// Immutable after construction, and safe to share between threads; copies share what Pinocchio
-/// holds.
+/// Immutable after construction and safe to share between threads; copies share Pinocchio's data.
 ///
 /// Configurations and velocities are Pinocchio's: q = [base, joints], v = [base twist in the base
 /// frame, linear first; joint rates]. Joints that mimic others are not in them; *full* ones have
@@ -123,8 +122,7 @@ class Model {
   /// Pinocchio's names of the kinds of the n joints, such as JointModelRZ.
   const std::vector<std::string>& joint_kinds() const { return joint_kinds_; }
 
-  /// Where the position of one of the n joints is in a configuration, and whether it is a pair
-  /// (cos, sin) there.
+  /// Where the position of a joint is in a configuration, and whether it is a pair (cos, sin).
   int position_index(int joint) const { return position_indices_[static_cast<std::size_t>(joint)]; }
   bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
 
@@ -161,8 +159,7 @@ class Model {
   const Eigen::VectorXd& effort() const { return effort_; }
   const Eigen::VectorXd& velocity() const { return velocity_; }
 
-  /// Viscous friction, N m s/rad or N s/m, and Coulomb friction, N m or N, of the n joints and
-  /// those that mimic them.
+  /// Viscous friction, N m s/rad or N s/m, and Coulomb friction, N m or N, with that of mimics.
   const Eigen::VectorXd& damping() const { return damping_; }
   const Eigen::VectorXd& dry_friction() const { return dry_friction_; }
 

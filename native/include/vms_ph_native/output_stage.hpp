@@ -58,8 +58,7 @@ class OutputStage {
   /// The safe output at a state for which the law computed no finite effort.
   const Command& reject_effort(Evaluation& d) noexcept;
 
-  /// The efforts (nv,) sent to the robot for a desired force (nv,), without the load: base wrench,
-  /// then joint torques.
+  /// The efforts (nv,) sent for a desired force (nv,) without the load; base wrench first.
   const VectorV& apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
                        double dt) noexcept;
 
@@ -95,8 +94,7 @@ class SafeOutput {
 
   /// Compute the efforts for a finite state (nq,) and (nv,) of an age (s), to be held for dt (s).
   ///
-  /// @param payload_weight  (nv,) efforts that hold a payload that is not part of the model; null
-  /// for none.
+  /// @param payload_weight  (nv,) efforts that hold a payload not in the model; null for none.
   void compute(const ConstVector& q, const ConstVector& v, double dt, double age = 0.0,
                const Eigen::VectorXd* payload_weight = nullptr) noexcept;
 

@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// References that are approached with limited speeds: of a pose, and of joints.
+// References that follow a target with bounded speed: of a pose, and of joints.
 #pragma once
 
 #include <optional>
@@ -24,25 +24,25 @@ class PoseReference {
   /// Displace the pose and its target, in the frame of the pose, m.
   void shift(const Eigen::Vector3d& displacement) noexcept;
 
-  /// Advance towards a target pose, or else the position of a reference, and with the velocity of
-  /// the reference; values that are not finite are ignored. For the other arguments see advance().
-  void follow(const Reference& reference, const std::optional<Pose>& target, double speed,
-              double turn, double bandwidth, double dt) noexcept;
+  /// Advance towards a target pose, without one towards the position of a reference, and move with
+  /// the velocity of the reference. What is not finite is ignored. See advance() for the rest.
+  void follow(const Reference& reference, const std::optional<Pose>& target, double max_speed,
+              double max_turn_rate, double bandwidth, double dt) noexcept;
 
   /// Advance by one time step.
   ///
   /// @param twist      to move with, in the axes of the reference; null to approach the target. A
   ///                   target that was set with it moves on with it.
-  /// @param speed      largest linear speed, m/s.
-  /// @param turn       largest angular speed, rad/s.
+  /// @param max_speed, max_turn_rate  of the linear motion, m/s, and of the rotation, rad/s.
   /// @param bandwidth  bandwidth of the approach to the target and of changes of the speed, 1/s.
   /// @param dt         time step, s.
-  void advance(const Twist* twist, double speed, double turn, double bandwidth, double dt) noexcept;
+  void advance(const Twist* twist, double max_speed, double max_turn_rate, double bandwidth,
+               double dt) noexcept;
 
   const Pose& pose() const { return pose_; }                   ///< in the inertial frame
   const Twist& twist() const { return twist_; }                ///< in the axes of the reference
   const Twist& acceleration() const { return acceleration_; }  ///< rate of twist()
-  bool is_resting() const { return is_resting_; }              ///< whether the target is reached
+  bool is_resting() const { return is_resting_; }              ///< whether it rests at its target
 
  private:
   Pose pose_ = Pose::Identity(), target_ = Pose::Identity();
@@ -62,17 +62,17 @@ class JointReference {
   void set_target(const Reference& reference) noexcept;
 
   /// Advance by one time step; see PoseReference::advance.
-  void advance(double speed, double bandwidth, double dt) noexcept {
-    advance(VectorV(VectorV::Constant(positions_.size(), speed)), bandwidth, dt);
+  void advance(double max_rate, double bandwidth, double dt) noexcept {
+    advance(VectorV(VectorV::Constant(positions_.size(), max_rate)), bandwidth, dt);
   }
 
   /// The same with a largest speed for each joint, (n,).
-  void advance(const VectorV& speed, double bandwidth, double dt) noexcept;
+  void advance(const VectorV& max_rates, double bandwidth, double dt) noexcept;
 
   const VectorV& positions() const { return positions_; }          ///< (n,)
   const VectorV& rates() const { return rates_; }                  ///< (n,)
   const VectorV& accelerations() const { return accelerations_; }  ///< (n,)
-  bool is_resting() const { return is_resting_; }  ///< whether the target is reached
+  bool is_resting() const { return is_resting_; }  ///< whether it rests at its target
 
  private:
   VectorV positions_, rates_, accelerations_, target_, desired_rates_;

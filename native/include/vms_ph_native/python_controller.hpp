@@ -60,8 +60,7 @@ struct PythonOptions {
 /// before the first reset. A late answer is discarded, except for its safe output. While Python
 /// still computes with an old state, no new one is passed.
 /// update(), reset() and set_gain() may be called from a thread without a Python thread state and
-/// never take the GIL. update() and reset() may be called by one thread at a time, the others by
-/// any thread.
+/// never take the GIL. One thread at a time may call update() and reset(), any thread the others.
 class PythonController final : public Controller {
  public:
   /// Import and construct the controller; not for a real-time thread.

@@ -13,8 +13,8 @@ namespace vms_ph {
 /// The horizon h = (1 + 2 delay) dt + 2 age, s, for a delay in samples and a state of an age, s;
 /// see vms_ph_controllers/laws/sampled_impedance.py.
 double horizon(double dt, double delay, double age) noexcept;
-/// Square of the frequency (1/s) of a spring, at most what is stable by itself over h, s.
-inline double stable_square(double frequency, double h) noexcept {
+/// Square of a spring's frequency (rad/s), at most that of a lone spring that is stable over h, s.
+inline double stable_omega_squared(double frequency, double h) noexcept {
   return std::min(frequency * frequency, 0.5 / std::max(h * h, 1e-9));
 }
 
@@ -26,8 +26,7 @@ class SampledImpedance {
   explicit SampledImpedance(const Model& model, Eigen::Index velocity_count);
   explicit SampledImpedance(const Model& model) : SampledImpedance(model, model.nv()) {}
 
-  /// Compute the spring and damping forces that a law holds for a sample. All matrices are (nv,nv)
-  /// and symmetric.
+  /// Compute spring and damping forces to hold for a sample. Matrices are (nv,nv) and symmetric.
   ///
   /// @param damping    D, positive semidefinite.
   /// @param stiffness  K, an upper bound of the Hessian of the potential, positive semidefinite.
@@ -39,13 +38,13 @@ class SampledImpedance {
                const VectorV& gradient, const VectorV& velocity, double h,
                const VectorV* feedforward = nullptr) noexcept;
 
-  /// A force (nv,) along the momentum that takes out the energy which holding the compensation of
-  /// gravity, and a gyroscopic force (nv,) if there is one, pumps within the horizon.
+  /// A force (nv,) along the momentum that takes out energy. Holding the compensation of gravity,
+  /// and a gyroscopic force (nv,) if there is one, would pump as much in within the horizon.
   const VectorV& brake(Evaluation& d, double h, const VectorV* gyroscopic_force = nullptr) noexcept;
 
-  VectorV spring;            ///< (nv,) gradient of the potential, reduced where the stiffness is
-  VectorV velocity;          ///< w (nv,), to be multiplied by the damping
-  VectorV predicted_spring;  ///< (nv,) additional spring force at the predicted pose, h K w
+  VectorV spring_force;      ///< (nv,) gradient of the potential, reduced where the stiffness is
+  VectorV damping_velocity;  ///< w (nv,): the damping force is D w; predicted for the sample's end
+  VectorV predicted_spring_force;  ///< (nv,) additional spring force at the predicted pose, h K w
 
   /// What was reduced; empty when nothing was.
   const char* reason() const noexcept { return reason_; }
@@ -57,7 +56,7 @@ class SampledImpedance {
   MatrixV stiffness_, system_matrix_, modes_;
   VectorV brake_;
   SymmetricEigen eigen_;
-  bool is_softened_ = false;
+  bool is_stiffness_reduced_ = false;
   const char* reason_ = "";
 };
 

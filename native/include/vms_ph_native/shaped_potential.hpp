@@ -31,8 +31,7 @@ struct WeightMatrix {
 /// 1/2 (q - q*)^T W (q - q*) [D, section 5] on a fixed base.
 class ShapedPotential {
  public:
-  /// Construct with zero weight and the minimum at the neutral configuration. The model must
-  /// outlive it.
+  /// Zero weight, minimum at the neutral configuration. The model must outlive it.
   explicit ShapedPotential(const Model& model);
 
   /// Set W to a multiple of the identity, N m/rad.
@@ -51,8 +50,7 @@ class ShapedPotential {
   /// Add a share of W to a matrix (n,n).
   void add_weight(double share, MatrixV& stiffness) const noexcept;
 
-  /// Whether two potentials have the same minimum and weight by identifier; values are not
-  /// compared.
+  /// Whether minimum and weight of two potentials have the same identifiers.
   bool is_same(const ShapedPotential& other) const noexcept;
 
   const VectorQ& q_star() const noexcept { return q_star_; }

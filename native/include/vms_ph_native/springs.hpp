@@ -36,8 +36,7 @@ class PosePotential {
   /// Set the pose error; return whether the sign was switched.
   bool set_error(const Pose& error) noexcept;
 
-  /// The potential at the pose error set last, J; k_position in N/m, k_rotation in N m/rad
-  /// for small angles.
+  /// The potential at the pose error set last, J; stiffness in N/m and, for small angles, N m/rad.
   double energy(const Pose& error, double k_position, double k_rotation) const noexcept;
 
   /// The gradient as a wrench in the axes of the body, linear first.

@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The null space of a task with a basis that changes smoothly, and the derivatives of the
-// task-space form.
+// The null space of a task in a smooth basis, and the derivatives of the task-space form.
 #pragma once
 
 #include <vector>

@@ -20,7 +20,7 @@ namespace vms_ph {
 
 /// Gains of the law; their table describes each.
 struct TaskSpaceGains : LimitGains {
-  double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, reference_speed = 0.2;
+  double stiffness = 30.0, damping_task = 9.0, damping_null = 6.0, max_reference_speed = 0.2;
   double task_stiffness = 0.0, null_stiffness = 10.0;
   double limit_stiffness = 100.0, limit_margin = 0.05;
   bool cancel_coupling = false;

@@ -22,8 +22,7 @@ class Model;
 /// In common axes composite inertias are plain sums and a row of the mass matrix costs one product
 /// per joint. The base is eliminated by way of the centre of mass, where its inertia is
 /// block-diagonal: only the shape inertia [A (55)] remains to be factorised. At seven joints this
-/// takes half the time of the articulated-body algorithm, which transforms a 6x6 inertia at every
-/// joint.
+/// takes half the time of the articulated-body algorithm with its 6x6 inertias.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
@@ -89,8 +88,7 @@ class Tree {
   double kinetic_energy() const { return kinetic_energy_; }  ///< J
   void write_joint_momenta(double* out) const noexcept;      ///< pi, (n,)
 
-  /// Add the derivatives of the kinetic energy by the joints, at fixed velocity, to ``out`` (n,)
-  /// times ``factor``.
+  /// Add `factor` times the derivatives of kinetic energy by joints at fixed velocity to out (n,).
   void add_kinetic_gradient(double factor, double* out) const noexcept;
 
   /// Acceleration (nv,) under generalised forces (nv,) and the field.
@@ -125,12 +123,11 @@ class Tree {
   /// Shape inertia, (n,n) [A (55)].
   void write_shape_inertia(double* out) noexcept;
 
-  /// Add the generalised force (nv,) that holds the robot in a field in root axes, m/s^2, times
-  /// `factor`.
+  /// Add `factor` times the force (nv,) that holds the robot in a field in root axes, m/s^2.
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
 
   /// Power, W, that raises the robot at (q, v) in a field in root axes, m/s^2; set both again.
-  double lifting_power(const Eigen::VectorXd& q, const double* v,
+  double gravity_power(const Eigen::VectorXd& q, const double* v,
                        const Eigen::Vector3d& field) noexcept;
 
   const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< of the root's origin, m
@@ -148,15 +145,13 @@ class Tree {
   static Screw in_root_axes(const Frame& frame, const Screw& wrench);
   void add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept;
 
-  /// Jacobian of a frame, (6,nv), at its origin and in the axes that `rotation` maps to
-  /// those of the root.
+  /// Jacobian (6,nv) of a frame at its origin, in the axes that `rotation` maps to the root's.
   void write_jacobian(const Frame& frame, const Eigen::Matrix3d& rotation,
                       double* out) const noexcept;
 
   // Of the velocity set last:
 
-  /// The derivative of that Jacobian along the velocity; its axes rotate with `angular_velocity`
-  /// (root axes).
+  /// Its rate at the velocity; its axes rotate with `angular_velocity` (root axes).
   void write_jacobian_rate(const Frame& frame, const Eigen::Matrix3d& rotation,
                            const Eigen::Vector3d& angular_velocity, double* out) const noexcept;
 

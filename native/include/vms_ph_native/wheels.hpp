@@ -27,8 +27,7 @@ class WheeledTerms {
   ///                     no wheel, a radius that is not positive, or no motion that is left.
   WheeledTerms(const Model& model, const std::vector<Wheel>& wheels);
 
-  /// Which velocities are independent: those of the last call, or those that determine the others
-  /// best at its posture.
+  /// Which velocities are independent: those of the last call, or those best at the posture.
   enum class Partition { previous, best };
 
   /// Compute the terms at a state, of which the independent velocities are taken; false where these

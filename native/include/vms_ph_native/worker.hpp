@@ -55,8 +55,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Wait until the caller owns the buffers; return late if it does not, else the outcome of the
-  /// job.
+  /// Wait until the caller owns the buffers; return late if it does not, else the job's outcome.
   Outcome wait_for_buffers(const Deadline& deadline) noexcept;
 
   /// Pass the buffers, which the caller must own, to the thread with a job.

@@ -274,8 +274,7 @@ void PortGuard::update_surplus(double kinetic) noexcept {
   largest_kinetic_energy_ = std::max(largest_kinetic_energy_, kinetic);
 }
 
-/// Add the remaining share of the jump at engagement to the desired effort in effort_; return
-/// whether any is.
+/// Add the jump's remaining share at engagement to effort_; return whether there is one.
 bool PortGuard::add_fading_jump(double dt) noexcept {
   if (has_acting_effort_) {
     jump_ = acting_effort_ - effort_;

@@ -17,12 +17,10 @@ namespace {
 // Relative difference up to which a wrench is one that the actuators give: rounding of allocations.
 constexpr double kRelativeTolerance = 1e-9;
 
-// Factor on the norm of an effort by the inverse mass matrix, which may grow while no state is
-// seen.
+// Growth of the norm of an effort, in the inverse mass matrix, while no state is seen.
 constexpr double kInertiaFactor = 1.1;
 
-// Largest rate of change of the weight with the motion, relative to the inertia, 1/s^2: that of a
-// pendulum of 5 cm.
+// Largest change of the weight with motion per inertia, 1/s^2: that of a pendulum of 5 cm.
 constexpr double kWeightRate = 200.0;
 
 // Factor on the bound of a quick check: it leaves out that inertia and gravity change on the way.

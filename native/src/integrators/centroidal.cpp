@@ -47,7 +47,7 @@ void CentroidalRobot::split(const VectorXd& q, const VectorXd& v, double t,
   x.fall.mass = mass;
   x.fall.gravity = tree.fall_acceleration();
   x.energy = CompensatedSum{};
-  x.past.count = 0;
+  x.past_steps.count = 0;
   tree.set_configuration(q);
   if (centre_dim > 0) {
     const Matrix3d attitude = rotation(q);
@@ -56,8 +56,8 @@ void CentroidalRobot::split(const VectorXd& q, const VectorXd& v, double t,
     if (centre_dim == 2) linear.z() = 0.0;
     const Vector3d centre_offset = attitude * tree.centre_of_mass();
     x.fall.linear_momentum = attitude * linear;
-    x.fall.centre = position(q) + centre_offset;
-    if (centre_dim == 2) x.fall.centre.z() = 0.0;
+    x.fall.centre_of_mass = position(q) + centre_offset;
+    if (centre_dim == 2) x.fall.centre_of_mass.z() = 0.0;
     for (int i = 0; i < centre_dim; ++i) x.v[i] -= linear[i] / mass;
     set_position(-centre_offset, x.q);
     tree.set_velocity(x.v);
@@ -105,18 +105,19 @@ void CentroidalRobot::port_force(const Ports& ports, double t, const VectorXd& v
 void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
                                         StepResult& result) const noexcept {
   const int b = tree.b(), n = tree.n();
-  if (ports.torque.size() > 0) result.supplied[0] += duration * ports.torque.dot(v.tail(n));
+  if (ports.torque.size() > 0) result.supplied_energy[0] += duration * ports.torque.dot(v.tail(n));
   if (ports.wrench_base.size() > 0) {
-    result.supplied[1] += duration * ports.wrench_base.dot(v.head(b));
+    result.supplied_energy[1] += duration * ports.wrench_base.dot(v.head(b));
   }
   if (ports.has_tool) {
-    result.supplied[2] += duration * tree.power_of(tree.from_end_effector(ports.tool_wrench), v);
+    result.supplied_energy[2] +=
+        duration * tree.power_of(tree.from_end_effector(ports.tool_wrench), v);
   }
   if (ports.viscous.size() == 0) return;
   for (int i = 0; i < n; ++i) {
     double force = 0.0;
     add_friction(ports, i, v[b + i], force);
-    result.dissipated -= duration * force * v[b + i];
+    result.dissipated_energy -= duration * force * v[b + i];
   }
 }
 

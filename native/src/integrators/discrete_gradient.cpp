@@ -26,7 +26,7 @@ constexpr double kDifferenceStep = 1e-7, kMinStepScale = 1.0 / 64.0;
 /// The largest size of an entry; NaN where one is NaN.
 double largest_entry(const VectorXd& y) { return y.cwiseAbs().maxCoeff<Eigen::PropagateNaN>(); }
 
-double rounding_at(double scale) { return kStagnationTolerance * scale + kStagnationFloor; }
+double stall_tolerance(double scale) { return kStagnationTolerance * scale + kStagnationFloor; }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool FixedPointSolver::solve(const Sweep& sweep, StepResult& result) noexcept {
     residual_ = image_ - iterate_;
     const double scale = largest_entry(image_), change = largest_entry(residual_);
     const bool is_stalled = change > kContraction * earlier_change;
-    if (change <= kRelTol * scale + kAbsTol || (is_stalled && change <= rounding_at(scale))) {
+    if (change <= kRelTol * scale + kAbsTol || (is_stalled && change <= stall_tolerance(scale))) {
       unknown = iterate_;
       result.iterations = iteration;
       return true;
@@ -58,10 +58,10 @@ bool FixedPointSolver::solve(const Sweep& sweep, StepResult& result) noexcept {
     last_change = change;
   }
   result.iterations = std::min(iteration, kFixedPointLimit);
-  return newton(sweep, result);
+  return solve_by_newton(sweep, result);
 }
 
-bool FixedPointSolver::newton(const Sweep& sweep, StepResult& result) noexcept {
+bool FixedPointSolver::solve_by_newton(const Sweep& sweep, StepResult& result) noexcept {
   const auto fail = [&result](Failure failure, double error, double limit) {
     result.failure = failure;
     result.error = error;
@@ -97,7 +97,7 @@ bool FixedPointSolver::newton(const Sweep& sweep, StepResult& result) noexcept {
       if (largest_entry(trial_residual_) < (1.0 - 0.1 * factor) * largest_entry(residual_)) break;
       factor *= 0.5;
       if (factor < kMinStepScale) {
-        if (!(largest_entry(residual_) <= rounding_at(scale))) {
+        if (!(largest_entry(residual_) <= stall_tolerance(scale))) {
           return fail(Failure::newton_stagnation, largest_entry(residual_), 0.0);
         }
         unknown = iterate_;
@@ -114,13 +114,13 @@ bool FixedPointSolver::newton(const Sweep& sweep, StepResult& result) noexcept {
 namespace {
 
 // As in the Python scheme, which gives the reasons.
-constexpr double kLinearLimit = 1e-3, kMaxDeferred = 1e-9;
+constexpr double kLinearLimit = 1e-3, kMaxDeferredGap = 1e-9;
 
 /// The angle of cay(vector) over the length of the vector.
 double angle_ratio(const Vector3d& vector) {
-  const double square = vector.squaredNorm();
-  if (square < 1e-8) return 1.0 - square / 12.0;  // the next term is below 1e-18
-  const double length = std::sqrt(square);
+  const double squared_length = vector.squaredNorm();
+  if (squared_length < 1e-8) return 1.0 - squared_length / 12.0;  // the next term is below 1e-18
+  const double length = std::sqrt(squared_length);
   return 2.0 * std::atan(0.5 * length) / length;
 }
 
@@ -147,7 +147,7 @@ SolverState DiscreteGradient::begin(const VectorXd& q, const VectorXd& v, double
   robot_.split(q, v, t, x);
   x.pi = VectorXd::Zero(robot_.tree.n());
   robot_.tree.write_joint_momenta(x.pi.data());
-  for (auto& value : x.past.values) value = VectorXd::Zero(robot_.tree.nv() + 1);
+  for (auto& unknown : x.past_steps.unknowns) unknown = VectorXd::Zero(robot_.tree.nv() + 1);
   return x;
 }
 
@@ -173,11 +173,11 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
 }
 
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
-                                 bool ignore_past) noexcept {
+                                 bool ignore_past_steps) noexcept {
   const int nv = robot_.tree.nv();
   FixedPointSolver& solver = ports_->acts ? forced_solver_ : free_solver_;
-  if (!ignore_past && x.past.count == PastSteps::kPoints) {
-    x.past.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  if (!ignore_past_steps && x.past_steps.count == PastSteps::kMaxSteps) {
+    x.past_steps.extrapolate(t + 0.5 * dt, solver.unknown.head(nv + 1));
   } else {
     centroidal_motion(x, q_mid_, v_mid_);
     end_tree_.accelerate(v_mid_, zero_effort_, velocity_);
@@ -203,15 +203,15 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   };
   set_guess(x, t, dt, false);
   if (!solver.solve(sweep_of_step, result)) {
-    if (x.past.count == 0) return result;
+    if (x.past_steps.count == 0) return result;
     // An extrapolation across a jump, or a change of step, may not be a usable guess.
     set_guess(x, t, dt, true);
     if (!solver.solve(sweep_of_step, result)) return result;
   }
   remove_rounding_error(result);
   if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
-  next.past = x.past;
-  next.past.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  next.past_steps = x.past_steps;
+  next.past_steps.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
   return result;
 }
 
@@ -261,11 +261,12 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       for (int i = 0; i < n; ++i) {
         force_[b + i] -= mid_tree.linear_coupling(i).dot(wrench.linear) / robot_.mass;
       }
-      const Vector3d inertial_force = rotation * wrench.linear, half = 0.5 * phi;
+      const Vector3d inertial_force = rotation * wrench.linear, half_phi = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
-      const Vector3d rotated_torque = torque - half.cross(torque) + half * half.dot(torque);
+      const Vector3d rotated_torque =
+          torque - half_phi.cross(torque) + half_phi * half_phi.dot(torque);
       end_state.angular_momentum +=
-          dt_ * (robot_.rotation(end_state.q) * rotated_torque) / (1.0 + half.squaredNorm());
+          dt_ * (robot_.rotation(end_state.q) * rotated_torque) / (1.0 + half_phi.squaredNorm());
       end_state.energy.add(
           dt_ * (torque.dot(mid_tree.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half the final one.
@@ -345,7 +346,7 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
     // `slope` has the sign of the step.
     const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
     result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;
-  } else if (!(std::abs(energy_gap) <= kMaxDeferred * end_energy.scale)) {
+  } else if (!(std::abs(energy_gap) <= kMaxDeferredGap * end_energy.scale)) {
     result.failure = Failure::energy_residual;
     result.error = energy_gap;
   }

@@ -46,9 +46,9 @@ double Projection::fall_energy(double dt) const noexcept {
              : 0.5 * robot_.mass * dt * dt * robot_.tree.fall_acceleration().squaredNorm();
 }
 
-double Projection::tolerance(const SolverState& x, double terms, double dt) const noexcept {
+double Projection::tolerance(const SolverState& x, double magnitude, double dt) const noexcept {
   const double squared_speed = robot_.centre_dim == 0 ? 0.0 : x.fall.velocity_at(x.t).squaredNorm();
-  const double energy_scale = terms + std::abs(x.energy.value) + robot_.mass * squared_speed;
+  const double energy_scale = magnitude + std::abs(x.energy.value) + robot_.mass * squared_speed;
   return kEnergyRounding * energy_scale + rest_threshold(dt);
 }
 
@@ -136,8 +136,8 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     step += energy_gap / energy_slope;
   }
   if (robot_.falls()) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
-  for (const double port_energy : result.supplied) energy_scale += std::abs(port_energy);
-  energy_scale += std::abs(result.dissipated) + fall_energy(dt);
+  for (const double port_energy : result.supplied_energy) energy_scale += std::abs(port_energy);
+  energy_scale += std::abs(result.dissipated_energy) + fall_energy(dt);
   // A failure too if a number is not finite.
   if (!(std::abs(energy_gap) <= kMaxDeferredShare * energy_scale + rest_threshold(dt))) {
     result.failure = Failure::energy_error;
@@ -193,12 +193,12 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   return result;
 }
 
-/// Write the acceleration a at a velocity v, `elapsed` s along a rate from the state. Without port
-/// efforts it does not depend on the pose of the base.
-VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double elapsed,
+/// Write the acceleration a at a velocity v, for `duration` s along a rate from the state. Without
+/// port efforts it does not depend on the pose of the base.
+VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x, double duration,
                                                            const VectorXd& rate, const VectorXd& v,
                                                            VectorXd& a) noexcept {
-  increment_ = elapsed * rate;
+  increment_ = duration * rate;
   robot_.model.integrate_joints(x.q, increment_, q_);
   robot_.tree.set_configuration(q_);
   robot_.tree.accelerate(v, zero_effort_, a);
@@ -311,9 +311,9 @@ namespace {
 constexpr double kMaxCorrection = 1e-3;
 
 /// The factor of the speed that gives the desired kinetic energy, J; 1 at rest.
-double speed_factor(double kinetic, double target) noexcept {
-  if (!(kinetic > 0.0 && target > 0.0)) return 1.0;
-  const double factor = std::sqrt(target / kinetic);
+double speed_factor(double kinetic_energy, double target_energy) noexcept {
+  if (!(kinetic_energy > 0.0 && target_energy > 0.0)) return 1.0;
+  const double factor = std::sqrt(target_energy / kinetic_energy);
   return std::abs(factor - 1.0) <= kMaxCorrection ? factor : 1.0;
 }
 
@@ -359,8 +359,7 @@ double WheeledRK4::energy() noexcept {
   return d.kinetic_energy() + (has_gravity_ ? d.potential_energy() : 0.0);
 }
 
-/// Compute the rates of the stage whose terms were computed last, and add the energies of the ports
-/// over a duration, s.
+/// Compute the rates of the last stage, and add the port energies over a duration, s.
 void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& result) noexcept {
   force_.setZero();
   if (ports.acts) {
@@ -405,16 +404,16 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   advance_to(dt, mean_rate_, mean_nu_rate_);
   result.failure = evaluate_at(x.q, 1.0);
   if (result.failure != Failure::none) return result;
-  const double kinetic = terms_.evaluation().kinetic_energy();
-  const double target_kinetic = start_energy + result.net_energy() - (energy() - kinetic);
+  const double kinetic_energy = terms_.evaluation().kinetic_energy();
+  const double target_kinetic = start_energy + result.net_energy() - (energy() - kinetic_energy);
   next.q = stage_.q;
-  next.v = speed_factor(kinetic, target_kinetic) * velocity_;
+  next.v = speed_factor(kinetic_energy, target_kinetic) * velocity_;
   next.t = x.t + dt;
   return result;
 }
 
 RKMK4::RKMK4(const Model& model, bool gravity)
-    : model_(checked_size(gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
+    : model_(checked_model(gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
       d_(model_),
       centroidal_(model_, gravity) {
   v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
@@ -426,7 +425,7 @@ RKMK4::RKMK4(const Model& model, bool gravity)
 void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept {
   d_.set(q_, v_);
   VectorV force = d_.drag();
-  result.dissipated -= duration * force.dot(v_);
+  result.dissipated_energy -= duration * force.dot(v_);
   if (ports.acts) {
     centroidal_.tree.set_configuration(q_);
     centroidal_.port_force(ports, t, v_, port_force_);

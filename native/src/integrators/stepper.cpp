@@ -13,66 +13,67 @@
 
 namespace vms_ph {
 
-Eigen::Vector3d Fall::centre_at(double t, double elapsed) const {
-  const double s = (t - start_time) + elapsed;
-  return centre + s * (linear_momentum / mass + (0.5 * s) * gravity);
+Eigen::Vector3d Fall::centre_at(double t, double elapsed_time) const {
+  const double s = (t - start_time) + elapsed_time;
+  return centre_of_mass + s * (linear_momentum / mass + (0.5 * s) * gravity);
 }
 
-Eigen::Vector3d Fall::velocity_at(double t, double elapsed) const {
-  return linear_momentum / mass + ((t - start_time) + elapsed) * gravity;
+Eigen::Vector3d Fall::velocity_at(double t, double elapsed_time) const {
+  return linear_momentum / mass + ((t - start_time) + elapsed_time) * gravity;
 }
 
-Fall Fall::after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
+Fall Fall::after_impulse(double t, double elapsed_time, const Eigen::Vector3d& displacement,
                          const Eigen::Vector3d& impulse) const {
   Fall next_fall = *this;
-  next_fall.start_time = t + elapsed;
-  next_fall.centre = centre_at(t, elapsed) + displacement;
-  next_fall.linear_momentum = mass * velocity_at(t, elapsed) + impulse;
+  next_fall.start_time = t + elapsed_time;
+  next_fall.centre_of_mass = centre_at(t, elapsed_time) + displacement;
+  next_fall.linear_momentum = mass * velocity_at(t, elapsed_time) + impulse;
   return next_fall;
 }
 
 void CompensatedSum::add(double energy) {
   // Neumaier's sum.
-  const double summand = remainder + energy, total = value + summand;
+  const double summand = remainder + energy, new_value = value + summand;
   const bool is_larger = std::abs(value) >= std::abs(summand);
   const double larger = is_larger ? value : summand, smaller = is_larger ? summand : value;
-  remainder = (larger - total) + smaller;
-  value = total;
+  remainder = (larger - new_value) + smaller;
+  value = new_value;
 }
 
-void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& value) {
+void PastSteps::append(double t, const Eigen::Ref<const Eigen::VectorXd>& unknown) {
   // Remove a point at the same time, or else the oldest one.
   const auto erase = [this](int index) {
     for (int i = index; i + 1 < count; ++i) {
       const auto slot = static_cast<std::size_t>(i);
       times[slot] = times[slot + 1];
-      values[slot].swap(values[slot + 1]);
+      unknowns[slot].swap(unknowns[slot + 1]);
     }
     --count;
   };
   for (int i = count; i-- > 0;) {
     if (times[static_cast<std::size_t>(i)] == t) erase(i);
   }
-  if (count == kPoints) erase(0);
-  const auto last = static_cast<std::size_t>(count++);
-  times[last] = t;
-  values[last] = value;
+  if (count == kMaxSteps) erase(0);
+  const auto newest_index = static_cast<std::size_t>(count++);
+  times[newest_index] = t;
+  unknowns[newest_index] = unknown;
 }
 
 void PastSteps::extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const {
   out.setZero();
-  for (std::size_t i = 0; i < kPoints; ++i) {
+  for (std::size_t i = 0; i < kMaxSteps; ++i) {
     double weight = 1.0;
-    for (std::size_t j = 0; j < kPoints; ++j) {
+    for (std::size_t j = 0; j < kMaxSteps; ++j) {
       if (j != i) weight *= (t - times[j]) / (times[i] - times[j]);
     }
-    out += weight * values[i];
+    out += weight * unknowns[i];
   }
 }
 
 void StepResult::add(const StepResult& other) {
-  for (std::size_t i = 0; i < supplied.size(); ++i) supplied[i] += other.supplied[i];
-  dissipated += other.dissipated;
+  for (std::size_t i = 0; i < supplied_energy.size(); ++i)
+    supplied_energy[i] += other.supplied_energy[i];
+  dissipated_energy += other.dissipated_energy;
 }
 
 std::string StepResult::reason() const {
@@ -118,19 +119,19 @@ void Stepper::motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& 
 
 MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, double dt,
                              long first_step, long steps, SolverState& scratch) noexcept {
-  MultiStepResult total;
-  SolverState* current = &x;
-  SolverState* next = &scratch;
-  for (; total.steps < steps; ++total.steps) {
-    const double t = t0 + (static_cast<double>(first_step) + static_cast<double>(total.steps)) * dt;
-    const StepResult step_result = step(*current, ports, t, dt, *next);
+  MultiStepResult result;
+  SolverState* current_state = &x;
+  SolverState* next_state = &scratch;
+  for (; result.steps < steps; ++result.steps) {
+    const double t = t0 + static_cast<double>(first_step + result.steps) * dt;
+    const StepResult step_result = step(*current_state, ports, t, dt, *next_state);
     if (step_result.failure != Failure::none) break;
-    total.sum.add(step_result);
-    total.sum.iterations = std::max(total.sum.iterations, step_result.iterations);
-    std::swap(current, next);
+    result.sum.add(step_result);
+    result.sum.iterations = std::max(result.sum.iterations, step_result.iterations);
+    std::swap(current_state, next_state);
   }
-  if (current != &x) std::swap(x, scratch);
-  return total;
+  if (current_state != &x) std::swap(x, scratch);
+  return result;
 }
 
 std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
@@ -159,7 +160,7 @@ constexpr double kRelativeTolerance = 1e-6;
 }  // namespace
 
 ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy)
-    : stepper_(stepper), robot_(model), has_gravity_(gravity), rounding_energy_(rounding_energy) {
+    : stepper_(stepper), d_(model), has_gravity_(gravity), rounding_energy_(rounding_energy) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
@@ -168,10 +169,10 @@ ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, doubl
 
 ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
   stepper_.motion(x, state_.q, state_.v);
-  robot_.set_configuration(state_.q.data());
-  robot_.set_velocity(state_.v.data());
-  const double kinetic = robot_.kinetic_energy();
-  const double potential = has_gravity_ ? robot_.potential_energy() : 0.0;
+  d_.set_configuration(state_.q.data());
+  d_.set_velocity(state_.v.data());
+  const double kinetic = d_.kinetic_energy();
+  const double potential = has_gravity_ ? d_.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
@@ -185,26 +186,27 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   ports_.coulomb = external_ports.coulomb;
   ports_.slip = external_ports.slip;
   result.total = MultiStepResult();
-  SolverState* current = &x;
-  SolverState* next = &scratch;
-  Energy start = energy(x);
+  SolverState* current_state = &x;
+  SolverState* next_state = &scratch;
+  Energy start_energy = energy(x);
   for (long k = 0; k < steps; ++k) {
     ports_.torque = result.next_command.torque;
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
     ports_.wrench_base = result.next_command.wrench_base;
     if (external_ports.wrench_base.size() > 0) ports_.wrench_base += external_ports.wrench_base;
-    const double t = t0 + (static_cast<double>(first_step) + static_cast<double>(k)) * dt;
-    const StepResult step_result = stepper_.step(*current, ports_, t, dt, *next);
+    const double t = t0 + static_cast<double>(first_step + k) * dt;
+    const StepResult step_result = stepper_.step(*current_state, ports_, t, dt, *next_state);
     if (step_result.failure != Failure::none) break;
-    const Energy end = energy(*next);
-    double exchanged_energy = step_result.dissipated;
-    for (const double supplied : step_result.supplied) exchanged_energy += std::abs(supplied);
+    const Energy end_energy = energy(*next_state);
+    double exchanged_energy = step_result.dissipated_energy;
+    for (const double work : step_result.supplied_energy) exchanged_energy += std::abs(work);
     const double tolerance =
-        kRelativeTolerance * (start.magnitude + end.magnitude + exchanged_energy) +
+        kRelativeTolerance * (start_energy.magnitude + end_energy.magnitude + exchanged_energy) +
         2.0 * rounding_energy_;
-    if (!(std::abs(end.total - start.total - step_result.net_energy()) <= tolerance)) break;
-    start = end;
-    std::swap(current, next);
+    if (!(std::abs(end_energy.total - start_energy.total - step_result.net_energy()) <= tolerance))
+      break;
+    start_energy = end_energy;
+    std::swap(current_state, next_state);
     result.total.sum.add(step_result);
     ++result.total.steps;
     const Command* command = control.update(state_, dt);
@@ -216,7 +218,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     result.next_command.torque = command->torque;
     result.next_command.wrench_base = command->wrench_base;
   }
-  if (current != &x) std::swap(x, scratch);
+  if (current_state != &x) std::swap(x, scratch);
 }
 
 }  // namespace vms_ph

@@ -13,8 +13,7 @@
 namespace vms_ph {
 namespace {
 
-// Squares of singular values below this share of the largest are those of wrenches that no inputs
-// make.
+// Smaller shares of the largest squared singular value are of wrenches that no inputs make.
 constexpr double kSquareRank = 1e-13;
 
 // Forces below this define no tilt angle, N.
@@ -262,8 +261,7 @@ void ActuatedBase::set_limits() noexcept {
 }
 
 /// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
-/// `input_rates_` are the velocities of the inputs at its start, of bearings those relative to the
-/// base.
+/// `input_rates_`: velocities of the inputs at its start, those of bearings relative to the base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
   auto& [fixed_actuation, weighted_map, search, map, tilt_allocation] = *allocation_parts_;
@@ -377,8 +375,7 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
     const double relative_rate = a.is_reaction_wheel[static_cast<std::size_t>(i)]
                                      ? input_rates_[i] + mean_rates_[i]
                                      : input_rates_[i];
-    // The motor of a rotor works against drag, climb and its inertia; the torque of a wheel's motor
-    // is the input.
+    // A rotor's motor works against drag, climb and inertia; the input is a wheel motor's torque.
     double torque = inputs_[i];
     if (k > 0.0) {
       torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +

@@ -68,8 +68,7 @@ void JointStops::compute_mobility(const VectorXd& q, const VectorXd& v) noexcept
   Cholesky(d_.M()).solve_columns(mobility_);
 }
 
-/// The same in the velocities that the wheels allow, S (S^T M S)^-1 S^T; false where they are not
-/// determined.
+/// The same in the wheels' velocities, S (S^T M S)^-1 S^T; false where it is not determined.
 bool JointStops::compute_wheeled_mobility(const VectorXd& q, const VectorXd& v) noexcept {
   wheeled_state_.q = q;
   wheeled_state_.v = v;
@@ -203,7 +202,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
       ports_.wrench_base = base_.begin_step(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
-    const double last_supplied_energy = total_result_.supplied[1];
+    const double last_supplied_energy = total_result_.supplied_energy[1];
     const bool success = step_with_stops(t, torque);
     if (!success) {
       state_ = saved_state_;
@@ -216,7 +215,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
     if (on_stand) {
       base_.steer_on_stand(start_twist_, twist_);
     } else {
-      base_.end_step(total_result_.supplied[1] - last_supplied_energy, twist_);
+      base_.end_step(total_result_.supplied_energy[1] - last_supplied_energy, twist_);
     }
   }
   steps_ += steps;
@@ -242,8 +241,8 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
     if (!success) return false;
     stepper_->motion(state_, free_q_, free_v_);
     const double work = stop_torque.dot(stops_->displacement(q_, free_q_));
-    total_result_.supplied[0] -= work;
-    total_result_.dissipated -= work;
+    total_result_.supplied_energy[0] -= work;
+    total_result_.dissipated_energy -= work;
   }
   return true;
 }

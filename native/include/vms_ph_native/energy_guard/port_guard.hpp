@@ -44,8 +44,7 @@ class BaseWrench {
   /// Replace a desired wrench (b,) by the nearest that is given; return whether it is another one.
   bool saturate(VectorB& wrench) noexcept;
 
-  /// Replace a brake (b,) by the nearest wrench in the norm of the inverse of M_b (b,b), which
-  /// takes energy out.
+  /// Replace a brake (b,) by the nearest wrench, in the norm of M_b^-1, that takes energy out.
   void brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept;
 
  private:

@@ -79,7 +79,7 @@ class FixedPointSolver {
   bool solve(const Sweep& sweep, StepResult& result) noexcept;
 
  private:
-  bool newton(const Sweep& sweep, StepResult& result) noexcept;
+  bool solve_by_newton(const Sweep& sweep, StepResult& result) noexcept;
 
   Eigen::VectorXd iterate_, image_, residual_, step_, trial_, trial_residual_;
   Eigen::MatrixXd jacobian_;
@@ -104,7 +104,7 @@ class DiscreteGradient final : public Stepper {
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
-  void set_guess(const SolverState& x, double t, double dt, bool ignore_past) noexcept;
+  void set_guess(const SolverState& x, double t, double dt, bool ignore_past_steps) noexcept;
   Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
                 const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& end_momentum) noexcept;
@@ -142,7 +142,7 @@ class Projection {
   double rest_threshold(double dt) const noexcept;  ///< energy below which a robot rests, J
   double fall_energy(double dt) const noexcept;     ///< by a fall from rest for a step, J
   /// Rounding error of an energy whose terms add up to `terms`, J.
-  double tolerance(const SolverState& x, double terms, double dt) const noexcept;
+  double tolerance(const SolverState& x, double magnitude, double dt) const noexcept;
   void correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
 
@@ -177,7 +177,7 @@ class ProjectedRungeKutta final : public Stepper {
  private:
   void free_rk4(const SolverState& x, double dt, SolverState& next) noexcept;
   void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
-  void accelerate(const SolverState& x, double elapsed, const Eigen::VectorXd& rate,
+  void accelerate(const SolverState& x, double duration, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
   void forced_step(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
                    StepResult& result) noexcept;

@@ -1,8 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Time-stepping schemes: the solver state, the ports held over a step, steps, and loops of them
-// with a control.
+// Time-stepping schemes: solver state, ports held over a step, steps, and loops with a control.
 #pragma once
 
 #include <array>
@@ -19,21 +18,20 @@
 
 namespace vms_ph {
 
-/// Ballistic motion of the centre of mass since the last instant at which a port acted; on a planar
-/// base within the plane.
+/// Ballistic motion of the centre of mass since a port last acted; on a planar base in its plane.
 ///
 /// Times are passed as t plus elapsed, to avoid cancellation.
 struct Fall {
   double start_time = 0.0;                                    ///< that instant, s
-  Eigen::Vector3d centre = Eigen::Vector3d::Zero();           ///< of mass then, inertial frame, m
+  Eigen::Vector3d centre_of_mass = Eigen::Vector3d::Zero();   ///< of mass then, inertial frame, m
   Eigen::Vector3d linear_momentum = Eigen::Vector3d::Zero();  ///< then, inertial axes, kg m/s
   double mass = 0.0;                                          ///< kg
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();          ///< m/s^2
 
-  Eigen::Vector3d centre_at(double t, double elapsed = 0.0) const;
-  Eigen::Vector3d velocity_at(double t, double elapsed = 0.0) const;
+  Eigen::Vector3d centre_at(double t, double elapsed_time = 0.0) const;
+  Eigen::Vector3d velocity_at(double t, double elapsed_time = 0.0) const;
   /// The motion after an impulse and the displacement that it causes.
-  Fall after_impulse(double t, double elapsed, const Eigen::Vector3d& displacement,
+  Fall after_impulse(double t, double elapsed_time, const Eigen::Vector3d& displacement,
                      const Eigen::Vector3d& impulse) const;
 };
 
@@ -46,12 +44,12 @@ struct CompensatedSum {
 
 /// The unknown of an implicit scheme at the midpoints of the latest steps, the newest last.
 struct PastSteps {
-  static constexpr int kPoints = 4;
+  static constexpr int kMaxSteps = 4;
   int count = 0;
-  std::array<double, kPoints> times{};
-  std::array<Eigen::VectorXd, kPoints> values;
+  std::array<double, kMaxSteps> times{};
+  std::array<Eigen::VectorXd, kMaxSteps> unknowns;
 
-  void append(double t, const Eigen::Ref<const Eigen::VectorXd>& value);
+  void append(double t, const Eigen::Ref<const Eigen::VectorXd>& unknown);
   /// The polynomial through the points, at another time.
   void extrapolate(double t, Eigen::Ref<Eigen::VectorXd> out) const;
 };
@@ -67,7 +65,7 @@ struct SolverState {
   Eigen::Vector3d angular_momentum = Eigen::Vector3d::Zero();  ///< about the centre, inertial axes
   CompensatedSum energy;
   double t = 0.0;  ///< s
-  PastSteps past;
+  PastSteps past_steps;
 };
 
 /// Angular momentum of rotors and wheels on a floating base, kg m^2/s in base axes. It changes at a
@@ -108,13 +106,15 @@ enum class Failure : unsigned char {
 
 /// The energies and the outcome of one step or of several.
 struct StepResult {
-  std::array<double, 3> supplied{};  ///< by the joint torques, at the base, at the end effector, J
-  double dissipated = 0.0;           ///< J
-  int iterations = 0;                ///< 0 for explicit schemes
+  std::array<double, 3> supplied_energy{};  ///< by torques, at the base, at the end effector, J
+  double dissipated_energy = 0.0;           ///< J
+  int iterations = 0;                       ///< 0 for explicit schemes
   Failure failure = Failure::none;
   double error = 0.0, limit = 0.0;  ///< see Failure
 
-  double net_energy() const { return supplied[0] + supplied[1] + supplied[2] - dissipated; }
+  double net_energy() const {
+    return supplied_energy[0] + supplied_energy[1] + supplied_energy[2] - dissipated_energy;
+  }
   void add(const StepResult& other);
   std::string reason() const;  ///< one sentence about the failure
 };
@@ -137,8 +137,7 @@ class Stepper {
 
   /// One step of dt s from time t.
   /// @param x     solver state; it is not changed.
-  /// @param next  the solver state after the step; made by begin(), not x. Undefined after a
-  /// failure.
+  /// @param next  the state after the step, made by begin(), not x; undefined after a failure.
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                           SolverState& next) noexcept = 0;
 
@@ -227,7 +226,7 @@ class ClosedLoop {
   Energy energy(const SolverState& x) noexcept;
 
   Stepper& stepper_;
-  Dynamics robot_;
+  Dynamics d_;
   const bool has_gravity_;
   const double rounding_energy_;
   Ports ports_;
