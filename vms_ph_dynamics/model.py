@@ -92,7 +92,7 @@ class VMSModel(RobotModel):
             base: kind of base; ``"auto"`` reads it from a first joint of URDF type floating or
                 planar or from the free joint of an MJCF, and is fixed otherwise.
             end_effector: a link or joint name; that of the MJCF from which the text
-                was made, or the last link that a joint moves, when None.
+                was made, or the farthest link of the longest chain, when None.
             gravity: (3,) in the inertial frame, m/s^2; when None, that of the MJCF from which the
                 text was made, or 9.81 m/s^2 downwards.
             locked_joints: names of joints to fix, at zero or at the value given (rad or m).
@@ -137,7 +137,7 @@ class VMSModel(RobotModel):
 
         Args:
             pin_model: the model; it is copied.
-            end_effector: name of a frame; when None, the last link that a joint moves.
+            end_effector: name of a frame; when None, the farthest link of the longest chain.
             inertia: as for :meth:`from_urdf`, for the bodies of the model.
             tools: names of frames of further wrench ports.
 

@@ -69,7 +69,7 @@ class RobotModel(WithHints):
 
         Args:
             pinocchio: the ``pinocchio.Model``.
-            end_effector: name of a frame; when None, the last link that a joint moves.
+            end_effector: name of a frame; when None, the farthest link of the longest chain.
             mimics: the joints that mimic others, by name.
             links: the inertias of its links; those of its bodies when None.
             inertia: as for :meth:`.VMSModel.from_urdf`.
@@ -333,11 +333,14 @@ class RobotModel(WithHints):
         links = self.link_names
         if not links:
             return str(self.tree.pinocchio.names[-1])
-        # A camera or a stand on the root link is none, wherever the file lists it.
-        root = 0 if self.base == "fixed" else 1
-        frames = self.tree.pinocchio.frames
-        moving_links = [name for name in links if frames[self.frame_id(name)].parentJoint > root]
-        return moving_links[-1] if moving_links else links[-1]
+        # Behind the most joints; of those links the farthest from the joint that carries it.
+        m, ids = self.tree.pinocchio, [self.frame_id(name) for name in links]
+
+        def reach(frame_id: int) -> tuple[int, float]:
+            frame = m.frames[frame_id]
+            return len(m.supports[frame.parentJoint]), np.linalg.norm(frame.placement.translation)
+
+        return links[max(range(len(links)), key=lambda k: (reach(ids[k]), k))]
 
     def __repr__(self) -> str:
         fluid = "" if self.fluid is None else ", in a fluid"

@@ -36,15 +36,17 @@ double total_mass_of(const pinocchio::Model& model) {
 
 pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::string& name) {
   if (name.empty()) {
-    // A camera or a stand on the root link is none, wherever the file lists it.
-    const pinocchio::JointIndex root = base_of(model) == Base::fixed ? 0 : 1;
-    std::optional<pinocchio::FrameIndex> last, last_moving;
+    // Behind the most joints; of those links the farthest from the joint that carries it.
+    const auto reach = [&](pinocchio::FrameIndex i) {
+      const auto& frame = model.frames[i];
+      return std::make_pair(model.supports[frame.parentJoint].size(),
+                            frame.placement.translation().norm());
+    };
+    std::optional<pinocchio::FrameIndex> tip;
     for (pinocchio::FrameIndex i = 0; i < static_cast<pinocchio::FrameIndex>(model.nframes); ++i) {
-      if (model.frames[i].type != pinocchio::BODY) continue;
-      last = i;
-      if (model.frames[i].parentJoint > root) last_moving = i;
+      if (model.frames[i].type == pinocchio::BODY && (!tip || reach(i) >= reach(*tip))) tip = i;
     }
-    if (last) return last_moving.value_or(*last);
+    if (tip) return *tip;
   } else if (model.existFrame(name, pinocchio::BODY)) {
     return model.getFrameId(name, pinocchio::BODY);
   } else if (model.existFrame(name)) {

@@ -12,8 +12,9 @@
 namespace vms_ph {
 namespace {
 
-// Share of the damping power, and least power (W), from which a reduction is reported.
-constexpr double kReportedShare = 0.5, kMinPower = 1e-3;
+// Share of the damping power, and least power (W), from which a reduction is reported; share of
+// the spring's generalised force that a reduction may take unreported.
+constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kSilentReduction = 0.05;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
 constexpr double kMaxPredictedStep = 0.5;
@@ -48,7 +49,11 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   const double largest_stiffness = 0.5 / (h * h);
   stiffness_ = stiffness;
   system_matrix_ = largest_stiffness * mass - stiffness_;
-  if (!Cholesky(system_matrix_).is_positive()) reduce_stiffness(mass, largest_stiffness);
+  if (!Cholesky(system_matrix_).is_positive()) {
+    reduce_stiffness(mass, largest_stiffness);
+    is_stiffness_reduced_ = (gradient - spring_force).squaredNorm() >
+                            kSilentReduction * kSilentReduction * gradient.squaredNorm();
+  }
   system_matrix_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(damping_velocity);
   const double reference_power = feedforward ? damping_velocity.dot(*feedforward) : 0.0;
@@ -82,11 +87,9 @@ void SampledImpedance::reduce_stiffness(const MatrixV& mass, double largest_stif
   if (!eigen_.compute(stiffness_)) {  // no direction is known: no spring is held
     stiffness_.setZero();
     spring_force.setZero();
-    is_stiffness_reduced_ = true;
     return;
   }
   const Eigen::VectorXd& spectrum = eigen_.values();
-  is_stiffness_reduced_ = spectrum[size - 1] > largest_stiffness;
   factors.solve_root(spring_force.data());
   auto modal_gradient = product<VectorV>(transposed(eigen_.vectors()), spring_force);
   modes_ = eigen_.vectors();

@@ -4,6 +4,7 @@
 #include "controller_shell.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
 
 #include "vms_ph_native/supervisor.hpp"
@@ -89,6 +90,7 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   gain_parameters_->apply(*law_);
   payload_parameters_->apply(*law_);
   stamp_monitor_.restart();
+  was_holding_ = false;
   if (!law_->reset(state)) {
     const std::string text = log_text(*inner_law_);
     RCLCPP_ERROR(
@@ -150,6 +152,7 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestSample;
   const auto& command = command_for(state, is_valid_period ? elapsed : 1.0 / get_update_rate());
   write(command);
+  note_hold(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
@@ -172,7 +175,22 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
   }
 }
 
+// Keep the reason of a hold that begins, for the log; neither blocks nor allocates.
+void ControllerShell::note_hold(const vms_ph::Command& command) noexcept {
+  const bool is_holding = command.status == vms_ph::Status::holding;
+  if (is_holding && !was_holding_) {
+    const std::unique_lock<std::mutex> log_lock(log_state_->mutex, std::try_to_lock);
+    if (!log_lock) return;  // at the next update
+    std::snprintf(hold_reason_.data(), hold_reason_.size(), "%s", command.reason);
+  }
+  was_holding_ = is_holding;
+}
+
 void ControllerShell::print_log() {
+  if (hold_reason_[0] != '\0') {
+    RCLCPP_WARN(get_node()->get_logger(), "holding: %s", hold_reason_.data());
+    hold_reason_[0] = '\0';
+  }
   const std::string text = log_text(*inner_law_);
   if (text == last_log_) return;
   last_log_ = text;

@@ -4,6 +4,7 @@
 // A control law of the C++ core as a ros2_control controller.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -64,6 +65,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
  private:
   const vms_ph::Command& command_for(const vms_ph::RobotState& state, double dt) noexcept;
   void write(const vms_ph::Command& command) noexcept;
+  void note_hold(const vms_ph::Command& command) noexcept;
   void print_log();
 
   std::shared_ptr<controller_shell::ParamListener> listener_;
@@ -85,6 +87,8 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   };
   std::shared_ptr<LogState> log_state_ = std::make_shared<LogState>();
   std::string last_log_;
+  std::array<char, 256> hold_reason_{};  ///< of a hold that began, until it is printed
+  bool was_holding_ = false;
   rclcpp::TimerBase::SharedPtr log_timer_;
 };
 

@@ -7,8 +7,10 @@
 
 #include <malloc.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <memory>
@@ -16,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include <rcutils/logging.h>
 #include <geometry_msgs/msg/point_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>
@@ -140,6 +143,17 @@ class ControllerShell : public testing::Test {
           if (auto of_this = group->find_subscription_ptrs_if(is_it)) match = of_this;
         });
     return match;
+  }
+
+  /// The timer that prints the log.
+  rclcpp::TimerBase::SharedPtr printing_timer() {
+    rclcpp::TimerBase::SharedPtr timer;
+    shell_->get_node()->get_node_base_interface()->for_each_callback_group(
+        [&](const rclcpp::CallbackGroup::SharedPtr& group) {
+          const auto any = [](const rclcpp::TimerBase::SharedPtr&) { return true; };
+          if (auto of_this = group->find_timer_ptrs_if(any)) timer = of_this;
+        });
+    return timer;
   }
 
   template <class Message>
@@ -290,16 +304,32 @@ TEST_F(ControllerShell, IsCleanedUpWhileAMessageIsBeingReceived) {
 
 TEST_F(ControllerShell, IsUnloadedWhileItIsAboutToPrint) {
   begin();
-  rclcpp::TimerBase::SharedPtr printing;
-  shell_->get_node()->get_node_base_interface()->for_each_callback_group(
-      [&](const rclcpp::CallbackGroup::SharedPtr& group) {
-        const auto any = [](const rclcpp::TimerBase::SharedPtr&) { return true; };
-        if (auto of_this = group->find_timer_ptrs_if(any)) printing = of_this;
-      });
+  const auto printing = printing_timer();
   ASSERT_TRUE(printing);
   shell_->get_node()->shutdown();
   shell_.reset();
   printing->execute_callback(nullptr);
+}
+
+TEST_F(ControllerShell, PrintsOnceWhyItHolds) {
+  begin();
+  ASSERT_TRUE(activate());
+  static std::string printed;
+  const auto handler = rcutils_logging_get_output_handler();
+  rcutils_logging_set_output_handler([](const rcutils_log_location_t*, int, const char*,
+                                        rcutils_time_point_value_t, const char* format,
+                                        va_list* arguments) {
+    std::array<char, 512> line{};
+    std::vsnprintf(line.data(), line.size(), format, *arguments);
+    printed += line.data();
+  });
+  std::ignore = states_.front()->set_value(std::numeric_limits<double>::quiet_NaN());
+  for (int k = 0; k < 3; ++k) update(100.0 + 0.01 * k, 0.01);
+  for (int k = 0; k < 2; ++k) printing_timer()->execute_callback(nullptr);
+  rcutils_logging_set_output_handler(handler);
+  EXPECT_EQ(printed.rfind("holding: "), 0U) << printed;
+  EXPECT_EQ(printed.find("holding: ", 1), std::string::npos) << printed;
+  EXPECT_GT(printed.size(), 20U);
 }
 
 TEST_F(ControllerShell, CommandsFromTheCycleOnInWhichItBegins) {

@@ -31,15 +31,18 @@ def test_a_robot_has_the_same_joints_and_limits_in_both_languages(
 
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_the_default_end_effector_is_a_link_that_a_joint_moves(
+def test_the_default_end_effector_is_the_farthest_link_of_the_longest_chain(
     native: ModuleType, parity: ModuleType, base: str
 ) -> None:
-    # The stand of the panda is the last link of the file, and no end effector.
+    # Neither a stand nor links for collisions only, wherever the file lists them.
     xml = robots.get("panda").description()
-    stand = """<link name="stand"/><joint name="zz" type="fixed"><parent link="panda_link0"/>
-        <child link="stand"/></joint></robot>"""
-    model = VMSModel.from_urdf(xml.replace("</robot>", stand), base)
-    assert model.link_names[-1] == "stand"
+    leaves = "".join(
+        f"""<link name="zz_{link}"/><joint name="zz_{link}" type="fixed">
+            <parent link="{link}"/><child link="zz_{link}"/></joint>"""
+        for link in ("panda_link0", "panda_link1", "panda_link7")
+    )
+    model = VMSModel.from_urdf(xml.replace("</robot>", f"{leaves}</robot>"), base)
+    assert "zz_panda_link1" in model.link_names
     assert model.end_effector == VMSModel.from_urdf(xml, base).end_effector
     d = parity.Evaluation(native.Model(model.tree.pinocchio))
     q = model.neutral_configuration()

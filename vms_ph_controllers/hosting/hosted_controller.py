@@ -219,7 +219,7 @@ def make_model(
     immersed: Sequence[Sequence[Any]] = (),
     density: float = WATER,
 ) -> VMSModel:
-    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector means the last link.
+    """Return the model of :meth:`VMSModel.from_urdf`; an empty end effector means the default.
 
     Args:
         urdf: text of the URDF.

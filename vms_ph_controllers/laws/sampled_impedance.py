@@ -32,8 +32,9 @@ from vms_ph_dynamics import Array, Evaluation, VMSModel
 from ..controller import ControlEnergy
 from ..safety.limits import join
 
-# Share of the damping power, and least power (W), from which a reduction is reported.
-_REPORTED_SHARE, _LEAST_POWER = 0.5, 1e-3
+# Share of the damping power, and least power (W), from which a reduction is reported; share of
+# the spring's generalised force that a reduction may take unreported.
+_REPORTED_SHARE, _LEAST_POWER, _SILENT_REDUCTION = 0.5, 1e-3, 0.05
 
 # The pose at which the weight is looked up is at most this far ahead, rad or m.
 _MAX_DISPLACEMENT = 0.5
@@ -127,7 +128,8 @@ class SampledImpedance:
             share = stable_ratio / np.maximum(eigvals, stable_ratio)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(eigvals, 0.0, stable_ratio)) @ modes.T
-            is_reduced = bool(share.min() < 1.0)
+            change = spring - gradient
+            is_reduced = bool(change @ change > _SILENT_REDUCTION**2 * (gradient @ gradient))
         D_total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * force)
         desired_power = float(velocity @ (damping @ velocity - force))

@@ -19,7 +19,7 @@ def check(
     robot: str = typer.Argument(help="the path of a URDF, xacro or MJCF file, or a bundled robot"),
     base: str = typer.Option("auto", help="auto, fixed, planar or floating"),
     end_effector: str = typer.Option(
-        "", help="frame of a link or joint; default: the last link that a joint moves"
+        "", help="frame of a link or joint; default: the farthest link of the longest chain"
     ),
     inertia: str = typer.Option("auto", help="wrong inertias: auto, strict, repair or as_given"),
     locked_joints: str = typer.Option("", help="joints to lock: 'name name=position ...'"),
@@ -63,7 +63,7 @@ def check(
     base_reason = "" if entry is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{base_reason and ', ' + base_reason})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guess_note = "" if entry is not None or end_effector else " (guessed: the last link)"
+    guess_note = "" if entry is not None or end_effector else " (guessed; see --end-effector)"
     typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)

@@ -74,7 +74,7 @@ class Model {
  public:
   /// Construct from a Pinocchio model whose first joint is that of the base, if the base moves.
   ///
-  /// @param end_effector  name of a frame; when empty, the last link that a joint moves.
+  /// @param end_effector  name of a frame; when empty, the farthest link of the longest chain.
   /// @param mimics        resolved, see resolve_mimics.
   /// @throws ModelError   a joint with more than one degree of freedom besides the base, no such
   ///                      frame, or a joint that cannot mimic another.

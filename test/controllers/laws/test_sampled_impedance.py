@@ -157,7 +157,8 @@ def test_what_is_reduced_is_reported_while_it_acts(panda: VMSModel) -> None:
     assert "damping reduced to what is stable at this rate" in told.reason
     law.gains = replace(law.gains, stiffness=1000.0)
     law.reset(RobotState(Q0, REST))
-    told = law.update(RobotState(Q0, REST), HOLD, 1e-2)
+    assert law.update(RobotState(Q0, REST), HOLD, 1e-2).reason == ""  # no spring acts
+    told = law.update(RobotState(Q0 + 0.05, REST), HOLD, 1e-2)
     assert told.reason == "stiffness reduced to what is stable at this rate"
     law.gains = TaskSpaceIDAPBC.Gains()
     law.reset(RobotState(Q0, REST))

@@ -110,7 +110,10 @@ def require_sound(xml: str, name: str) -> tuple[str, ...]:
 def _mass_errors(root: ET.Element) -> Iterator[str]:
     masses = (mass.get("value") for mass in root.iterfind("link/inertial/mass"))
     if not any(float(value or 0.0) for value in masses):
-        yield "no link has an <inertial> with a mass, so there is no dynamics"
+        yield (
+            "no link has an <inertial> with a mass, so there is no dynamics; take a description "
+            "with masses, such as package://vms_ph/urdf/fr3.urdf"
+        )
 
 
 def _joint_errors(root: ET.Element) -> Iterator[str]:
@@ -143,7 +146,10 @@ def _limit_warnings(root: ET.Element) -> Iterator[str]:
 
 
 def _mesh_warnings(root: ET.Element) -> Iterator[str]:
-    for uri in sorted({mesh.get("filename", "") for mesh in root.iter("mesh")}):
-        path = resolve(uri)
-        if path is None or not os.path.isfile(path):  # False, too, for a path that no file can have
-            yield f"the mesh '{uri}' cannot be read; the robot will be drawn without it"
+    uris = sorted({mesh.get("filename", "") for mesh in root.iter("mesh")})
+    paths = [(uri, resolve(uri)) for uri in uris]  # isfile: False, too, for an impossible path
+    missing = [uri for uri, path in paths if path is None or not os.path.isfile(path)]
+    if missing:
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        text = f"the mesh '{missing[0]}'{others} cannot be read; the robot will be drawn without"
+        yield f"{text} {'them' if others else 'it'}"
