@@ -333,12 +333,15 @@ class RobotModel(WithHints):
         links = self.link_names
         if not links:
             return str(self.tree.pinocchio.names[-1])
-        # Behind the most joints; of those links the farthest from the joint that carries it.
-        m, ids = self.tree.pinocchio, [self.frame_id(name) for name in links]
+        # Behind the most joints, without the coupled ones of grippers; of those links the farthest
+        # from the joint that carries it.
+        m, ids, mimics = self.tree.pinocchio, [*map(self.frame_id, links)], self.tree.mimics
+        coupled = {*mimics, *(mimic.of for mimic in mimics.values())}
 
         def reach(frame_id: int) -> tuple[int, float]:
             frame = m.frames[frame_id]
-            return len(m.supports[frame.parentJoint]), np.linalg.norm(frame.placement.translation)
+            count = sum(m.names[joint] not in coupled for joint in m.supports[frame.parentJoint])
+            return count, np.linalg.norm(frame.placement.translation)
 
         return links[max(range(len(links)), key=lambda k: (reach(ids[k]), k))]
 

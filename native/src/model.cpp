@@ -34,12 +34,21 @@ double total_mass_of(const pinocchio::Model& model) {
   return mass;
 }
 
-pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::string& name) {
+pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::vector<Mimic>& mimics,
+                                 const std::string& name) {
   if (name.empty()) {
-    // Behind the most joints; of those links the farthest from the joint that carries it.
+    // Behind the most joints, without the coupled ones of grippers; of those links the farthest
+    // from the joint that carries it.
+    const auto is_free = [&](pinocchio::JointIndex joint) {
+      const std::string& joint_name = model.names[joint];
+      return std::none_of(mimics.begin(), mimics.end(), [&](const Mimic& mimic) {
+        return mimic.joint == joint_name || mimic.leader == joint_name;
+      });
+    };
     const auto reach = [&](pinocchio::FrameIndex i) {
       const auto& frame = model.frames[i];
-      return std::make_pair(model.supports[frame.parentJoint].size(),
+      const auto& joints = model.supports[frame.parentJoint];
+      return std::make_pair(std::count_if(joints.begin(), joints.end(), is_free),
                             frame.placement.translation().norm());
     };
     std::optional<pinocchio::FrameIndex> tip;
@@ -211,7 +220,7 @@ Model::Model(const pinocchio::Model& model, const std::string& end_effector,
       n_(model_->nv - b_ - static_cast<int>(mimics_.size())),
       nq_(model_->nq - static_cast<int>(mimics_.size())),
       leaders_(model_->joints.size(), JointLeader{-1}),
-      end_effector_(find_frame(*model_, end_effector)),
+      end_effector_(find_frame(*model_, mimics_, end_effector)),
       total_mass_(total_mass_of(*model_)) {
   read_gravity();
   if (!model_->armature.head(b_).isZero(0.0)) {
@@ -361,7 +370,7 @@ pinocchio::SE3 Model::base_mount() const {
 Eigen::Vector3d Model::gravity() const { return model_->gravity.linear(); }
 
 pinocchio::FrameIndex Model::frame_id(const std::string& name) const {
-  return find_frame(*model_, name);
+  return find_frame(*model_, mimics_, name);
 }
 
 Model::Model(const ModelParts& robot, const std::string& end_effector, std::vector<Mimic> mimics)
