@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # elsewhere takes states that are at most 0.1 s late (its state_age).
 _MAX_LATE_TICKS, _MAX_LATE_TICKS_WALL_TIME = 25, 5
 
+# Share of dropped ticks above which the log says so.
+_REPORTED_DROPS = 0.1
+
 # Time for which a dropped tick is reported in the diagnostics, ns.
 _RECENT = 2 * NS_PER_SEC
 
@@ -161,7 +164,7 @@ class Simulator(ManagedNode):
         now = max(time.time_ns(), last_stamp + step)
         self._stamp_origin = step if self._topics.publishes_clock else now
         self._steady_start = self._steady.now().nanoseconds
-        self._tick_count = 0
+        self._tick_count = self._dropped_ticks = 0
 
     def _tick(self) -> None:
         if self._remaining_steps:
@@ -175,6 +178,10 @@ class Simulator(ManagedNode):
             excess = due_ticks - max_ticks
             self._dropped_ticks += excess
             self._drop_time = self._steady.now().nanoseconds
+            share = self._dropped_ticks / (self._dropped_ticks + self._tick_count)
+            if share > _REPORTED_DROPS and self._tick_count > 10 * max_ticks:
+                text = f"too slow for real time: {share:.0%} of the ticks were dropped"
+                self.get_logger().warning(text, throttle_duration_sec=10.0)
             lost_ns = round(excess * self._steps_per_tick * self.step * NS_PER_SEC / self._speed)
             self._steady_start += lost_ns
             self._stamp_origin += lost_ns if self._follows_wall_time else 0
