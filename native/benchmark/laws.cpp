@@ -131,10 +131,11 @@ Contenders laws(const Model& model) {
   Contenders contenders{contender(default_law, "", model, {{}, {}, {}, false}),
                         contender(default_law, moving_suffix, model, {})};
   if (!is_fixed) full_setting.allocation = base_allocation(model, 1.0);
-  Setting shaping = full_setting;
-  shaping.gains.insert(shaping.gains.end(), {gain("stiffness", 1000), gain("task_stiffness", 300)});
+  Setting shaping_setting = full_setting;
+  shaping_setting.gains.insert(shaping_setting.gains.end(),
+                               {gain("stiffness", 1000), gain("task_stiffness", 300)});
   contenders.push_back(
-      contender(default_law, full_suffix, model, is_fixed ? shaping : full_setting));
+      contender(default_law, full_suffix, model, is_fixed ? shaping_setting : full_setting));
   for (const char* name :
        {"PoseIDAPBC", "CartesianImpedance", "PushingImpedance", "MobileManipulation"}) {
     if (is_fixed && std::string(name) == "MobileManipulation") continue;

@@ -88,14 +88,14 @@ int checked_frame(const Dynamics& d, int frame) {
   return frame;
 }
 
-Dynamics& place(Dynamics& d, const Numbers& q) {
+Dynamics& at_state(Dynamics& d, const Numbers& q) {
   d.set_configuration(q.data(d.nq(), "q"));
   return d;
 }
 
-Dynamics& place(Dynamics& d, const Numbers& q, const Numbers& v) {
+Dynamics& at_state(Dynamics& d, const Numbers& q, const Numbers& v) {
   const double* velocity = v.data(d.nv(), "v");
-  place(d, q).set_velocity(velocity);
+  at_state(d, q).set_velocity(velocity);
   return d;
 }
 
@@ -136,10 +136,11 @@ struct Form {
     task = TaskForm{{}, reference.rows(d.nv(), "the basis"), singular_below};
     Eigen::Index rows = task->reference.rows();
     bool is_task = rows > 0 && rows < d.nv();
-    for (const auto& [frame, first, count] : parts) {
-      task->parts.push_back({checked_frame(d, frame), first, count});
-      is_task = is_task && first >= 0 && first < 6 && count > 0 && count <= 6 - first;
-      rows += is_task ? count : 0;
+    for (const auto& [frame, first_row, row_count] : parts) {
+      task->parts.push_back({checked_frame(d, frame), first_row, row_count});
+      is_task =
+          is_task && first_row >= 0 && first_row < 6 && row_count > 0 && row_count <= 6 - first_row;
+      rows += is_task ? row_count : 0;
     }
     if (!is_task || rows != d.nv()) {
       throw ModelError("rows of the task and its null space must be as many as velocities");
@@ -292,7 +293,7 @@ struct RateFunctions {
                          Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
-    place(d, q);
+    at_state(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
     d.rates(decoupled, arguments.momenta, arguments.efforts, qdot.mutable_data(),
             zdot.mutable_data());
@@ -312,7 +313,7 @@ struct RateFunctions {
     const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, with_parameters, -1);
-    const bool exist = place(d, q).rate_derivatives(
+    const bool exist = at_state(d, q).rate_derivatives(
         form.decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
     return exist ? py::object(arrays.tuple()) : py::none();
   }
@@ -355,9 +356,9 @@ py::object energy_derivatives(Dynamics& d, const FormArgument& argument, const N
   const double* momenta = z.finite_data_of_size(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  if (!place(d, q).energy_derivatives(form.decoupled, momenta, gravity, by_q.mutable_data(),
-                                      by_z.mutable_data(), by_parameters.mutable_data(),
-                                      form.task_space())) {
+  if (!at_state(d, q).energy_derivatives(form.decoupled, momenta, gravity, by_q.mutable_data(),
+                                         by_z.mutable_data(), by_parameters.mutable_data(),
+                                         form.task_space())) {
     return py::none();
   }
   return py::make_tuple(read_only(by_q), read_only(by_z), read_only(by_parameters));
@@ -374,7 +375,7 @@ Array as_array(const Screw& s) {
 Array placement(Dynamics& d, const Numbers& q, int frame) {
   Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
-  place(d, q).placement(checked_frame(d, frame), rotation, origin);
+  at_state(d, q).placement(checked_frame(d, frame), rotation, origin);
   Array out = empty({4, 4});
   Eigen::Map<Eigen::Matrix<double, 4, 4, Eigen::RowMajor>> pose(out.mutable_data());
   pose.setIdentity();
@@ -385,7 +386,7 @@ Array placement(Dynamics& d, const Numbers& q, int frame) {
 
 Array mass_rates(Dynamics& d, const Numbers& q, const Numbers& directions) {
   const auto velocities = directions.rows(d.nv(), "velocities");
-  place(d, q);
+  at_state(d, q);
   Array out = empty({velocities.rows(), d.nv(), d.nv()});
   for (Eigen::Index k = 0; k < velocities.rows(); ++k) {
     d.mass_rate(velocities.data() + k * d.nv(), out.mutable_data(k));
@@ -402,30 +403,31 @@ void bind_dynamics_class(py::module_& module) {
     if (term.method == nullptr) continue;
     if (term.depends_on_speed) {
       const auto at_motion = [&term](Dynamics& d, const Numbers& q, const Numbers& v) {
-        return term_array(term, place(d, q, v));
+        return term_array(term, at_state(d, q, v));
       };
       dynamics.def(term.method, at_motion, "q"_a, "v"_a);
     } else {
       dynamics.def(
           term.method,
-          [&term](Dynamics& d, const Numbers& q) { return term_array(term, place(d, q)); }, "q"_a);
+          [&term](Dynamics& d, const Numbers& q) { return term_array(term, at_state(d, q)); },
+          "q"_a);
     }
   }
   dynamics
       .def(
           "potential_energy",
-          [](Dynamics& d, const Numbers& q) { return place(d, q).potential_energy(); }, "q"_a)
+          [](Dynamics& d, const Numbers& q) { return at_state(d, q).potential_energy(); }, "q"_a)
       .def(
           "kinetic_energy",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            return place(d, q, v).kinetic_energy();
+            return at_state(d, q, v).kinetic_energy();
           },
           "q"_a, "v"_a)
       .def(
           "jacobian",
           [](Dynamics& d, const Numbers& q, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            place(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
+            at_state(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
           "q"_a, "frame"_a, "inertial"_a)
@@ -433,14 +435,14 @@ void bind_dynamics_class(py::module_& module) {
           "jacobian_rate",
           [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool inertial) {
             Array out = new_jacobian(d);
-            place(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
+            at_state(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
             return out;
           },
           "q"_a, "v"_a, "frame"_a, "inertial"_a)
       .def(
           "momenta",
           [](Dynamics& d, const Numbers& q, const Numbers& v) {
-            const Momenta momenta = place(d, q, v).momenta();
+            const Momenta momenta = at_state(d, q, v).momenta();
             return py::make_tuple(copy_of(momenta.centre_of_mass.data(), 3),
                                   as_array(momenta.centroidal), as_array(momenta.spatial));
           },
@@ -453,7 +455,7 @@ void bind_dynamics_class(py::module_& module) {
           "velocity",
           [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
             Array out = new_velocity(d);
-            place(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            at_state(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")

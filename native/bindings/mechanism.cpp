@@ -35,39 +35,40 @@ MechanismBody body_of(const py::dict& part) {
   body.pose_rate = get<int>(part, "pose_rate");
   body.mass = get<double>(part, "mass");
   body.inertia = get<Eigen::Matrix3d>(part, "inertia");
-  body.inverse_inertia = get<Eigen::Matrix3d>(part, "inverse");
+  body.inverse_inertia = get<Eigen::Matrix3d>(part, "inverse_inertia");
   body.weight = get<Eigen::Vector3d>(part, "weight");
   return body;
 }
 
 MechanismJoint joint_of(const py::dict& part) {
   MechanismJoint joint;
-  joint.first = get<int>(part, "first");
-  joint.second = get<int>(part, "second");
+  joint.body_1 = get<int>(part, "body_1");
+  joint.body_2 = get<int>(part, "body_2");
   joint.offset_1 = get<Eigen::Matrix4d>(part, "offset_1");
   joint.offset_2 = get<Eigen::Matrix4d>(part, "offset_2");
   joint.kind = static_cast<PairKind>(get<int>(part, "kind"));
-  joint.angle_per_unit = get<double>(part, "turn");
-  joint.shift_per_unit = get<double>(part, "advance");
-  const auto subspace = get<Numbers>(part, "subspace"), dual_basis = get<Numbers>(part, "rates"),
-             constraints = get<Numbers>(part, "closed");
+  joint.angle_per_unit = get<double>(part, "angle_per_unit");
+  joint.shift_per_unit = get<double>(part, "shift_per_unit");
+  const auto subspace = get<Numbers>(part, "subspace"),
+             dual_basis = get<Numbers>(part, "dual_basis"),
+             constraints = get<Numbers>(part, "constraints");
   const Eigen::Index freedoms = subspace.any_matrix().cols();
   if (freedoms < 1 || freedoms > 3) throw ModelError("a joint has one to three freedoms");
   joint.freedoms = static_cast<int>(freedoms);
   joint.subspace = subspace.matrix(6, freedoms, "subspace");
-  joint.dual_basis = dual_basis.matrix(freedoms, 6, "rates");
-  joint.constraints = constraints.matrix(6 - freedoms, 6, "closed");
+  joint.dual_basis = dual_basis.matrix(freedoms, 6, "dual_basis");
+  joint.constraints = constraints.matrix(6 - freedoms, 6, "constraints");
   joint.position = get<int>(part, "position");
   joint.position_rate = get<int>(part, "position_rate");
-  joint.has_spring = get<bool>(part, "spring");
+  joint.has_spring = get<bool>(part, "has_spring");
   joint.stiffness = get<Eigen::Vector3d>(part, "stiffness");
-  joint.rest = get<Eigen::Vector3d>(part, "rest");
+  joint.rest_position = get<Eigen::Vector3d>(part, "rest");
   joint.rotor = get<int>(part, "rotor");
   joint.armature = get<double>(part, "armature");
   joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
-  joint.tensor = get<Eigen::Matrix3d>(part, "tensor");
+  joint.friction_tensor = get<Eigen::Matrix3d>(part, "friction_tensor");
   joint.viscous = get<double>(part, "viscous");
-  joint.dry = get<double>(part, "dry");
+  joint.dry_friction = get<double>(part, "dry");
   joint.slip = get<double>(part, "slip");
   joint.softening = get<double>(part, "softening");
   joint.reference_theta = get<double>(part, "reference");
@@ -105,7 +106,7 @@ py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
   Array rate = empty({m.parts().rate_size}), efforts = empty({m.parts().effort_size});
   const auto status =
       m.rates(x_of(m, x), flow_of(m, flow), rate.mutable_data(), efforts.mutable_data());
-  if (status != MechanismStatus::good) return py::none();
+  if (status != MechanismStatus::ok) return py::none();
   return py::make_tuple(rate, efforts);
 }
 
@@ -113,7 +114,7 @@ py::object rates(Mechanism& m, const Numbers& x, const MaybeNumbers& flow) {
 py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::object& flows,
                 double tolerance) {
   Array x_after = empty({m.parts().nx}), tangent = empty({m.parts().rate_size});
-  Array supplied = empty({m.parts().effort_size}), exergy = empty({m.parts().effort_size});
+  Array flow_integral = empty({m.parts().effort_size}), exergy = empty({m.parts().effort_size});
   const auto copy_flow = [&m](const py::handle& flow_object, double* flow) {
     const auto numbers = py::cast<Numbers>(flow_object);
     std::copy_n(numbers.data(m.parts().effort_size, "flow"), m.parts().effort_size, flow);
@@ -126,25 +127,26 @@ py::object step(Mechanism& m, double t, const Numbers& x, double dt, const py::o
       copy_flow(flows(time, Array(m.parts().nx, x_now)), flow);
     };
   }
-  const auto outcome = m.step(t, x_of(m, x), dt, flow_at ? &flow_at : nullptr, tolerance,
-                              x_after.mutable_data(), tangent.mutable_data(),
-                              flow_at ? supplied.mutable_data() : nullptr, exergy.mutable_data());
-  if (outcome.status != MechanismStatus::good) return py::none();
+  const auto outcome =
+      m.step(t, x_of(m, x), dt, flow_at ? &flow_at : nullptr, tolerance, x_after.mutable_data(),
+             tangent.mutable_data(), flow_at ? flow_integral.mutable_data() : nullptr,
+             exergy.mutable_data());
+  if (outcome.status != MechanismStatus::ok) return py::none();
   if (!flow_at) return py::make_tuple(x_after, tangent, py::none(), py::none(), outcome.opening);
-  return py::make_tuple(x_after, tangent, supplied, exergy, outcome.opening);
+  return py::make_tuple(x_after, tangent, flow_integral, exergy, outcome.opening);
 }
 
 }  // namespace
 
 void bind_mechanism(py::module_& module) {
   py::class_<Mechanism>(module, "Mechanism", "Twin of vms_ph_ephs.Equations.")
-      .def(py::init(&make_mechanism), py::arg("size"), py::arg("stored"), py::arg("total"),
-           py::arg("theta_0"), py::arg("bodies"), py::arg("joints"), py::arg("heats"),
-           py::arg("conductions"))
+      .def(py::init(&make_mechanism), py::arg("state_size"), py::arg("rate_size"),
+           py::arg("effort_size"), py::arg("theta_0"), py::arg("bodies"), py::arg("joints"),
+           py::arg("heats"), py::arg("conductions"))
       .def_property_readonly("tree_rows", &Mechanism::tree_rows)
       .def_property_readonly("loop_rows", &Mechanism::loop_rows)
       .def("set_loop_rank", &Mechanism::set_loop_rank)
-      .def_property_readonly("loop_values", [](const Mechanism& m) { return m.loop_spectrum(); })
+      .def_property_readonly("loop_spectrum", [](const Mechanism& m) { return m.loop_spectrum(); })
       .def("rates", &rates, py::arg("x"), py::arg("flow") = py::none())
       .def("step", &step, py::arg("t"), py::arg("x"), py::arg("dt"), py::arg("flows"),
            py::arg("tolerance"))

@@ -49,14 +49,14 @@ ModelParts parts_of(const py::object& robot) {
   const py::object inertias = robot.attr("inertias");
   const py::object neutral = py::module_::import("pinocchio").attr("neutral")(robot);
   for (int i = 1; i < py::cast<int>(robot.attr("njoints")); ++i) {
-    const auto item = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
-    const py::object joint = item(joints), inertia = item(inertias);
+    const auto entry = [i](const py::object& list) -> py::object { return list[py::int_(i)]; };
+    const py::object joint = entry(joints), inertia = entry(inertias);
     ModelParts::Joint joint_parts;
-    joint_parts.name = py::cast<std::string>(item(names));
+    joint_parts.name = py::cast<std::string>(entry(names));
     joint_parts.kind = py::cast<std::string>(joint.attr("shortname")());
     joint_parts.freedoms = py::cast<int>(joint.attr("nv"));
-    joint_parts.parent = py::cast<std::size_t>(item(parents));
-    joint_parts.placement = py::cast<Eigen::Matrix4d>(item(placements).attr("homogeneous"));
+    joint_parts.parent = py::cast<std::size_t>(entry(parents));
+    joint_parts.placement = py::cast<Eigen::Matrix4d>(entry(placements).attr("homogeneous"));
     if (joint_parts.freedoms == 1) read_subspace(joint, neutral, joint_parts);
     joint_parts.mass = py::cast<double>(inertia.attr("mass"));
     joint_parts.centre = vector_of<3>(inertia.attr("lever"));
@@ -79,8 +79,8 @@ ModelParts parts_of(const py::object& robot) {
   parts.armature = flatten(robot.attr("armature"));
   parts.damping = flatten(robot.attr("damping"));
   const bool is_pinocchio_4 = py::hasattr(robot, "upperEffortLimit");  // of Pinocchio 4
-  parts.effort = flatten(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
-  parts.velocity = flatten(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
+  parts.max_effort = flatten(robot.attr(is_pinocchio_4 ? "upperEffortLimit" : "effortLimit"));
+  parts.max_velocity = flatten(robot.attr(is_pinocchio_4 ? "upperVelocityLimit" : "velocityLimit"));
   parts.dry_friction = flatten(robot.attr(is_pinocchio_4 ? "upperDryFrictionLimit" : "friction"));
   parts.gravity = vector_of<3>(robot.attr("gravity").attr("linear"));
   return parts;

@@ -428,7 +428,13 @@ class Scheme:
     def motion(self, solver_state: SolverState) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return (q, v) in the inertial frame."""
     def run(
-        self, solver_state: SolverState, ports: Ports, t0: float, dt: float, first_step: int, steps: int
+        self,
+        solver_state: SolverState,
+        ports: Ports,
+        t0: float,
+        dt: float,
+        first_step: int,
+        steps: int,
     ) -> tuple[SolverState, StepResult, int]:
         """Take steps from t0 + first_step * dt on; return the solver state at the end, the result of all steps, and their number: fewer where the next one fails."""
     def step(
@@ -478,9 +484,9 @@ class Mechanism:
     """Twin of vms_ph_ephs.Equations."""
     def __init__(
         self,
-        size: int,
-        stored: int,
-        total: int,
+        state_size: int,
+        rate_size: int,
+        effort_size: int,
         theta_0: float,
         bodies: collections.abc.Sequence[dict],
         joints: collections.abc.Sequence[dict],
@@ -501,7 +507,7 @@ class Mechanism:
     @property
     def loop_rows(self) -> int: ...
     @property
-    def loop_values(self) -> numpy.ndarray: ...
+    def loop_spectrum(self) -> numpy.ndarray: ...
     @property
     def tree_rows(self) -> int: ...
 

@@ -427,7 +427,7 @@ class ThrustDirection {
   ///
   /// @param up      length one.
   /// @param weight  force, or one per mass, that holds the robot.
-  /// @param tilt    largest angle from the vertical, rad.
+  /// @param max_tilt  largest angle from the vertical, rad.
   static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
                                       double max_tilt) noexcept {
     const double vertical = force.dot(up);

@@ -144,8 +144,8 @@ bool Allocation::is_fully_actuated() const {
 }
 
 BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> allocation,
-                             bool actuated)
-    : is_actuated_(actuated && model.b() > 0),
+                             bool base_actuated)
+    : is_actuated_(base_actuated && model.b() > 0),
       allocation_(std::move(allocation)),
       wrench_(VectorB::Zero(model.b())),
       residual_(wrench_) {
@@ -162,18 +162,18 @@ BaseActuation::BaseActuation(const Model& model, std::optional<Allocation> alloc
   thrusts_ = static_thrusts_ = thrust_step_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
-const VectorB& BaseActuation::apply(const ConstVector& desired,
+const VectorB& BaseActuation::apply(const ConstVector& desired_wrench,
                                     const ConstVector& static_effort) noexcept {
   reason_.clear();
   if (!is_actuated_) return wrench_;
   if (!allocation_) {
-    wrench_ = desired;
+    wrench_ = desired_wrench;
     return wrench_;
   }
   residual_ = static_effort - fixed_wrench_;
   static_thrusts_ = fixed_inputs_;
   add_product(inverse_, residual_, static_thrusts_);
-  wrench_ = desired - fixed_wrench_;
+  wrench_ = desired_wrench - fixed_wrench_;
   thrusts_ = fixed_inputs_;
   add_product(inverse_, wrench_, thrusts_);
   thrust_step_ = thrusts_ - static_thrusts_;
@@ -234,10 +234,10 @@ PrioritisedActuation::PrioritisedActuation(const Allocation& allocation,
   inverse_ = active_inverse(allocation_, weighted_map_, fixed_inputs_);
 }
 
-const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
+const VectorB& PrioritisedActuation::apply(const ConstVector& desired_wrench,
                                            const ConstVector&) noexcept {
   reason_.clear();
-  weighted_goal_ = weights_.cwiseProduct(desired);
+  weighted_goal_ = weights_.cwiseProduct(desired_wrench);
   residual_ = weighted_goal_;
   add_product(weighted_map_, fixed_inputs_, residual_, -1.0);
   inputs_ = fixed_inputs_;
@@ -245,7 +245,7 @@ const VectorB& PrioritisedActuation::apply(const ConstVector& desired,
   if (!is_within_limits())
     solver_.solve(weighted_goal_, allocation_.lower(), allocation_.upper(), inputs_);
   multiply(allocation_.matrix(), inputs_, wrench_);
-  residual_ = weights_.cwiseProduct(desired - wrench_);
+  residual_ = weights_.cwiseProduct(desired_wrench - wrench_);
   // Components that no inputs can produce do not count.
   const auto shortfall = product<VectorB>(projector_, residual_);
   if (shortfall.cwiseAbs().maxCoeff() > kTolerance * (1.0 + weighted_goal_.cwiseAbs().maxCoeff())) {

@@ -228,14 +228,14 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   for (int iteration = 0; iteration < 5; ++iteration) {
     effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), axis_gains, h);
     if (!(last_axis_gains_ && dt > 0.0) || axis_gains.equals(*last_axis_gains_)) break;
-    supplied_power = (effort_.potential - effort_.energy(*last_axis_gains_)) / dt;
+    supplied_power = (effort_.potential_energy - effort_.energy(*last_axis_gains_)) / dt;
     if (supplied_power <= kGainPower || iteration == 4) break;
     const Twist increase = axis_gains.stiffness - last_axis_gains_->stiffness;
     axis_gains.stiffness = last_axis_gains_->stiffness + kGainPower / supplied_power * increase;
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);
-  if (active_push) effort_.release(active_push->direction, active_push->damping, h);
+  if (active_push) effort_.replace_along(active_push->direction, active_push->damping, h);
   split_inertia(d_.M(), jacobian_, mass_inverse_jt_, momentum_map_, effort_.extra_damping,
                 smallest_singular_value_);
   effort_.extra_damping *= gains.damping_null;
@@ -260,8 +260,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   last_effort_ = apply_output_stage(sampled_effort_, dt);
 
   ControlEnergy& energy = command_.energy;
-  energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential;
-  energy.shaped_potential = effort_.potential;
+  energy.closed_loop_energy = d_.kinetic_energy() + effort_.potential_energy;
+  energy.shaped_potential = effort_.potential_energy;
   const auto task_momentum = product<Twist>(momentum_map_, d_.v());
   energy.kinetic_task = 0.5 * task_momentum.dot(product<Twist>(jacobian_, d_.v()));
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;

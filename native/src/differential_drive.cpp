@@ -247,7 +247,7 @@ class DifferentialDrive final : public WheeledController<DriveGains> {
   DifferentialDrive(const Model& model, const std::vector<Wheel>& wheels)
       : WheeledController(model, wheels),
         joint_reference_(model.n()),
-        max_joint_rates_(model.velocity()),
+        max_joint_rates_(model.max_velocity()),
         viscous_(model.damping()),
         coulomb_(model.dry_friction()),
         positions_(VectorV::Zero(n_)) {

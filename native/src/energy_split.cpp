@@ -55,9 +55,9 @@ const Energies& EnergySplit::compute(const RobotState& state, bool is_split) noe
   return energies_;
 }
 
-PowerAudit::PowerAudit(const Model& model, bool friction)
+PowerAudit::PowerAudit(const Model& model, bool has_friction)
     : b_(model.b()), n_(model.n()), damping_(Eigen::VectorXd::Zero(model.n())) {
-  if (friction) damping_ = model.damping();
+  if (has_friction) damping_ = model.damping();
 }
 
 void PowerAudit::reset() noexcept {

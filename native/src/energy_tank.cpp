@@ -35,18 +35,18 @@ constexpr int kMaxSteps = 16;
 // A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
 constexpr double kNoPeak = 1e-15;
 
-// The largest value in (0, 1] of the cubic from 0 to `gain` with these slopes at its ends.
-double cubic_maximum(double gain, double slope_0, double slope_1) {
-  const double square = 3.0 * gain - 2.0 * slope_0 - slope_1, cube = slope_0 + slope_1 - 2.0 * gain;
-  const double root = square * square - 3.0 * cube * slope_0;
+// The largest value in (0, 1] of the cubic from 0 to `rise` with these slopes at its ends.
+double cubic_maximum(double rise, double slope_0, double slope_1) {
+  const double c2 = 3.0 * rise - 2.0 * slope_0 - slope_1, c3 = slope_0 + slope_1 - 2.0 * rise;
+  const double root = c2 * c2 - 3.0 * c3 * slope_0;
   if (root > 0.0) {
     // The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
-    const double denominator = std::sqrt(root) - square;
+    const double denominator = std::sqrt(root) - c2;
     const double x = denominator > 0.0 ? slope_0 / denominator : -1.0;
-    const double peak = 0.0 < x && x < 1.0 ? x * (slope_0 + x * (square + x * cube)) : 0.0;
-    if (peak > kNoPeak) return std::max(gain, peak);
+    const double peak = 0.0 < x && x < 1.0 ? x * (slope_0 + x * (c2 + x * c3)) : 0.0;
+    if (peak > kNoPeak) return std::max(rise, peak);
   }
-  return gain;
+  return rise;
 }
 
 // Number of shares that are tried; each trial corrects the work per share by its prediction.
@@ -76,8 +76,8 @@ double largest_share(double a, double b, double limit) {
 constexpr double kRoundingEnergy = 1e-12;
 
 // The share of a potential of `energy` joules that the available energy covers.
-double covered_authority(double energy, double available) {
-  return energy <= std::max(available, kRoundingEnergy) ? 1.0 : std::max(0.0, available / energy);
+double covered_authority(double energy, double budget) {
+  return energy <= std::max(budget, kRoundingEnergy) ? 1.0 : std::max(0.0, budget / energy);
 }
 
 }  // namespace
@@ -113,14 +113,14 @@ double SampleWork::recovered_energy(const Evaluation& d, double stored_energy, d
 
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
 double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noexcept {
-  const int b = model_.b(), linear = b == 6 ? 3 : 2, angular = b - linear;
+  const int b = model_.b(), linear_size = b == 6 ? 3 : 2, angular_size = b - linear_size;
   const VectorB force = force_.head(b), v0 = v_.head(b), v1 = d.v().head(b);
   const VectorB term = dt * dt / 12.0 * bracket(v0, v1);
-  const double f = force.head(linear).norm(), m = force.tail(angular).norm();
+  const double f = force.head(linear_size).norm(), m = force.tail(angular_size).norm();
   const VectorB speed = v0.cwiseAbs().cwiseMax(v1.cwiseAbs());
-  const double displacement = dt * speed.head(linear).norm(),
-               angle = dt * speed.tail(angular).norm();
-  const double bound = f * term.head(linear).norm() + m * term.tail(angular).norm();
+  const double displacement = dt * speed.head(linear_size).norm(),
+               angle = dt * speed.tail(angular_size).norm();
+  const double bound = f * term.head(linear_size).norm() + m * term.tail(angular_size).norm();
   return bound + kRotationMargin * angle * angle * (f * displacement + m * angle) - force.dot(term);
 }
 
@@ -185,7 +185,7 @@ void SamplePrediction::move(const VectorV& displacement) noexcept {
   model_.integrate(step_q_, tangent_, q_);
 }
 
-double SamplePrediction::accelerate(Dynamics& robot, const VectorV& v, const VectorV& force,
+double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
                                     VectorV& out) noexcept {
   velocity_ = v;
   if (fluid_state_) {
@@ -198,11 +198,11 @@ double SamplePrediction::accelerate(Dynamics& robot, const VectorV& v, const Vec
     inertia_.solve(out.data());
     return power;
   }
-  robot.set_configuration(q_.data());
-  robot.gravity(weight_.data());
+  dynamics.set_configuration(q_.data());
+  dynamics.gravity(weight_.data());
   force_ = force - weight_;
   const double power = (force_ - unactuated_gravity_).dot(v);
-  robot.accelerate(velocity_, force_, acceleration_);
+  dynamics.accelerate(velocity_, force_, acceleration_);
   out = acceleration_;
   return power;
 }
@@ -238,11 +238,11 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
   prediction_.predict(static_effort, baseline_);
   baseline_energy_ = prediction_.energy();
   const double b = dt * dt * active_effort_.dot(best_.acceleration - baseline_.acceleration);
-  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * baseline_.acceleration), limit = kShrinkage;
+  double a = dt * active_effort_.dot(d.v() + 0.5 * dt * baseline_.acceleration), bound = kShrinkage;
   best_ = baseline_;
   share_ = 0.0;
   for (int k = 0; k < kTrials; ++k) {
-    const double s = std::min(largest_share(a, b, -baseline_.deficit), limit);
+    const double s = std::min(largest_share(a, b, -baseline_.deficit), bound);
     if (!(s > 0.0)) break;
     force_ = static_effort + s * active_effort_;
     prediction_.predict(force_, candidate_);
@@ -252,7 +252,7 @@ bool SampleGrant::grant(Evaluation& d, VectorV& force, const VectorV& static_eff
     }
     if (candidate_.deficit <= 0.0) break;
     a = (candidate_.deficit - baseline_.deficit) / s - 0.5 * s * b;
-    limit = kShrinkage * s;
+    bound = kShrinkage * s;
   }
   force = static_effort;
   if (share_ > 0.0) force += share_ * active_effort_;
@@ -295,13 +295,13 @@ void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
   result = d.g() - (kBrakeShare / dt) * d.momentum();
 }
 
-void SampledTank::begin_sample(Evaluation& d, double stored_energy, double capacity, double initial,
-                               double dt) noexcept {
+void SampledTank::begin_sample(Evaluation& d, double stored_energy, double capacity,
+                               double initial_level, double dt) noexcept {
   if (capacity <= 0.0) {
     restart();
     return;
   }
-  if (!tank_) tank_.emplace(capacity, initial);
+  if (!tank_) tank_.emplace(capacity, initial_level);
   tank_->capacity = capacity;
   tank_->deposit(work_.recovered_energy(d, stored_energy, dt));
 }
@@ -313,13 +313,14 @@ void TankBudget::resume(const ShapedPotential& potential) noexcept {
   tank_.discard_sample();
 }
 
-void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
-                              double dt) noexcept {
+void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacity,
+                              double initial_level, double dt) noexcept {
   if (capacity <= 0.0) {
     authority_ = 1.0;
     is_uncovered_ = false;
   }
-  tank_.begin_sample(d, capacity > 0.0 ? storage(d, limit_energy) : 0.0, capacity, initial, dt);
+  tank_.begin_sample(d, capacity > 0.0 ? storage(d, limit_energy) : 0.0, capacity, initial_level,
+                     dt);
 }
 
 void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
@@ -336,25 +337,25 @@ double TankBudget::storage(Evaluation& d, double limit_energy) const noexcept {
   return energy(d.q()) + limit_energy - d.potential_energy();
 }
 
-double TankBudget::replace(const ConstVector& q, const ShapedPotential& next,
-                           double last_energy) noexcept {
-  const double cost = next.is_same(potential_) ? 0.0 : next.energy(q) - last_energy;
-  potential_ = next;
+double TankBudget::replace_potential(const ConstVector& q, const ShapedPotential& potential,
+                                     double last_energy) noexcept {
+  const double cost = potential.is_same(potential_) ? 0.0 : potential.energy(q) - last_energy;
+  potential_ = potential;
   return cost;
 }
 
-bool TankBudget::is_covered(const ShapedPotential& next, const ConstVector& q,
+bool TankBudget::is_covered(const ShapedPotential& potential, const ConstVector& q,
                             double last_energy) noexcept {
-  if (next.q_star() == potential_.q_star()) return true;
+  if (potential.q_star() == potential_.q_star()) return true;
   candidate_ = potential_;
-  candidate_.copy_minimum(next);
+  candidate_.copy_minimum(potential);
   return authority_ * candidate_.energy(q) - last_energy <= tank()->available() + kRoundingEnergy;
 }
 
-double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& next,
+double TankBudget::withdraw_cost(const ConstVector& q, const ShapedPotential& potential,
                                  double last_energy, double share) noexcept {
-  potential_ = next;
-  const double full_energy = next.energy(q);
+  potential_ = potential;
+  const double full_energy = potential.energy(q);
   authority_ = covered_authority(full_energy, last_energy + tank_.level());
   const double cost = authority_ * full_energy - last_energy;
   tank_.withdraw(cost);

@@ -18,8 +18,8 @@ std::size_t reason_capacity(const Model& model) {
 const GainTable<LimitGains>& LimitGains::table() {
   using G = LimitGains;
   static const GainTable<G> gains{
-      {"torque_rate", gain_text::torque_rate, &G::torque_rate, 0.0, 1e6, true},
-      {"power", "largest power into the joints, W; 0: no limit", &G::power, 0.0, 1e6, true},
+      {"torque_rate", gain_text::torque_rate, &G::max_torque_rate, 0.0, 1e6, true},
+      {"power", "largest power into the joints, W; 0: no limit", &G::max_power, 0.0, 1e6, true},
       {"delay", "largest delay from measurement to effort at which damping is stable, samples",
        &G::delay, 0.0, 3.0},
   };
@@ -27,7 +27,7 @@ const GainTable<LimitGains>& LimitGains::table() {
 }
 
 void clip_to_effort(const Model& model, Eigen::Ref<Eigen::VectorXd> torque) noexcept {
-  torque = torque.cwiseMax(-model.effort()).cwiseMin(model.effort());
+  torque = torque.cwiseMax(-model.max_effort()).cwiseMin(model.max_effort());
 }
 
 TorqueLimits::TorqueLimits(const Model& model)
@@ -38,27 +38,28 @@ double TorqueLimits::share_within(const ConstVector& static_effort,
   double share = 1.0;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
     const double step = std::abs(torque[i] - static_effort[i]);
-    const double margin = model_.effort()[i] - std::abs(static_effort[i]);
+    const double margin = model_.max_effort()[i] - std::abs(static_effort[i]);
     if (step > margin) share = std::min(share, margin / step);
   }
   return std::max(0.0, share);
 }
 
-const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector& static_effort,
-                                   const ConstVector& joint_velocities, double torque_rate,
-                                   double power, double dt) noexcept {
-  VectorV torque = desired;
+const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
+                                   const ConstVector& static_effort,
+                                   const ConstVector& joint_velocities, double max_torque_rate,
+                                   double max_power, double dt) noexcept {
+  VectorV torque = desired_torque;
   reason_.clear();
-  const double desired_power = desired.dot(joint_velocities);
-  if (0.0 < power && power < desired_power) {
+  const double desired_power = desired_torque.dot(joint_velocities);
+  if (0.0 < max_power && max_power < desired_power) {
     const double static_power = static_effort.dot(joint_velocities);
     const double share =
-        std::max(0.0, power - static_power) / std::max(desired_power - static_power, 1e-12);
-    torque = static_effort + std::min(1.0, share) * (desired - static_effort);
-    reason_.set("power at its limit of %g W", power);
+        std::max(0.0, max_power - static_power) / std::max(desired_power - static_power, 1e-12);
+    torque = static_effort + std::min(1.0, share) * (desired_torque - static_effort);
+    reason_.set("power at its limit of %g W", max_power);
   }
-  if (last_dt_ && torque_rate > 0.0) {
-    const double max_change = torque_rate * std::min(dt, *last_dt_);
+  if (last_dt_ && max_torque_rate > 0.0) {
+    const double max_change = max_torque_rate * std::min(dt, *last_dt_);
     VectorV limited_torque = last_torque_;
     limited_torque += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
     if ((limited_torque - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
@@ -68,7 +69,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired, const ConstVector
   }
   bool is_bounded = false;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
-    const double bound = model_.effort()[i];
+    const double bound = model_.max_effort()[i];
     if (!(std::abs(torque[i]) > bound)) continue;
     torque[i] = std::min(std::max(torque[i], -bound), bound);
     const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();

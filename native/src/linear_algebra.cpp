@@ -57,16 +57,16 @@ VMS_PH_INLINED inline Index multiply_columns(const MatrixView& a, const MatrixVi
 /// The sums of four neighbouring rows in any order; processors add them side by side.
 VMS_PH_INLINED inline Lanes sum_of_four(const double* a, Index stride, Index row_stride,
                                         Index count, const double* x, Index step) {
-  double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
+  double sum_0 = 0.0, sum_1 = 0.0, sum_2 = 0.0, sum_3 = 0.0;
   for (Index k = 0; k < count; ++k) {
     const double factor = x[k * step];
     const double* source = a + k * stride;
-    first += factor * source[0];
-    second += factor * source[row_stride];
-    third += factor * source[2 * row_stride];
-    fourth += factor * source[3 * row_stride];
+    sum_0 += factor * source[0];
+    sum_1 += factor * source[row_stride];
+    sum_2 += factor * source[2 * row_stride];
+    sum_3 += factor * source[3 * row_stride];
   }
-  return Lanes{first, second, third, fourth};
+  return Lanes{sum_0, sum_1, sum_2, sum_3};
 }
 
 /// Write `factor a b`, or add it to the destination.
@@ -243,10 +243,10 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
   }
   // The least error, then the smallest x with the same A x.
   for (int round = 0; round < 2; ++round) {
-    g_ = linear_term_;
+    rhs_ = linear_term_;
     search(lower, upper, x);
     for (int k = 0; k < kCorrections; ++k) {
-      g_ = linear_term_ + regularisation_ * x;
+      rhs_ = linear_term_ + regularisation_ * x;
       search(lower, upper, x);
     }
     linear_term_.noalias() = H_.lazyProduct(x);
@@ -259,18 +259,18 @@ void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
 void BoundedLeastSquares::search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
                                  Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
-  const double largest_entry = H_.cwiseAbs().maxCoeff(), largest_g = g_.cwiseAbs().maxCoeff();
+  const double largest_entry = H_.cwiseAbs().maxCoeff(), largest_rhs = rhs_.cwiseAbs().maxCoeff();
   for (Eigen::Index k = 0; k < 10 * m; ++k) {
     if (step_to_bound(lower, upper, x)) continue;
     gradient_.noalias() = H_.lazyProduct(x);
-    gradient_ -= g_;
+    gradient_ -= rhs_;
     Eigen::Index released_index = 0;
     double largest_multiplier = -kInfinity;
     for (Eigen::Index i = 0; i < m; ++i) {
       const double multiplier = lower[i] == upper[i] ? 0.0 : active_bounds_[i] * gradient_[i];
       if (multiplier > largest_multiplier) largest_multiplier = multiplier, released_index = i;
     }
-    const double magnitude = largest_g + largest_entry * x.cwiseAbs().maxCoeff();
+    const double magnitude = largest_rhs + largest_entry * x.cwiseAbs().maxCoeff();
     if (!(largest_multiplier > kMultiplierRounding * magnitude)) break;
     active_bounds_[released_index] = 0;
   }
@@ -289,7 +289,7 @@ bool BoundedLeastSquares::step_to_bound(const Eigen::VectorXd& lower, const Eige
   for (Eigen::Index i = 0; i < count; ++i) {
     for (Eigen::Index j = 0; j < count; ++j)
       free_hessian_(i, j) = H_(free_indices_[i], free_indices_[j]);
-    step_[i] = g_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
+    step_[i] = rhs_[free_indices_[i]] - H_.row(free_indices_[i]).dot(x);
   }
   Cholesky(free_hessian_).solve(step_.data());
   Eigen::Index entry = 0;

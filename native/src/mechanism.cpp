@@ -27,7 +27,7 @@ double damping_at(const MechanismJoint& joint, double theta) {
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
   const double speed = std::abs(rate) / joint.slip;
   const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
-  return damping_at(joint, theta) + joint.dry / joint.slip * ratio;
+  return damping_at(joint, theta) + joint.dry_friction / joint.slip * ratio;
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
@@ -75,8 +75,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     const int d = joint.freedoms;
-    is_valid = is_valid && joint.first >= -1 && joint.first < bodies && joint.second >= -1 &&
-               joint.second < bodies && joint.first != joint.second && d >= 1 && d <= 3 &&
+    is_valid = is_valid && joint.body_1 >= -1 && joint.body_1 < bodies && joint.body_2 >= -1 &&
+               joint.body_2 < bodies && joint.body_1 != joint.body_2 && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
                fits(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
@@ -156,7 +156,7 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
         force = friction_coefficient(description, joint.rate[0], theta_[heat]) * joint.rate;
       } else {
         force.resize(d);
-        apply(description.tensor.topLeftCorner(d, d), joint.rate.data(), force.data());
+        apply(description.friction_tensor.topLeftCorner(d, d), joint.rate.data(), force.data());
       }
       joint.force -= force;
       rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
@@ -167,12 +167,12 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     if (joint.is_loop) {
       Twist wrench = Twist::Zero();
       for (int k = 0; k < d; ++k) wrench += joint.force[k] * row_of(description.dual_basis, k);
-      if (description.first >= 0) {
-        tree_->bodies[static_cast<std::size_t>(description.first)].force -=
+      if (description.body_1 >= 0) {
+        tree_->bodies[static_cast<std::size_t>(description.body_1)].force -=
             joint.first_to_joint.act_dual(wrench);
       }
-      if (description.second >= 0) {
-        tree_->bodies[static_cast<std::size_t>(description.second)].force +=
+      if (description.body_2 >= 0) {
+        tree_->bodies[static_cast<std::size_t>(description.body_2)].force +=
             joint.offset_2.act_dual(wrench);
       }
     }
@@ -209,7 +209,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     if (!description.has_spring) continue;
     for (int k = 0; k < description.freedoms; ++k) {
       joint.force[k] =
-          -description.stiffness[k] * (x[description.position + k] - description.rest[k]);
+          -description.stiffness[k] * (x[description.position + k] - description.rest_position[k]);
     }
   }
   apply_forces(flow, rate);
@@ -221,7 +221,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     for (const MechanismJoint& joint : parts_.joints) {
       for (int k = 0; k < joint.freedoms; ++k) {
         efforts[joint.position_rate + k] =
-            joint.has_spring ? joint.stiffness[k] * (x[joint.position + k] - joint.rest[k]) : 0.0;
+            joint.has_spring ? joint.stiffness[k] * (x[joint.position + k] - joint.rest_position[k])
+                             : 0.0;
       }
     }
   }
@@ -234,7 +235,7 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
     const MechanismJoint& joint = parts_.joints[j];
     if (joint.rotor >= 0) rate[joint.rotor] = joint.armature * tree_->joints[j].acceleration[0];
   }
-  return MechanismStatus::good;
+  return MechanismStatus::ok;
 }
 
 void Mechanism::write_efforts(double* efforts) const {
@@ -254,8 +255,8 @@ void Mechanism::write_efforts(double* efforts) const {
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
                          to);
     };
-    write_end_twist(description.first, joint.offset_1, efforts + description.effort_1);
-    write_end_twist(description.second, joint.offset_2, efforts + description.effort_2);
+    write_end_twist(description.body_1, joint.offset_1, efforts + description.effort_1);
+    write_end_twist(description.body_2, joint.offset_2, efforts + description.effort_2);
   }
 }
 
@@ -336,8 +337,8 @@ void Mechanism::project_momenta(double* momenta) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = tree_->joints[j];
     joint.force.setZero();
-    joint.bias = joint.first_to_joint.act_inv(tree_->velocity(description.first));
-    joint.bias -= joint.offset_2.act_inv(tree_->velocity(description.second));
+    joint.bias = joint.first_to_joint.act_inv(tree_->velocity(description.body_1));
+    joint.bias -= joint.offset_2.act_inv(tree_->velocity(description.body_2));
     if (description.rotor >= 0) {
       joint.bias +=
           (momenta[description.rotor] / description.armature) * Twist(description.subspace.col(0));
@@ -375,10 +376,10 @@ double Mechanism::violation(const double* x) {
 
 Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flows* flows,
                                 double tolerance, double* x_after, double* total_step,
-                                double* supplied, double* exergy) {
+                                double* flow_integral, double* exergy) {
   using Values = Eigen::Map<Eigen::VectorXd>;
   Step result;
-  if (supplied) std::fill(supplied, supplied + parts_.effort_size, 0.0);
+  if (flow_integral) std::fill(flow_integral, flow_integral + parts_.effort_size, 0.0);
   if (exergy) std::fill(exergy, exergy + parts_.effort_size, 0.0);
   const double fractions[4] = {0.0, 0.5, 0.5, 1.0};
   const double weights[4] = {dt / 6.0, dt / 3.0, dt / 3.0, dt / 6.0};
@@ -396,9 +397,9 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
     }
     result.status = rates(state, flows ? flow_.data() : nullptr, stages_[k].data(),
                           has_exergy ? efforts_.data() : nullptr);
-    if (result.status != MechanismStatus::good) return result;
+    if (result.status != MechanismStatus::ok) return result;
     if (k) map_rates(increment_.data(), stages_[k].data());
-    if (supplied && flows) Values(supplied, parts_.effort_size) += weights[k] * flow_;
+    if (flow_integral && flows) Values(flow_integral, parts_.effort_size) += weights[k] * flow_;
     if (has_exergy) Values(exergy, parts_.effort_size) += weights[k] * efforts_.cwiseProduct(flow_);
   }
   Values(total_step, parts_.rate_size) = weights[0] * stages_[0] + weights[1] * stages_[1] +
@@ -437,7 +438,7 @@ double Mechanism::energy(const double* x) const {
   for (const MechanismJoint& joint : parts_.joints) {
     if (joint.rotor >= 0) sum += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
     for (int k = 0; joint.has_spring && k < joint.freedoms; ++k) {
-      const double stretch = x[joint.position + k] - joint.rest[k];
+      const double stretch = x[joint.position + k] - joint.rest_position[k];
       sum += 0.5 * joint.stiffness[k] * stretch * stretch;
     }
   }
@@ -462,8 +463,8 @@ double Mechanism::friction_rate(const double* x) {
     if (description.rotor >= 0) {
       mobility(0, 0) = 1.0 / description.armature;
     } else {
-      const std::pair<int, const SE3*> ends[] = {{description.first, &joint.first_to_joint},
-                                                 {description.second, &joint.offset_2}};
+      const std::pair<int, const SE3*> ends[] = {{description.body_1, &joint.first_to_joint},
+                                                 {description.body_2, &joint.offset_2}};
       for (const auto& [index, frame] : ends) {
         if (index < 0) continue;
         const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
@@ -478,9 +479,10 @@ double Mechanism::friction_rate(const double* x) {
     }
     if (description.friction == FrictionKind::coulomb) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
-      sum += mobility(0, 0) * (damping_at(description, theta) + description.dry / description.slip);
+      sum += mobility(0, 0) *
+             (damping_at(description, theta) + description.dry_friction / description.slip);
     } else {
-      sum += mobility.cwiseProduct(description.tensor.topLeftCorner(d, d)).sum();
+      sum += mobility.cwiseProduct(description.friction_tensor.topLeftCorner(d, d)).sum();
     }
   }
   return sum;

@@ -69,12 +69,12 @@ void MechanismTree::build_tree() {
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
       for (std::size_t j = 0; j < joints.size(); ++j) {
-        const int first = parts_.joints[j].first, second = parts_.joints[j].second;
-        if (is_tree_joint[j] || is_reached(first) == is_reached(second)) continue;
+        const int body_1 = parts_.joints[j].body_1, body_2 = parts_.joints[j].body_2;
+        if (is_tree_joint[j] || is_reached(body_1) == is_reached(body_2)) continue;
         Joint& joint = joints[j];
-        joint.is_reversed = is_reached(second);
-        joint.parent = joint.is_reversed ? second : first;
-        joint.child = joint.is_reversed ? first : second;
+        joint.is_reversed = is_reached(body_2);
+        joint.parent = joint.is_reversed ? body_2 : body_1;
+        joint.child = joint.is_reversed ? body_1 : body_2;
         is_tree_joint[j] = has_changed = true;
         has_reached[static_cast<std::size_t>(joint.child)] = true;
         bodies[static_cast<std::size_t>(joint.child)].joint = static_cast<int>(j);
@@ -122,22 +122,22 @@ void MechanismTree::set_configuration(const double* x) {
 
 /// The acceleration at which the joint of a loop opens, in frame C2.
 Twist MechanismTree::relative_acceleration(std::size_t joint) const {
-  const Twist first = acceleration(parts_.joints[joint].first);
-  const Twist second = acceleration(parts_.joints[joint].second);
+  const Twist a_1 = acceleration(parts_.joints[joint].body_1);
+  const Twist a_2 = acceleration(parts_.joints[joint].body_2);
   const Joint& loop = joints[joint];
-  return loop.first_to_joint.act_inv(first) - loop.offset_2.act_inv(second) + loop.bias;
+  return loop.first_to_joint.act_inv(a_1) - loop.offset_2.act_inv(a_2) + loop.bias;
 }
 
 void MechanismTree::find_rates(const double* x) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     Joint& joint = joints[j];
-    joint.first_twist = joint.first_to_joint.act_inv(velocity(description.first));
+    joint.first_twist = joint.first_to_joint.act_inv(velocity(description.body_1));
     if (description.rotor >= 0) {
       joint.rate[0] = x[description.rotor] / description.armature;
     } else {
       const Twist relative_twist =
-          joint.offset_2.act_inv(velocity(description.second)) - joint.first_twist;
+          joint.offset_2.act_inv(velocity(description.body_2)) - joint.first_twist;
       apply(description.dual_basis, relative_twist.data(), joint.rate.data());
     }
   }
@@ -246,9 +246,9 @@ Twist MechanismTree::opening(std::size_t joint, const double* x) const {
     if (body < 0) return frame;
     return SE3::read(x + parts_.bodies[static_cast<std::size_t>(body)].pose) * frame;
   };
-  const SE3 first = pose_in_space(parts_.joints[joint].first, joints[joint].first_to_joint);
-  const SE3 second = pose_in_space(parts_.joints[joint].second, joints[joint].offset_2);
-  return rigid::cayley_inverse(second.inverse() * first);
+  const SE3 pose_1 = pose_in_space(parts_.joints[joint].body_1, joints[joint].first_to_joint);
+  const SE3 pose_2 = pose_in_space(parts_.joints[joint].body_2, joints[joint].offset_2);
+  return rigid::cayley_inverse(pose_2.inverse() * pose_1);
 }
 
 void MechanismTree::factorise_loops() {
@@ -271,8 +271,8 @@ void MechanismTree::factorise_loops() {
         bodies[static_cast<std::size_t>(index)].force += body_wrench;
         mobility += body_wrench.dot(velocity_of(body, body_wrench));
       };
-      add_force(description.first, joints[j].first_to_joint.act_dual(wrench));
-      add_force(description.second, -joints[j].offset_2.act_dual(wrench));
+      add_force(description.body_1, joints[j].first_to_joint.act_dual(wrench));
+      add_force(description.body_2, -joints[j].offset_2.act_dual(wrench));
       solve_tree();
       const int column = joints[j].row + k;
       const auto row = static_cast<std::size_t>(column);

@@ -126,8 +126,8 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
   };
   copy("lower position limits", robot.lower, model.lowerPositionLimit);
   copy("upper position limits", robot.upper, model.upperPositionLimit);
-  copy("effort limits", robot.effort, (model.*kEffortLimit));
-  copy("velocity limits", robot.velocity, (model.*kVelocityLimit));
+  copy("effort limits", robot.max_effort, (model.*kEffortLimit));
+  copy("velocity limits", robot.max_velocity, (model.*kVelocityLimit));
   copy("armature", robot.armature, model.armature);
   copy("damping", robot.damping, model.damping);
   copy("dry friction", robot.dry_friction, (model.*kDryFriction));
@@ -152,12 +152,12 @@ Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3],
 void difference_plane(const double* a, const double* b, double* out) noexcept {
   const double dx = b[0] - a[0], dy = b[1] - a[1];
   const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
-  const double half = 0.5 * angle_between(a + 2, b + 2);
+  const double half_angle = 0.5 * angle_between(a + 2, b + 2);
   // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
-  const double cotangent = half == 0.0 ? 1.0 : half / std::tan(half);
-  out[0] = cotangent * x + half * y;
-  out[1] = cotangent * y - half * x;
-  out[2] = 2.0 * half;
+  const double cotangent = half_angle == 0.0 ? 1.0 : half_angle / std::tan(half_angle);
+  out[0] = cotangent * x + half_angle * y;
+  out[1] = cotangent * y - half_angle * x;
+  out[2] = 2.0 * half_angle;
 }
 
 /// The pose of a base after a twist (b,) in unit time; a position that is kept is not written.
@@ -165,19 +165,19 @@ void integrate_base(int b, const double* q, const double* dv, bool keep_position
                     double* out) noexcept {
   const Vector3d v(dv[0], dv[1], b == 6 ? dv[2] : 0.0);
   const Vector3d w = b == 6 ? Vector3d(dv[3], dv[4], dv[5]) : Vector3d(0.0, 0.0, dv[2]);
-  const double square = w.squaredNorm(), angle = std::sqrt(square);
+  const double w2 = w.squaredNorm(), angle = std::sqrt(w2);
   // sin(x / 2) / x, cos(x / 2) and (x - sin x) / x^3; the next terms are below rounding.
-  double sinc = 0.5 - square * (1.0 / 48 - square * (1.0 / 3840 - square / 645120));
-  double cosine = 1.0 - square * (1.0 / 8 - square * (1.0 / 384 - square / 46080));
-  double third = 1.0 / 6 - square * (1.0 / 120 - square * (1.0 / 5040 - square / 362880));
-  if (!(square < 1e-4)) {
+  double sinc = 0.5 - w2 * (1.0 / 48 - w2 * (1.0 / 3840 - w2 / 645120));
+  double cosine = 1.0 - w2 * (1.0 / 8 - w2 * (1.0 / 384 - w2 / 46080));
+  double c3 = 1.0 / 6 - w2 * (1.0 / 120 - w2 * (1.0 / 5040 - w2 / 362880));
+  if (!(w2 < 1e-4)) {
     sinc = std::sin(0.5 * angle) / angle;
     cosine = std::cos(0.5 * angle);
-    third = (1.0 - 2.0 * sinc * cosine) / square;
+    c3 = (1.0 - 2.0 * sinc * cosine) / w2;
   }
   if (!keep_position) {
     const Vector3d cross = w.cross(v);
-    const Vector3d displacement = v + 2.0 * sinc * sinc * cross + third * w.cross(cross);
+    const Vector3d displacement = v + 2.0 * sinc * sinc * cross + c3 * w.cross(cross);
     const Vector3d local = base_rotation(b, q) * displacement;
     for (int i = 0; i < b / 2 + b % 2; ++i) out[i] = q[i] + local[i];
   }
@@ -185,16 +185,16 @@ void integrate_base(int b, const double* q, const double* dv, bool keep_position
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Vector3d vector = sign * sinc * w;
   const Eigen::Quaterniond step(sign * cosine, vector.x(), vector.y(), vector.z());
-  const Eigen::Quaterniond end = quaternion_of(q) * step;
-  const double scale = 0.5 * (3.0 - end.squaredNorm());
-  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end.coeffs()[i];
+  const Eigen::Quaterniond end_rotation = quaternion_of(q) * step;
+  const double scale = 0.5 * (3.0 - end_rotation.squaredNorm());
+  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end_rotation.coeffs()[i];
 }
 
 void difference_space(const double* from, const double* to, double* out) noexcept {
-  const Eigen::Quaterniond start = quaternion_of(from);
+  const Eigen::Quaterniond start_rotation = quaternion_of(from);
   const Vector3d displacement(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-  const Vector3d local_displacement = start.toRotationMatrix().transpose() * displacement;
-  const Vector3d rotation = se3::rotation_vector(start.conjugate() * quaternion_of(to));
+  const Vector3d local_displacement = start_rotation.toRotationMatrix().transpose() * displacement;
+  const Vector3d rotation = se3::rotation_vector(start_rotation.conjugate() * quaternion_of(to));
   const Vector3d cross = rotation.cross(local_displacement);
   const double coefficient = Stumpff(rotation.dot(rotation)).inverse();
   vector3(out) = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
@@ -265,7 +265,7 @@ void Model::check_mimics() const {
 void Model::read_joints() {
   check_mimics();
   for (Eigen::VectorXd* values :
-       {&lower_, &upper_, &effort_, &velocity_, &damping_, &dry_friction_}) {
+       {&lower_, &upper_, &max_effort_, &max_velocity_, &damping_, &dry_friction_}) {
     values->setZero(n_);
   }
   neutral_.setZero(nq_);
@@ -295,8 +295,8 @@ void Model::read_joints() {
       if (low < high && low > -kNoLimit) lower_[k] = low;
       if (low < high && high < kNoLimit) upper_[k] = high;
     }
-    effort_[k] = positive_limit(((*model_).*kEffortLimit)[iv]);
-    velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
+    max_effort_[k] = positive_limit(((*model_).*kEffortLimit)[iv]);
+    max_velocity_[k] = positive_limit(((*model_).*kVelocityLimit)[iv]);
     damping_[k] = model_->damping[iv];
     dry_friction_[k] = ((*model_).*kDryFriction)[iv];
     index += model_->nqs[i];
@@ -314,8 +314,8 @@ void Model::add_mimic(const Mimic& mimic) {
   damping_[k] += m * m * model_->damping[iv];
   dry_friction_[k] += std::abs(m) * ((*model_).*kDryFriction)[iv];
   if (m == 0.0) return;
-  velocity_[k] =
-      std::min(velocity_[k], positive_limit(((*model_).*kVelocityLimit)[iv]) / std::abs(m));
+  max_velocity_[k] =
+      std::min(max_velocity_[k], positive_limit(((*model_).*kVelocityLimit)[iv]) / std::abs(m));
   double low = model_->lowerPositionLimit[iq], high = model_->upperPositionLimit[iq];
   if (!(low < high)) return;
   low = (low > -kNoLimit ? low - mimic.offset : -kInfinity) / m;
@@ -383,7 +383,7 @@ bool Model::is_configuration(const ConstVector& q) const noexcept {
 bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
               double tolerance) noexcept {
   return std::all_of(slices.begin(), slices.end(), [&](const Model::UnitSlice& slice) {
-    const double length = Eigen::Map<const Eigen::VectorXd>(q + slice.first, slice.size).norm();
+    const double length = Eigen::Map<const Eigen::VectorXd>(q + slice.start, slice.size).norm();
     return std::abs(length - 1.0) <= tolerance;
   });
 }
@@ -439,25 +439,26 @@ void Model::set_joint(int joint, double position, Eigen::Ref<Eigen::VectorXd> q)
 }
 
 void Model::expand_configuration(const ConstVector& q,
-                                 Eigen::Ref<Eigen::VectorXd> full) const noexcept {
-  full.head(base_size()) = q.head(base_size());
+                                 Eigen::Ref<Eigen::VectorXd> full_q) const noexcept {
+  full_q.head(base_size()) = q.head(base_size());
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
     const JointLeader& leader = leaders_[i];
     const int index = position_index(leader.joint);
     const int full_index = model_->idx_qs[i];
     if (is_pair(leader.joint)) {
-      full[full_index] = q[index];
-      full[full_index + 1] = q[index + 1];
+      full_q[full_index] = q[index];
+      full_q[full_index + 1] = q[index + 1];
     } else {
-      full[full_index] = leader.multiplier * q[index] + leader.offset;
+      full_q[full_index] = leader.multiplier * q[index] + leader.offset;
     }
   }
 }
 
-void Model::expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept {
-  full.head(b_) = v.head(b_);
+void Model::expand_velocity(const ConstVector& v,
+                            Eigen::Ref<Eigen::VectorXd> full_v) const noexcept {
+  full_v.head(b_) = v.head(b_);
   for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
-    full[model_->idx_vs[i]] = leaders_[i].multiplier * v[b_ + leaders_[i].joint];
+    full_v[model_->idx_vs[i]] = leaders_[i].multiplier * v[b_ + leaders_[i].joint];
   }
 }
 

@@ -65,17 +65,17 @@ const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
   return rejected_command_;
 }
 
-const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
-                                  double dt) noexcept {
+const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired_effort,
+                                  const OutputGains& gains, double dt) noexcept {
   const double stored_energy = gains.tank_capacity > 0.0 ? -d.potential_energy() : 0.0;
   tank_.begin_sample(d, stored_energy, gains.tank_capacity, gains.tank_initial, dt);
   update_safe_command(d);
   static_effort_.head(b_) = safe_command_.wrench_base;
   static_effort_.tail(n_) = safe_command_.torque;
-  loaded_effort_ = desired + load_;
+  loaded_effort_ = desired_effort + load_;
   realise_wrench(d, loaded_effort_, effort_);
   effort_.tail(n_) = torque_limits_.apply(effort_.tail(n_), total_weight_.tail(n_), d.v().tail(n_),
-                                          gains.torque_rate, gains.power, dt);
+                                          gains.max_torque_rate, gains.max_power, dt);
   // The motion of the robot is predicted without the load and what holds it.
   effort_ -= load_;
   static_effort_ -= load_;
@@ -101,11 +101,11 @@ const VectorV& OutputStage::apply(Evaluation& d, const VectorV& desired, const O
   return effort_;
 }
 
-void OutputStage::realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept {
-  const VectorB& wrench = actuation_->apply(desired.head(b_), total_weight_.head(b_));
+void OutputStage::realise_wrench(Evaluation& d, const VectorV& effort, VectorV& result) noexcept {
+  const VectorB& wrench = actuation_->apply(effort.head(b_), total_weight_.head(b_));
   // The desired shape force, and the compensation of the wrench that the base applies.
-  const VectorB wrench_error = wrench - desired.head(b_);
-  result.tail(n_) = desired.tail(n_);
+  const VectorB wrench_error = wrench - effort.head(b_);
+  result.tail(n_) = effort.tail(n_);
   add_product(transposed(d.A()), wrench_error, result.tail(n_));
   result.head(b_) = wrench;
 }
@@ -141,7 +141,7 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
 void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
                          const Eigen::VectorXd* payload_weight) noexcept {
   const int b = model_.b(), n = model_.n();
-  const Eigen::VectorXd& effort = model_.effort();
+  const Eigen::VectorXd& effort = model_.max_effort();
   d_.set(q, v);
   weight_ = d_.g();
   if (payload_weight) weight_ += *payload_weight;
@@ -153,10 +153,10 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
   if (b > 0) {
     VectorB wrench_error = static_wrench_ - weight_.head(b);
     add_product(transposed(d_.A()), wrench_error, holding_torque_);
-    const VectorB desired = static_wrench_ + braking_effort_.head(b);
-    wrench_ = actuation_.apply(desired, static_wrench_);
+    const VectorB desired_effort = static_wrench_ + braking_effort_.head(b);
+    wrench_ = actuation_.apply(desired_effort, static_wrench_);
     // What the base does not apply must not act on the shape either.
-    wrench_error = wrench_ - desired;
+    wrench_error = wrench_ - desired_effort;
     add_product(transposed(d_.A()), wrench_error, torque_step_);
   }
   clip_to_effort(model_, holding_torque_);

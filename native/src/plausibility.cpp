@@ -61,7 +61,7 @@ VectorV PlausibilityBounds::speeds(const Model& model) const {
   VectorV speeds(model.nv());
   speeds.head(model.b()).setConstant(base_turn);
   speeds.head(model.base_linear_size()).setConstant(base_speed);
-  speeds.tail(model.n()) = (velocity_factor * model.velocity()).cwiseMin(joint_speed);
+  speeds.tail(model.n()) = (velocity_factor * model.max_velocity()).cwiseMin(joint_speed);
   return speeds;
 }
 
@@ -304,12 +304,12 @@ void ReferencePlausibility::check(Reference& reference, const ConstVector& q) no
   const auto test = [](auto& part, auto&& is_plausible) {
     if (part && !is_plausible(*part)) part.reset();
   };
-  const auto is_slow = [this](const char* name, double speed, double turn) {
-    if (speed <= bounds_.base_speed && turn <= bounds_.base_turn) return true;
+  const auto is_slow = [this](const char* name, double speed, double turn_rate) {
+    if (speed <= bounds_.base_speed && turn_rate <= bounds_.base_turn) return true;
     char cause[128];
     std::snprintf(cause, sizeof cause, "is faster than %g m/s or %g rad/s", bounds_.base_speed,
                   bounds_.base_turn);
-    return reject(name, std::isfinite(speed + turn) ? cause : "is not finite");
+    return reject(name, std::isfinite(speed + turn_rate) ? cause : "is not finite");
   };
   test(reference.position, [&](const Eigen::Vector3d& point) {
     return point.allFinite() ? is_near("position", point, q) : reject("position", "is not finite");

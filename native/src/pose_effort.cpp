@@ -138,9 +138,10 @@ void PoseEffort::set_springs(Evaluation& d, double energy, const ConstVector& fo
   extra_force << force, limits.force;
   extra_stiffness.diagonal() << stiffness, limits.stiffness;
   const MatrixV& mass = d.M();
-  const int angular = b == 6 ? 3 : 2;  // the first velocity that turns the base
-  for (Eigen::Index j = angular; j < b; ++j) {
-    for (Eigen::Index i = angular; i < b; ++i) extra_damping(i, j) += attitude_damping * mass(i, j);
+  const int angular_index = b == 6 ? 3 : 2;  // the first velocity that turns the base
+  for (Eigen::Index j = angular_index; j < b; ++j) {
+    for (Eigen::Index i = angular_index; i < b; ++i)
+      extra_damping(i, j) += attitude_damping * mass(i, j);
   }
 }
 
@@ -200,7 +201,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   const Springs current_springs = springs(axis_gains, stiffness_);
   spring_wrench_ = current_springs.gradient;
   rotation_power_ = current_springs.turning_power;
-  potential = current_springs.energy;
+  potential_energy = current_springs.energy;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear_damping = axis_gains.damping.head<3>(),
                         angular_damping = axis_gains.damping.tail<3>();
@@ -214,7 +215,8 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   distance = error.topRightCorner<3, 1>().norm();
 }
 
-void PoseEffort::release(const Eigen::Vector3d& direction, double damping, double h) noexcept {
+void PoseEffort::replace_along(const Eigen::Vector3d& direction, double damping,
+                               double h) noexcept {
   const Eigen::Vector3d spring_force = spring_wrench_.head<3>();
   spring_wrench_.head<3>() -= direction.dot(spring_force) * direction;
   const Eigen::Matrix3d lateral_projector =
@@ -254,7 +256,7 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   sampled_effort = -impedance.spring_force - null_force_;
   add_product(transposed(J), task_damping, sampled_effort, -1.0);
 
-  potential += extra_energy;
+  potential_energy += extra_energy;
   auto twist_error = product<Twist>(J, v);
   twist_error -= reference_twist_;
   const Twist braking_force = task_damping - feedforward_;

@@ -135,8 +135,9 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     const auto momentum = product<Twist>(motion_.inertia, motion_.twist);
     energy.kinetic_task = 0.5 * motion_.twist.dot(momentum);
     energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
-    energy.closed_loop_energy = energy.kinetic_task + energy.kinetic_null + effort_.potential;
-    energy.shaped_potential = effort_.potential;
+    energy.closed_loop_energy =
+        energy.kinetic_task + energy.kinetic_null + effort_.potential_energy;
+    energy.shaped_potential = effort_.potential_energy;
     energy.damping_task = effort_.damping_task;
     energy.damping_null = effort_.damping_null;
     energy.reference_power = effort_.reference_power;

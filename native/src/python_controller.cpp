@@ -162,7 +162,7 @@ struct GainSlot {
   explicit GainSlot(Gain description) : gain(std::move(description)), value(gain.value) {}
   const Gain gain;
   std::atomic<double> value;
-  std::atomic<bool> changed{false};
+  std::atomic<bool> is_changed{false};
 };
 
 // Truncate to a size without splitting a UTF-8 character.
@@ -177,8 +177,10 @@ class ControllerTask final : public PythonTask {
  public:
   enum Job { kReset, kUpdate };
 
-  ControllerTask(std::string kind, PythonRobot robot, PythonOptions options)
-      : PythonTask(std::move(options)), kind_(std::move(kind)), robot_(std::move(robot)) {}
+  ControllerTask(std::string class_path, PythonRobot robot, PythonOptions options)
+      : PythonTask(std::move(options)),
+        class_path_(std::move(class_path)),
+        robot_(std::move(robot)) {}
 
   // Used by the caller while it owns the buffers.
   PythonSizes sizes;
@@ -202,7 +204,7 @@ class ControllerTask final : public PythonTask {
             "records differ; rebuild the library");
       }
     }
-    hosted_controller_ = hosting.attr("make_hosted")(kind_, model_arguments(robot_),
+    hosted_controller_ = hosting.attr("make_hosted")(class_path_, model_arguments(robot_),
                                                      robot_.base_actuated, allocation_of(robot_));
     sizes = sizes_of(hosted_controller_.attr("model"));
     update_ = hosted_controller_.attr("update");
@@ -225,7 +227,7 @@ class ControllerTask final : public PythonTask {
 
   void work(int job) override {
     for (const auto& gain_slot : gain_slots) {
-      if (gain_slot->changed.exchange(false)) apply_gain(*gain_slot);
+      if (gain_slot->is_changed.exchange(false)) apply_gain(*gain_slot);
     }
     if (job == kReset) {
       reset_();
@@ -238,7 +240,8 @@ class ControllerTask final : public PythonTask {
     if (text == nullptr) throw py::error_already_set();
     copy_reason(reason, text, static_cast<std::size_t>(size));
     if (!command_is_finite()) {
-      throw PythonError("the controller '" + kind_ + "' returned a number that is not finite");
+      throw PythonError("the controller '" + class_path_ +
+                        "' returned a number that is not finite");
     }
   }
 
@@ -274,7 +277,7 @@ class ControllerTask final : public PythonTask {
     hosted_controller_ = py::object();
   }
 
-  std::string kind_;
+  std::string class_path_;
   PythonRobot robot_;
   py::object hosted_controller_, update_, reset_;
 };
@@ -307,7 +310,7 @@ class PythonController::Host {
   Eigen::VectorXd next_inputs_;  // of the next update, with references that Python lacks
   Eigen::Matrix<unsigned char, Eigen::Dynamic, 1> flags_;  // which of those references are given
   bool has_missed_updates_ = false;  // the safe output has acted since Python got a state
-  double elapsed_ = 0.0;             // time since the last state passed to Python, s
+  double elapsed_time_ = 0.0;        // time since the last state passed to Python, s
   bool has_pending_answer_ = false;  // Python computes an answer, or has it, that is not read
 };
 
@@ -381,7 +384,7 @@ bool PythonController::Host::reset(const RobotState& state) noexcept {
   if (!fits(state) || worker.wait_for_buffers(deadline) == Worker::Outcome::late) return false;
   has_pending_answer_ = false;
   write_inputs(state, 0.0);
-  elapsed_ = 0.0;
+  elapsed_time_ = 0.0;
   if (worker.run(ControllerTask::kReset, deadline) != Worker::Outcome::done) return false;
   store_safe_output();
   return true;
@@ -390,7 +393,7 @@ bool PythonController::Host::reset(const RobotState& state) noexcept {
 const Command& PythonController::Host::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
   const Deadline deadline = Deadline::in(answer_timeout);
-  elapsed_ += dt;
+  elapsed_time_ += dt;
   merge_reference(reference);
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
     return hold("the state is not finite or does not fit this robot; holding against gravity");
@@ -402,8 +405,8 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
   }
   if (has_pending_answer_ && last_outcome == Worker::Outcome::done) store_safe_output();
   has_pending_answer_ = false;
-  write_inputs(state, elapsed_);
-  elapsed_ = 0.0;
+  write_inputs(state, elapsed_time_);
+  elapsed_time_ = 0.0;
   switch (worker.run(ControllerTask::kUpdate, deadline)) {
     case Worker::Outcome::late:
       has_pending_answer_ = true;
@@ -433,7 +436,7 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
   return command_;
 }
 
-PythonController::PythonController(const std::string& kind, const PythonRobot& robot,
+PythonController::PythonController(const std::string& class_path, const PythonRobot& robot,
                                    const PythonOptions& options) {
   if (!(options.period > 0.0 && options.period < 1e6)) {
     throw PythonError("the period of the calling loop must be a time above zero, in s; given: " +
@@ -442,9 +445,11 @@ PythonController::PythonController(const std::string& kind, const PythonRobot& r
   const GilRelease gil_release;
   start_python();
   try {
-    host_ = std::make_unique<Host>(std::make_unique<ControllerTask>(kind, robot, options), options);
+    host_ = std::make_unique<Host>(std::make_unique<ControllerTask>(class_path, robot, options),
+                                   options);
   } catch (const std::exception& error) {
-    throw PythonError("the Python controller '" + kind + "' is not available: " + error.what());
+    throw PythonError("the Python controller '" + class_path +
+                      "' is not available: " + error.what());
   }
 }
 
@@ -483,7 +488,7 @@ bool PythonController::set_gain(const std::string& name, double value) noexcept 
     if (gain.name != name) continue;
     if (!(value >= gain.low && value <= gain.high)) return false;
     gain_slot->value.store(gain.is_switch ? static_cast<double>(value != 0.0) : value);
-    gain_slot->changed.store(true);
+    gain_slot->is_changed.store(true);
     return true;
   }
   return false;

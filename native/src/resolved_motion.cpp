@@ -36,10 +36,10 @@ class PrioritisedRates {
   /// Add the rates of the next task.
   ///
   /// @param jacobian  (m,n), of at most six rows.
-  /// @param desired   (m,) velocity of the task.
+  /// @param task_velocity  (m,).
   /// @param cutoff    singular value below which the inverse is damped, as a share of the largest
   ///                  entry of the Jacobian.
-  /// @param bound     largest joint rate, rad/s or m/s; the step of a task is shortened to it.
+  /// @param max_rate  of a joint, rad/s or m/s; the step of a task is shortened to it.
   void add(const MatrixBN& jacobian, const VectorB& task_velocity, double cutoff,
            double max_rate) noexcept;
 

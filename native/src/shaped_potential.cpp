@@ -109,30 +109,30 @@ Evaluation& MinimumStep::evaluate_at(const ConstVector& q) noexcept {
   return state_;
 }
 
-void MinimumStep::compute(const PositionTask& task, const Minimum& current,
+void MinimumStep::compute(const PositionTask& task, const Minimum& current_minimum,
                           const Eigen::Vector3d& step, const VectorV& posture,
                           const Bounds& bounds) noexcept {
-  evaluate_at(current.q);
+  evaluate_at(current_minimum.q);
   const Matrix3V jacobian = task.jacobian(state_);
-  const Eigen::Vector3d position = task.value(state_);
-  Eigen::Vector3d position_step = current.x + step - position;
+  const Eigen::Vector3d position = task.origin(state_);
+  Eigen::Vector3d position_step = current_minimum.x + step - position;
   const double distance = position_step.norm();
-  is_settled = distance < kNegligible;
+  was_at_target = distance < kNegligible;
   // A reference that the minimum cannot follow is held at this distance ahead of it.
-  const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.reach);
+  const double reach_limit = std::max(kReachTolerance, 2.0 * bounds.max_length);
   is_out_of_reach = distance > reach_limit;
   position_step *= distance > 0.0 ? std::min(1.0, reach_limit / distance) : 0.0;
   VectorV q0(model_.n());
-  model_.joint_positions(current.q, q0);
+  model_.joint_positions(current_minimum.q, q0);
   const VectorV displacement = solution(jacobian, position_step, q0, posture, bounds) - q0;
-  model_.integrate(current.q, displacement, next_minimum.q);
+  model_.integrate(current_minimum.q, displacement, next_minimum.q);
   next_minimum.x = position + position_step;
 }
 
 VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& position_step,
                               const VectorV& q0, const VectorV& posture,
                               const Bounds& bounds) const noexcept {
-  const double dt = bounds.dt, damping = bounds.damping;
+  const double dt = bounds.dt, min_sigma = bounds.min_sigma;
   const Eigen::Index n = q0.size();
   VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
   if (is_out_of_reach) {
@@ -145,7 +145,7 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
     for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= is_free[i];
     // Damped, so that a reference out of reach stops the minimum.
     auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
-    for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += damping * damping;
+    for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += min_sigma * min_sigma;
     Eigen::Vector3d residual = position_step;
     add_product(free_jacobian, posture_step, residual, -1.0);
     const Eigen::Matrix3d inverse = gram.inverse();
@@ -155,7 +155,7 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
     double speed_ratio = 1.0;
     for (Eigen::Index i = 0; i < n; ++i) {
       increment[i] += posture_step[i] * is_free[i];
-      speed_ratio = std::max(speed_ratio, std::abs(increment[i]) / (dt * model_.velocity()[i]));
+      speed_ratio = std::max(speed_ratio, std::abs(increment[i]) / (dt * model_.max_velocity()[i]));
     }
     increment /= speed_ratio;
     q1 = joint_limits_.clip_positions(q0 + increment, q0, bounds.margin);
@@ -170,8 +170,8 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
   return q1;
 }
 
-ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double damping)
-    : model_(model), task_(task), damping_(damping), minimum_step_(model), posture_(model.n()) {
+ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& task, double min_sigma)
+    : model_(model), task_(task), min_sigma_(min_sigma), minimum_step_(model), posture_(model.n()) {
   restart(model.neutral_configuration());
   interpolated_minimum_.q = current_minimum_.q;
 }
@@ -179,24 +179,25 @@ ReferenceGovernor::ReferenceGovernor(const Model& model, const PositionTask& tas
 Evaluation& ReferenceGovernor::restart(const ConstVector& q) noexcept {
   Evaluation& d = minimum_step_.evaluate_at(q);
   current_minimum_.q = q;
-  current_minimum_.x = task_.value(d);
+  current_minimum_.x = task_.origin(d);
   current_minimum_.identifier = ++last_identifier_;
   target_.reset();
   is_rejected_ = is_out_of_reach_ = false;
-  is_settled_ = true;
+  was_at_target_ = true;
   model_.joint_positions(q, posture_);
   return d;
 }
 
-const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double speed,
+const Minimum& ReferenceGovernor::propose(const Reference& reference, double dt, double max_speed,
                                           double margin) noexcept {
   Eigen::Vector3d step = desired_step(reference, dt);
   const double length = step.norm();
-  if (!(dt > 0.0) || (length < kNegligible && is_settled_)) return current_minimum_;
-  const double reach = dt * speed;
-  step *= length > 0.0 ? std::min(1.0, reach / length) : 0.0;
-  minimum_step_.compute(task_, current_minimum_, step, posture_, {damping_, dt, reach, margin});
-  is_settled_ = minimum_step_.is_settled;
+  if (!(dt > 0.0) || (length < kNegligible && was_at_target_)) return current_minimum_;
+  const double max_length = dt * max_speed;
+  step *= length > 0.0 ? std::min(1.0, max_length / length) : 0.0;
+  minimum_step_.compute(task_, current_minimum_, step, posture_,
+                        {min_sigma_, dt, max_length, margin});
+  was_at_target_ = minimum_step_.was_at_target;
   is_out_of_reach_ = minimum_step_.is_out_of_reach;
   minimum_step_.next_minimum.identifier = ++last_identifier_;
   return minimum_step_.next_minimum;

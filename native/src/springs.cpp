@@ -20,11 +20,11 @@ constexpr double kSignMargin = 0.1;
 }  // namespace
 
 bool PosePotential::set_error(const Pose& error) noexcept {
-  const Eigen::Vector4d next =
+  const Eigen::Vector4d next_quaternion =
       Eigen::Quaterniond(Eigen::Matrix3d(error.topLeftCorner<3, 3>())).coeffs();
   // Of the two quaternions of a rotation, the one that is continuous in time.
-  const bool is_opposite = next.dot(quaternion_) < 0.0;
-  quaternion_ = is_opposite ? Eigen::Vector4d(-next) : next;
+  const bool is_opposite = next_quaternion.dot(quaternion_) < 0.0;
+  quaternion_ = is_opposite ? Eigen::Vector4d(-next_quaternion) : next_quaternion;
   if (sign_ * quaternion_[3] >= -kSignMargin) return false;
   sign_ = -sign_;
   return true;
@@ -49,9 +49,9 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
   return wrench;
 }
 
-double SpringEnergy::limit_force(double largest_force, double stiffness) noexcept {
-  if (largest_force <= 0.0 || 2.0 * stiffness * energy <= largest_force * largest_force) return 1.0;
-  const double threshold_energy = 0.5 * largest_force * largest_force / stiffness;
+double SpringEnergy::limit_force(double max_force, double stiffness) noexcept {
+  if (max_force <= 0.0 || 2.0 * stiffness * energy <= max_force * max_force) return 1.0;
+  const double threshold_energy = 0.5 * max_force * max_force / stiffness;
   const double share = std::sqrt(threshold_energy / energy);
   energy = 2.0 * share * energy - threshold_energy;
   gradient *= share;
@@ -77,8 +77,8 @@ SpringEnergy PosePotential::attitude_spring(const Eigen::Matrix3d& stiffness) co
 }
 
 Eigen::Matrix3d PosePotential::hessian_bound(const Eigen::Matrix3d& stiffness) const noexcept {
-  const Eigen::Matrix3d isotropic = stiffness(0, 0) * Eigen::Matrix3d::Identity();
-  if (stiffness == isotropic) return stiffness;
+  const Eigen::Matrix3d isotropic_stiffness = stiffness(0, 0) * Eigen::Matrix3d::Identity();
+  if (stiffness == isotropic_stiffness) return stiffness;
   const Eigen::Vector3d eps = quaternion_.head<3>();
   const double eta = quaternion_[3], divisor = 1.0 + sign_ * eta, length = eps.norm();
   Eigen::Matrix3d rate_map;
@@ -93,10 +93,10 @@ Eigen::Matrix3d PosePotential::hessian_bound(const Eigen::Matrix3d& stiffness) c
 }
 
 double PosePotential::rotation_power(const Eigen::Matrix3d& stiffness,
-                                     const Eigen::Vector3d& rate) const noexcept {
+                                     const Eigen::Vector3d& angular_velocity) const noexcept {
   const Eigen::Vector3d eps = quaternion_.head<3>();
   const auto stiff_eps = product<Eigen::Vector3d>(stiffness, eps);
-  return 8.0 / (1.0 + sign_ * quaternion_[3]) * stiff_eps.dot(rate.cross(eps));
+  return 8.0 / (1.0 + sign_ * quaternion_[3]) * stiff_eps.dot(angular_velocity.cross(eps));
 }
 
 VectorB base_components(const Twist& twist, int b) noexcept {

@@ -51,10 +51,10 @@ const Command& StagedController::update(const RobotState& state, const Reference
   return control(reference, dt);
 }
 
-const Command& StagedController::make_command(const VectorV& force,
+const Command& StagedController::make_command(const VectorV& effort,
                                               std::initializer_list<const char*> reasons) noexcept {
-  command_.wrench_base = force.head(b_) + stage_.load().head(b_);
-  command_.torque = force.tail(n_) + stage_.load().tail(n_);
+  command_.wrench_base = effort.head(b_) + stage_.load().head(b_);
+  command_.torque = effort.tail(n_) + stage_.load().tail(n_);
   command_.energy.tank_level = stage_.tank_level();
   is_limited_ = !stage_.reason().empty();
   command_.status = is_limited_ ? Status::saturated : Status::ok;

@@ -36,10 +36,10 @@ void clear(Reference& reference) noexcept {
 }  // namespace
 
 PayloadCompensation::PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
-                                         double rate)
+                                         double max_mass_rate)
     : model_(model),
       law_(std::move(law)),
-      rate_(rate),
+      max_mass_rate_(max_mass_rate),
       zero_velocity_(Eigen::VectorXd::Zero(model.nv())),
       d_(model),
       weight_(zero_velocity_),
@@ -62,7 +62,7 @@ const Command& PayloadCompensation::update(const RobotState& state, const Refere
   command_ = command;
   command_.wrench_base += weight_.head(model_.b());
   command_.torque += weight_.tail(model_.n());
-  if ((command_.torque.cwiseAbs().array() <= model_.effort().array()).all()) return command_;
+  if ((command_.torque.cwiseAbs().array() <= model_.max_effort().array()).all()) return command_;
   clip_to_effort(model_, command_.torque);
   if (command_.status == Status::ok) command_.status = Status::saturated;
   reason_.set("%s", command.reason);
@@ -86,7 +86,7 @@ void PayloadCompensation::advance_payload(double dt) noexcept {
   const Eigen::Vector4d gap = target_payload_ - payload_;
   // The first moment arrives with the mass.
   const double mass_gap = std::max({std::abs(gap[0]), gap.tail<3>().norm() / kReach, 1e-9});
-  payload_ += std::min(1.0, rate_ * dt / mass_gap) * gap;
+  payload_ += std::min(1.0, max_mass_rate_ * dt / mass_gap) * gap;
 }
 
 const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd& q) noexcept {
@@ -207,7 +207,8 @@ const Command& Supervisor::safe_output(const char* prefix, const char* cause, do
 
 /// Add what was limited and refused to the law's own command.
 const Command& Supervisor::bound_efforts(const Command& command) noexcept {
-  const bool exceeds_limit = (command.torque.cwiseAbs().array() > model_.effort().array()).any();
+  const bool exceeds_limit =
+      (command.torque.cwiseAbs().array() > model_.max_effort().array()).any();
   if (!exceeds_limit && reference_plausibility_.reason().empty()) return command;
   command_ = command;
   reason_.set("%s", command.reason);

@@ -101,15 +101,15 @@ void make_orthonormal(Matrix3d& columns) noexcept {
   } else {
     columns.col(0) = Vector3d::UnitX();
   }
-  const Vector3d first = columns.col(0);
-  Vector3d second = columns.col(1);
-  for (int pass = 0; pass < 2; ++pass) second -= first.dot(second) * first;
-  if (!(second.norm() > kNegligible * length)) {
-    second = first.cross(std::abs(first.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
+  const Vector3d axis_0 = columns.col(0);
+  Vector3d axis_1 = columns.col(1);
+  for (int pass = 0; pass < 2; ++pass) axis_1 -= axis_0.dot(axis_1) * axis_0;
+  if (!(axis_1.norm() > kNegligible * length)) {
+    axis_1 = axis_0.cross(std::abs(axis_0.x()) < 0.5 ? Vector3d::UnitX() : Vector3d::UnitY());
   }
-  columns.col(1) = second / second.norm();
-  const Vector3d third = first.cross(columns.col(1));
-  columns.col(2) = third.dot(columns.col(2)) < 0.0 ? Vector3d(-third) : third;
+  columns.col(1) = axis_1 / axis_1.norm();
+  const Vector3d axis_2 = axis_0.cross(columns.col(1));
+  columns.col(2) = axis_2.dot(columns.col(2)) < 0.0 ? Vector3d(-axis_2) : axis_2;
 }
 
 /// The map of null_space_map() for arms of a given number of joints, in loops to be unrolled.
@@ -189,7 +189,7 @@ VMS_PH_FMA void TaskSvd::compute(const Matrix3V& jacobian) noexcept {
       reduce<Eigen::Dynamic>(jacobian, triangle, range_basis, kernel);
   }
   decompose(triangle.transpose());
-  right = triangle_right_.lazyProduct(range_basis.transpose());
+  right_vectors = triangle_right_.lazyProduct(range_basis.transpose());
 }
 
 /// The values and singular vectors of a matrix of fixed size.
@@ -199,29 +199,29 @@ VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
   Vector3d lengths;
   for (int k = 0; k < 3; ++k) lengths[k] = rotated_columns.col(k).norm();
   if (!lengths.allFinite()) {
-    left.setIdentity();
-    values.setZero();
+    left_vectors.setIdentity();
+    singular_values.setZero();
     triangle_right_.setIdentity();
     return;
   }
   int order[] = {0, 1, 2};
   std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
   for (int k = 0; k < 3; ++k) {
-    values[k] = lengths[order[k]];
-    left.col(k) = rotated_columns.col(order[k]);
+    singular_values[k] = lengths[order[k]];
+    left_vectors.col(k) = rotated_columns.col(order[k]);
     triangle_right_.row(k) = rotation.col(order[k]);
   }
-  if (values[2] > kDirectionTolerance * values[0]) {
-    for (int k = 0; k < 3; ++k) left.col(k) /= values[k];
+  if (singular_values[2] > kDirectionTolerance * singular_values[0]) {
+    for (int k = 0; k < 3; ++k) left_vectors.col(k) /= singular_values[k];
   } else {
-    make_orthonormal(left);
+    make_orthonormal(left_vectors);
   }
 }
 
 VMS_PH_FMA TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
-  Matrix3d scaled = left.transpose();
-  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(values[k], min_value);
-  return product<TallMatrix>(transposed(right), scaled);
+  Matrix3d scaled = left_vectors.transpose();
+  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(singular_values[k], min_value);
+  return product<TallMatrix>(transposed(right_vectors), scaled);
 }
 
 VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
@@ -239,10 +239,10 @@ VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcep
 
 VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
                                      const ConstVector& momentum, const Matrix3V& jacobian,
-                                     const TaskSvd& svd, double singular_below) noexcept {
+                                     const TaskSvd& svd, double min_sigma) noexcept {
   smallest_singular_value = svd.smallest_singular_value();
-  is_regular = smallest_singular_value >= singular_below;
-  singular_below_ = singular_below;
+  is_regular = smallest_singular_value >= min_sigma;
+  min_sigma_ = min_sigma;
   // Expressions here, on the path of every update: calls would take a hundredth of a step.
   eta = jacobian.lazyProduct(velocity);
   if (is_regular) {
@@ -256,16 +256,16 @@ VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& vel
   // The maps S of velocities and, lifted by what is missing of it, of momenta.
   Eigen::Vector3d null_weight, lifting_weight;
   for (int k = 0; k < 3; ++k) {
-    const double ratio = svd.values[k] / singular_below;
+    const double ratio = svd.singular_values[k] / min_sigma;
     null_weight[k] = std::max(1.0 - ratio * ratio, 0.0);
     lifting_weight[k] = 1.0 - null_weight[k] * null_weight[k];
   }
   MatrixV s = product<MatrixV>(transposed(svd.kernel), svd.kernel);
-  add_weighted(svd.right, null_weight, 1.0, s);
+  add_weighted(svd.right_vectors, null_weight, 1.0, s);
   const double scale = mass.trace() / static_cast<double>(mass.rows());
   const MatrixV weighted = product<MatrixV>(s, mass);
   MatrixV inertia = product<MatrixV>(weighted, s);
-  add_weighted(svd.right, lifting_weight, scale, inertia);
+  add_weighted(svd.right_vectors, lifting_weight, scale, inertia);
   MatrixV inertia_ratio = weighted;
   Cholesky(inertia).solve_columns(inertia_ratio);
   multiply(s, inertia_ratio, null_map);
@@ -298,7 +298,7 @@ VMS_PH_FMA double SplitMotion::null_to_task_power(Evaluation& d, const TaskSvd& 
   // u^T C n: the derivative of the energy of v along n, less that of n along the joints of v.
   double coriolis_power = n.dot(d.kinetic_gradient(d.v()));
   coriolis_power -= d.v().tail(d.model().n()).dot(d.kinetic_gradient(n).tail(d.model().n()));
-  const auto inverse = svd.pseudo_inverse(singular_below_);
+  const auto inverse = svd.pseudo_inverse(min_sigma_);
   const auto pi = product<Eigen::Vector3d>(transposed(inverse), momentum);
   const auto rate = product<Eigen::Vector3d>(jacobian_rate, n);
   return pi.dot(rate) - coriolis_power;
@@ -331,9 +331,9 @@ VectorV PositionTask::jacobian_gradient(Evaluation& d, const Matrix3V& weight) c
   return gradient;
 }
 
-void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept {
+void TaskEffort::split(Evaluation& d, const Matrix3V& jacobian, double min_sigma) noexcept {
   svd.compute(jacobian);
-  motion.compute(d.M(), d.v(), d.momentum(), jacobian, svd, singular_below);
+  motion.compute(d.M(), d.v(), d.momentum(), jacobian, svd, min_sigma);
 }
 
 void TaskEffort::compute(Evaluation& d, const Matrix3V& jacobian, const VectorV& potential_gradient,
@@ -357,14 +357,14 @@ void EnergyRouting::set_reference_basis(Evaluation& d) noexcept {
   reference_svd_.compute(jacobian);
   reference_basis_ = reference_svd_.kernel;
   // The first one takes memory, so that torque() does not.
-  const Matrix3V inverse_transpose = reference_svd_.pseudo_inverse(singular_below_).transpose();
+  const Matrix3V inverse_transpose = reference_svd_.pseudo_inverse(min_sigma_).transpose();
   basis_.compute(jacobian, inverse_transpose, reference_basis_);
 }
 
 bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSvd& svd,
                            const Matrix3V& jacobian_rate, VectorV& result) noexcept {
   if (!has_basis_) return false;
-  const double fade_factor = std::min(1.0, svd.smallest_singular_value() / singular_below_ - 1.0);
+  const double fade_factor = std::min(1.0, svd.smallest_singular_value() / min_sigma_ - 1.0);
   if (!(fade_factor > 0.0)) return false;
   const TallMatrix pseudo_inverse = svd.pseudo_inverse(0.0);
   const Matrix3V inverse_transpose = pseudo_inverse.transpose();

@@ -52,13 +52,13 @@ TaskSpaceIDAPBC::TaskSpaceIDAPBC(const Model& model)
 
 bool TaskSpaceIDAPBC::set_minimum(const ConstVector& q_star) noexcept {
   if (!start_at(q_star)) return false;
-  tank_budget_.reset(potential(governor_.current()));
+  tank_budget_.reset(potential(governor_.current_minimum()));
   return true;
 }
 
 bool TaskSpaceIDAPBC::resume(const RobotState& state) noexcept {
   if (!start_at(state.q)) return false;
-  tank_budget_.resume(potential(governor_.current()));
+  tank_budget_.resume(potential(governor_.current_minimum()));
   return true;
 }
 
@@ -107,7 +107,8 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     desired_torque_ += routing_torque_;
     torque_ += routing_torque_;
   }
-  torque_ = torque_limits_.apply(torque_, d_.g(), d_.v(), gains.torque_rate, gains.power, dt);
+  torque_ =
+      torque_limits_.apply(torque_, d_.g(), d_.v(), gains.max_torque_rate, gains.max_power, dt);
   safe_torque_ = d_.g();
   clip_to_effort(model_, safe_torque_);
   tank_budget_.grant(d_, torque_, safe_torque_, limit_energy, torque_limits_, dt);
@@ -131,9 +132,9 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.null_to_task = effort_.motion.null_to_task_power(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
-  const Eigen::Vector3d goal = governor_.target().value_or(governor_.current().x);
+  const Eigen::Vector3d goal = governor_.target().value_or(governor_.current_minimum().x);
   command_.torque = torque_;
-  command_.task_error = (task_.value(d_) - goal).norm();
+  command_.task_error = (task_.origin(d_) - goal).norm();
   command_.smallest_singular_value = effort_.motion.smallest_singular_value;
   command_.authority = tank_budget_.authority();
   update_status();
@@ -153,7 +154,7 @@ const Command& TaskSpaceIDAPBC::hold_gravity() noexcept {
 
 // Move minimum and stiffness towards reference and gains; return the energy added, J.
 double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) noexcept {
-  const TaskSpaceGains& gains = ramp_.current();
+  const TaskSpaceGains& gains = ramp_.active_gains();
   task_stiffness_ramp_.follow(has_task_stiffness(), dt);
   const Minimum& candidate =
       governor_.propose(reference, dt, gains.max_reference_speed, gains.limit_margin);
@@ -169,7 +170,7 @@ double TaskSpaceIDAPBC::follow_reference(const Reference& reference, double dt) 
 
 // The potential that the gains define at a minimum.
 const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexcept {
-  const TaskSpaceGains& gains = ramp_.current();
+  const TaskSpaceGains& gains = ramp_.active_gains();
   const double share = task_stiffness_ramp_.share(), k_iso = (1.0 - share) * gains.stiffness;
   if (share == 0.0) {
     desired_potential_.set(minimum, gains.stiffness);
@@ -196,7 +197,7 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
 
 // The spring and damping forces that are held; `spring_` is the gradient of the potential.
 void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
-  const TaskSpaceGains& gains = ramp_.current();
+  const TaskSpaceGains& gains = ramp_.active_gains();
   const VectorV positions = positions_ + h * d_.v();
   const VectorV predicted_depth = joint_limits_.depth(positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());

@@ -97,8 +97,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     desired_effort_ += effort_.sampled_effort;
     if (const char* failure = set_torque(desired_effort_, dt)) return failure;
     ControlEnergy& energy = command_.energy;
-    energy.closed_loop_energy = d.kinetic_energy() + effort_.potential;
-    energy.shaped_potential = effort_.potential;
+    energy.closed_loop_energy = d.kinetic_energy() + effort_.potential_energy;
+    energy.shaped_potential = effort_.potential_energy;
     energy.damping_task = effort_.damping_task;
     energy.damping_null = effort_.damping_null;
     energy.reference_power = effort_.reference_power;

@@ -153,7 +153,7 @@ void WheeledTerms::choose_partition() {
 }
 
 /// Write the rows of the velocities of all points of contact, and their derivatives.
-VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
+VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
   Eigen::Index row = 0;
   const auto contact_velocity = [](const auto& jacobian, double radius, Eigen::Index i) {
     const Vector3d axis = jacobian.col(i).template tail<3>();
@@ -170,7 +170,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool with_rates) noexcept {
       constraints_(row + 1, i) = axle.dot(velocity);
       angular_velocity += jacobian.col(i).tail<3>() * d_.v()[i];
     }
-    if (with_rates) {
+    if (has_rates) {
       const Vector3d axle_rate = angular_velocity.cross(axle);
       const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
       for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
@@ -189,15 +189,15 @@ bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcep
   const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   dependent_block_.resize(count, count);
   workspace_ = -rows;
-  double squares = 0.0;
+  double squared_norm = 0.0;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = independent_rows_[static_cast<std::size_t>(r)];
-    squares += constraints_.row(row).squaredNorm();
+    squared_norm += constraints_.row(row).squaredNorm();
     for (Eigen::Index c = 0; c < count; ++c) {
       dependent_block_(r, c) = constraints_(row, dependent_dofs_[static_cast<std::size_t>(c)]);
     }
   }
-  if (!solve_square(dependent_block_, workspace_, kMinNorm * std::sqrt(squares))) return false;
+  if (!solve_square(dependent_block_, workspace_, kMinNorm * std::sqrt(squared_norm))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = dependent_dofs_[static_cast<std::size_t>(r)];
     for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = workspace_(r, c);

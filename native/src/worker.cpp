@@ -90,7 +90,7 @@ struct Worker::Shared {
   mutable std::mutex mutex;
   std::deque<std::pair<std::string, std::uint64_t>> log;  // with the number of repetitions
 
-  void note(const std::string& text) {
+  void append_to_log(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (!log.empty() && log.back().first == text) {
       ++log.back().second;
@@ -120,7 +120,7 @@ struct Worker::Shared {
         task->run(job);
       } catch (...) {
         has_failed = true;
-        note(exception_message());
+        append_to_log(exception_message());
       }
       job_failed.store(has_failed, std::memory_order_relaxed);
       completed_job.store(sequence, std::memory_order_release);
@@ -187,8 +187,8 @@ Worker::Outcome Worker::wait_for_buffers(const Deadline& deadline) noexcept {
     if (!shared_->job_done.wait(deadline)) return Outcome::late;
     thread_owns_buffers_ = false;
     const bool is_current = shared_->completed_job.load(std::memory_order_acquire) == sequence_;
-    const bool failed = shared_->job_failed.load(std::memory_order_relaxed);
-    last_outcome_ = is_current && !failed ? Outcome::done : Outcome::failed;
+    const bool is_failure = shared_->job_failed.load(std::memory_order_relaxed);
+    last_outcome_ = is_current && !is_failure ? Outcome::done : Outcome::failed;
   }
   return last_outcome_;
 }
@@ -212,6 +212,6 @@ std::string Worker::log() const {
   return text;
 }
 
-void Worker::note(const std::string& text) { shared_->note(text); }
+void Worker::append_to_log(const std::string& text) { shared_->append_to_log(text); }
 
 }  // namespace vms_ph

@@ -59,10 +59,10 @@ struct Robot {
   double energy() const { return split->compute({plant->q(), plant->v()}).total(); }
 
   /// Energy of the supply that is neither work on the base, nor stored by what spins, nor lost.
-  double unaccounted(double stored_before) const {
+  double unaccounted_energy(double initial_stored_energy) const {
     const auto& a = plant->actuators();
     return a.electric_energy() - plant->port_energies().supplied_energy[1] -
-           (a.stored_energy() - stored_before) - a.lost_energy();
+           (a.stored_energy() - initial_stored_energy) - a.lost_energy();
   }
 
   std::unique_ptr<vms_ph::Model> model;
@@ -84,23 +84,25 @@ void drive(Robot& robot, int steps, double moment = 0.2) {
 void reaction_wheels_keep_the_angular_momentum_of_robot_and_wheels() {
   // A scheme of second order leaves more of a step of 1 ms than one of fourth; the discrete
   // gradient keeps the momentum whatever the step.
-  for (const auto& [scheme, error] : {std::pair<std::string, double>{"projected_rk4", 1e-11},
-                                      {"rkmk4", 1e-11},
-                                      {"projected_midpoint", 1e-6},
-                                      {"discrete_gradient", 1e-14}}) {
+  for (const auto& [scheme, tolerance] : {std::pair<std::string, double>{"projected_rk4", 1e-11},
+                                          {"rkmk4", 1e-11},
+                                          {"projected_midpoint", 1e-6},
+                                          {"discrete_gradient", 1e-14}}) {
     Robot robot(three_wheels(), scheme);
-    const Eigen::Vector3d before = robot.angular_momentum();
-    const Eigen::Vector3d wheels = robot.attitude() * robot.plant->actuators().momentum();
-    const double stored = robot.plant->actuators().stored_energy(), energy = robot.energy();
+    const Eigen::Vector3d initial_momentum = robot.angular_momentum();
+    const Eigen::Vector3d wheel_momentum = robot.attitude() * robot.plant->actuators().momentum();
+    const double initial_stored_energy = robot.plant->actuators().stored_energy(),
+                 initial_energy = robot.energy();
     drive(robot, 600);
     const Eigen::Vector3d displacement =
-        robot.attitude() * robot.plant->actuators().momentum() - wheels;
+        robot.attitude() * robot.plant->actuators().momentum() - wheel_momentum;
     CHECK(displacement.norm() > 0.05);
-    CHECK((robot.angular_momentum() - before).norm() < error * before.norm());
+    CHECK((robot.angular_momentum() - initial_momentum).norm() <
+          tolerance * initial_momentum.norm());
     CHECK(robot.plant->actuators().lost_energy() > 1.0);
-    CHECK(std::abs(robot.unaccounted(stored)) <= 1e-11);
+    CHECK(std::abs(robot.unaccounted_energy(initial_stored_energy)) <= 1e-11);
     const auto& ports = robot.plant->port_energies();
-    CHECK(std::abs(robot.energy() - energy -
+    CHECK(std::abs(robot.energy() - initial_energy -
                    (ports.supplied_energy[0] + ports.supplied_energy[1])) <= 1e-11);
   }
 }
@@ -110,21 +112,21 @@ void a_reaction_wheel_ends_no_step_beyond_its_largest_spin() {
   const Eigen::VectorXd torque = Eigen::VectorXd::Zero(2);
   Eigen::VectorXd wrench = Eigen::VectorXd::Zero(6);
   wrench[5] = -0.4;  // the wheel about z spins up
-  double largest = 0.0;
+  double max_rate = 0.0;
   for (int i = 0; i < 500; ++i) {
     CHECK(robot.plant->advance(wrench, false, torque, 1));
-    largest = std::max(largest, robot.plant->actuators().momentum().z() / 0.002);
+    max_rate = std::max(max_rate, robot.plant->actuators().momentum().z() / 0.002);
   }
-  CHECK(std::abs(largest - 300.0) <= 1e-9);
-  CHECK(largest <= 300.0 * (1.0 + 1e-15));
+  CHECK(std::abs(max_rate - 300.0) <= 1e-9);
+  CHECK(max_rate <= 300.0 * (1.0 + 1e-15));
   CHECK(std::abs(robot.plant->actuators().momentum().z() / 0.002 - 300.0) <=
         1e-9);  // it stays there
 }
 
 void the_gyroscopic_moment_is_that_of_the_momentum_of_its_time_and_has_no_power() {
   vms_ph::Spin spin{true, 2.0, {1.0, 2.0, 3.0}, {4.0, -5.0, 6.0}};
-  const Eigen::Vector3d w(0.3, 0.1, -0.2), later = spin.momentum + 0.5 * spin.rate;
-  CHECK((spin.moment(2.5, w) + w.cross(later)).norm() < 1e-15);
+  const Eigen::Vector3d w(0.3, 0.1, -0.2), later_momentum = spin.momentum + 0.5 * spin.rate;
+  CHECK((spin.moment(2.5, w) + w.cross(later_momentum)).norm() < 1e-15);
   CHECK(std::abs(spin.moment(2.5, w).dot(w)) <= 1e-15);
 }
 
@@ -139,11 +141,12 @@ void rotors_that_turn_hold_the_base_as_a_gyroscope_does() {
   };
   const auto tilt_angle = [&](const std::string& inertia) {
     Robot robot(pair(inertia));
-    const Eigen::Vector3d before = robot.angular_momentum();
-    const Eigen::VectorXd nothing = Eigen::VectorXd::Zero(6);
+    const Eigen::Vector3d initial_momentum = robot.angular_momentum();
+    const Eigen::VectorXd no_wrench = Eigen::VectorXd::Zero(6);
     const Eigen::Vector2d torque(0.05, 0.0);  // of the shoulder, whose reaction turns the base
-    for (int i = 0; i < 400; ++i) CHECK(robot.plant->advance(nothing, false, torque, 1));
-    CHECK((robot.angular_momentum() - before).norm() < 1e-9 * std::max(1.0, before.norm()));
+    for (int i = 0; i < 400; ++i) CHECK(robot.plant->advance(no_wrench, false, torque, 1));
+    CHECK((robot.angular_momentum() - initial_momentum).norm() <
+          1e-9 * std::max(1.0, initial_momentum.norm()));
     return 2.0 * robot.attitude().vec().norm();
   };
   // The tilt is that of a nutation of the moment over the momentum, instead of a free turn.
@@ -154,9 +157,9 @@ void rotors_tilt_towards_a_force_sideways_at_their_rate() {
   Robot robot(tilting_rotors(), "", {0.0, 0.0, -9.81});
   const double weight = 9.81 * robot.model->total_mass();
   const auto& actuators = robot.plant->actuators();
-  const double stored = actuators.stored_energy();
-  CHECK(std::abs(stored - (0.5 * 2e-5 * weight / 1e-5)) <=
-        0.5 * stored);  // as they carry the weight
+  const double initial_stored_energy = actuators.stored_energy();
+  CHECK(std::abs(initial_stored_energy - (0.5 * 2e-5 * weight / 1e-5)) <=
+        0.5 * initial_stored_energy);  // as they carry the weight
   Eigen::VectorXd wrench = Eigen::VectorXd::Zero(6);
   const Eigen::VectorXd torque = Eigen::VectorXd::Zero(2);
   wrench << 0.3 * weight, 0.0, weight, 0.0, 0.0, 0.0;
@@ -165,13 +168,13 @@ void rotors_tilt_towards_a_force_sideways_at_their_rate() {
     CHECK(std::abs(actuators.angles()[i] - 0.1) <= 1e-12);  // 50 ms at 2 rad/s
   for (int i = 0; i < 100; ++i) CHECK(robot.plant->advance(wrench, false, torque, 1));
   for (int i = 0; i < 4; ++i) CHECK(std::abs(actuators.angles()[i] - (std::atan(0.3))) <= 1e-9);
-  const Eigen::VectorXd& acting = robot.plant->wrench_base();
-  CHECK(std::abs(acting[0] - (0.3 * weight)) <= 1e-6);
-  CHECK(std::abs(acting[2] - weight) <= 1e-6);
+  const Eigen::VectorXd& wrench_base = robot.plant->wrench_base();
+  CHECK(std::abs(wrench_base[0] - (0.3 * weight)) <= 1e-6);
+  CHECK(std::abs(wrench_base[2] - weight) <= 1e-6);
   wrench[0] = weight;  // farther than they tilt
   for (int i = 0; i < 300; ++i) CHECK(robot.plant->advance(wrench, false, torque, 1));
   for (int i = 0; i < 4; ++i) CHECK(std::abs(actuators.angles()[i] - 0.5) <= 1e-12);
-  CHECK(std::abs(robot.unaccounted(stored)) <= 1e-10);
+  CHECK(std::abs(robot.unaccounted_energy(initial_stored_energy)) <= 1e-10);
 }
 
 /// A powered caster in the middle of a planar base: radius 0.05 m, trail 0.04 m.
@@ -194,18 +197,21 @@ void a_caster_turns_into_the_direction_of_travel_and_its_supply_gives_work_and_l
   const Eigen::Vector3d push(3.0, 0.0, 0.0);
   CHECK(actuators.angles()[1] == 1.5707963267948966);
   for (int i = 0; i < 800; ++i) {
-    const double turning = actuators.angles()[1];
-    const Eigen::Vector3d before = robot.plant->v().head<3>();
+    const double steering_angle = actuators.angles()[1];
+    const Eigen::Vector3d velocity_before = robot.plant->v().head<3>();
     CHECK(robot.plant->advance(push, false, torque, 1));
-    const Eigen::Vector3d mean = 0.5 * (before + robot.plant->v().head<3>());
-    const double rate =
-        (std::cos(turning) * mean[1] - std::sin(turning) * mean[0]) / 0.04 - mean[2];
-    CHECK(std::abs(actuators.angles()[1] - turning - (1e-3 * rate)) <= 1e-14);  // it does not slip
+    const Eigen::Vector3d mean_velocity = 0.5 * (velocity_before + robot.plant->v().head<3>());
+    const double rate = (std::cos(steering_angle) * mean_velocity[1] -
+                         std::sin(steering_angle) * mean_velocity[0]) /
+                            0.04 -
+                        mean_velocity[2];
+    CHECK(std::abs(actuators.angles()[1] - steering_angle - (1e-3 * rate)) <=
+          1e-14);  // it does not slip
   }
   CHECK(robot.plant->q()[0] > 0.1);
   CHECK(std::abs(actuators.angles()[1]) < 0.3);
   CHECK(actuators.lost_energy() > 1e-3);
-  CHECK(std::abs(robot.unaccounted(0.0)) <= 1e-12);
+  CHECK(std::abs(robot.unaccounted_energy(0.0)) <= 1e-12);
 }
 
 void nothing_is_allocated_while_it_moves() {
@@ -217,14 +223,14 @@ void nothing_is_allocated_while_it_moves() {
     Eigen::VectorXd wrench = Eigen::VectorXd::Zero(robot.model->b());
     CHECK(robot.plant->advance(wrench, false, torque, 1));
     const long before = allocations();
-    bool done = true;
+    bool all_succeeded = true;
     for (int i = 0; i < 100; ++i) {
       wrench[0] = 2.0 * std::sin(0.1 * i);
       wrench[2] = i == 50 ? 1e3 : 0.1;  // at the limits once
-      done = robot.plant->advance(wrench, i % 10 == 0, torque, 1) && done;
+      all_succeeded = robot.plant->advance(wrench, i % 10 == 0, torque, 1) && all_succeeded;
     }
     CHECK(allocations() == before);
-    CHECK(done);
+    CHECK(all_succeeded);
   }
 }
 
@@ -237,15 +243,16 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
   std::unique_ptr<vms_ph::Model> model;
   std::unique_ptr<Plant> plant;
   Eigen::VectorXd wrench;
-  double started = 0.0, furthest = 0.0;
-  int compared = 0;
-  const auto compare = [&](const vms_ph::golden::Line& line, const Eigen::VectorXd& computed) {
-    const Eigen::VectorXd expected = line.numbers();
-    CHECK(expected.size() == computed.size());
-    for (Eigen::Index i = 0; i < computed.size(); ++i) {
-      const double off = std::abs(computed[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
-      furthest = std::max(furthest, off);
-      ++compared;
+  double initial_stored_energy = 0.0, max_difference = 0.0;
+  int compared_count = 0;
+  const auto compare = [&](const vms_ph::golden::Line& line, const Eigen::VectorXd& numbers) {
+    const Eigen::VectorXd golden_numbers = line.numbers();
+    CHECK(golden_numbers.size() == numbers.size());
+    for (Eigen::Index i = 0; i < numbers.size(); ++i) {
+      const double difference =
+          std::abs(numbers[i] - golden_numbers[i]) / std::max(1.0, std::abs(golden_numbers[i]));
+      max_difference = std::max(max_difference, difference);
+      ++compared_count;
     }
   };
   for (const auto& line : lines) {
@@ -266,7 +273,7 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
       options.has_friction = options.has_stops = false;
       options.actuators = vms_ph_ros2_control::base_actuators(setup);
       plant = std::make_unique<Plant>(*model, options);
-      started = plant->actuators().stored_energy();
+      initial_stored_energy = plant->actuators().stored_energy();
     } else if (line.key == "wrench_base") {
       wrench = line.numbers();
     } else if (line.key == "torque") {
@@ -279,13 +286,15 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
       const auto& a = plant->actuators();
       compare(line, Eigen::Vector4d(plant->port_energies().supplied_energy[1], a.electric_energy(),
                                     a.lost_energy(), a.stored_energy()));
-      CHECK(std::abs(a.electric_energy() - (plant->port_energies().supplied_energy[1] +
-                                            a.stored_energy() - started + a.lost_energy())) <=
+      CHECK(std::abs(a.electric_energy() -
+                     (plant->port_energies().supplied_energy[1] + a.stored_energy() -
+                      initial_stored_energy + a.lost_energy())) <=
             1e-12 * (1.0 + a.stored_energy() + a.lost_energy()));
     }
   }
-  std::printf("%s: %d compared, furthest apart %.1e\n", name.c_str(), compared, furthest);
-  CHECK(compared > 400);
+  std::printf("%s: %d compared, furthest apart %.1e\n", name.c_str(), compared_count,
+              max_difference);
+  CHECK(compared_count > 400);
   // Rounding, and of tilting rotors what the search within limits leaves open: how the parts of a
   // force share it.
   CHECK(furthest < (name == "tilting_rotors" ? 1e-7 : 1e-10));

@@ -37,9 +37,9 @@ void* malloc(std::size_t size) noexcept {
   return __libc_malloc(size);
 }
 
-void* calloc(std::size_t many, std::size_t size) noexcept {
+void* calloc(std::size_t element_count, std::size_t size) noexcept {
   ++count;
-  return __libc_calloc(many, size);
+  return __libc_calloc(element_count, size);
 }
 
 void* realloc(void* old, std::size_t size) noexcept {

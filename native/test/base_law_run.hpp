@@ -38,7 +38,7 @@ struct Step {
   Eigen::VectorXd payload;  ///< mass, moment and deviation of the mass
   RobotState state;
   Reference reference;
-  std::vector<Line> expected;
+  std::vector<Line> expected_lines;
 };
 
 class BaseLawRun {
@@ -82,7 +82,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
   std::vector<std::string> robot;
   std::string law;
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();
-  bool actuated = true;
+  bool base_actuated = true;
   double payload_rate = 0.0;
   std::vector<Eigen::VectorXd> rotors;
   Eigen::VectorXd lower, upper;
@@ -92,7 +92,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     if (line.key == "law") law = line.words().at(0);
     if (line.key == "gravity") gravity = line.numbers();
     if (line.key == "payload_rate") payload_rate = line.number();
-    if (line.key == "base_actuated") actuated = line.number() != 0.0;
+    if (line.key == "base_actuated") base_actuated = line.number() != 0.0;
     if (line.key == "wheel") wheels.push_back({line.words().at(0), std::stod(line.words().at(1))});
     if (line.key == "rotors") rotors.push_back(line.numbers());
     if (line.key == "lower") lower = line.numbers();
@@ -111,7 +111,7 @@ inline void BaseLawRun::read_robot(const std::string& folder, const std::vector<
     }
     allocation.emplace(matrix, lower, upper);
   }
-  law_ = make_law(law, *model_, allocation, actuated, wheels);
+  law_ = make_law(law, *model_, allocation, base_actuated, wheels);
   if (payload_rate > 0.0) {
     law_ = std::make_unique<PayloadCompensation>(*model_, std::move(law_), payload_rate);
   }
@@ -154,7 +154,7 @@ inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
     } else if (line.key == "dt") {
       steps_.back().value = line.number();
     } else if (!steps_.empty() && line.key != "update") {
-      steps_.back().expected.push_back(line);
+      steps_.back().expected_lines.push_back(line);
     }
   }
 }

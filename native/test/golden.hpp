@@ -38,9 +38,9 @@ struct Line {
   /// The words that follow the key.
   std::vector<std::string> words() const {
     std::istringstream stream(text);
-    std::vector<std::string> found;
-    for (std::string word; stream >> word;) found.push_back(word);
-    return found;
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
   }
 };
 
@@ -62,38 +62,39 @@ class Comparison {
   explicit Comparison(std::string name) : name_(std::move(name)) {}
 
   /// To 1e-9 of the size of the quantity, which counts as one where it is less.
-  void numbers(const Line& expected, const Eigen::VectorXd& computed) {
-    const Eigen::VectorXd target = expected.numbers();
-    if (target.size() != computed.size()) return differs(expected, "of another size");
-    for (Eigen::Index i = 0; i < target.size(); ++i) {
-      ++compared_;
-      if (target[i] == computed[i]) continue;  // infinite too
-      const double off = std::abs(target[i] - computed[i]) / std::max(1.0, std::abs(target[i]));
-      worst_ = std::max(worst_, off);
-      if (!(off <= 1e-9)) differs(expected, std::to_string(computed[i]));
+  void numbers(const Line& expected_line, const Eigen::VectorXd& computed) {
+    const Eigen::VectorXd golden_numbers = expected_line.numbers();
+    if (golden_numbers.size() != computed.size()) return differs(expected_line, "of another size");
+    for (Eigen::Index i = 0; i < golden_numbers.size(); ++i) {
+      ++compared_count_;
+      if (golden_numbers[i] == computed[i]) continue;  // infinite too
+      const double difference =
+          std::abs(golden_numbers[i] - computed[i]) / std::max(1.0, std::abs(golden_numbers[i]));
+      max_difference_ = std::max(max_difference_, difference);
+      if (!(difference <= 1e-9)) differs(expected_line, std::to_string(computed[i]));
     }
   }
-  void words(const Line& expected, const std::string& computed) {
-    ++compared_;
-    if (expected.text != (computed.empty() ? "-" : computed)) differs(expected, computed);
+  void words(const Line& expected_line, const std::string& computed) {
+    ++compared_count_;
+    if (expected_line.text != (computed.empty() ? "-" : computed)) differs(expected_line, computed);
   }
-  void differs(const Line& expected, const std::string& computed) {
-    ++differing_;
-    std::printf("%s: %s should be '%s', is %s\n", name_.c_str(), expected.key.c_str(),
-                expected.text.c_str(), computed.c_str());
+  void differs(const Line& expected_line, const std::string& computed) {
+    ++difference_count_;
+    std::printf("%s: %s should be '%s', is %s\n", name_.c_str(), expected_line.key.c_str(),
+                expected_line.text.c_str(), computed.c_str());
   }
 
   /// Print the sum; whether all is the same.
   bool passed() const {
-    std::printf("%s: %d compared, %d differ, furthest apart %.1e\n", name_.c_str(), compared_,
-                differing_, worst_);
-    return compared_ > 1000 && differing_ == 0;
+    std::printf("%s: %d compared, %d differ, furthest apart %.1e\n", name_.c_str(), compared_count_,
+                difference_count_, max_difference_);
+    return compared_count_ > 1000 && difference_count_ == 0;
   }
 
  private:
   std::string name_;
-  int compared_ = 0, differing_ = 0;
-  double worst_ = 0.0;
+  int compared_count_ = 0, difference_count_ = 0;
+  double max_difference_ = 0.0;
 };
 
 }  // namespace vms_ph::golden

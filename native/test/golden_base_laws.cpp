@@ -40,7 +40,7 @@ bool matches(const std::string& folder, const std::string& file) {
     const vms_ph::Command* command = run.apply(step, is_accepted);
     if (step.kind == Step::Kind::gain && !is_accepted)
       comparison.differs({"gain", step.gain}, "refused");
-    for (const Line& line : step.expected) {
+    for (const Line& line : step.expected_lines) {
       if (command) compare(*command, line, comparison);
       if (line.key == "taken") comparison.words(line, is_accepted ? "1" : "0");
     }

@@ -26,11 +26,11 @@ Eigen::VectorXd numbers(std::istringstream& line) {
 }
 
 std::optional<Eigen::Vector3d> optional_vector(std::istringstream& line) {
-  std::string rest;
-  std::getline(line, rest);
-  if (rest == " -") return std::nullopt;
-  std::istringstream again(rest);
-  return Eigen::Vector3d(numbers(again));
+  std::string line_rest;
+  std::getline(line, line_rest);
+  if (line_rest == " -") return std::nullopt;
+  std::istringstream rest_stream(line_rest);
+  return Eigen::Vector3d(numbers(rest_stream));
 }
 
 // Replays golden files to a law and counts what differs.
@@ -46,7 +46,7 @@ class GoldenReplay {
       line >> word;
       read(word, line);
     }
-    std::printf("%s: %d updates, furthest apart %.2g\n", name.c_str(), updates_, furthest_);
+    std::printf("%s: %d updates, furthest apart %.2g\n", name.c_str(), updates_, max_difference_);
   }
 
   int failures() const { return failures_ + (updates_ < 100 ? 1 : 0); }
@@ -116,7 +116,7 @@ class GoldenReplay {
     for (Eigen::Index i = 0; i < std::min(ours.size(), golden.size()); ++i) {
       if (ours[i] == golden[i]) continue;
       const double difference = std::abs(ours[i] - golden[i]) / std::max(1.0, std::abs(golden[i]));
-      furthest_ = std::max(furthest_, difference);
+      max_difference_ = std::max(max_difference_, difference);
       expect(difference <= kParity, quantity + "[" + std::to_string(i) +
                                         "]: " + std::to_string(ours[i]) + " for " +
                                         std::to_string(golden[i]));
@@ -136,7 +136,7 @@ class GoldenReplay {
   vms_ph::Reference reference_;
   const vms_ph::Command* command_ = nullptr;
   int updates_ = 0, failures_ = 0;
-  double furthest_ = 0.0;
+  double max_difference_ = 0.0;
 };
 
 TEST(golden_task_space) {

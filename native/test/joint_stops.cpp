@@ -56,15 +56,15 @@ PlantOptions at_neutral(const Model& model) {
   return options;
 }
 
-void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const VectorXd& joints,
-                                 double torque, double dissipated) {
+void moves_as_the_twin_in_python(Base base, const VectorXd& wrench, const VectorXd& joint_positions,
+                                 double torque_energy, double dissipated_energy) {
   const Model model = Model::from_urdf(kNarrow, base);
   Plant plant(model, at_neutral(model));
   const VectorXd efforts = Eigen::Vector2d(2.0, -1.0);
   for (int i = 0; i < 40; ++i) CHECK(plant.advance(wrench, false, efforts, 10));
-  CHECK((plant.q().tail<2>() - joints).norm() < 1e-9);
-  CHECK(std::abs(plant.port_energies().supplied_energy[0] - torque) < 1e-9);
-  CHECK(std::abs(plant.port_energies().dissipated_energy - dissipated) < 1e-9);
+  CHECK((plant.q().tail<2>() - joint_positions).norm() < 1e-9);
+  CHECK(std::abs(plant.port_energies().supplied_energy[0] - torque_energy) < 1e-9);
+  CHECK(std::abs(plant.port_energies().dissipated_energy - dissipated_energy) < 1e-9);
 }
 
 /// A cart on wheels that do not slip drives a curve, while its elbow is pushed against its stop.
@@ -75,16 +75,16 @@ void wheels_do_not_slip_when_a_joint_reaches_its_stop() {
   options.start[elbow] = 2.9;
   options.wheels = {{"left", 0.1}, {"right", 0.1}};
   Plant plant(model, options);
-  const VectorXd none = VectorXd::Zero(3), torque = Eigen::Vector4d(0.5, -0.3, 0.2, 6.0);
-  CHECK(plant.advance(none, false, torque, 1));
-  const long counted = allocations();
-  CHECK(plant.advance(none, false, torque, 399));
-  CHECK(allocations() == counted);
+  const VectorXd no_wrench = VectorXd::Zero(3), torque = Eigen::Vector4d(0.5, -0.3, 0.2, 6.0);
+  CHECK(plant.advance(no_wrench, false, torque, 1));
+  const long initial_count = allocations();
+  CHECK(plant.advance(no_wrench, false, torque, 399));
+  CHECK(allocations() == initial_count);
   VectorXd positions(4);
   model.joint_positions(plant.q(), positions);
-  const Eigen::Vector4d expected(0.3444740351954376, -0.24888585645832853, 0.16632284160316177,
-                                 3.000000006007765);
-  CHECK((positions - expected).norm() < 1e-9);
+  const Eigen::Vector4d expected_positions(0.3444740351954376, -0.24888585645832853,
+                                           0.16632284160316177, 3.000000006007765);
+  CHECK((positions - expected_positions).norm() < 1e-9);
   const auto& energies = plant.port_energies();
   CHECK(std::abs(energies.supplied_energy[0] - 0.8801673789024366) < 1e-9);
   CHECK(std::abs(energies.dissipated_energy - 0.21529620221911797) < 1e-9);
@@ -98,7 +98,7 @@ void stores_what_is_supplied_and_not_dissipated() {
   const Model model = Model::from_urdf(kNarrow, Base::floating);
   Plant plant(model, at_neutral(model));
   vms_ph::EnergySplit split(model);
-  const double before = split.compute({plant.q(), plant.v()}).total();
+  const double initial_energy = split.compute({plant.q(), plant.v()}).total();
   const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();
   double taken_energy = 0.0;
   for (int i = 0; i < 60; ++i) {
@@ -112,30 +112,30 @@ void stores_what_is_supplied_and_not_dissipated() {
     }
   }
   CHECK(taken_energy > 1.0);
-  const double stored = split.compute({plant.q(), plant.v()}).total() - before;
-  CHECK(std::abs(stored - plant.port_energies().net_energy()) < 1e-6);
+  const double stored_energy = split.compute({plant.q(), plant.v()}).total() - initial_energy;
+  CHECK(std::abs(stored_energy - plant.port_energies().net_energy()) < 1e-6);
 }
 
 void an_arm_lies_on_its_stop() {
   const Model model = Model::from_urdf(kNarrow, Base::fixed);
   Plant plant(model, at_neutral(model));
-  const VectorXd none = VectorXd::Zero(0), hold = Eigen::Vector2d(0.0, 0.0);
-  CHECK(plant.advance(none, false, hold, 100));
+  const VectorXd no_wrench = VectorXd::Zero(0), zero_torque = Eigen::Vector2d(0.0, 0.0);
+  CHECK(plant.advance(no_wrench, false, zero_torque, 100));
   // The first time may load libraries; from then on nothing is allocated, on the stops or off.
-  const long counted = allocations();
-  CHECK(plant.advance(none, false, hold, 5000));
-  CHECK(allocations() == counted);
+  const long initial_count = allocations();
+  CHECK(plant.advance(no_wrench, false, zero_torque, 5000));
+  CHECK(allocations() == initial_count);
   CHECK(std::abs(plant.q()[0] - 0.3) < 1e-3);
-  PlantOptions without = at_neutral(model);
-  without.has_stops = false;
-  Plant falls(model, without);
-  CHECK(falls.advance(none, false, hold, 500));
-  CHECK(falls.q()[0] > 0.5);
+  PlantOptions options_without_stops = at_neutral(model);
+  options_without_stops.has_stops = false;
+  Plant falling_plant(model, options_without_stops);
+  CHECK(falling_plant.advance(no_wrench, false, zero_torque, 500));
+  CHECK(falling_plant.q()[0] > 0.5);
 }
 
 TEST(joint_stops) {
-  const VectorXd none = VectorXd::Zero(0);
-  moves_as_the_twin_in_python(Base::fixed, none,
+  const VectorXd no_wrench = VectorXd::Zero(0);
+  moves_as_the_twin_in_python(Base::fixed, no_wrench,
                               Eigen::Vector2d(0.30000009217258705, 0.010028707714541344),
                               0.5899714761450837, 1.7788615190137576);
   const VectorXd wrench = (VectorXd(6) << 0, 0, 40, 0, 0.5, 0).finished();

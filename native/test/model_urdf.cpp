@@ -26,19 +26,20 @@ std::string arm_with(const std::string& dynamics) {
 }
 
 // Three hinges in a row; the first two have what is given in their elements.
-std::string chain(const std::string& first, const std::string& second) {
+std::string chain(const std::string& first_element, const std::string& second_element) {
   std::string xml = "<robot name='chain'>";
   for (const char* name : {"l0", "l1", "l2", "l3"}) {
     xml += std::string("<link name='") + name +
            "'><inertial><origin xyz='0.1 0 0'/><mass value='1'/><inertia ixx='0.1' iyy='0.1' "
            "izz='0.1' ixy='0' ixz='0' iyz='0'/></inertial></link>";
   }
-  const std::string inside[] = {first, second, "<dynamics damping='0.5' friction='0.2'/>"};
+  const std::string joint_elements[] = {first_element, second_element,
+                                        "<dynamics damping='0.5' friction='0.2'/>"};
   for (int i = 0; i < 3; ++i) {
     xml += "<joint name='j" + std::to_string(i) + "' type='revolute'><parent link='l" +
            std::to_string(i) + "'/><child link='l" + std::to_string(i + 1) +
            "'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='3' velocity='2'/>" +
-           inside[i] + "</joint>";
+           joint_elements[i] + "</joint>";
   }
   return xml + "<gazebo><mimicJoint>j1</mimicJoint></gazebo></robot>";
 }
@@ -57,49 +58,52 @@ void check_refused(const std::string& xml, const char* why) {
 // The mass matrix is that of the robot whose joints are all free, projected; and a step is taken.
 void check_mass(const Model& model, const Model& full_model, const Eigen::VectorXd& q) {
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::VectorXd full(full_model.nq());
-  model.expand_configuration(q, full);
-  vms_ph::Dynamics one(model), all(full_model);
-  one.set_configuration(q.data());
-  all.set_configuration(full.data());
-  Matrix mass(model.nv(), model.nv()), expected(full_model.nv(), full_model.nv());
-  one.mass(mass.data());
-  all.mass(expected.data());
+  Eigen::VectorXd full_q(full_model.nq());
+  model.expand_configuration(q, full_q);
+  vms_ph::Dynamics dynamics(model), full_dynamics(full_model);
+  dynamics.set_configuration(q.data());
+  full_dynamics.set_configuration(full_q.data());
+  Matrix mass(model.nv(), model.nv()), full_mass(full_model.nv(), full_model.nv());
+  dynamics.mass(mass.data());
+  full_dynamics.mass(full_mass.data());
   Matrix projection(full_model.nv(), model.nv());
   for (int k = 0; k < model.nv(); ++k) {
     Eigen::VectorXd column(full_model.nv());
     model.expand_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
     projection.col(k) = column;
   }
-  CHECK((mass - projection.transpose() * expected * projection).norm() < 1e-13);
+  CHECK((mass - projection.transpose() * full_mass * projection).norm() < 1e-13);
   vms_ph::RKMK4 scheme(model, true);
-  vms_ph::SolverState x = scheme.begin(q, Eigen::VectorXd::Ones(model.nv()), 0.0), next = x;
-  CHECK(scheme.step(x, vms_ph::Ports(), 0.0, 1e-3, next).failure == vms_ph::Failure::none);
-  CHECK(model.is_configuration(next.q) && next.q != q);
+  vms_ph::SolverState x = scheme.begin(q, Eigen::VectorXd::Ones(model.nv()), 0.0), next_state = x;
+  CHECK(scheme.step(x, vms_ph::Ports(), 0.0, 1e-3, next_state).failure == vms_ph::Failure::none);
+  CHECK(model.is_configuration(next_state.q) && next_state.q != q);
 }
 
 void check_mimics() {
   // The first hinge follows the second, which follows the third.
-  const std::string first =
+  const std::string first_element =
       "<mimic joint='j1' multiplier='-0.5' offset='0.1'/>"
       "<dynamics damping='0.1' friction='0.1'/><!-- <mimic joint='j2'/> -->";
-  const std::string second = "<mimic offset = \"0.2\" joint = \"j2\" multiplier = \"4\" />";
-  const Model model = Model::from_urdf(chain(first, second), Base::planar);
+  const std::string second_element = "<mimic offset = \"0.2\" joint = \"j2\" multiplier = \"4\" />";
+  const Model model = Model::from_urdf(chain(first_element, second_element), Base::planar);
   CHECK(model.joint_names() == std::vector<std::string>{"j2"});
   CHECK(model.nq() == 5 && model.nv() == 4);
   CHECK(std::abs(model.damping()[0] - (0.5 + 0.1 * 2.0 * 2.0)) < 1e-15);
   CHECK(std::abs(model.dry_friction()[0] - (0.2 + 0.1 * 2.0)) < 1e-15);
   CHECK(std::abs(model.upper()[0] - 0.2) < 1e-15 && std::abs(model.lower()[0] + 0.3) < 1e-15);
-  CHECK(model.velocity()[0] == 0.5 && model.effort()[0] == 3.0);
-  Eigen::VectorXd q = model.neutral_configuration(), full(model.pinocchio().nq);
+  CHECK(model.max_velocity()[0] == 0.5 && model.max_effort()[0] == 3.0);
+  Eigen::VectorXd q = model.neutral_configuration(), full_q(model.pinocchio().nq);
   q[4] = 0.1;
-  model.expand_configuration(q, full);
-  CHECK((full.tail(3) - Eigen::Vector3d(-0.5 * (4.0 * 0.1 + 0.2) + 0.1, 0.6, 0.1)).norm() < 1e-15);
+  model.expand_configuration(q, full_q);
+  CHECK((full_q.tail(3) - Eigen::Vector3d(-0.5 * (4.0 * 0.1 + 0.2) + 0.1, 0.6, 0.1)).norm() <
+        1e-15);
   // Who follows a locked joint is locked where that leaves it.
-  const Model locked = Model::from_urdf(chain(first, second), Base::fixed, "", {"j1"});
-  CHECK(locked.joint_names() == std::vector<std::string>{"j2"});
-  const auto& fixed = locked.pinocchio().frames[locked.frame_id("l1")].placement.rotation();
-  CHECK(std::abs(std::atan2(fixed(1, 0), fixed(0, 0)) - 0.1) < 1e-15);
+  const Model locked_model =
+      Model::from_urdf(chain(first_element, second_element), Base::fixed, "", {"j1"});
+  CHECK(locked_model.joint_names() == std::vector<std::string>{"j2"});
+  const auto& rotation =
+      locked_model.pinocchio().frames[locked_model.frame_id("l1")].placement.rotation();
+  CHECK(std::abs(std::atan2(rotation(1, 0), rotation(0, 0)) - 0.1) < 1e-15);
 
   check_mass(model, Model::from_urdf(chain("", ""), Base::planar), q);
   check_refused(chain("<mimic joint='j1'/>", "<mimic joint='j0'/>"),

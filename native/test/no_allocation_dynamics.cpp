@@ -31,10 +31,11 @@ double use_task(Dynamics& d, const Eigen::VectorXd& v, const vms_ph::Efforts& ef
     form.reference = Eigen::MatrixXd::Identity(d.nv(), d.nv()).bottomRows(d.nv() - 1);
     form.singular_below = 1e-6;
   }
-  const int square = d.nv() * d.nv(), wide = 10 * d.bodies() * d.nv();
-  double* y = x + 5 * square;
-  const vms_ph::RateDerivatives out{x, x + square, x + 2 * square, x + 3 * square, x + 4 * square,
-                                    y, y + wide};
+  const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.bodies() * d.nv();
+  double* y = x + 5 * matrix_size;
+  const vms_ph::RateDerivatives out{
+      x, x + matrix_size,   x + 2 * matrix_size, x + 3 * matrix_size, x + 4 * matrix_size,
+      y, y + regressor_size};
   const bool exist = d.rate_derivatives(false, v.data(), efforts, out, &form) &&
                      d.energy_derivatives(false, v.data(), true, x, x + d.nv(), y, &form);
   return exist || d.n() != d.tree().bodies() ? x[0] + y[0] : vms_ph::kNaN;
@@ -63,11 +64,11 @@ double use(Dynamics& d, const Eigen::VectorXd& q, const Eigen::VectorXd& v,
   for (const bool decoupled : {false, true}) {
     d.rates(decoupled, v.data(), efforts, x, x + d.nv());
     sum += x[d.nv()];
-    const int square = d.nv() * d.nv(), wide = 10 * d.bodies() * d.nv();
-    double* y = x + 5 * square;
-    d.rate_derivatives(
-        decoupled, v.data(), efforts,
-        {x, x + square, x + 2 * square, x + 3 * square, x + 4 * square, y, y + wide});
+    const int matrix_size = d.nv() * d.nv(), regressor_size = 10 * d.bodies() * d.nv();
+    double* y = x + 5 * matrix_size;
+    d.rate_derivatives(decoupled, v.data(), efforts,
+                       {x, x + matrix_size, x + 2 * matrix_size, x + 3 * matrix_size,
+                        x + 4 * matrix_size, y, y + regressor_size});
     d.energy_derivatives(decoupled, v.data(), true, x, x + d.nv(), y);
     sum += y[0];
   }
@@ -87,14 +88,14 @@ int count_terms(const Model& model) {
   std::vector<double> out(
       static_cast<std::size_t>((5 * model.nv() + 20 * dynamics.bodies() + 10) * model.nv() + 400));
   double sum = use(dynamics, q, v, efforts, out);  // the first state of a task takes memory
-  const long before = allocations();
+  const long initial_count = allocations();
   for (int k = 0; k < updates(100); ++k) {
     q[model.nq() - 1] = 1e-2 * k;
     sum += use(dynamics, q, v, efforts, out);
   }
-  const long after = allocations();
-  std::printf("terms, base of %d: %ld allocations\n", model.b(), after - before);
-  return after == before && std::isfinite(sum) ? 0 : 1;
+  const long final_count = allocations();
+  std::printf("terms, base of %d: %ld allocations\n", model.b(), final_count - initial_count);
+  return final_count == initial_count && std::isfinite(sum) ? 0 : 1;
 }
 
 int count_loop(const Model& model) {
@@ -108,15 +109,15 @@ int count_loop(const Model& model) {
   vms_ph::LoopResult result;
   result.next_command =
       result.last_command = {Eigen::VectorXd::Zero(model.n()), Eigen::VectorXd::Zero(model.b())};
-  const vms_ph::Ports nothing;
+  const vms_ph::Ports no_ports;
   const vms_ph::Reference reference;
   vms_ph::ConstantReference control(law, reference);
-  const long before = allocations();
-  loop.run(control, x, scratch, nothing, 0.0, 1e-3, 0, 500, result);
-  const long after = allocations();
+  const long initial_count = allocations();
+  loop.run(control, x, scratch, no_ports, 0.0, 1e-3, 0, 500, result);
+  const long final_count = allocations();
   std::printf("loop, base of %d: %ld steps, %ld allocations\n", model.b(), result.total.steps,
-              after - before);
-  return after == before && result.total.steps == 500 ? 0 : 1;
+              final_count - initial_count);
+  return final_count == initial_count && result.total.steps == 500 ? 0 : 1;
 }
 
 TEST(no_allocation_dynamics) {
@@ -125,9 +126,9 @@ TEST(no_allocation_dynamics) {
     const Model model = Model::from_urdf(kArm, base);
     failures += count_terms(model);
     if (model.b() > 0) failures += count_loop(model);
-    std::string mimicking = kArm;
-    mimicking.insert(mimicking.rfind("</joint>"), "<mimic joint='shoulder' multiplier='-0.5'/>");
-    const Model coupled_model = Model::from_urdf(mimicking, base);
+    std::string mimic_urdf = kArm;
+    mimic_urdf.insert(mimic_urdf.rfind("</joint>"), "<mimic joint='shoulder' multiplier='-0.5'/>");
+    const Model coupled_model = Model::from_urdf(mimic_urdf, base);
     if (coupled_model.n() != 1) ++failures;
     failures += count_terms(coupled_model);
     if (coupled_model.b() > 0) failures += count_loop(coupled_model);

@@ -23,20 +23,20 @@ void survives_everything(Base base, int delay, bool carries_weight) {
   const Model model = Model::from_urdf(kArm, base);
   EnergyGuardSettings settings;
   settings.tank_initial = 0.01;
-  settings.power = 20.0;
-  settings.speed = settings.joint_speed = 1.0;
-  settings.kinetic_energy = 0.5;
+  settings.max_power = 20.0;
+  settings.max_speed = settings.max_joint_speed = 1.0;
+  settings.max_kinetic_energy = 0.5;
   EnergyGuardOptions options;
   options.delay = delay;
   options.effort_carries_weight = carries_weight;
   PortGuard guard(model, settings, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
-  Eigen::VectorXd effort = v, unknown;
+  Eigen::VectorXd effort = v, no_effort;
   const double values[] = {
       std::nan(""), std::numeric_limits<double>::infinity(), 1e155, 50.0, 3.0, -20.0, 0.0, 1.0};
   int statuses[4] = {0, 0, 0, 0};
-  CHECK(guard.engage(q, v, unknown));
-  const long before = allocations();
+  CHECK(guard.engage(q, v, no_effort));
+  const long initial_count = allocations();
   for (int k = 0; k < 8000; ++k) {
     double dt = 1e-3;
     v.setConstant(0.02 * (k % 50 - 25));
@@ -47,14 +47,14 @@ void survives_everything(Base base, int delay, bool carries_weight) {
     if (k % 611 == 0) guard.refill(0.1);
     if (k % 1400 == 0) guard.drain(0.1);
     guard.settings.freeze = k % 2000 > 1900;
-    const GuardedEffort& sent =
+    const GuardedEffort& guarded_effort =
         k % 700 == 699 ? guard.hold("the state is old", 1e-3) : guard.update(q, v, effort, dt);
-    ++statuses[static_cast<int>(sent.status)];
-    CHECK(sent.effort.allFinite());
+    ++statuses[static_cast<int>(guarded_effort.status)];
+    CHECK(guarded_effort.effort.allFinite());
     const Certificate certificate = guard.certificate();
     CHECK(certificate.samples > 0);
   }
-  CHECK(allocations() == before);
+  CHECK(allocations() == initial_count);
   CHECK(statuses[1] > 100 && statuses[2] > 10);
 }
 
@@ -66,8 +66,8 @@ void passes_bit_for_bit(int delay) {
   options.delay = delay;
   PortGuard guard(model, settings, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
-  Eigen::VectorXd effort = v, unknown;
-  CHECK(guard.engage(q, v, unknown));
+  Eigen::VectorXd effort = v, no_effort;
+  CHECK(guard.engage(q, v, no_effort));
   std::vector<double> times(static_cast<std::size_t>(updates(2000)));
   for (std::size_t k = 0; k < times.size(); ++k) {
     const double t = 1e-3 * static_cast<double>(k);
@@ -77,11 +77,11 @@ void passes_bit_for_bit(int delay) {
       effort[i] = std::sin(1e3 * t + static_cast<double>(i));
     }
     const auto begin = std::chrono::steady_clock::now();
-    const GuardedEffort& sent = guard.update(q, v, effort, 1e-3);
+    const GuardedEffort& guarded_effort = guard.update(q, v, effort, 1e-3);
     times[k] =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-    CHECK(sent.status == Status::ok);
-    CHECK((sent.effort.array() == effort.array()).all());
+    CHECK(guarded_effort.status == Status::ok);
+    CHECK((guarded_effort.effort.array() == effort.array()).all());
   }
   std::sort(times.begin(), times.end());
   std::printf("delay %d: median %.2f us, 99th percentile %.2f us\n", delay, times[times.size() / 2],
@@ -90,20 +90,20 @@ void passes_bit_for_bit(int delay) {
 
 /// Tilted rotors on a circle; of seven, one is stuck.
 Allocation rotors(int count) {
-  std::vector<Rotor> all;
+  std::vector<Rotor> rotors_on_circle;
   for (int i = 0; i < count; ++i) {
     const double angle = 6.283185307179586 * i / count, tilt = i % 2 == 0 ? 0.4 : -0.4;
-    const Eigen::Vector3d out(std::cos(angle), std::sin(angle), 0.0);
-    const Eigen::Vector3d along(-std::sin(angle), std::cos(angle), 0.0);
+    const Eigen::Vector3d radial(std::cos(angle), std::sin(angle), 0.0);
+    const Eigen::Vector3d tangent(-std::sin(angle), std::cos(angle), 0.0);
     Rotor rotor;
-    rotor.position = 0.4 * out;
-    rotor.axis = std::sin(tilt) * along + std::cos(tilt) * Eigen::Vector3d::UnitZ();
+    rotor.position = 0.4 * radial;
+    rotor.axis = std::sin(tilt) * tangent + std::cos(tilt) * Eigen::Vector3d::UnitZ();
     rotor.drag_ratio = tilt > 0.0 ? 0.016 : -0.016;
     rotor.lower = 0.1;
     rotor.upper = i == 1 && count == 7 ? 0.1 : 40.0;  // one that is stuck
-    all.push_back(rotor);
+    rotors_on_circle.push_back(rotor);
   }
-  return Allocation(all);
+  return Allocation(rotors_on_circle);
 }
 
 /// Wrenches within and far beyond the limits, with a full and an empty tank, take no memory; what
@@ -116,11 +116,11 @@ void knows_its_actuators(int count, int delay) {
   BaseWrench limits(model, options.allocation, true, {});
   PortGuard guard(model, EnergyGuardSettings(), options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
-  Eigen::VectorXd effort = v, unknown;
-  CHECK(guard.engage(q, v, unknown));
+  Eigen::VectorXd effort = v, no_effort;
+  CHECK(guard.engage(q, v, no_effort));
   std::vector<double> times(static_cast<std::size_t>(updates(2000)));
-  int changed = 0;
-  const long before = allocations();
+  int limited_count = 0;
+  const long initial_count = allocations();
   for (std::size_t k = 0; k < times.size(); ++k) {
     for (Eigen::Index i = 0; i < v.size(); ++i) {
       v[i] = 0.1 * std::cos(0.01 * static_cast<double>(k) + static_cast<double>(i));
@@ -131,17 +131,17 @@ void knows_its_actuators(int count, int delay) {
     if (k % 1000 < 500) guard.drain(10.0);
     if (k % 1000 == 500) guard.refill(5.0);
     const auto begin = std::chrono::steady_clock::now();
-    const GuardedEffort& sent = guard.update(q, v, effort, 1e-3);
+    const GuardedEffort& guarded_effort = guard.update(q, v, effort, 1e-3);
     times[k] =
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
-    VectorB wrench = sent.effort.head(6);
+    VectorB wrench = guarded_effort.effort.head(6);
     const double size = 1.0 + wrench.cwiseAbs().maxCoeff();
     limits.saturate(wrench);
-    CHECK((wrench - sent.effort.head(6)).cwiseAbs().maxCoeff() <= 1e-8 * size);
-    if (std::strstr(sent.reason, "base wrench at the limits")) ++changed;
+    CHECK((wrench - guarded_effort.effort.head(6)).cwiseAbs().maxCoeff() <= 1e-8 * size);
+    if (std::strstr(guarded_effort.reason, "base wrench at the limits")) ++limited_count;
   }
-  CHECK(allocations() == before);
-  CHECK(changed > updates(200));
+  CHECK(allocations() == initial_count);
+  CHECK(limited_count > updates(200));
   std::sort(times.begin(), times.end());
   std::printf("%d rotors, delay %d: median %.2f us, 99th percentile %.2f us\n", count, delay,
               times[times.size() / 2], times[times.size() * 99 / 100]);

@@ -118,10 +118,10 @@ void bind_energy_split(py::module_& module) {
              });
 }
 
-std::unique_ptr<RobotObservers> make(const vms_ph::Model& model, const py::dict& noise,
-                                     bool decoupled, bool friction, double bandwidth,
-                                     double false_alarms, int windows, double wind_force,
-                                     double wind_moment) {
+std::unique_ptr<RobotObservers> make_observers(const vms_ph::Model& model, const py::dict& noise,
+                                               bool decoupled, bool friction, double bandwidth,
+                                               double false_alarms, int windows, double wind_force,
+                                               double wind_moment) {
   vms_ph::ObserverOptions options;
 #define VMS_PH_FIELD(name, initial) \
   if (noise.contains(#name)) options.noise.name = py::cast<double>(noise[#name]);
@@ -131,9 +131,9 @@ std::unique_ptr<RobotObservers> make(const vms_ph::Model& model, const py::dict&
   options.friction = friction;
   options.bandwidth = bandwidth;
   options.false_alarms = false_alarms;
-  options.windows = windows;
-  options.wind_force = wind_force;
-  options.wind_moment = wind_moment;
+  options.window_count = windows;
+  options.wind_force_deviation = wind_force;
+  options.wind_moment_deviation = wind_moment;
   return std::make_unique<RobotObservers>(model, options);
 }
 
@@ -174,10 +174,10 @@ void bind_observers(py::module_& module) {
   module.attr("observer_noise") = noise();
   py::class_<RobotObservers>(module, "RobotObservers",
                              "All observers of vms_ph_controllers.observers, of the same samples.")
-      .def(py::init(&make), py::keep_alive<1, 2>(), py::arg("model"), py::arg("noise") = py::dict(),
-           py::arg("decoupled") = false, py::arg("friction") = false, py::arg("bandwidth") = 30.0,
-           py::arg("false_alarms") = 1.0, py::arg("windows") = 6, py::arg("wind_force") = 10.0,
-           py::arg("wind_moment") = 1.0)
+      .def(py::init(&make_observers), py::keep_alive<1, 2>(), py::arg("model"),
+           py::arg("noise") = py::dict(), py::arg("decoupled") = false, py::arg("friction") = false,
+           py::arg("bandwidth") = 30.0, py::arg("false_alarms") = 1.0, py::arg("windows") = 6,
+           py::arg("wind_force") = 10.0, py::arg("wind_moment") = 1.0)
       .def("restart", &RobotObservers::restart)
       .def("add", [](RobotObservers& observers, const Vector& q, const Vector& v,
                      const Vector& effort, double dt) { return observers.add(q, v, effort, dt); })
@@ -228,14 +228,14 @@ py::dict guard_settings() {
 }
 
 py::dict certificate(const PortGuard& guard) {
-  const vms_ph::Certificate record = guard.certificate();
+  const vms_ph::Certificate guard_certificate = guard.certificate();
   py::dict result;
-#define VMS_PH_FIELD(name) result[#name] = record.name;
+#define VMS_PH_FIELD(name) result[#name] = guard_certificate.name;
   VMS_PH_CERTIFICATE_COUNTS(VMS_PH_FIELD)
   VMS_PH_CERTIFICATE_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
-  result["verdict"] = record.verdict();
-  result["first_loss"] = record.first_loss;
+  result["verdict"] = guard_certificate.verdict();
+  result["first_loss"] = guard_certificate.first_loss;
   return result;
 }
 
@@ -248,7 +248,7 @@ void bind_energy_guard(py::module_& module) {
                              [](const GuardedEffort& g) { return static_cast<int>(g.status); })
       .def_property_readonly("reason", [](const GuardedEffort& g) { return std::string(g.reason); })
       .def_readonly("level", &GuardedEffort::level);
-  const auto inside = py::return_value_policy::reference_internal;
+  const auto internal_reference = py::return_value_policy::reference_internal;
   py::class_<PortGuard>(module, "PortGuard", "See vms_ph_controllers.guard.PortGuard.")
       .def(py::init(&make_guard), py::keep_alive<1, 2>(), py::arg("model"),
            py::arg("settings") = py::dict(), py::arg("delay") = 0,
@@ -258,21 +258,21 @@ void bind_energy_guard(py::module_& module) {
       .def(
           "engage",
           [](PortGuard& guard, const Vector& q, const Vector& v,
-             const std::optional<Vector>& acting) {
-            return guard.engage(q, v, acting.value_or(Vector()));
+             const std::optional<Vector>& acting_effort) {
+            return guard.engage(q, v, acting_effort.value_or(Vector()));
           },
           py::arg("q"), py::arg("v"), py::arg("acting") = py::none())
       .def(
           "update",
           [](PortGuard& guard, const Vector& q, const Vector& v, const Vector& effort,
              double dt) -> const GuardedEffort& { return guard.update(q, v, effort, dt); },
-          inside)
+          internal_reference)
       .def(
           "hold",
-          [](PortGuard& guard, const std::string& why, double dt) -> const GuardedEffort& {
-            return guard.hold(why.c_str(), dt);
+          [](PortGuard& guard, const std::string& reason, double dt) -> const GuardedEffort& {
+            return guard.hold(reason.c_str(), dt);
           },
-          inside)
+          internal_reference)
       .def("refill", &PortGuard::refill)
       .def("drain", &PortGuard::drain)
       .def_property_readonly("certificate", &certificate);
@@ -286,7 +286,7 @@ void bind_plausibility(py::module_& module) {
 #undef VMS_PH_FIELD
   module.attr("plausibility_bounds") = defaults;
   module.def("limits", [](const Model& model) {
-    return py::make_tuple(model.lower(), model.upper(), model.effort(), model.velocity(),
+    return py::make_tuple(model.lower(), model.upper(), model.max_effort(), model.max_velocity(),
                           model.base_gravity());
   });
 }
@@ -339,10 +339,10 @@ void bind_task_space(py::module_& module) {
                                 const Eigen::Vector3d& step, const Vector& posture, double damping,
                                 double dt, double reach, double margin) {
     vms_ph::MinimumStep solver(model);
-    vms_ph::Minimum current;
-    current.q = q;
-    current.x = x;
-    solver.compute(vms_ph::PositionTask(model.end_effector()), current, step, posture,
+    vms_ph::Minimum current_minimum;
+    current_minimum.q = q;
+    current_minimum.x = x;
+    solver.compute(vms_ph::PositionTask(model.end_effector()), current_minimum, step, posture,
                    {damping, dt, reach, margin});
     return py::make_tuple(solver.next_minimum.q, solver.next_minimum.x, solver.is_settled,
                           solver.is_out_of_reach);

@@ -18,7 +18,7 @@ using vms_ph::product;
 using vms_ph::transposed;
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-bool same(const MatrixXd& a, const MatrixXd& b) {
+bool is_close(const MatrixXd& a, const MatrixXd& b) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
   return a.size() == 0 || (a - b).cwiseAbs().maxCoeff() <= 1e-14 * (1.0 + b.cwiseAbs().maxCoeff());
 }
@@ -36,30 +36,30 @@ void check_layouts(const MatrixXd& a, const MatrixXd& b) {
   const MatrixView rights[] = {b, transposed(b_transposed), b_rows, b_reference};
   for (const MatrixView& left : lefts) {
     for (const MatrixView& right : rights) {
-      CHECK(same(product<MatrixXd>(left, right), expected));
+      CHECK(is_close(product<MatrixXd>(left, right), expected));
       vms_ph::MatrixV within_bounds = vms_ph::MatrixV::Ones(2, 3);
       multiply(left, right, within_bounds);
-      CHECK(same(within_bounds, expected));
-      MatrixXd larger = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
-      add_product(left, right, larger.bottomRightCorner(a.rows(), b.cols()), -0.5);
-      MatrixXd sum = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
-      sum.bottomRightCorner(a.rows(), b.cols()) -= 0.5 * expected;
-      CHECK(same(larger, sum));
+      CHECK(is_close(within_bounds, expected));
+      MatrixXd larger_matrix = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
+      add_product(left, right, larger_matrix.bottomRightCorner(a.rows(), b.cols()), -0.5);
+      MatrixXd expected_sum = MatrixXd::Ones(a.rows() + 2, b.cols() + 1);
+      expected_sum.bottomRightCorner(a.rows(), b.cols()) -= 0.5 * expected;
+      CHECK(is_close(larger_matrix, expected_sum));
     }
   }
 }
 
 void check_blocks() {
   const MatrixXd a = MatrixXd::Random(7, 5), b = MatrixXd::Random(5, 4);
-  CHECK(same(product<MatrixXd>(MatrixView(a).top_rows(3), b), a.topRows(3) * b));
-  CHECK(same(product<MatrixXd>(MatrixView(a).bottom_rows(2), b), a.bottomRows(2) * b));
-  CHECK(same(product<MatrixXd>(MatrixView(a).left_columns(2), MatrixView(b).top_rows(2)),
-             a.leftCols(2) * b.topRows(2)));
-  CHECK(same(product<MatrixXd>(transposed(a).top_rows(3), MatrixView(a).right_columns(2)),
-             a.leftCols(3).transpose() * a.rightCols(2)));
+  CHECK(is_close(product<MatrixXd>(MatrixView(a).top_rows(3), b), a.topRows(3) * b));
+  CHECK(is_close(product<MatrixXd>(MatrixView(a).bottom_rows(2), b), a.bottomRows(2) * b));
+  CHECK(is_close(product<MatrixXd>(MatrixView(a).left_columns(2), MatrixView(b).top_rows(2)),
+                 a.leftCols(2) * b.topRows(2)));
+  CHECK(is_close(product<MatrixXd>(transposed(a).top_rows(3), MatrixView(a).right_columns(2)),
+                 a.leftCols(3).transpose() * a.rightCols(2)));
   const VectorXd ones = VectorXd::Ones(5);
-  const auto fixed = product<Eigen::Vector3d>(MatrixView(a).top_rows(3), ones);
-  CHECK(same(fixed, a.topRows(3).rowwise().sum()));
+  const auto fixed_size_product = product<Eigen::Vector3d>(MatrixView(a).top_rows(3), ones);
+  CHECK(is_close(fixed_size_product, a.topRows(3).rowwise().sum()));
 }
 
 TEST(products) {

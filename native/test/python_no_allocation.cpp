@@ -19,25 +19,29 @@ void __libc_free(void*);
 }
 
 namespace {
-thread_local long calls = 0;
+thread_local long allocation_calls = 0;
 }
 
 extern "C" {
-void* malloc(std::size_t size) noexcept { return ++calls, __libc_malloc(size); }
-void* calloc(std::size_t many, std::size_t size) noexcept {
-  return ++calls, __libc_calloc(many, size);
+void* malloc(std::size_t size) noexcept { return ++allocation_calls, __libc_malloc(size); }
+void* calloc(std::size_t count, std::size_t size) noexcept {
+  return ++allocation_calls, __libc_calloc(count, size);
 }
-void* realloc(void* old, std::size_t size) noexcept { return ++calls, __libc_realloc(old, size); }
-void* memalign(std::size_t to, std::size_t size) noexcept {
-  return ++calls, __libc_memalign(to, size);
+void* realloc(void* old_memory, std::size_t size) noexcept {
+  return ++allocation_calls, __libc_realloc(old_memory, size);
 }
-void* aligned_alloc(std::size_t to, std::size_t size) noexcept { return memalign(to, size); }
-int posix_memalign(void** memory, std::size_t to, std::size_t size) noexcept {
-  *memory = memalign(to, size);
+void* memalign(std::size_t alignment, std::size_t size) noexcept {
+  return ++allocation_calls, __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  return memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
+  *memory = memalign(alignment, size);
   return *memory == nullptr ? 12 : 0;
 }
 void free(void* memory) noexcept {
-  if (memory != nullptr) ++calls;
+  if (memory != nullptr) ++allocation_calls;
   __libc_free(memory);
 }
 }
@@ -64,14 +68,14 @@ void a_controller() {
   reference.has_joints = true;
   const std::string nap = "nap";
   CHECK(law.reset(state));
-  const long before = calls;
+  const long initial_calls = allocation_calls;
   for (int k = 0; k < 3000; ++k) {
     state.q[0] = k % 100 == 7 ? 1.5 : k % 100 == 8 ? NAN : 0.1;  // the law raises; not a number
     if (k % 200 == 0) law.set_gain(nap, k % 1000 == 0 ? 1e-3 : 0.0);
     law.update(state, reference, 1e-3);
   }
   law.reset(state);
-  CHECK(calls == before);
+  CHECK(allocation_calls == initial_calls);
   CHECK(law.late_updates() > 0 && law.failed_updates() > 0 &&
         law.late_updates() + law.failed_updates() < 3000);
 }

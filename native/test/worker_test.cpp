@@ -23,11 +23,11 @@ class Sum final : public vms_ph::WorkerTask {
     if (job % 13 == 5) throw std::runtime_error("thirteen");
     if (job % 7 == 3) std::this_thread::sleep_for(std::chrono::microseconds(400));
     sum = 0;
-    for (int k = 0; k <= requested; ++k) sum += k;
+    for (int k = 0; k <= requested_number; ++k) sum += k;
   }
   void end() noexcept override {}
 
-  int requested = 0, sum = 0;
+  int requested_number = 0, sum = 0;
 };
 
 class Never final : public vms_ph::WorkerTask {
@@ -41,30 +41,30 @@ void every_answer_is_that_to_its_question() {
   auto sum_task = std::make_unique<Sum>();
   Sum& task = *sum_task;
   Worker worker(std::move(sum_task), 10.0);
-  int done = 0, failed = 0, late = 0;
+  int done_count = 0, failed_count = 0, late_count = 0;
   for (int k = 0; k < 5000; ++k) {
     const Deadline deadline = Deadline::in(100e-6);
     if (worker.wait_for_buffers(deadline) == Worker::Outcome::late) {
-      ++late;
+      ++late_count;
       continue;
     }
-    task.requested = k % 1000;
+    task.requested_number = k % 1000;
     task.sum = -1;
     switch (worker.run(k, deadline)) {
       case Worker::Outcome::done:
-        CHECK(task.sum == task.requested * (task.requested + 1) / 2 && k % 13 != 5);
-        ++done;
+        CHECK(task.sum == task.requested_number * (task.requested_number + 1) / 2 && k % 13 != 5);
+        ++done_count;
         break;
       case Worker::Outcome::failed:
         CHECK(k % 13 == 5 && task.sum == -1);
-        ++failed;
+        ++failed_count;
         break;
       case Worker::Outcome::late:
-        ++late;
+        ++late_count;
         break;
     }
   }
-  CHECK(done > 0 && failed > 0 && late > 0);
+  CHECK(done_count > 0 && failed_count > 0 && late_count > 0);
   CHECK_HAS(worker.log(), "thirteen");
 }
 

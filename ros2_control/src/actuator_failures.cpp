@@ -15,7 +15,7 @@ const char* const kParameter = "failed_actuators";
 }  // namespace
 
 std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool must_apply) {
-  std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::good);
+  std::vector<vms_ph::Health> new_health(names.size(), vms_ph::Health::working);
   for (std::string& word : words_of(text)) {
     const bool is_hidden = word.back() == '?';  // from the allocation
     if (is_hidden) word.pop_back();

@@ -34,7 +34,7 @@ class ActuatorFailures {
   struct Inputs {
     explicit Inputs(std::vector<std::string> input_names)
         : names(std::move(input_names)), health(names.size()) {
-      for (auto& input : health) input = vms_ph::Health::good;
+      for (auto& input : health) input = vms_ph::Health::working;
     }
     /// Check the names, and apply them if asked to; return why they are not valid, or nothing.
     std::string set_failed(const std::string& text, bool must_apply);

@@ -148,9 +148,10 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   payload_parameters_->apply(*law_);
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
-  const double elapsed = period.seconds();
-  const bool is_valid_period = elapsed >= 0.0 && elapsed <= vms_ph::kLongestSample;
-  const auto& command = command_for(state, is_valid_period ? elapsed : 1.0 / get_update_rate());
+  const double elapsed_time = period.seconds();
+  const bool is_valid_period = elapsed_time >= 0.0 && elapsed_time <= vms_ph::kLongestSample;
+  const auto& command =
+      command_for(state, is_valid_period ? elapsed_time : 1.0 / get_update_rate());
   write(command);
   note_hold(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);

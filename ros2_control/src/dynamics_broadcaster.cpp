@@ -27,7 +27,8 @@ class DynamicsBroadcaster final : public Broadcaster<dynamics_broadcaster::Param
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
     const auto& state = reader_->read(state_interfaces_);
     const auto stamp = reader_->stamp_or(time);
-    if (!stamp || !sampling_->is_due(*stamp) || !state.q.allFinite()) return return_type::OK;
+    if (!stamp || !sampling_->begin_sample_if_due(*stamp) || !state.q.allFinite())
+      return return_type::OK;
     evaluation_->set(state.q, zero_velocity_);
     energy_message_.header.stamp = joint_message_.header.stamp = *stamp;
     publish_energy(state);
@@ -44,10 +45,10 @@ class DynamicsBroadcaster final : public Broadcaster<dynamics_broadcaster::Param
     zero_velocity_ = Eigen::VectorXd::Zero(model_->nv());
     energy_message_.header.frame_id = p.frame_prefix + inertial_frame(*model_);
     joint_message_.joint_names = model_->joint_names();
-    control_msgs::msg::InterfaceValue terms;
-    terms.interface_names = {"gravity", "inertia"};
-    terms.values.resize(terms.interface_names.size());
-    joint_message_.interface_values.assign(joint_message_.joint_names.size(), terms);
+    control_msgs::msg::InterfaceValue gravity_and_inertia;
+    gravity_and_inertia.interface_names = {"gravity", "inertia"};
+    gravity_and_inertia.values.resize(gravity_and_inertia.interface_names.size());
+    joint_message_.interface_values.assign(joint_message_.joint_names.size(), gravity_and_inertia);
     energy_publisher_ = make_publisher(*get_node(), "~/energy", energy_message_);
     joint_publisher_ = make_publisher(*get_node(), "~/joint_dynamics", joint_message_);
   }

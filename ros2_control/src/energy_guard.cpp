@@ -44,8 +44,9 @@ struct BudgetInbox {
   std::atomic<double> level{0.0};   ///< as the control loop saw it last, J
 
   void add(double amount) noexcept {
-    double expected = energy.load(std::memory_order_relaxed);
-    while (!energy.compare_exchange_weak(expected, expected + amount, std::memory_order_release)) {
+    double old_energy = energy.load(std::memory_order_relaxed);
+    while (
+        !energy.compare_exchange_weak(old_energy, old_energy + amount, std::memory_order_release)) {
     }
   }
 };
@@ -80,10 +81,10 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       for (const auto& setting : table.list(guard_->settings)) {
         if (get_node()->has_parameter(setting.name)) settings.push_back(setting);
       }
-      const auto set = [&](const std::string& name, double value) {
+      const auto set_setting = [&](const std::string& name, double value) {
         return table.set(guard_->settings, name, value);
       };
-      setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set);
+      setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set_setting);
     } catch (const std::exception& error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::FAILURE;
@@ -196,8 +197,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     if (budget_change < 0.0) guard_->drain(-budget_change);
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
-    const double elapsed = period.seconds();
-    const double dt = vms_ph::is_usable_step(elapsed) ? elapsed : 1.0 / get_update_rate();
+    const double elapsed_time = period.seconds();
+    const double dt = vms_ph::is_usable_step(elapsed_time) ? elapsed_time : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
     guard(state, stamp ? stamp_monitor_.update(*stamp, dt) : "", dt, time);
     return return_type::OK;
@@ -358,11 +359,11 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
     std::vector<JointServo> servos;
     for (std::size_t k = 0; k < n; ++k) {
       servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
-                        model_->effort().data()[k], model_->velocity().data()[k]});
+                        model_->max_effort().data()[k], model_->max_velocity().data()[k]});
     }
     guard_ =
         std::make_unique<Kind>(std::move(servos), p.uncertainty, static_cast<std::size_t>(p.delay));
-    positions_ = desired_ = JointValues(n, kNaN);
+    positions_ = desired_command_ = JointValues(n, kNaN);
   }
 
   const char* interface_suffix() const override { return kIsPosition ? "/position" : "/velocity"; }
@@ -382,18 +383,19 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
   bool engage(const vms_ph::RobotState& state) override {
     positions_.assign(state.q.begin(), state.q.end());
     read_last_commands();
-    return guard_->engage(positions_, desired_);
+    return guard_->engage(positions_, desired_command_);
   }
 
   void guard(const vms_ph::RobotState& state, const char* problem, double dt,
              const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
     read_last_commands();  // the controller manager may have limited it
-    guard_->replace_last_command(desired_, dt);
-    for (std::size_t k = 0; k < desired_.size(); ++k) {
-      desired_[k] = kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
+    guard_->replace_last_command(desired_command_, dt);
+    for (std::size_t k = 0; k < desired_command_.size(); ++k) {
+      desired_command_[k] =
+          kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
     }
-    const auto& output = guard_->update(positions_, desired_, dt, problem);
+    const auto& output = guard_->update(positions_, desired_command_, dt, problem);
     write(time, output, [&](std::size_t k) { return output.command[k]; });
   }
 
@@ -401,13 +403,13 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
   static constexpr bool kIsPosition = std::is_same_v<Kind, vms_ph::PositionGuard>;
 
   void read_last_commands() noexcept {
-    for (std::size_t k = 0; k < desired_.size(); ++k) {
-      desired_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
+    for (std::size_t k = 0; k < desired_command_.size(); ++k) {
+      desired_command_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
     }
   }
 
   std::shared_ptr<servo_guard::ParamListener> listener_;
-  JointValues positions_, desired_;
+  JointValues positions_, desired_command_;
 };
 
 using PositionGuardPlugin = ServoGuardPlugin<vms_ph::PositionGuard>;

@@ -45,7 +45,8 @@ struct ExternalWrench::Inbox {
     const auto& frame = message.header.frame_id;
     const auto& f = message.wrench.force;
     const auto& m = message.wrench.torque;
-    WrenchSample sample{latest.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
+    WrenchSample sample{
+        latest_sample.count + 1, {{f.x, f.y, f.z}, {m.x, m.y, m.z}}, Axes::end_effector};
     if (frame == root_frame_id) {
       sample.axes = Axes::root;
     } else if (frame == "world" || frame == inertial_frame_id) {
@@ -60,8 +61,8 @@ struct ExternalWrench::Inbox {
       return reject("it must be finite, with at most " + std::to_string(largest_force) + " N and " +
                     std::to_string(largest_moment) + " N m");
     }
-    latest = sample;
-    box.set(latest);
+    latest_sample = sample;
+    box.set(latest_sample);
   }
 
   void reject(const std::string& problem) {
@@ -73,13 +74,13 @@ struct ExternalWrench::Inbox {
   rclcpp::Clock::SharedPtr clock;
   std::string end_effector_frame_id, root_frame_id, inertial_frame_id;
   double largest_force, largest_moment;
-  WrenchSample latest;
+  WrenchSample latest_sample;
   realtime_tools::RealtimeThreadSafeBox<WrenchSample> box;
 };
 
 ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
     : model_(model),
-      robot_(model_),
+      dynamics_(model_),
       timeout_(timeout),
       age_(std::numeric_limits<double>::infinity()) {}
 
@@ -97,10 +98,10 @@ void ExternalWrench::clear() noexcept {
   wrench_ = {};
 }
 
-void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
+void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed_time) noexcept {
   const auto last_count = sample_.count;
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
-  age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed, 0.0);
+  age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed_time, 0.0);
   if (!is_active()) {
     wrench_ = {};
     return;
@@ -109,8 +110,8 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed) noexcept {
   if (sample_.axes == Axes::end_effector) return;
   Eigen::Matrix3d rotation;
   Eigen::Vector3d origin;
-  robot_.set_configuration(q.data());
-  robot_.placement(static_cast<int>(model_.end_effector()), rotation, origin);
+  dynamics_.set_configuration(q.data());
+  dynamics_.placement(static_cast<int>(model_.end_effector()), rotation, origin);
   rotation.transposeInPlace();
   if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
   wrench_.linear = rotation * sample_.wrench.linear;

@@ -36,8 +36,8 @@ class ExternalWrench {
   ///
   /// @param q       configuration in which axes of the surroundings are turned into those of the
   ///                end effector, in which the wrench is then held.
-  /// @param elapsed  time of the loop since the last call, s.
-  void update(const Eigen::VectorXd& q, double elapsed) noexcept;
+  /// @param elapsed_time  time of the loop since the last call, s.
+  void update(const Eigen::VectorXd& q, double elapsed_time) noexcept;
 
   /// Whether a wrench acts.
   bool is_active() const noexcept { return age_ < timeout_; }
@@ -54,7 +54,7 @@ class ExternalWrench {
   struct Inbox;
 
   vms_ph::Model model_;
-  vms_ph::Dynamics robot_;
+  vms_ph::Dynamics dynamics_;
   double timeout_, age_;
   WrenchSample sample_;  ///< copy used by the loop
   vms_ph::Screw wrench_;

@@ -51,7 +51,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     const auto optional_stamp = reader_->stamp_or(time);
     if (!optional_stamp) return return_type::OK;
     const auto& stamp = *optional_stamp;
-    const double dt = elapsed(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
+    const double dt = sample_interval(stamp, reader_->is_stamped() ? -1.0 : period.seconds());
     if (dt == 0.0) return return_type::OK;  // the hardware is slower than the loop
     read_efforts(state);
     mean_effort_ = effort_;
@@ -63,7 +63,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     if (dt < 0.0) observers_->restart();
     if (!observers_->add(state.q, state.v, mean_effort_, dt < 0.0 ? kDefaultPeriod : dt))
       return return_type::OK;
-    if (sampling_->is_due(stamp) || observers_->contact().began) publish(stamp);
+    if (sampling_->begin_sample_if_due(stamp) || observers_->contact().began) publish(stamp);
     return return_type::OK;
   }
 
@@ -84,28 +84,28 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
   static constexpr double kDefaultPeriod = 1e-3;
 
   static vms_ph::ObserverOptions observer_options(const Params& p) {
-    vms_ph::ObserverOptions result;
-    result.noise.velocity = p.velocity_noise;
-    result.noise.position = p.position_noise;
-    result.noise.torque = p.torque_noise;
-    result.noise.base_linear = p.base_linear_noise;
-    result.noise.base_angular = p.base_angular_noise;
-    result.noise.force = p.force_noise;
-    result.noise.moment = p.moment_noise;
-    result.noise.torque_error = p.torque_error;
-    result.noise.friction_error = p.friction_error;
-    result.noise.model_error = p.model_error;
-    result.decoupled = p.decoupled;
-    result.friction = p.joint_friction;
-    result.bandwidth = p.bandwidth;
-    result.false_alarms = p.false_alarms;
-    result.wind_force = p.wind_force;
-    result.wind_moment = p.wind_moment;
-    return result;
+    vms_ph::ObserverOptions options;
+    options.noise.velocity = p.velocity_noise;
+    options.noise.position = p.position_noise;
+    options.noise.torque = p.torque_noise;
+    options.noise.base_linear = p.base_linear_noise;
+    options.noise.base_angular = p.base_angular_noise;
+    options.noise.force = p.force_noise;
+    options.noise.moment = p.moment_noise;
+    options.noise.torque_error = p.torque_error;
+    options.noise.friction_error = p.friction_error;
+    options.noise.model_error = p.model_error;
+    options.decoupled = p.decoupled;
+    options.friction = p.joint_friction;
+    options.bandwidth = p.bandwidth;
+    options.false_alarms = p.false_alarms;
+    options.wind_force_deviation = p.wind_force;
+    options.wind_moment_deviation = p.wind_moment;
+    return options;
   }
 
   // Time since the last sample, s; 0 where there is no new one, negative for a clock set back.
-  double elapsed(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
+  double sample_interval(const builtin_interfaces::msg::Time& stamp, double period) const noexcept {
     if (!has_last_sample_) return kDefaultPeriod;
     if (period >= 0.0) return period;
     return (stamp.sec - last_stamp_.sec) +
@@ -129,9 +129,9 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     auto& node = *get_node();
     const auto frame = model_->frame_name(model_->end_effector());
     contact_msg_.header.frame_id = payload_msg_.header.frame_id = prefix + frame;
-    std::size_t longest = 0;
-    for (const auto& name : model_->joint_names()) longest = std::max(longest, name.size());
-    contact_msg_.joint.assign(longest, ' ');
+    std::size_t max_length = 0;
+    for (const auto& name : model_->joint_names()) max_length = std::max(max_length, name.size());
+    contact_msg_.joint.assign(max_length, ' ');
     contact_publisher_ = make_publisher(node, "vms_ph/contact", contact_msg_);
     payload_publisher_ = make_publisher(node, "vms_ph/payload", payload_msg_);
     wrench_messages_.clear();

@@ -41,7 +41,7 @@ class GuardCertificate {
   template <class Guard, class Output>
   void add(const builtin_interfaces::msg::Time& stamp, const Guard& guard,
            const Output& output) noexcept {
-    if (!sampling_.is_due(stamp)) return;
+    if (!sampling_.begin_sample_if_due(stamp)) return;
     fill(stamp, guard.certificate(), output.status, output.reason);
     publisher_->try_publish(message_);
   }

@@ -95,7 +95,7 @@ void HardwareTag::check_follower(const hardware_interface::ComponentInfo& joint)
                            "from the ros2_control tag, or the mimic tag from the joint");
 }
 
-Eigen::VectorXd HardwareTag::home(const vms_ph::Model& model) const {
+Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) const {
   Eigen::VectorXd q = model.neutral_configuration();
   const auto& names = model.joint_names();
   for (const auto& joint : info_.joints) {

@@ -30,7 +30,7 @@ class HardwareTag {
   void check_no_commands_of(const std::string& base) const;
 
   /// The configuration (nq,) of the initial values of its joints.
-  Eigen::VectorXd home(const vms_ph::Model& model) const;
+  Eigen::VectorXd home_configuration(const vms_ph::Model& model) const;
 
  private:
   void check_types() const;

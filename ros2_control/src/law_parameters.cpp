@@ -36,14 +36,14 @@ GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
 
 GainParameters::GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                                const std::vector<vms_ph::Gain>& gains,
-                               const std::function<bool(const std::string&, double)>& set)
+                               const std::function<bool(const std::string&, double)>& set_number)
     : node_(std::move(node)), gains_(std::make_shared<SharedGains>()) {
   for (const auto& gain : gains) {
     if (!node_->has_parameter(gain.name)) {
       node_->declare_parameter(gain.name, gain.value, descriptor_of(gain));
     }
     const double value = number_of(node_->get_parameter(gain.name));
-    if (!set(gain.name, value)) {
+    if (!set_number(gain.name, value)) {
       throw vms_ph::ModelError("the gain " + gain.name + " must be from " +
                                std::to_string(gain.low) + " to " + std::to_string(gain.high) +
                                "; given: " + std::to_string(value));

@@ -35,18 +35,18 @@ class GainParameters {
   /// whether the value is accepted.
   GainParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
                  const std::vector<vms_ph::Gain>& gains,
-                 const std::function<bool(const std::string&, double)>& set);
+                 const std::function<bool(const std::string&, double)>& set_number);
 
   /// Pass the changed gains to the law, from the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept;
 
   /// Pass the changed gains to a function of name and value, in the same way.
-  template <class Set>
-  void apply_to(Set&& set) noexcept {
+  template <class SetNumber>
+  void apply_to(SetNumber&& set_number) noexcept {
     if (!gains_->has_changed.exchange(false, std::memory_order_acquire)) return;
     for (const auto& gain : gains_->gains) {
       if (!gain->has_changed.exchange(false, std::memory_order_acquire)) continue;
-      set(gain->name, gain->value.load(std::memory_order_relaxed));
+      set_number(gain->name, gain->value.load(std::memory_order_relaxed));
     }
   }
 
@@ -80,17 +80,19 @@ class PayloadParameters {
                     vms_ph::Controller& law)
       : largest_mass_(model.total_mass()),
         largest_distance_(model.reach() / std::sqrt(3.0)),
-        parameters_(std::move(node), payload_gains(),
-                    [this](const std::string& name, double value) { return set(name, value); }) {
+        parameters_(
+            std::move(node), payload_gains(),
+            [this](const std::string& name, double value) { return set_number(name, value); }) {
     update_law(law);
   }
 
   /// Pass what has changed to the law; called by the control loop, without locks or allocation.
   void apply(vms_ph::Controller& law) noexcept {
-    bool changed = false;
-    parameters_.apply_to(
-        [&](const std::string& name, double value) { changed = set(name, value) || changed; });
-    if (changed) update_law(law);
+    bool is_new_payload = false;
+    parameters_.apply_to([&](const std::string& name, double value) {
+      is_new_payload = set_number(name, value) || is_new_payload;
+    });
+    if (is_new_payload) update_law(law);
   }
 
  private:
@@ -111,7 +113,7 @@ class PayloadParameters {
     return gains;
   }
 
-  bool set(const std::string& name, double value) noexcept {
+  bool set_number(const std::string& name, double value) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (name != kNames[i]) continue;
       if (!(value >= (i == 0 ? 0.0 : -largest_distance_) &&

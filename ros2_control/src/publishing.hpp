@@ -21,8 +21,8 @@ class Sampling {
  public:
   explicit Sampling(double rate) : rate_(rate) {}
 
-  /// Whether this stamp is the first in its interval of the grid.
-  bool is_due(const builtin_interfaces::msg::Time& stamp) noexcept {
+  /// True for the first stamp in an interval of the grid, which it begins.
+  bool begin_sample_if_due(const builtin_interfaces::msg::Time& stamp) noexcept {
     // Seconds since 1970 use most digits of a double: whole intervals are counted separately.
     const double intervals_since_epoch = stamp.sec * rate_,
                  intervals = std::floor(intervals_since_epoch);

@@ -31,14 +31,13 @@ constexpr double kNormTolerance = 1e-2;
 
 // The subscription callbacks; an executor may still run one after the ports are destroyed.
 struct ReferencePorts::Inbox {
-  Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model,
-        std::string frame_prefix)
+  Inbox(const rclcpp_lifecycle::LifecycleNode& node, const vms_ph::Model& model, std::string prefix)
       : logger(node.get_logger()),
         clock(node.get_clock()),
         base(model.base()),
         joint_names(model.joint_names()),
-        prefix(std::move(frame_prefix)),
-        root(root_link(model)),
+        frame_prefix(std::move(prefix)),
+        root_frame_id(root_link(model)),
         inertial_frame_id(inertial_frame(model)) {
     sample.joints = Eigen::VectorXd::Constant(model.n(), kNaN);
     box.set(sample);
@@ -66,7 +65,7 @@ struct ReferencePorts::Inbox {
   rclcpp::Clock::ConstSharedPtr clock;
   vms_ph::Base base;
   std::vector<std::string> joint_names;
-  std::string prefix, root, inertial_frame_id;
+  std::string frame_prefix, root_frame_id, inertial_frame_id;
   std::array<std::atomic<bool>, kGroups> chained_groups{};  ///< written by the control loop
   ReferenceSample sample;
   realtime_tools::RealtimeThreadSafeBox<ReferenceSample> box;
@@ -80,7 +79,7 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       joint_names_(model.joint_names()),
       timeout_(timeout),
       pose_is_of_base_(pose_is_of_base),
-      values_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
+      numbers_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
       sample_(inbox_->sample) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
@@ -115,7 +114,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
 }
 
 void ReferencePorts::clear() noexcept {
-  values_.setConstant(kNaN);
+  numbers_.setConstant(kNaN);
   for (const auto& interface : interfaces_) std::ignore = interface->set_value(kNaN);
   for (auto& is_chained : inbox_->chained_groups) is_chained = false;
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
@@ -129,22 +128,22 @@ void ReferencePorts::clear() noexcept {
   reference_.wrench.reset();
 }
 
-void ReferencePorts::read_topics(double elapsed) noexcept {
+void ReferencePorts::read_topics(double elapsed_time) noexcept {
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
   // Whether a message has come since the last call.
   const auto is_new = [](std::uint64_t count, std::uint64_t& last_count) {
     return std::exchange(last_count, count) != count;
   };
-  values_.setConstant(kNaN);
-  if (is_new(sample_.pose_count, pose_count_)) values_.head<kTwist>() = sample_.pose;
+  numbers_.setConstant(kNaN);
+  if (is_new(sample_.pose_count, pose_count_)) numbers_.head<kTwist>() = sample_.pose;
   const bool is_new_twist = is_new(sample_.twist_count, twist_count_);
-  twist_age_ = is_new_twist ? 0.0 : twist_age_ + std::max(elapsed, 0.0);
+  twist_age_ = is_new_twist ? 0.0 : twist_age_ + std::max(elapsed_time, 0.0);
   if (twist_age_ < timeout_) {
-    values_.segment<6>(kTwist) = sample_.twist;
+    numbers_.segment<6>(kTwist) = sample_.twist;
     in_base_axes_ = sample_.in_base_axes;
   }
   if (is_new(sample_.joints_count, joints_count_)) {
-    values_.tail(sample_.joints.size()) = sample_.joints;
+    numbers_.tail(sample_.joints.size()) = sample_.joints;
   }
   reference_.position.reset();
   if (is_new(sample_.position_count, position_count_)) reference_.position = sample_.position;
@@ -153,7 +152,7 @@ void ReferencePorts::read_topics(double elapsed) noexcept {
     wrench_age_ = 0.0;
   } else {
     const bool was_active = wrench_age_ < timeout_;
-    wrench_age_ += std::max(elapsed, 0.0);
+    wrench_age_ += std::max(elapsed_time, 0.0);
     // What is not exerted any more ends, once.
     if (was_active && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
   }
@@ -172,7 +171,7 @@ void ReferencePorts::read_interfaces() noexcept {
     inbox_->chained_groups[group] = is_commanded;
     if (!is_commanded) continue;
     if (group == kPoseGroup) reference_.position.reset();
-    for (auto i = start; i < ends[group]; ++i) values_[static_cast<Eigen::Index>(i)] = value(i);
+    for (auto i = start; i < ends[group]; ++i) numbers_[static_cast<Eigen::Index>(i)] = value(i);
     if (group == kTwistGroup) in_base_axes_ = true;
   }
 }
@@ -182,17 +181,17 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
   r.velocity.reset();
   r.pose.reset();
   r.twist.reset();
-  if (values_.head<3>().allFinite()) {
-    const double norm = values_.segment<4>(3).norm();
+  if (numbers_.head<3>().allFinite()) {
+    const double norm = numbers_.segment<4>(3).norm();
     if (std::abs(norm - 1.0) < kNormTolerance) {
-      const Eigen::Quaterniond rotation(Eigen::Vector4d(values_.segment<4>(3) / norm));
+      const Eigen::Quaterniond rotation(Eigen::Vector4d(numbers_.segment<4>(3) / norm));
       r.pose = Eigen::Matrix4d::Identity();
       r.pose->topLeftCorner<3, 3>() = rotation.toRotationMatrix();
-      r.pose->topRightCorner<3, 1>() = values_.head<3>();
+      r.pose->topRightCorner<3, 1>() = numbers_.head<3>();
     }
-    if (!r.position && !(pose_is_of_base_ && r.pose)) r.position = values_.head<3>();
+    if (!r.position && !(pose_is_of_base_ && r.pose)) r.position = numbers_.head<3>();
   }
-  const auto linear = values_.segment<3>(kTwist), angular = values_.segment<3>(kTwist + 3);
+  const auto linear = numbers_.segment<3>(kTwist), angular = numbers_.segment<3>(kTwist + 3);
   if (linear.allFinite() && q.allFinite()) {
     if (base_ == vms_ph::Base::fixed) {
       r.velocity = linear;
@@ -210,7 +209,7 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
       }
     }
   }
-  const auto joints = values_.tail(r.joints.size());
+  const auto joints = numbers_.tail(r.joints.size());
   r.has_joints = joints.size() > 0 && joints.allFinite();
   if (r.has_joints) r.joints = joints;
   return r;
@@ -220,14 +219,17 @@ bool ReferencePorts::Inbox::accepts_frame(const std::string& name, const char* q
                                           bool accepts_root) {
   const std::string frame = without_prefix(name);
   const bool is_accepted = frame.empty() || frame == inertial_frame_id || frame == "world";
-  if (is_accepted || (accepts_root && frame == root)) return true;
+  if (is_accepted || (accepts_root && frame == root_frame_id)) return true;
   refuse(std::string(quantity) + " is taken in " + inertial_frame_id +
-         (accepts_root ? ", world or " + root : " or world") + "; given: frame_id '" + name + "'");
+         (accepts_root ? ", world or " + root_frame_id : " or world") + "; given: frame_id '" +
+         name + "'");
   return false;
 }
 
 std::string ReferencePorts::Inbox::without_prefix(const std::string& frame) const {
-  return frame.compare(0, prefix.size(), prefix) == 0 ? frame.substr(prefix.size()) : frame;
+  return frame.compare(0, frame_prefix.size(), frame_prefix) == 0
+             ? frame.substr(frame_prefix.size())
+             : frame;
 }
 
 bool ReferencePorts::Inbox::is_chained(ReferenceGroup group, const char* quantity) {
@@ -281,7 +283,7 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   if (is_chained(kTwistGroup, "twist")) return;
   if (!accepts_frame(message.header.frame_id, "twist", accepts_root)) return;
   if (!twist.allFinite()) return refuse("twist must be finite");
-  sample.in_base_axes = accepts_root && without_prefix(message.header.frame_id) == root;
+  sample.in_base_axes = accepts_root && without_prefix(message.header.frame_id) == root_frame_id;
   store(sample.twist, twist, sample.twist_count);
 }
 

@@ -45,8 +45,9 @@ class ReferencePorts {
   /// Read the messages since the last call: a pose once, a velocity or a wrench until it is too
   /// old.
   ///
-  /// @param elapsed  time of the loop since the last call, s; changes of a clock do not matter.
-  void read_topics(double elapsed) noexcept;
+  /// @param elapsed_time  time of the loop since the last call, s; changes of a clock do not
+  /// matter.
+  void read_topics(double elapsed_time) noexcept;
   /// Read the values that a preceding controller wrote, in place of those from topics.
   void read_interfaces() noexcept;
 
@@ -80,7 +81,7 @@ class ReferencePorts {
   double timeout_;
   bool pose_is_of_base_;
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces_;
-  Eigen::VectorXd values_;  ///< pose, twist, joints
+  Eigen::VectorXd numbers_;  ///< pose, twist, joints
   bool in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
   ReferenceSample sample_;        ///< copy used by the control loop

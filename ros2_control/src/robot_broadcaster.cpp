@@ -48,7 +48,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
   return_type update(const rclcpp::Time& time, const rclcpp::Duration&) override {
     const auto& state = reader_->read(state_interfaces_);
     const auto optional_stamp = reader_->stamp_or(time);
-    if (!optional_stamp || !sampling_->is_due(*optional_stamp)) return return_type::OK;
+    if (!optional_stamp || !sampling_->begin_sample_if_due(*optional_stamp)) return return_type::OK;
     const auto& stamp = *optional_stamp;
     if (clock_publisher_) {
       clock_.clock = stamp;

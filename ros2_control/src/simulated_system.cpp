@@ -43,7 +43,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     port_energy_name_ = tag.text("port_energy_name", "port_energy");
     wrench_name_ = tag.text("wrench_name", "wrench_end_effector");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    options.step = step_ = tag.positive_number("step", 1e-3);
+    options.step = time_step_ = tag.positive_number("step", 1e-3);
     command_timeout_ = tag.positive_number("command_timeout", 0.25);
     options.scheme = tag.text("scheme", "");
     options.has_friction = tag.flag("joint_friction");
@@ -51,7 +51,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.wheels = parse_wheels(tag.text("wheels", ""));
     if (!options.wheels.empty()) tag.check_no_commands_of(base_name_);
     has_stand_ = tag.flag("stand") && options.wheels.empty();
-    options.start = tag.home(*model_);
+    options.start = tag.home_configuration(*model_);
     options.current = tag.vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
     actuator_failures_ = std::make_unique<ActuatorFailures>(
@@ -69,7 +69,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     RCLCPP_ERROR(get_logger(), "%s", error.what());
     return CallbackReturn::ERROR;
   }
-  steps_per_cycle_ = std::max(1, static_cast<int>(std::lround(1.0 / (info_.rw_rate * step_))));
+  steps_per_cycle_ = std::max(1, static_cast<int>(std::lround(1.0 / (info_.rw_rate * time_step_))));
   effort_ = Eigen::VectorXd::Zero(model_->nv());
   wrench_base_ = Eigen::VectorXd::Zero(model_->b());
   torque_ = Eigen::VectorXd::Zero(model_->n());
@@ -152,7 +152,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_configure(const rclcpp_lifec
 }
 
 SimulatedSystem::CallbackReturn SimulatedSystem::on_activate(const rclcpp_lifecycle::State&) {
-  elapsed_ = static_cast<double>(step_count_) * step_;
+  elapsed_time_ = static_cast<double>(step_count_) * time_step_;
   gather_efforts(0.0);
   return CallbackReturn::SUCCESS;
 }
@@ -222,7 +222,7 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
       case Mode::effort: {
         const double effort = joint.effort_command.read(period, command_timeout_);
         if (std::isfinite(effort)) {
-          const double largest_effort = model_->effort()[static_cast<Eigen::Index>(i)];
+          const double largest_effort = model_->max_effort()[static_cast<Eigen::Index>(i)];
           *is_held = false;
           effort_[joint.v_index] = std::clamp(effort, -largest_effort, largest_effort);
           servo_->hold_position(state_.q, joint.v_index);
@@ -262,12 +262,12 @@ void SimulatedSystem::gather_efforts(double period) noexcept {
   torque_ = effort_.tail(model_->n());
 }
 
-int SimulatedSystem::due_step_count(double period) noexcept {
-  elapsed_ += period;
-  const auto lag_steps = std::llround(elapsed_ / step_) - step_count_;
+int SimulatedSystem::advance_clock(double period) noexcept {
+  elapsed_time_ += period;
+  const auto lag_steps = std::llround(elapsed_time_ / time_step_) - step_count_;
   // Cycles may be early or late; while the lag is small, every cycle has the same number of steps.
   if (std::abs(lag_steps) > kMaxLagPeriods * steps_per_cycle_) {
-    elapsed_ = static_cast<double>(step_count_ + steps_per_cycle_) * step_;
+    elapsed_time_ = static_cast<double>(step_count_ + steps_per_cycle_) * time_step_;
     return steps_per_cycle_;
   }
   if (lag_steps >= 2 * steps_per_cycle_) return 2 * steps_per_cycle_;
@@ -282,14 +282,14 @@ SimulatedSystem::return_type SimulatedSystem::read(const rclcpp::Time&,
   external_wrench_->update(state_.q, period.seconds());
   plant_->push(external_wrench_->wrench(), external_wrench_->is_active());
   actuator_failures_->apply(*plant_);
-  const int steps = due_step_count(period.seconds());
+  const int steps = advance_clock(period.seconds());
   if (steps == 0) return return_type::OK;
   if (!plant_->advance(wrench_base_, !is_base_free_, torque_, steps)) {
     RCLCPP_ERROR(get_logger(), "the simulation failed: %s", plant_->reason().c_str());
     return return_type::ERROR;
   }
   step_count_ += steps;
-  servo_->advance(steps * step_);
+  servo_->advance(steps * time_step_);
   state_.q = plant_->q();
   state_.v = plant_->v();
   write_states();
@@ -338,7 +338,7 @@ void SimulatedSystem::write_states() noexcept {
       set_state(base_states_[i], base_values[static_cast<Eigen::Index>(i)]);
     }
   }
-  const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * step_ *
+  const std::int64_t stamp = epoch_ + std::llround(static_cast<double>(step_count_) * time_step_ *
                                                    static_cast<double>(kNanosecondsPerSecond));
   set_state(clock_[0], static_cast<double>(stamp / kNanosecondsPerSecond));
   set_state(clock_[1], static_cast<double>(stamp % kNanosecondsPerSecond));

@@ -65,7 +65,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   void find_handles();
   void set_modes(const std::vector<std::string>& names, bool is_start);
   void gather_efforts(double period) noexcept;
-  int due_step_count(double period) noexcept;
+  int advance_clock(double period) noexcept;  ///< returns the number of steps that are due
   void write_states() noexcept;
 
   std::unique_ptr<vms_ph::Model> model_;
@@ -74,7 +74,7 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
   std::unique_ptr<ExternalWrench> external_wrench_;
   std::unique_ptr<ActuatorFailures> actuator_failures_;
   std::string base_name_, clock_name_, port_energy_name_, wrench_name_;
-  double step_ = 1e-3;
+  double time_step_ = 1e-3;
   double command_timeout_ = 0.25;  ///< time for which an effort or a velocity acts, s
   int steps_per_cycle_ = 1;        ///< integrator steps in a cycle
 
@@ -88,8 +88,8 @@ class SimulatedSystem final : public hardware_interface::SystemInterface {
 
   Eigen::VectorXd effort_, wrench_base_, torque_;
   vms_ph::RobotState state_;
-  std::int64_t epoch_ = 0;  ///< stamp of simulated time zero, ns
-  double elapsed_ = 0.0;    ///< time of the loop since simulated time zero, s
+  std::int64_t epoch_ = 0;     ///< stamp of simulated time zero, ns
+  double elapsed_time_ = 0.0;  ///< time of the loop since simulated time zero, s
   std::int64_t step_count_ = 0;
   double reset_count_ = 0.0;
 };

@@ -24,8 +24,8 @@ void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexce
 }
 
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                     const std::string& frame, double rate, bool friction)
-    : energy_split_(model), power_audit_(model, friction), sampling_(rate) {
+                     const std::string& frame, double rate, bool has_friction)
+    : energy_split_(model), power_audit_(model, has_friction), sampling_(rate) {
   last_command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   last_command_.torque = Eigen::VectorXd::Zero(model.n());
   state_msg_.header.frame_id = energy_msg_.header.frame_id = power_msg_.header.frame_id = frame;
@@ -43,7 +43,7 @@ void Telemetry::reset() noexcept {
 void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::RobotState& state,
                     const vms_ph::Command& command) noexcept {
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
-  const bool is_due = sampling_.is_due(stamp);
+  const bool is_due = sampling_.begin_sample_if_due(stamp);
   const auto& energies = energy_split_.compute(state, is_due);
   if (!has_last_command_) {  // efforts are unknown before the first command
     last_command_.wrench_base = command.wrench_base;

@@ -24,9 +24,9 @@ class Telemetry {
  public:
   /// @param frame     the inertial frame, as in /tf.
   /// @param rate      of the topics, Hz.
-  /// @param friction  whether the friction of the URDF acts.
+  /// @param has_friction  whether the friction of the URDF acts.
   Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-            const std::string& frame, double rate, bool friction);
+            const std::string& frame, double rate, bool has_friction);
 
   /// Restart the audit.
   void reset() noexcept;

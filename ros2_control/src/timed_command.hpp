@@ -44,8 +44,8 @@ class TimedCommand {
       command_ = *value;
       age_ = 0.0;
       // The largest double has no finite neighbour above.
-      const double next = std::nextafter(command_, std::numeric_limits<double>::infinity());
-      read_marker_ = std::isfinite(next) ? next : std::nextafter(command_, 0.0);
+      const double next_double = std::nextafter(command_, std::numeric_limits<double>::infinity());
+      read_marker_ = std::isfinite(next_double) ? next_double : std::nextafter(command_, 0.0);
       std::ignore = handle_->set_value(read_marker_);
     } else if (period > 0.0) {
       age_ += period;

@@ -16,7 +16,7 @@ int published(double rate) {
     builtin_interfaces::msg::Time stamp;
     stamp.sec = static_cast<std::int32_t>(1'800'000'000 + k / 1000);
     stamp.nanosec = static_cast<std::uint32_t>(k % 1000) * 1'000'000U;
-    count += sampling.is_due(stamp) ? 1 : 0;
+    count += sampling.begin_sample_if_due(stamp) ? 1 : 0;
   }
   return count;
 }

@@ -180,8 +180,8 @@ TEST_F(SimulatedSystem, ActsWithNoMoreThanTheLargestEffortOfAJoint) {
   command("shoulder/effort", 1e30);
   command("elbow/effort", -1e30);
   cycle(2);
-  EXPECT_DOUBLE_EQ(state("shoulder/effort"), model_->effort()[0]);
-  EXPECT_DOUBLE_EQ(state("elbow/effort"), -model_->effort()[1]);
+  EXPECT_DOUBLE_EQ(state("shoulder/effort"), model_->max_effort()[0]);
+  EXPECT_DOUBLE_EQ(state("elbow/effort"), -model_->max_effort()[1]);
 }
 
 TEST_F(SimulatedSystem, TakesACommandThatIsNotFiniteAsNone) {

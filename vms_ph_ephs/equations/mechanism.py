@@ -90,9 +90,9 @@ class _MechanismReader:
                 "heat it knows, or is connected in another way"
             )
         return {
-            "size": layout.size,
-            "stored": layout.stored_size,
-            "total": layout.total_size,
+            "state_size": layout.size,
+            "rate_size": layout.stored_size,
+            "effort_size": layout.total_size,
             "theta_0": self._theta_0,
             "bodies": bodies,
             "joints": joints,
@@ -147,7 +147,7 @@ class _MechanismReader:
             "pose_rate": states[pose].tangent.start,
             "mass": mass,
             "inertia": np.linalg.inv(inverse[3:, 3:]),
-            "inverse": inverse[3:, 3:],
+            "inverse_inertia": inverse[3:, 3:],
             "weight": gravity["weight"],
         }
 
@@ -175,16 +175,16 @@ class _MechanismReader:
         subspace, d = np.asarray(pair.subspace), pair.dimension
         reduction = reduce_rows(subspace)
         joint = {
-            "first": joint_frames[0][0],
-            "second": joint_frames[1][0],
+            "body_1": joint_frames[0][0],
+            "body_2": joint_frames[1][0],
             "offset_1": joint_frames[0][1],
             "offset_2": joint_frames[1][1],
             "kind": _NATIVE_PAIRS.index(pair.native_name),
-            "turn": float(pair.turn[0]),
-            "advance": float(pair.advance[0]),
+            "angle_per_unit": float(pair.turn[0]),
+            "shift_per_unit": float(pair.advance[0]),
             "subspace": subspace,
-            "rates": reduction.transform[:d],
-            "closed": reduction.transform[d:],
+            "dual_basis": reduction.transform[:d],
+            "constraints": reduction.transform[d:],
             "position": position_entry.indices.start,
             "position_rate": position_entry.tangent.start,
             "effort": effort.start,
@@ -212,13 +212,13 @@ class _MechanismReader:
             stiffness[:d], rest_position[:d] = description["stiffness"], description["rest"]
         elif description["kind"] != "no_potential":
             raise NotCovered(f"the potential of box '{joint}' is one of kind {description['kind']}")
-        return {"spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest_position}
+        return {"has_spring": bool(stiffness.any()), "stiffness": stiffness, "rest": rest_position}
 
     def _friction(self, box: str, p_r: str, heat_at: Mapping[str, int], d: int) -> dict[str, Any]:
         tensor = np.zeros((3, 3))
         coefficients: dict[str, Any] = {
             "friction": _NO_FRICTION,
-            "tensor": tensor,
+            "friction_tensor": tensor,
             "viscous": 0.0,
             "dry": 0.0,
             "slip": 1.0,

@@ -262,7 +262,7 @@ class CoreStep:
                 indices = equations.layout.efforts[equations.layout.outer[name]]
                 supply.port_exergy[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
-        return Step(after, increment, supply), cast(Array, core.loop_values)
+        return Step(after, increment, supply), cast(Array, core.loop_spectrum)
 
     def _flows(self, inputs: Inputs | None) -> object:
         """Return the flows at all efforts: none, held, or as a function of time and state."""

@@ -64,7 +64,7 @@ class Actuation {
   ///
   /// @param desired   (b,) wrench of the law.
   /// @param static_effort  (b,) wrench that compensates gravity.
-  virtual const VectorB& apply(const ConstVector& desired,
+  virtual const VectorB& apply(const ConstVector& desired_wrench,
                                const ConstVector& static_effort) noexcept = 0;
 
   /// Why the last wrench differs from the desired one; empty when it does not.
@@ -85,11 +85,11 @@ class BaseActuation final : public Actuation {
   /// is not actuated applies none.
   ///
   /// @throws ModelError  an allocation for another kind of base.
-  BaseActuation(const Model& model, std::optional<Allocation> allocation, bool actuated);
+  BaseActuation(const Model& model, std::optional<Allocation> allocation, bool base_actuated);
 
   bool is_actuated() const noexcept override { return is_actuated_; }
 
-  const VectorB& apply(const ConstVector& desired,
+  const VectorB& apply(const ConstVector& desired_wrench,
                        const ConstVector& static_effort) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
 
@@ -117,7 +117,7 @@ class PrioritisedActuation final : public Actuation {
   explicit PrioritisedActuation(const Allocation& allocation, const Eigen::VectorXd& weights = {});
 
   bool is_actuated() const noexcept override { return true; }
-  const VectorB& apply(const ConstVector& desired,
+  const VectorB& apply(const ConstVector& desired_wrench,
                        const ConstVector& static_effort) noexcept override;
   const Reason& reason() const noexcept override { return reason_; }
 

@@ -138,7 +138,7 @@ class Controller {
   /// this robot cannot hold.
   ///
   /// @param mass       kg; zero for none.
-  /// @param moment     mass times centre of mass, from the end effector in its axes, kg m.
+  /// @param first_moment  mass times centre of mass, from the end effector in its axes, kg m.
   /// @param deviation  standard deviation of the mass, kg.
   virtual bool carry(double /*mass*/, const Eigen::Vector3d& /*first_moment*/,
                      double /*deviation*/) noexcept {

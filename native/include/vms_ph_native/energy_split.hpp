@@ -54,8 +54,8 @@ struct PowerBalance {
 /// Integrates powers of samples by the trapezoidal rule, as vms_ph_dynamics/energy/audit.py does.
 class PowerAudit {
  public:
-  /// @param friction  whether the viscous friction of the URDF acts.
-  PowerAudit(const Model& model, bool friction);
+  /// @param has_friction  whether the viscous friction of the URDF acts.
+  PowerAudit(const Model& model, bool has_friction);
 
   /// Restart the balance with the next sample.
   void reset() noexcept;

@@ -89,7 +89,8 @@ class SamplePrediction {
 
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
-  double accelerate(Dynamics& robot, const VectorV& v, const VectorV& force, VectorV& out) noexcept;
+  double accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
+                    VectorV& out) noexcept;
   // Power of an effort at q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
   // Set q_ to the configuration reached from step_q_ by a displacement.
@@ -190,9 +191,9 @@ class SampledTank {
   /// @param d         the present state.
   /// @param stored_energy  energy that the law has stored there, less that of gravity, J.
   /// @param capacity  of the tank, J; 0 for no tank.
-  /// @param initial   level after a reset, J.
+  /// @param initial_level  after a reset, J.
   /// @param dt        time since the last update, s.
-  void begin_sample(Evaluation& d, double stored_energy, double capacity, double initial,
+  void begin_sample(Evaluation& d, double stored_energy, double capacity, double initial_level,
                     double dt) noexcept;
 
   /// Reduce an effort (nv,) to the share that the tank and `stored_energy` joules besides cover;
@@ -253,27 +254,27 @@ class TankBudget {
   /// Add the energy recovered over the sample that has ended, with the exact work of the held
   /// torque.
   /// @param dt  time since the last update, s.
-  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial,
+  void begin_sample(Evaluation& d, double limit_energy, double capacity, double initial_level,
                     double dt) noexcept;
 
   /// Change the potential as far as the tank covers it; return the energy added at q, J.
   /// @param q       present configuration, (nq,).
-  /// @param desired the potential after a share of the change: share -> const
-  ///                ShapedPotential&, valid until the next call.
-  template <class Desired>
-  double change(const ConstVector& q, Desired&& desired) noexcept {
+  /// @param desired_potential  after a share of the change: share -> const ShapedPotential&,
+  ///                           valid until the next call.
+  template <class Potential>
+  double change(const ConstVector& q, Potential&& desired_potential) noexcept {
     const double last_energy = energy(q);
     is_uncovered_ = false;
-    if (!tank()) return replace(q, desired(1.0), last_energy);
+    if (!tank()) return replace_potential(q, desired_potential(1.0), last_energy);
     // First the minimum is moved at the present authority; then the authority is adapted.
     double share = 1.0;
-    const ShapedPotential* next = nullptr;
+    const ShapedPotential* next_potential = nullptr;
     for (int k = 0; k <= kHalvings; ++k) {
       share = k < kHalvings ? std::ldexp(1.0, -k) : 0.0;
-      next = &desired(share);
-      if (is_covered(*next, q, last_energy)) break;
+      next_potential = &desired_potential(share);
+      if (is_covered(*next_potential, q, last_energy)) break;
     }
-    return withdraw_cost(q, *next, last_energy, share);
+    return withdraw_cost(q, *next_potential, last_energy, share);
   }
 
   /// Reduce a torque (n,) to the share whose work tank and potential cover; brake where none is.
@@ -298,9 +299,11 @@ class TankBudget {
   static constexpr int kHalvings = 4;
 
   double storage(Evaluation& d, double limit_energy) const noexcept;
-  double replace(const ConstVector& q, const ShapedPotential& next, double last_energy) noexcept;
-  bool is_covered(const ShapedPotential& next, const ConstVector& q, double last_energy) noexcept;
-  double withdraw_cost(const ConstVector& q, const ShapedPotential& next, double last_energy,
+  double replace_potential(const ConstVector& q, const ShapedPotential& potential,
+                           double last_energy) noexcept;
+  bool is_covered(const ShapedPotential& potential, const ConstVector& q,
+                  double last_energy) noexcept;
+  double withdraw_cost(const ConstVector& q, const ShapedPotential& potential, double last_energy,
                        double share) noexcept;
 
   ShapedPotential potential_, candidate_;

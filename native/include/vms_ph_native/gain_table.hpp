@@ -41,14 +41,14 @@ struct GainField {
   }
 
   /// Move this member of a record towards that of another by at most a share of its range.
-  void follow(Record& current, const Record& target, double share) const noexcept {
+  void follow(Record& gains, const Record& target, double share) const noexcept {
     if (flag) {
-      current.*flag = target.*flag;
+      gains.*flag = target.*flag;
     } else if (is_immediate) {
-      current.*number = target.*number;
+      gains.*number = target.*number;
     } else {
-      const double step = share * (high - low), last = current.*number;
-      current.*number = std::min(std::max(target.*number, last - step), last + step);
+      const double max_change = share * (high - low), start = gains.*number;
+      gains.*number = std::min(std::max(target.*number, start - max_change), start + max_change);
     }
   }
 
@@ -123,8 +123,8 @@ inline double crossing_share(double dt) noexcept {
 }
 
 /// A value moved towards a target by at most a step.
-inline double approach(double current, double target, double step) noexcept {
-  return std::min(std::max(target, current - step), current + step);
+inline double approach(double start, double target, double max_change) noexcept {
+  return std::min(std::max(target, start - max_change), start + max_change);
 }
 
 /// The gains in force: each moves to the value set at most its whole range in kCrossingTime, s.
@@ -152,7 +152,7 @@ class GainRamp {
     return active_;
   }
 
-  const Record& current() const noexcept { return active_; }
+  const Record& active_gains() const noexcept { return active_; }
 
  private:
   Record active_;

@@ -15,7 +15,7 @@ namespace vms_ph {
 
 /// The limits that a user sets, for all laws.
 struct LimitGains {
-  double torque_rate = 0.0, power = 0.0, delay = 1.0;  ///< N m/s; W; samples, see table()
+  double max_torque_rate = 0.0, max_power = 0.0, delay = 1.0;  ///< N m/s; W; samples, see table()
 
   static const GainTable<LimitGains>& table();
 };
@@ -42,17 +42,17 @@ class TorqueLimits {
 
   /// Torques (n,) within the limits.
   ///
-  /// @param desired   (n,) torques of the law.
+  /// @param desired_torque  (n,) torques of the law.
   /// @param static_effort  (n,) torques that compensate gravity; only the difference to them is
   ///                       scaled down to meet the power limit.
   /// @param joint_velocities  (n,) rad/s or m/s.
-  /// @param torque_rate  largest rate of change of a torque, N m/s; 0 for none. A late sample may
-  ///                     change a torque by no more than the one before it.
-  /// @param power    largest power into the joints, W; 0 for none.
+  /// @param max_torque_rate  of change of a torque, N m/s; 0 for none. A late sample may change a
+  ///                         torque by no more than the one before it.
+  /// @param max_power  into the joints, W; 0 for none.
   /// @param dt       time since the last torques, s.
-  const VectorV& apply(const ConstVector& desired, const ConstVector& static_effort,
-                       const ConstVector& joint_velocities, double torque_rate, double power,
-                       double dt) noexcept;
+  const VectorV& apply(const ConstVector& desired_torque, const ConstVector& static_effort,
+                       const ConstVector& joint_velocities, double max_torque_rate,
+                       double max_power, double dt) noexcept;
 
   /// What the last call limited; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }

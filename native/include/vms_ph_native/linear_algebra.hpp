@@ -166,10 +166,10 @@ VMS_PH_INLINED inline bool factorise(double* columns, double* inverse_diagonal, 
     const double inverse = 1.0 / pivot;
     inverse_diagonal[j] = inverse;
     for (std::ptrdiff_t k = j + 1; k < size; ++k) {
-      double* following = columns + k * stride;
+      double* later_column = columns + k * stride;
       const double factor = inverse * column[k];
       for (std::ptrdiff_t r = group_start(k); r < rows; r += kGroupSize) {
-        add_group(following + r, -factor, column + r);
+        add_group(later_column + r, -factor, column + r);
       }
     }
     for (std::ptrdiff_t r = group_start(j); r < rows; r += kGroupSize) {
@@ -284,9 +284,9 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
   const Eigen::Index count = columns.cols();
   const auto rotate_columns = [](auto& matrix, Eigen::Index p, Eigen::Index q, double c, double s) {
     for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-      const double first = matrix(i, p), second = matrix(i, q);
-      matrix(i, p) = c * first - s * second;
-      matrix(i, q) = s * first + c * second;
+      const double entry_p = matrix(i, p), entry_q = matrix(i, q);
+      matrix(i, p) = c * entry_p - s * entry_q;
+      matrix(i, q) = s * entry_p + c * entry_q;
     }
   };
   rotation.setIdentity(count, count);
@@ -297,10 +297,10 @@ VMS_PH_INLINED inline void make_columns_orthogonal(Columns& columns, Rotation& r
       for (Eigen::Index q = p + 1; q < count; ++q) {
         double a = 0.0, b = 0.0, c = 0.0;
         for (Eigen::Index i = 0; i < columns.rows(); ++i) {
-          const double first = columns(i, p), second = columns(i, q);
-          a += first * first;
-          b += second * second;
-          c += first * second;
+          const double entry_p = columns(i, p), entry_q = columns(i, q);
+          a += entry_p * entry_p;
+          b += entry_q * entry_q;
+          c += entry_p * entry_q;
         }
         // False for what is not finite.
         if (!(std::abs(c) > std::numeric_limits<double>::epsilon() * std::sqrt(a * b))) continue;
@@ -355,7 +355,7 @@ class BoundedLeastSquares {
 
   Eigen::MatrixXd At_, H_;
   double regularisation_ = 0.0;  // to the diagonal of H
-  VectorV linear_term_, g_, step_, gradient_;
+  VectorV linear_term_, rhs_, step_, gradient_;
   MatrixV free_hessian_;
   int active_bounds_[kMaxVelocities];  // the bound that an entry is at: -1, 0 for none, 1
   Eigen::Index free_indices_[kMaxVelocities];

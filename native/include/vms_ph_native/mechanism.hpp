@@ -40,7 +40,7 @@ enum class FrictionKind { none, constant, coulomb };
 
 /// A joint between two bodies, with its potential, friction and rotor.
 struct MechanismJoint {
-  int first = -1, second = -1;         ///< bodies; -1 is the ground
+  int body_1 = -1, body_2 = -1;        ///< bodies; -1 is the ground
   Eigen::Matrix4d offset_1, offset_2;  ///< of the joint frames in the bodies, or in space
   PairKind kind = PairKind::about_z;
   double angle_per_unit = 1.0, shift_per_unit = 0.0;  ///< about_z: rad and m per unit
@@ -50,12 +50,12 @@ struct MechanismJoint {
   Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> constraints;  ///< N with N S = 0
   int position = 0, position_rate = 0;  ///< places of q_r in the state and in the rates
   bool has_spring = false;
-  Eigen::Vector3d stiffness, rest;
+  Eigen::Vector3d stiffness, rest_position;
   int rotor = -1;  ///< place of its momentum, or -1
   double armature = 0.0;
   FrictionKind friction = FrictionKind::none;
-  Eigen::Matrix3d tensor;  ///< of constant friction
-  double viscous = 0.0, dry = 0.0, slip = 1.0;
+  Eigen::Matrix3d friction_tensor;  ///< of constant friction
+  double viscous = 0.0, dry_friction = 0.0, slip = 1.0;
   double softening = 0.0, reference_theta = 298.15;  ///< fall of `viscous`, 1/K, from this on, K
   int heat = -1;                                     ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
@@ -71,7 +71,7 @@ struct MechanismParts {
   std::vector<MechanismConduction> conductions;
 };
 
-enum class MechanismStatus { good, too_cold, not_finite };
+enum class MechanismStatus { ok, too_cold, not_finite };
 
 class MechanismTree;
 
@@ -83,12 +83,12 @@ class MechanismTree;
 /// A workspace: one thread at a time. Nothing throws but the function of the flows.
 class Mechanism {
  public:
-  /// Writes the flows at the outer ports, (total,), at a time and a state; they are zero before.
+  /// Writes the flows at the outer ports, (effort_size,), zero before, at a time and a state.
   using Flows = std::function<void(double t, const double* x, double* flow)>;
 
   /// The result of a step.
   struct Step {
-    MechanismStatus status = MechanismStatus::good;
+    MechanismStatus status = MechanismStatus::ok;
     double opening = 0.0;  ///< of the joints before projection, m or rad
   };
 
@@ -105,7 +105,7 @@ class Mechanism {
   /// Number of independent constraints among those of loops.
   void set_loop_rank(int rank);
 
-  /// Rates (rate_size,) and efforts (total,) at a state; flow (total,) and efforts may be null.
+  /// Rates (rate_size,) and efforts (effort_size,) at a state; flow and efforts may be null.
   MechanismStatus rates(const double* x, const double* flow, double* rate, double* efforts);
 
   /// Move the state onto the constraints, by one Newton step, or two if one has more than tolerance
@@ -113,10 +113,10 @@ class Mechanism {
   double project(double* x, double tolerance);
 
   /// A step of the scheme from x to x_after. `total_step` (rate_size,) is the step in the tangent
-  /// spaces, `supplied` (total,) the integral of the flows, `exergy` (total,) of the product of
-  /// efforts and flows; the last two may be null.
+  /// spaces, `flow_integral` (effort_size,) the integral of the flows, `exergy` (effort_size,) of
+  /// the product of efforts and flows; the last two may be null.
   Step step(double t, const double* x, double dt, const Flows* flows, double tolerance,
-            double* x_after, double* total_step, double* supplied, double* exergy);
+            double* x_after, double* total_step, double* flow_integral, double* exergy);
 
   /// The largest opening of a joint, m or rad.
   double violation(const double* x);

@@ -128,7 +128,7 @@ class Model {
 
   /// Entries of a configuration that form a vector of length one: rotation of the base and pairs.
   struct UnitSlice {
-    int first, size;
+    int start, size;
   };
   const std::vector<UnitSlice>& unit_slices() const { return unit_slices_; }
 
@@ -139,8 +139,9 @@ class Model {
   const JointLeader& leader_of(pinocchio::JointIndex joint) const { return leaders_[joint]; }
 
   /// Pinocchio's configuration or velocity, (pinocchio().nq,) or (pinocchio().nv,).
-  void expand_configuration(const ConstVector& q, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
-  void expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full) const noexcept;
+  void expand_configuration(const ConstVector& q,
+                            Eigen::Ref<Eigen::VectorXd> full_q) const noexcept;
+  void expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full_v) const noexcept;
 
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 
@@ -156,8 +157,8 @@ class Model {
   /// Limits of the n joints, in the order of the joint rates; infinite where none are given.
   const Eigen::VectorXd& lower() const { return lower_; }
   const Eigen::VectorXd& upper() const { return upper_; }
-  const Eigen::VectorXd& effort() const { return effort_; }
-  const Eigen::VectorXd& velocity() const { return velocity_; }
+  const Eigen::VectorXd& max_effort() const { return max_effort_; }
+  const Eigen::VectorXd& max_velocity() const { return max_velocity_; }
 
   /// Viscous friction, N m s/rad or N s/m, and Coulomb friction, N m or N, with that of mimics.
   const Eigen::VectorXd& damping() const { return damping_; }
@@ -227,7 +228,7 @@ class Model {
   std::vector<UnitSlice> unit_slices_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
-  Eigen::VectorXd lower_, upper_, effort_, velocity_, damping_, dry_friction_, neutral_;
+  Eigen::VectorXd lower_, upper_, max_effort_, max_velocity_, damping_, dry_friction_, neutral_;
   double total_mass_;
   Eigen::Vector3d base_gravity_;
 };
@@ -270,11 +271,11 @@ struct ModelParts {
   };
 
   std::string name;
-  std::vector<Joint> joints;                                          ///< without the universe
-  std::vector<Frame> frames;                                          ///< without the universe
-  Eigen::VectorXd lower, upper;                                       ///< of configurations, (nq,)
-  Eigen::VectorXd effort, velocity, armature, damping, dry_friction;  ///< (nv,)
-  Eigen::Vector3d gravity;                                            ///< m/s^2
+  std::vector<Joint> joints;     ///< without the universe
+  std::vector<Frame> frames;     ///< without the universe
+  Eigen::VectorXd lower, upper;  ///< of configurations, (nq,)
+  Eigen::VectorXd max_effort, max_velocity, armature, damping, dry_friction;  ///< (nv,)
+  Eigen::Vector3d gravity;                                                    ///< m/s^2
 };
 
 }  // namespace vms_ph

@@ -59,7 +59,7 @@ class OutputStage {
   const Command& reject_effort(Evaluation& d) noexcept;
 
   /// The efforts (nv,) sent for a desired force (nv,) without the load; base wrench first.
-  const VectorV& apply(Evaluation& d, const VectorV& desired, const OutputGains& gains,
+  const VectorV& apply(Evaluation& d, const VectorV& desired_effort, const OutputGains& gains,
                        double dt) noexcept;
 
   /// What the last call limited; empty when nothing was changed.
@@ -70,7 +70,7 @@ class OutputStage {
 
  private:
   // Write the efforts (nv,) within the limits of the base for desired ones to `result`.
-  void realise_wrench(Evaluation& d, const VectorV& desired, VectorV& result) noexcept;
+  void realise_wrench(Evaluation& d, const VectorV& effort, VectorV& result) noexcept;
   void update_safe_command(Evaluation& d) noexcept;
 
   const int b_, n_;

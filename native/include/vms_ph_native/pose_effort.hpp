@@ -115,7 +115,7 @@ class PoseEffort {
 
   /// Replace spring and damper along a direction, a unit vector in the axes of the pose, by a
   /// damping, N s/m; after set_error(), with its horizon.
-  void release(const Eigen::Vector3d& direction, double damping, double h) noexcept;
+  void replace_along(const Eigen::Vector3d& direction, double damping, double h) noexcept;
 
   /// Pull the null space of J to a posture, after set_springs().
   ///
@@ -136,14 +136,14 @@ class PoseEffort {
   MatrixV extra_stiffness, extra_damping;
 
   SampledImpedance impedance;
-  double potential = 0.0;        ///< energy of all springs, J
-  double damping_task = 0.0;     ///< power that the damping of the pose takes out, W
-  double damping_null = 0.0;     ///< power dissipated by the other dampers, W
-  double reference_power = 0.0;  ///< with which the reference moves the minimum, W
-  double distance = 0.0;         ///< of the pose to its reference, m
-  VectorV continuous_effort;     ///< (m,) the force in which the energy balance is stated
-  VectorV sampled_effort;        ///< (m,) with the reduced spring
-  VectorV posture_effort;        ///< (nv,) the part of both by hold_posture()
+  double potential_energy = 0.0;  ///< energy of all springs, J
+  double damping_task = 0.0;      ///< power that the damping of the pose takes out, W
+  double damping_null = 0.0;      ///< power dissipated by the other dampers, W
+  double reference_power = 0.0;   ///< with which the reference moves the minimum, W
+  double distance = 0.0;          ///< of the pose to its reference, m
+  VectorV continuous_effort;      ///< (m,) the force in which the energy balance is stated
+  VectorV sampled_effort;         ///< (m,) with the reduced spring
+  VectorV posture_effort;         ///< (nv,) the part of both by hold_posture()
 
  private:
   struct Springs {

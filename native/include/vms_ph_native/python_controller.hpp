@@ -65,10 +65,10 @@ class PythonController final : public Controller {
  public:
   /// Import and construct the controller; not for a real-time thread.
   ///
-  /// @param kind  "module.Class".
+  /// @param class_path  "module.Class".
   /// @throws PythonError  Python is not available, or the class does not exist, is not a
   /// controller or does not support this robot.
-  PythonController(const std::string& kind, const PythonRobot& robot,
+  PythonController(const std::string& class_path, const PythonRobot& robot,
                    const PythonOptions& options = {});
 
   /// Waits a few seconds for Python; the thread of a controller that hangs for longer is detached.

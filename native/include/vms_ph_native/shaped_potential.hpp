@@ -87,25 +87,25 @@ class MinimumStep {
 
   /// What a step goes by.
   struct Bounds {
-    double damping;  ///< smallest singular value of the task Jacobian that counts
-    double dt;       ///< time step, s
-    double reach;    ///< largest length of the step, m
-    double margin;   ///< distance kept from the joint limits, rad or m
+    double min_sigma;   ///< smallest singular value of the task Jacobian that counts
+    double dt;          ///< time step, s
+    double max_length;  ///< largest length of the step, m
+    double margin;      ///< distance kept from the joint limits, rad or m
   };
 
   /// Compute the minimum after a step.
   ///
-  /// @param current  the present minimum.
+  /// @param current_minimum  the present one.
   /// @param step     of the reference from there, no longer than the reach, m.
   /// @param posture  (n,) joint positions to which a minimum out of reach returns.
-  void compute(const PositionTask& task, const Minimum& current, const Eigen::Vector3d& step,
-               const VectorV& posture, const Bounds& bounds) noexcept;
+  void compute(const PositionTask& task, const Minimum& current_minimum,
+               const Eigen::Vector3d& step, const VectorV& posture, const Bounds& bounds) noexcept;
 
   /// The evaluation at a configuration (nq,) at rest, valid until the next call.
   Evaluation& evaluate_at(const ConstVector& q) noexcept;
 
   Minimum next_minimum;          ///< the minimum after the step
-  bool is_settled = true;        ///< whether it was where it should be before
+  bool was_at_target = true;     ///< whether it was where it should be before
   bool is_out_of_reach = false;  ///< whether it cannot follow the reference
 
  private:
@@ -123,9 +123,9 @@ class MinimumStep {
 class ReferenceGovernor {
  public:
   /// Start at the neutral configuration. Model and task must outlive it.
-  ReferenceGovernor(const Model& model, const PositionTask& task, double damping);
+  ReferenceGovernor(const Model& model, const PositionTask& task, double min_sigma);
 
-  const Minimum& current() const noexcept { return current_minimum_; }
+  const Minimum& current_minimum() const noexcept { return current_minimum_; }
 
   /// Target, m; empty when the reference is a velocity.
   const std::optional<Eigen::Vector3d>& target() const noexcept { return target_; }
@@ -143,10 +143,10 @@ class ReferenceGovernor {
   /// The minimum after a time step; it takes effect by accept().
   ///
   /// @param dt      time step, s.
-  /// @param speed   the largest speed, m/s.
+  /// @param max_speed  of the minimum, m/s.
   /// @param margin  distance kept from the joint limits, rad or m.
   /// @returns a minimum that stays valid until the next call.
-  const Minimum& propose(const Reference& reference, double dt, double speed,
+  const Minimum& propose(const Reference& reference, double dt, double max_speed,
                          double margin) noexcept;
 
   /// The minimum at a share of the way from the present one to another, valid until the next call.
@@ -161,13 +161,13 @@ class ReferenceGovernor {
 
   const Model& model_;
   const PositionTask& task_;
-  double damping_;
+  double min_sigma_;
   MinimumStep minimum_step_;
   VectorV posture_;
   Minimum current_minimum_, interpolated_minimum_;
   std::uint64_t last_identifier_ = 0;
   std::optional<Eigen::Vector3d> target_;
-  bool is_rejected_ = false, is_out_of_reach_ = false, is_settled_ = true;
+  bool is_rejected_ = false, is_out_of_reach_ = false, was_at_target_ = true;
 };
 
 }  // namespace vms_ph

@@ -18,9 +18,9 @@ struct SpringEnergy {
   double energy;
   Eigen::Vector3d gradient;
 
-  /// Limit the gradient to `largest_force`, 0 for no limit, so that it stays that of a potential;
+  /// Limit the gradient to `max_force`, 0 for no limit, so that it stays that of a potential;
   /// return the share that remains. `stiffness` is the largest one.
-  double limit_force(double largest_force, double stiffness) noexcept;
+  double limit_force(double max_force, double stiffness) noexcept;
 };
 
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
@@ -53,7 +53,7 @@ class PosePotential {
   /// The rate of the energy of the attitude, W, as the axes of the reference turn, rad/s, against
   /// those of a stiffness.
   double rotation_power(const Eigen::Matrix3d& stiffness,
-                        const Eigen::Vector3d& rate) const noexcept;
+                        const Eigen::Vector3d& angular_velocity) const noexcept;
 
  private:
   Eigen::Vector4d quaternion_ = Eigen::Vector4d::UnitW();  // x, y, z, w

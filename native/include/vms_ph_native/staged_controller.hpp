@@ -1,7 +1,7 @@
 // Copyright The vms_ph authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What laws have in common whose efforts pass the output stage.
+// Common base class of the laws whose efforts pass the output stage.
 #pragma once
 
 #include <initializer_list>
@@ -46,15 +46,15 @@ class StagedController : public Controller {
   virtual void follow_gains(const double* dt) noexcept = 0;
 
   /// The effort (nv,) that the output stage passes of a desired one.
-  const VectorV& apply_output_stage(const VectorV& desired, double dt) noexcept {
-    return stage_.apply(d_, desired, active_gains(), dt);
+  const VectorV& apply_output_stage(const VectorV& desired_effort, double dt) noexcept {
+    return stage_.apply(d_, desired_effort, active_gains(), dt);
   }
 
   /// The safe output at a state for which the law computed no finite effort.
   const Command& reject_effort() noexcept { return stage_.reject_effort(d_); }
 
   /// Complete the command with the effort that was passed, and with further reasons.
-  const Command& make_command(const VectorV& force,
+  const Command& make_command(const VectorV& effort,
                               std::initializer_list<const char*> reasons) noexcept;
 
   const Model& model_;
@@ -88,7 +88,7 @@ class RampedGains : public Law {
     Record::table();  // constructed here, so that setting a gain later does not allocate
   }
 
-  const Record& active_gains() const noexcept override { return ramp_.current(); }
+  const Record& active_gains() const noexcept override { return ramp_.active_gains(); }
 
   void follow_gains(const double* dt) noexcept override {
     if (dt) {

@@ -23,8 +23,9 @@ class PayloadCompensation final : public Controller {
  public:
   /// Compensate a payload beside a law for a robot, which must outlive it.
   ///
-  /// @param rate  largest change of the mass in force, kg/s; of the first moment 0.3 m times it.
-  PayloadCompensation(const Model& model, std::shared_ptr<Controller> law, double rate = 2.0);
+  /// @param max_mass_rate  of the mass in force, kg/s; of the first moment 0.3 m times it.
+  PayloadCompensation(const Model& model, std::shared_ptr<Controller> law,
+                      double max_mass_rate = 2.0);
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   bool resume(const RobotState& state) noexcept override { return law_->resume(state); }
@@ -47,7 +48,7 @@ class PayloadCompensation final : public Controller {
 
   const Model& model_;
   std::shared_ptr<Controller> law_;
-  const double rate_;
+  const double max_mass_rate_;
   const Eigen::VectorXd zero_velocity_;  // (nv,) zeros
   Evaluation d_;
   // Mass and its moment.

@@ -22,15 +22,15 @@ namespace vms_ph {
 /// J = L S R, and an orthonormal basis of the kernel of J.
 class TaskSvd {
  public:
-  Eigen::Matrix3d left = Eigen::Matrix3d::Identity();  ///< L
-  Eigen::Vector3d values = Eigen::Vector3d::Zero();    ///< the diagonal of S, in descending order
-  Matrix3V right;                                      ///< R (3,nv)
-  MatrixV kernel;                                      ///< (nv-3,nv), orthonormal rows
+  Eigen::Matrix3d left_vectors = Eigen::Matrix3d::Identity();  ///< L
+  Eigen::Vector3d singular_values = Eigen::Vector3d::Zero();   ///< diagonal of S, descending
+  Matrix3V right_vectors;                                      ///< R (3,nv)
+  MatrixV kernel;                                              ///< (nv-3,nv), orthonormal rows
 
   /// Decompose a Jacobian of at least three columns. One that is not finite counts as zero.
   void compute(const Matrix3V& jacobian) noexcept;
 
-  double smallest_singular_value() const noexcept { return values[2]; }
+  double smallest_singular_value() const noexcept { return singular_values[2]; }
 
   /// R^T max(S, min_value)^-1 L^T (nv,3), with singular values of at least `min_value`.
   Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3> pseudo_inverse(
@@ -55,9 +55,9 @@ class SplitMotion {
   ///
   /// @param momentum        of the velocity, (nv,).
   /// @param jacobian        of the task, (3,nv), and its decomposition.
-  /// @param singular_below  smallest singular value at which J counts as regular.
+  /// @param min_sigma       smallest singular value at which J counts as regular.
   void compute(const MatrixV& mass, const ConstVector& velocity, const ConstVector& momentum,
-               const Matrix3V& jacobian, const TaskSvd& svd, double singular_below) noexcept;
+               const Matrix3V& jacobian, const TaskSvd& svd, double min_sigma) noexcept;
 
   /// D = J^T D_t J + N^T D_nu N, (nv,nv).
   MatrixV damping_matrix(const Matrix3V& jacobian, double damping_task,
@@ -76,7 +76,7 @@ class SplitMotion {
   bool is_regular = true;
 
  private:
-  double singular_below_ = 0.0;
+  double min_sigma_ = 0.0;
 };
 
 /// N = (Z M Z^T)^-1 Z M (k,nv) of orthonormal rows Z (k,nv) and a mass matrix.
@@ -91,7 +91,7 @@ class PositionTask {
   explicit PositionTask(pinocchio::FrameIndex frame) : frame_(frame) {}
 
   /// The position in the inertial frame, (3,), m.
-  Eigen::Vector3d value(Evaluation& d) const noexcept { return d.placement(frame_).translation(); }
+  Eigen::Vector3d origin(Evaluation& d) const noexcept { return d.placement(frame_).translation(); }
 
   /// J(q), (3,nv).
   Matrix3V jacobian(Evaluation& d) const noexcept;
@@ -116,7 +116,7 @@ class TaskEffort {
   explicit TaskEffort(const Model& model) : impedance(model) {}
 
   /// Split the motion by the Jacobian (3,nv) of the task; see SplitMotion.
-  void split(Evaluation& d, const Matrix3V& jacobian, double singular_below) noexcept;
+  void split(Evaluation& d, const Matrix3V& jacobian, double min_sigma) noexcept;
 
   /// Compute the held spring and damping forces, for the motion and the Jacobian split last.
   ///
@@ -146,9 +146,9 @@ class TaskEffort {
 class EnergyRouting {
  public:
   /// Construct for a robot on a fixed base; model and task must outlive the object.
-  EnergyRouting(const Model& model, const PositionTask& task, double singular_below)
+  EnergyRouting(const Model& model, const PositionTask& task, double min_sigma)
       : task_(task),
-        singular_below_(singular_below),
+        min_sigma_(min_sigma),
         basis_(std::max(0, model.nv() - PositionTask::kDimension)) {}
 
   /// Align the null-space basis with that at the state of an evaluation.
@@ -162,7 +162,7 @@ class EnergyRouting {
 
  private:
   const PositionTask& task_;
-  double singular_below_;
+  double min_sigma_;
   bool has_basis_ = false;
   MatrixV reference_basis_;
   AlignedBasis basis_;

@@ -56,7 +56,7 @@ class TaskSpaceIDAPBC final : public Controller {
   bool set_minimum(const ConstVector& q_star) noexcept;
 
   /// The minimum of the shaped potential, (nq,).
-  const VectorQ& q_star() const noexcept { return governor_.current().q; }
+  const VectorQ& q_star() const noexcept { return governor_.current_minimum().q; }
 
   /// The energy tank, if there is one.
   const std::optional<EnergyTank>& tank() const noexcept { return tank_budget_.tank(); }

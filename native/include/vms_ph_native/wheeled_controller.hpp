@@ -69,7 +69,7 @@ class WheeledController : public Controller {
     if (!find_torque(force) || !desired_torque_.allFinite()) return reasons::reference_too_large;
     Evaluation& d = terms_.evaluation();
     command_.torque = torque_limits_.apply(desired_torque_, d.g().tail(n_), d.v().tail(n_),
-                                           gains_.torque_rate, gains_.power, dt);
+                                           gains_.max_torque_rate, gains_.max_power, dt);
     command_.status = torque_limits_.reason().empty() ? Status::ok : Status::saturated;
     command_.reason = torque_limits_.reason().text();
     return nullptr;

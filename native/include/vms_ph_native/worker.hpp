@@ -65,7 +65,7 @@ class Worker {
   std::string log() const;
 
   /// Append to the log.
-  void note(const std::string& text);
+  void append_to_log(const std::string& text);
 
  private:
   struct Shared;

@@ -56,16 +56,18 @@ const GainTable<EnergyGuardSettings>& EnergyGuardSettings::table() {
       {"tank_initial", "level of the tank at engagement, J", &S::tank_initial, 0.0, 1e6, true},
       {"refill_power", "power that flows into the tank, for work against friction, W",
        &S::refill_power, 0.0, 1e6, true},
-      {"power", "largest power through the guarded ports, W; 0: no limit", &S::power, 0.0, 1e6,
+      {"power", "largest power through the guarded ports, W; 0: no limit", &S::max_power, 0.0, 1e6,
        true},
       {"kinetic_energy",
        "largest kinetic energy of the effective mass of the end effector, J; 0: no limit",
-       &S::kinetic_energy, 0.0, 1e6, true},
-      {"speed", "largest speed of the end effector, m/s; 0: no limit", &S::speed, 0.0, 1e3, true},
-      {"joint_speed", "largest rate of a joint, rad/s or m/s; 0: no limit", &S::joint_speed, 0.0,
-       1e3, true},
-      {"torque", "largest torque of a joint, as a share of its limit", &S::torque, 0.0, 1.0, true},
-      {"torque_rate", gain_text::torque_rate, &S::torque_rate, 0.0, 1e6, true},
+       &S::max_kinetic_energy, 0.0, 1e6, true},
+      {"speed", "largest speed of the end effector, m/s; 0: no limit", &S::max_speed, 0.0, 1e3,
+       true},
+      {"joint_speed", "largest rate of a joint, rad/s or m/s; 0: no limit", &S::max_joint_speed,
+       0.0, 1e3, true},
+      {"torque", "largest torque of a joint, as a share of its limit", &S::torque_share, 0.0, 1.0,
+       true},
+      {"torque_rate", gain_text::torque_rate, &S::max_torque_rate, 0.0, 1e6, true},
       {"engagement_time", "time over which a jump of the effort at engagement fades out, s",
        &S::engagement_time, 0.0, 10.0},
       {"freeze", "grant nothing out of the tank: only efforts that brake act", &S::freeze},
@@ -112,7 +114,7 @@ void PortGuard::restart() noexcept {
   first_loss_.clear();
   torque_limits_.restart();
   has_acting_effort_ = has_jump_ = has_last_potential_ = has_surplus_ = false;
-  jump_share_ = first_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
+  jump_share_ = initial_surplus_ = surplus_ = largest_kinetic_energy_ = 0.0;
   rise_count_ = 0;
 }
 
@@ -157,7 +159,7 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
   const double sample_time = std::max(dt, period_);
   next_velocity_ = v;
   if (judgement.must_hold() && judgement.reason != reasons::implausible_before) {
-    // Positions settle the account of the last sample, and show the motion of the joints.
+    // Positions tell the energy of the last sample, and the motion of the joints.
     effort_queue_.mean_velocity(q, sample_time, next_velocity_);
     next_velocity_.head(b_) = v.head(b_);
   }
@@ -187,15 +189,15 @@ const GuardedEffort& PortGuard::update(const ConstVector& q, const ConstVector& 
     reason_.append(budget_.reason());
   }
   count_sample(is_reflex, !reason_.empty(), budget_.is_braking());
-  send(budget_.active(), is_reflex);
+  send(budget_.active_part(), is_reflex);
   effort_queue_.begin_effort(d_, ceiling_.motion_energy());
   return output_;
 }
 
-/// Send the effort in effort_, whose part beyond the static effort is `active` (nv,).
-void PortGuard::send(const VectorV& active, bool is_reflex) noexcept {
+/// Send the effort in effort_, whose part beyond the static effort is `active_part` (nv,).
+void PortGuard::send(const VectorV& active_part, bool is_reflex) noexcept {
   budget_.unactuated_gravity(d_, unactuated_gravity_);
-  effort_queue_.send(effort_ - unactuated_gravity_, active);
+  effort_queue_.send(effort_ - unactuated_gravity_, active_part);
   if (is_reflex) {
     acting_effort_ = effort_;
     has_acting_effort_ = true;
@@ -219,7 +221,7 @@ Certificate PortGuard::certificate() const noexcept {
   result.first_loss = first_loss_.text();
   result.copy_sums(tank_);
   const double largest_work = effort_queue_.largest_work();
-  if (largest_work > 0.0) result.add_unsettled(largest_work - (tank_.budget - tank_.spent));
+  if (largest_work > 0.0) result.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
   const double excess_supply = result.supplied - std::max(0.0, result.margin);
   if (kSamplesPerRise * rise_count_ > result.samples &&
       excess_supply > kNoiseEnergy + kNoiseShare * largest_kinetic_energy_) {
@@ -232,20 +234,22 @@ Certificate PortGuard::certificate() const noexcept {
 void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
   const bool is_lost = !effort_queue_.is_measured();
-  const double kinetic = d_.kinetic_energy();
+  const double kinetic_energy = d_.kinetic_energy();
   double work = effort_queue_.work(d_, dt), refilled_energy = 0.0;
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
-    work = std::max(work, kinetic - ceiling_.motion_energy());
+    work = std::max(work, kinetic_energy - ceiling_.motion_energy());
     const double largest_work = effort_queue_.largest_work();
-    if (largest_work > 0.0) certificate_.add_unsettled(largest_work - (tank_.budget - tank_.spent));
+    if (largest_work > 0.0)
+      certificate_.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
   }
   tank_.withdraw(work);
   if (settings.refill_power > 0.0 && !settings.freeze) {
     refilled_energy = tank_.refill(settings.refill_power * dt);
   }
-  const double unobserved_work = ceiling_.update(tank_.level, work, kinetic, refilled_energy);
-  update_surplus(kinetic);
+  const double unobserved_work =
+      ceiling_.update(tank_.level, work, kinetic_energy, refilled_energy);
+  update_surplus(kinetic_energy);
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unobserved_work);
   certificate_.lent = ceiling_.largest_loan();
   double potential = 0.0;
@@ -261,17 +265,17 @@ void PortGuard::update_tank(double dt) noexcept {
 }
 
 /// Note the kinetic energy, J, and its surplus over the energy given.
-void PortGuard::update_surplus(double kinetic) noexcept {
-  const double surplus = kinetic - tank_.spent;
+void PortGuard::update_surplus(double kinetic_energy) noexcept {
+  const double surplus = kinetic_energy - tank_.given_energy;
   if (!has_surplus_) {
-    first_surplus_ = surplus;
+    initial_surplus_ = surplus;
   } else if (budget_.holds_weight(d_)) {  // what is not held falls
-    certificate_.supplied = std::max(certificate_.supplied, surplus - first_surplus_);
-    if (surplus - surplus_ > kEnergyRise && surplus > first_surplus_) ++rise_count_;
+    certificate_.supplied = std::max(certificate_.supplied, surplus - initial_surplus_);
+    if (surplus - surplus_ > kEnergyRise && surplus > initial_surplus_) ++rise_count_;
   }
   surplus_ = surplus;
   has_surplus_ = true;
-  largest_kinetic_energy_ = std::max(largest_kinetic_energy_, kinetic);
+  largest_kinetic_energy_ = std::max(largest_kinetic_energy_, kinetic_energy);
 }
 
 /// Add the jump's remaining share at engagement to effort_; return whether there is one.
@@ -284,25 +288,25 @@ bool PortGuard::add_fading_jump(double dt) noexcept {
   }
   if (!has_jump_) return false;
   effort_ += jump_share_ * jump_;
-  const double time = settings.engagement_time;
-  jump_share_ = time > 0.0 ? jump_share_ - dt / time : 0.0;
+  const double fade_time = settings.engagement_time;
+  jump_share_ = fade_time > 0.0 ? jump_share_ - dt / fade_time : 0.0;
   if (jump_share_ <= 0.0) has_jump_ = false;
   return true;
 }
 
 /// Reduce the effort in effort_ to the limits of joints and motion.
 void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept {
-  if (settings.torque < 1.0) {
-    const auto bound = (settings.torque * gravity_model_.effort()).array();
+  if (settings.torque_share < 1.0) {
+    const auto bound = (settings.torque_share * gravity_model_.max_effort()).array();
     if ((effort_.tail(n_).cwiseAbs().array() > bound).any()) {
       effort_.tail(n_) = effort_.tail(n_).array().min(bound).max(-bound).matrix();
       reason_.add(
           reason_.empty() ? "torque at %.0f%% of its limit" : "; torque at %.0f%% of its limit",
-          100.0 * settings.torque);
+          100.0 * settings.torque_share);
     }
   }
   const VectorV& torque = torque_limits_.apply(effort_.tail(n_), static_effort.tail(n_),
-                                               d_.v().tail(n_), settings.torque_rate, 0.0, dt);
+                                               d_.v().tail(n_), settings.max_torque_rate, 0.0, dt);
   effort_.tail(n_) = torque;
   reason_.append(torque_limits_.reason().text());
   if (!MotionLimits::is_limited(settings)) return;

@@ -44,9 +44,10 @@ double largest_root(double a, double b, double c) {
 
 }  // namespace
 
-BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation, bool actuated,
+BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation, bool base_actuated,
                        const Eigen::VectorXd& weights)
-    : is_ideal_(model.b() == 0 || (actuated && !allocation)), allocation_(std::move(allocation)) {
+    : is_ideal_(model.b() == 0 || (base_actuated && !allocation)),
+      allocation_(std::move(allocation)) {
   if (!allocation_) return;
   const Eigen::MatrixXd& matrix = allocation_->matrix();
   if (matrix.rows() != model.b()) {
@@ -57,7 +58,7 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
   if (weights.size() > 0 && !(weights.array() > 0.0).all()) {
     throw ModelError("the weights of a wrench must be above zero");
   }
-  if (!actuated) return;
+  if (!base_actuated) return;
   actuation_.emplace(*allocation_, weights);
   brake_search_.emplace(matrix);
   brake_map_ = matrix;
@@ -105,17 +106,17 @@ EffortQueue::EffortQueue(const Model& model, int delay)
   active_parts_.fill(zero_velocity_);
 }
 
-void EffortQueue::restart(const VectorV& effort, const VectorV& active) noexcept {
+void EffortQueue::restart(const VectorV& effort, const VectorV& active_part) noexcept {
   efforts_.fill(effort);
-  active_parts_.fill(active);
+  active_parts_.fill(active_part);
   sample_work_.restart();
   has_start_state_ = false;
   is_measured_ = true;
 }
 
-void EffortQueue::send(const VectorV& effort, const VectorV& active) noexcept {
+void EffortQueue::send(const VectorV& effort, const VectorV& active_part) noexcept {
   efforts_[index(0)] = effort;
-  active_parts_[index(0)] = active;
+  active_parts_[index(0)] = active_part;
   first_index_ = (first_index_ + 1) % (delay_ + 1);
 }
 
@@ -162,13 +163,13 @@ double EffortQueue::largest_work() const noexcept {
   return has_weight_ ? work + 0.5 * kWeightRate * path_length_ * path_length_ : work;
 }
 
-double EffortQueue::share_within(const VectorV& active, double level, double dt) noexcept {
+double EffortQueue::share_within(const VectorV& active_part, double level, double dt) noexcept {
   if (!has_start_state_) return 0.0;
   double speed = speed_;
-  for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active(k));
-  const double limit = std::sqrt(start_speed_ * start_speed_ + 2.0 * std::max(0.0, level));
-  const double rise = dt * norm(active);
-  return rise > 0.0 ? std::min(1.0, std::max(0.0, limit - speed) / rise) : 1.0;
+  for (int k = 0; k < delay_; ++k) speed += dt * norm(pending_active_part(k));
+  const double max_speed = std::sqrt(start_speed_ * start_speed_ + 2.0 * std::max(0.0, level));
+  const double speed_rise = dt * norm(active_part);
+  return speed_rise > 0.0 ? std::min(1.0, std::max(0.0, max_speed - speed) / speed_rise) : 1.0;
 }
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
@@ -315,7 +316,7 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
   inertia_.compute(state->M());
   double remaining_rise = ceiling.speed_rise(level);
   for (int k = 0; k < effort_queue.pending_count(); ++k)
-    remaining_rise -= speed_rise(effort_queue.pending_active(k), dt);
+    remaining_rise -= speed_rise(effort_queue.pending_active_part(k), dt);
   remaining_rise = std::max(0.0, remaining_rise);
   const double required_rise = speed_rise(active_part_, dt);
   if (!(required_rise > remaining_rise)) return;
@@ -329,10 +330,10 @@ void SampleBudget::grant(Evaluation& d, VectorV& effort, const EffortQueue& effo
 
 /// By how much an effort beyond the static one (nv,) raises the root of twice the kinetic energy
 /// in a sample at most, with inertia_ at its state.
-double SampleBudget::speed_rise(const VectorV& active, double dt) noexcept {
-  scratch_ = active;
+double SampleBudget::speed_rise(const VectorV& active_part, double dt) noexcept {
+  scratch_ = active_part;
   inertia_.solve(scratch_.data());
-  return dt * std::sqrt(std::max(0.0, active.dot(scratch_)));
+  return dt * std::sqrt(std::max(0.0, active_part.dot(scratch_)));
 }
 
 /// The share of a brake (nv,) that takes out what holding the weight over a sample gives.
@@ -348,12 +349,12 @@ double SampleBudget::neutral_share(const VectorV& effort) noexcept {
 /// Whether a bound for any direction of the motion shows that the tank covers an effort: an active
 /// effort F changes the root of the kinetic energy by at most |F|_{M^-1} / sqrt 2 per time.
 bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
-                                     const EffortQueue& effort_queue, double level, double kinetic,
-                                     double dt) noexcept {
+                                     const EffortQueue& effort_queue, double level,
+                                     double kinetic_energy, double dt) noexcept {
   if (!(level > 0.0)) return false;
   inertia_.compute(d.M());
   unactuated_gravity(d, unactuated_gravity_);
-  double largest_square = 0.0, largest_acceleration = 0.0;
+  double largest_squared_norm = 0.0, largest_acceleration = 0.0;
   const int count = effort_queue.pending_count();
   for (int k = 0; k <= count; ++k) {
     net_effort_ = k < count ? effort_queue.pending_effort(k) : effort;
@@ -361,14 +362,15 @@ bool SampleBudget::is_surely_covered(Evaluation& d, const VectorV& effort,
     net_effort_ -= d.g();
     scratch_ = net_effort_;
     inertia_.solve(scratch_.data());
-    largest_square = std::max(largest_square, net_effort_.dot(scratch_));
+    largest_squared_norm = std::max(largest_squared_norm, net_effort_.dot(scratch_));
     largest_acceleration = std::max(largest_acceleration, scratch_.cwiseAbs().maxCoeff());
   }
-  const double time = (count + 1) * dt;
-  if (!(time * (d.v().cwiseAbs().maxCoeff() + time * largest_acceleration) < kLongestDisplacement))
+  const double span = (count + 1) * dt;
+  if (!(span * (d.v().cwiseAbs().maxCoeff() + span * largest_acceleration) < kLongestDisplacement))
     return false;
-  const double speed_change = time * std::sqrt(std::max(0.0, largest_square));
-  return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic) + 0.5 * speed_change) <= level;
+  const double speed_change = span * std::sqrt(std::max(0.0, largest_squared_norm));
+  return kSafetyFactor * speed_change * (std::sqrt(2.0 * kinetic_energy) + 0.5 * speed_change) <=
+         level;
 }
 
 MotionLimits::MotionLimits(const Model& model) : model_(model) {
@@ -382,7 +384,7 @@ bool MotionLimits::tighten(double share, double& share_bound) noexcept {
   return true;
 }
 
-double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desired,
+double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desired_effort,
                            const VectorV& brake, const VectorV& static_effort,
                            const EnergyGuardSettings& s, double dt) noexcept {
   reason_.clear();
@@ -391,33 +393,35 @@ double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desir
   add_product(d.C(), d.v(), braked_velocity_, -1.0);
   inertia_.solve(braked_velocity_.data());
   braked_velocity_ = v + dt * braked_velocity_;
-  effort_change_ = desired - brake;
+  effort_change_ = desired_effort - brake;
   velocity_step_ = effort_change_;
   inertia_.solve(velocity_step_.data());
   velocity_step_ *= dt;
   double share_bound = 1.0;
-  if (s.power > 0.0) {
+  if (s.max_power > 0.0) {
     braked_effort_ = brake - static_effort;
     const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double power = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
     if (tighten(largest_root(0.5 * effort_change_.dot(velocity_step_),
-                             slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.power),
+                             slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.max_power),
                 share_bound)) {
-      reason_.set("power at its limit of %g W", s.power);
+      reason_.set("power at its limit of %g W", s.max_power);
     }
   }
-  if (s.joint_speed > 0.0) {
+  if (s.max_joint_speed > 0.0) {
     for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
-      const double start = braked_velocity_[i], change = velocity_step_[i], limit = s.joint_speed;
-      if (!(std::abs(start + change) > limit)) continue;
-      const double end = start + change > 0.0 ? limit : -limit;
-      const double ratio = std::abs(start) < limit && change != 0.0 ? (end - start) / change : 0.0;
+      const double rate = braked_velocity_[i], change = velocity_step_[i],
+                   bound = s.max_joint_speed;
+      if (!(std::abs(rate + change) > bound)) continue;
+      const double end_rate = rate + change > 0.0 ? bound : -bound;
+      const double ratio =
+          std::abs(rate) < bound && change != 0.0 ? (end_rate - rate) / change : 0.0;
       if (tighten(std::min(std::max(ratio, 0.0), 1.0), share_bound)) {
-        reason_.set("joint rate at its limit of %g", s.joint_speed);
+        reason_.set("joint rate at its limit of %g", s.max_joint_speed);
       }
     }
   }
-  if (s.speed > 0.0 || s.kinetic_energy > 0.0) limit_tool(d, v, s, share_bound);
+  if (s.max_speed > 0.0 || s.max_kinetic_energy > 0.0) limit_tool(d, v, s, share_bound);
   return share_bound;
 }
 
@@ -428,10 +432,11 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   const auto v0 = product<Eigen::Vector3d>(linear, braked_velocity_);
   const auto dv = product<Eigen::Vector3d>(linear, velocity_step_);
   const double a = dv.squaredNorm(), b = 2.0 * v0.dot(dv), c = v0.squaredNorm();
-  if (s.speed > 0.0 && tighten(largest_root(a, b, c - s.speed * s.speed), share_bound)) {
-    reason_.set("speed at its limit of %g m/s", s.speed);
+  if (s.max_speed > 0.0 &&
+      tighten(largest_root(a, b, c - s.max_speed * s.max_speed), share_bound)) {
+    reason_.set("speed at its limit of %g m/s", s.max_speed);
   }
-  if (!(s.kinetic_energy > 0.0)) return;
+  if (!(s.max_kinetic_energy > 0.0)) return;
   auto direction = product<Eigen::Vector3d>(linear, v);
   if (!(direction.norm() > kMinSpeed)) direction = v0 + dv;
   const double length = direction.norm();
@@ -440,9 +445,9 @@ void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuard
   multiply(transposed(linear), direction, direction_);
   VectorV response = direction_;
   inertia_.solve(response.data());
-  const double squared_limit = 2.0 * s.kinetic_energy * direction_.dot(response);
+  const double squared_limit = 2.0 * s.max_kinetic_energy * direction_.dot(response);
   if (tighten(largest_root(a, b, c - squared_limit), share_bound)) {
-    reason_.set("kinetic energy at its limit of %g J", s.kinetic_energy);
+    reason_.set("kinetic energy at its limit of %g J", s.max_kinetic_energy);
   }
 }
 

@@ -33,7 +33,8 @@ ServoGuard::ServoGuard(std::vector<JointServo> servos, double uncertainty, std::
       delay_(delay),
       zeros_(servos_.size(), 0.0) {
   for (JointServo& servo : servos_) {
-    servo.effort = servo.effort > 0.0 ? std::min(servo.effort, kLargestEffort) : kLargestEffort;
+    servo.max_effort =
+        servo.max_effort > 0.0 ? std::min(servo.max_effort, kLargestEffort) : kLargestEffort;
   }
   start_command_ = trial_command_ = positions_ = output_.command = zeros_;
   commands_.assign(delay_ + 1, zeros_);
@@ -46,7 +47,7 @@ bool ServoGuard::engage(const JointValues& positions, const JointValues& command
   first_loss_.clear();
   positions_ = positions;
   for (auto& slot : commands_) slot = is_usable(command) ? command : idle_command(positions);
-  elapsed_ = committed_energy_ = 0.0;
+  elapsed_time_ = withdrawn_energy_ = 0.0;
   lost_samples_ = 0;
   restart();
   withdraw_up_to(energy_bound(commands_[0], 0.0));
@@ -58,7 +59,7 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
   dt = dt >= 0.0 && std::isfinite(dt) ? dt : 0.0;
   ++certificate_.samples;
   certificate_.duration += dt;
-  elapsed_ += dt;
+  elapsed_time_ += dt;
   tank_.capacity = settings.tank_capacity;
   if (settings.refill_power > 0.0 && !settings.freeze) tank_.refill(settings.refill_power * dt);
   reason_.clear();
@@ -72,10 +73,10 @@ const GuardedCommand& ServoGuard::update(const JointValues& positions, const Joi
   }
   count_energy(positions);
   positions_ = positions;
-  elapsed_ = 0.0;
+  elapsed_time_ = 0.0;
   lost_samples_ = 0;
   const bool has_command = is_usable(command);
-  const double share = grant(has_command ? command : safe_command(), dt);
+  const double share = scale_to_tank(has_command ? command : safe_command(), dt);
   record_granted(trial_command_, dt);
   if (!has_command) {
     ++certificate_.reflexes;
@@ -112,17 +113,17 @@ void ServoGuard::find_fault(const JointValues& new_positions, const char* proble
   if (!is_usable(new_positions)) return reason_.set("no positions of this robot were measured");
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     const double jump = std::abs(new_positions[k] - positions_[k]);
-    if (jump > kVelocityFactor * servos_[k].velocity * elapsed_ + kStepTolerance) {
+    if (jump > kVelocityFactor * servos_[k].max_velocity * elapsed_time_ + kStepTolerance) {
       return reason_.set("%s jumped by %.4g, farther than its velocity limit allows",
                          servos_[k].joint.c_str(), jump);
     }
   }
 }
 
-/// Write the command that the tank covers to trial_command_, and pay for it; return its share.
-double ServoGuard::grant(const JointValues& desired_command, double dt) noexcept {
+/// Write the command that the tank covers to trial_command_, withdraw its energy, return its share.
+double ServoGuard::scale_to_tank(const JointValues& desired_command, double dt) noexcept {
   const double level = tank_.level;
-  const double energy_limit = committed_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
+  const double energy_limit = withdrawn_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
   trial_command_ = desired_command;
   double bound = energy_bound(trial_command_, dt);
   if (bound <= energy_limit) return withdraw_up_to(bound), 1.0;
@@ -141,22 +142,22 @@ double ServoGuard::grant(const JointValues& desired_command, double dt) noexcept
     }
   };
   // The bound is convex in the share: the largest one within the limit is found by halving.
-  double low = 0.0, high = 1.0;
+  double lower_share = 0.0, upper_share = 1.0;
   for (int i = 0; i < kShareHalvings; ++i) {
-    const double share = 0.5 * (low + high);
+    const double share = 0.5 * (lower_share + upper_share);
     set_trial(share);
     const double trial_bound = energy_bound(trial_command_, dt);
-    (trial_bound <= energy_limit ? low : high) = share;
+    (trial_bound <= energy_limit ? lower_share : upper_share) = share;
     if (trial_bound <= energy_limit) bound = trial_bound;
   }
-  low > 0.0 ? set_trial(low) : void(trial_command_ = start_command_);
-  return withdraw_up_to(bound), can_hold_last ? low : 0.0;
+  lower_share > 0.0 ? set_trial(lower_share) : void(trial_command_ = start_command_);
+  return withdraw_up_to(bound), can_hold_last ? lower_share : 0.0;
 }
 
 /// Withdraw what a bound of the energy given exceeds the energy withdrawn for it so far, J.
 void ServoGuard::withdraw_up_to(double bound) noexcept {
-  tank_.withdraw(bound - committed_energy_);
-  committed_energy_ = bound;
+  tank_.withdraw(bound - withdrawn_energy_);
+  withdrawn_energy_ = bound;
 }
 
 const GuardedCommand& ServoGuard::record_sent(const JointValues& command, Status status) noexcept {
@@ -173,7 +174,7 @@ PositionGuard::PositionGuard(std::vector<JointServo> servos, double uncertainty,
     : ServoGuard(std::move(servos), uncertainty, delay) {
   for (const JointServo& servo : servos_) {
     if (!(servo.stiffness >= 1e-12 && servo.damping >= 0.0) ||
-        !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.velocity : 0.0))) {
+        !std::isfinite(servo.stiffness + servo.damping + (delay > 0 ? servo.max_velocity : 0.0))) {
       throw std::invalid_argument(
           servo.joint + ": stiffness must be positive, damping >= 0; delays need velocity limits");
     }
@@ -194,7 +195,7 @@ void PositionGuard::restart() noexcept {
 /// Move a command (n,) back towards the measured positions, within the velocity limits.
 void PositionGuard::retract_command(JointValues& command, double dt) const noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    const double step = dt > 0.0 ? servos_[k].velocity * dt : 0.0;
+    const double step = dt > 0.0 ? servos_[k].max_velocity * dt : 0.0;
     command[k] += std::clamp(positions_[k] - command[k], -step, step);
   }
 }
@@ -204,37 +205,38 @@ void PositionGuard::retract_command(JointValues& command, double dt) const noexc
 PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last_command,
                                                    double command, double time) const noexcept {
   const JointServo& servo = servos_[k];
-  const double travel = time > 0.0 ? servo.velocity * time : 0.0;
+  const double travel = time > 0.0 ? servo.max_velocity * time : 0.0;
   const double last_stretch = last_command - positions_[k], stretch = command - positions_[k];
   Bounds rise_bounds;
   for (std::size_t i = 0; i < rise_bounds.size(); ++i) {
     const double stiffness = error_factors_[i] * servo.stiffness;
     const auto energy_rise = [&](double shift) {
-      return spring_energy(stiffness, servo.effort, stretch + shift) -
-             spring_energy(stiffness, servo.effort, last_stretch + shift);
+      return spring_energy(stiffness, servo.max_effort, stretch + shift) -
+             spring_energy(stiffness, servo.max_effort, last_stretch + shift);
     };
     rise_bounds[i] = std::max(energy_rise(-travel), energy_rise(travel));
   }
   const double largest_stretch = std::max(std::abs(last_stretch), std::abs(stretch)) + travel;
-  if (largest_stretch <= servo.effort / (error_factors_[1] * servo.stiffness)) return rise_bounds;
+  if (largest_stretch <= servo.max_effort / (error_factors_[1] * servo.stiffness))
+    return rise_bounds;
   return {std::max(rise_bounds[0], rise_bounds[1]), std::max(rise_bounds[0], rise_bounds[1])};
 }
 
 /// Count the energy that was given until positions (n,) were measured.
 void PositionGuard::count_energy(const JointValues& new_positions) noexcept {
   double dissipated_power = 0.0;  // where a force limit acts, the damper may take nothing
-  for (std::size_t k = 0; elapsed_ > 0.0 && lost_samples_ == 0 && k < servos_.size(); ++k) {
+  for (std::size_t k = 0; elapsed_time_ > 0.0 && lost_samples_ == 0 && k < servos_.size(); ++k) {
     const double damping = error_factors_[0] * servos_[k].damping;
     const double stretch = std::max(std::abs(commands_[0][k] - positions_[k]),
                                     std::abs(commands_[0][k] - new_positions[k]));
     const double effort_margin =
-        std::max(servos_[k].effort - error_factors_[1] * servos_[k].stiffness * stretch, 0.0);
-    const double rate = std::abs(new_positions[k] - positions_[k]) / elapsed_;
+        std::max(servos_[k].max_effort - error_factors_[1] * servos_[k].stiffness * stretch, 0.0);
+    const double rate = std::abs(new_positions[k] - positions_[k]) / elapsed_time_;
     const double capped_rate =
         std::min(rate, effort_margin / std::max(2.0 * damping, kLeastDivisor));
     dissipated_power += damping * capped_rate * (2.0 * rate - capped_rate);
   }
-  damped_energy_ += elapsed_ * dissipated_power;
+  damped_energy_ += elapsed_time_ * dissipated_power;
   positions_ = new_positions;
   for (std::size_t k = 0; delay_ > 0 && k < servos_.size(); ++k) {
     pending_energy_[0][k] = energy_change(k, commands_[0][k], commands_[1][k], 0.0);
@@ -287,13 +289,14 @@ void VelocityGuard::count_energy(const JointValues& new_positions) noexcept {
     const double command = commands_[0][k];
     if (lost_samples_ > 0) {  // the positions at the changes of the command are not known
       const double square_sum = std::exchange(lost_squares_[k], 0.0) + command * command;
-      unit_energy_[k] += 0.25 * elapsed_ / static_cast<double>(lost_samples_ + 1) * square_sum;
-    } else if (elapsed_ > 0.0) {
-      const double rate = (new_positions[k] - positions_[k]) / elapsed_;
-      const double range = servos_[k].effort / (error_factors_[1] * servos_[k].damping);  // linear
+      unit_energy_[k] += 0.25 * elapsed_time_ / static_cast<double>(lost_samples_ + 1) * square_sum;
+    } else if (elapsed_time_ > 0.0) {
+      const double rate = (new_positions[k] - positions_[k]) / elapsed_time_;
+      const double range =
+          servos_[k].max_effort / (error_factors_[1] * servos_[k].damping);  // linear
       const double capped_rate = std::clamp(rate, 0.5 * (command - range), 0.5 * (command + range));
-      unit_energy_[k] +=
-          elapsed_ * (capped_rate * (command - capped_rate) - range * std::abs(rate - capped_rate));
+      unit_energy_[k] += elapsed_time_ * (capped_rate * (command - capped_rate) -
+                                          range * std::abs(rate - capped_rate));
     }
   }
 }

@@ -208,10 +208,11 @@ void MomentumObserver::add(const ExternalImpulse& impulse) noexcept {
   covariance_.diagonal() += slow_error_.cwiseAbs2();
 }
 
-WrenchMap::WrenchMap(const ImpulseBalance& balance, double force, double moment, double wind_force,
-                     double wind_moment)
+WrenchMap::WrenchMap(const ImpulseBalance& balance, double force_deviation, double moment_deviation,
+                     double wind_force_deviation, double wind_moment_deviation)
     : balance_(balance),
-      wind_size_(wind_force > 0.0 || wind_moment > 0.0 ? balance.model().b() : 0),
+      wind_size_(wind_force_deviation > 0.0 || wind_moment_deviation > 0.0 ? balance.model().b()
+                                                                           : 0),
       prior_information_(VectorV::Zero(6 + wind_size_)),
       wrench_(prior_information_),
       force_(VectorV::Zero(balance.model().nv())),
@@ -221,10 +222,10 @@ WrenchMap::WrenchMap(const ImpulseBalance& balance, double force, double moment,
       information_(MatrixV::Zero(prior_information_.size(), prior_information_.size())),
       covariance_(information_) {
   const int linear_size = wind_size_ > 0 ? balance.model().base_linear_size() : 0;
-  prior_information_.head(3).setConstant(force);
-  prior_information_.segment(3, 3).setConstant(moment);
-  prior_information_.tail(wind_size_).setConstant(wind_moment);
-  prior_information_.segment(6, linear_size).setConstant(wind_force);
+  prior_information_.head(3).setConstant(force_deviation);
+  prior_information_.segment(3, 3).setConstant(moment_deviation);
+  prior_information_.tail(wind_size_).setConstant(wind_moment_deviation);
+  prior_information_.segment(6, linear_size).setConstant(wind_force_deviation);
   prior_information_ = prior_information_.cwiseMax(kMinWrenchDeviation).cwiseAbs2().cwiseInverse();
 }
 

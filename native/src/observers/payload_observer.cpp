@@ -65,7 +65,7 @@ MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
 }
 
 void MotionWindow::restart() noexcept {
-  first_ = count_ = half_width_ = 0;
+  first_index_ = count_ = half_width_ = 0;
   is_interval_open_ = false;
   time_ = 0.0;
 }
@@ -73,7 +73,7 @@ void MotionWindow::restart() noexcept {
 const SmoothedInterval* MotionWindow::add(const ExternalImpulse& impulse) noexcept {
   // The window that was complete at the last sample moves on.
   if (half_width_ > 0 && count_ > 2 * half_width_) {
-    first_ = (first_ + 1) % kIntervals;
+    first_index_ = (first_index_ + 1) % kIntervals;
     --count_;
   }
   TimeInterval& interval = interval_at(count_);
@@ -228,8 +228,8 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
   const TimeInterval& interval = *smoothed_interval.interval;
   const double dt = interval.dt;
   latest_index_ = 1 - latest_index_;
-  EndTerms &end = end_terms_[latest_index_], &start = end_terms_[1 - latest_index_];
-  compute_end_terms(smoothed_interval, end);
+  EndTerms &end_terms = end_terms_[latest_index_], &start_terms = end_terms_[1 - latest_index_];
+  compute_end_terms(smoothed_interval, end_terms);
   const bool had_last_terms = has_last_terms_;
   has_last_terms_ = true;
   if (!had_last_terms) return false;
@@ -238,14 +238,15 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
     impulse_sum_.setZero();
     filtered_impulse_.setZero();
     regressor_.setZero();
-    covariance_ = start.noise_covariance;
+    covariance_ = start_terms.noise_covariance;
   }
   impulse_sum_ += interval.impulse;
   regressor_.diagonal().array() += dt;
   for (int j = 0; j < kParameters; ++j) {
     for (int i = 0; i < nv_; ++i) {
-      const double momentum_change = end.momentum(i, j) - start.momentum(i, j);
-      regressor_(i, nv_ + j) += 0.5 * dt * (start.rate(i, j) + end.rate(i, j)) - momentum_change;
+      const double momentum_change = end_terms.momentum(i, j) - start_terms.momentum(i, j);
+      regressor_(i, nv_ + j) +=
+          0.5 * dt * (start_terms.rate(i, j) + end_terms.rate(i, j)) - momentum_change;
     }
   }
   for (int i = 0; i < nv_; ++i) {
@@ -253,8 +254,8 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
     covariance_(i, i) += interval.effort_noise[i] + bias * bias * (2.0 * kCorrelationTime / dt);
   }
   decorrelated_impulse_ = impulse_sum_ - filtered_impulse_;
-  noise_covariance_ = covariance_ + end.noise_covariance;
-  add_product(end.smoothing_error, transposed(end.smoothing_error), noise_covariance_,
+  noise_covariance_ = covariance_ + end_terms.noise_covariance;
+  add_product(end_terms.smoothing_error, transposed(end_terms.smoothing_error), noise_covariance_,
               smoothed_interval.error_intervals);
   // Test whether the present estimate explains the decorrelated impulse.
   residual_ = decorrelated_impulse_;

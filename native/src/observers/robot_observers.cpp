@@ -52,15 +52,15 @@ double chi_square_tail(double value, int dimension) noexcept {
   return factor * h;
 }
 
-int check_windows(double false_alarms, int windows) {
+int checked_window_count(double false_alarms, int window_count) {
   if (!(false_alarms > 0.0 && false_alarms <= 1e6)) {
     throw ModelError("false_alarms must be in (0, 1e6] in an hour; given: " +
                      std::to_string(false_alarms));
   }
-  if (windows < 1 || windows > 10) {
-    throw ModelError("windows must be from 1 to 10; given: " + std::to_string(windows));
+  if (window_count < 1 || window_count > 10) {
+    throw ModelError("windows must be from 1 to 10; given: " + std::to_string(window_count));
   }
-  return windows;
+  return window_count;
 }
 
 }  // namespace
@@ -82,15 +82,16 @@ ContactDetector::Sums::Sums(Eigen::Index nv)
       effort_noise(Eigen::MatrixXd::Zero(nv, nv)),
       start_covariance(effort_noise) {}
 
-ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows)
+ContactDetector::ContactDetector(const ImpulseBalance& balance, double false_alarms,
+                                 int window_count)
     : model_(balance.model()),
       false_alarms_(false_alarms),
-      window_count_(check_windows(false_alarms, windows)),
+      window_count_(checked_window_count(false_alarms, window_count)),
       position_variances_(
           NoiseModel::stack(model_, 0.0, 0.0, balance.noise().position).cwiseAbs2()),
       velocity_variances_(balance.noise().velocities(model_).cwiseAbs2()),
       effort_variances_(balance.noise().efforts(model_).cwiseAbs2()),
-      sums_((std::size_t{1} << (windows - 1)) + 1, Sums(model_.nv())),
+      sums_((std::size_t{1} << (window_count - 1)) + 1, Sums(model_.nv())),
       last_q_(VectorQ::Zero(model_.nq())),
       noise_covariance_(MatrixV::Zero(model_.nv(), model_.nv())) {
   last_p_ = last_g_ = model_effort_ = displacement_ = VectorV::Zero(model_.nv());
@@ -251,8 +252,9 @@ RobotObservers::RobotObservers(const Model& model, const ObserverOptions& option
       standard_balance_(model, options.noise, false, options.friction),
       is_decoupled_(options.decoupled && model.b() > 0),
       momentum_observer_(model, options.bandwidth),
-      wrench_map_(balance_, options.force, options.moment, options.wind_force, options.wind_moment),
-      contact_detector_(balance_, options.false_alarms, options.windows),
+      wrench_map_(balance_, options.force_deviation, options.moment_deviation,
+                  options.wind_force_deviation, options.wind_moment_deviation),
+      contact_detector_(balance_, options.false_alarms, options.window_count),
       payload_observer_(standard_balance_) {}
 
 void RobotObservers::restart() noexcept {

@@ -14,7 +14,7 @@ namespace vms_ph {
 namespace {
 
 // Smaller shares of the largest squared singular value are of wrenches that no inputs make.
-constexpr double kSquareRank = 1e-13;
+constexpr double kZeroShare = 1e-13;
 
 // Forces below this define no tilt angle, N.
 constexpr double kMinForce = 1e-9;
@@ -81,7 +81,7 @@ bool NearestInputs::solve_freely(const VectorB& goal, const Eigen::VectorXd& low
   coordinates_.noalias() = eigen_.vectors().transpose().lazyProduct(residual_);
   for (Eigen::Index k = 0; k < b; ++k) {
     coordinates_[k] =
-        eigenvalues[k] > kSquareRank * eigenvalues[b - 1] ? coordinates_[k] / eigenvalues[k] : 0.0;
+        eigenvalues[k] > kZeroShare * eigenvalues[b - 1] ? coordinates_[k] / eigenvalues[k] : 0.0;
   }
   residual_.noalias() = eigen_.vectors().lazyProduct(coordinates_);
   for (Eigen::Index i = 0; i < m; ++i) {
@@ -109,18 +109,19 @@ void ActuatorMap::set_angles(const Eigen::VectorXd& angles) noexcept {
 
 Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
                                       const Eigen::VectorXd& rates) const noexcept {
-  Eigen::Vector3d total = Eigen::Vector3d::Zero();
+  Eigen::Vector3d total_momentum = Eigen::Vector3d::Zero();
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
     const double spin_momentum = spinning_parts_.inertia[i] * rates[i];
     if (spin_momentum == 0.0) continue;
     if (columns_.tilts(i)) {
-      total += spin_momentum * (std::cos(angles[i]) * spinning_parts_.axis.col(i) +
-                                std::sin(angles[i]) * spinning_parts_.quarter_turn_axis.col(i));
+      total_momentum +=
+          spin_momentum * (std::cos(angles[i]) * spinning_parts_.axis.col(i) +
+                           std::sin(angles[i]) * spinning_parts_.quarter_turn_axis.col(i));
     } else {
-      total += spin_momentum * spinning_parts_.axis.col(i);
+      total_momentum += spin_momentum * spinning_parts_.axis.col(i);
     }
   }
-  return total;
+  return total_momentum;
 }
 
 TiltAllocation::TiltAllocation(const BaseActuators& actuators)
@@ -211,7 +212,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   for (Eigen::Index i = 0; i < m; ++i) {
     if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-step / a.time_constant[i]);
   }
-  health_.assign(static_cast<std::size_t>(m), Health::good);
+  health_.assign(static_cast<std::size_t>(m), Health::working);
   reset(wrench_);
   saved_state_ = state_;
 }
@@ -223,7 +224,7 @@ void ActuatedBase::reset(const Eigen::VectorXd& wrench) noexcept {
     state_.angles = actuators_->columns.angles;
     set_steady_state(wrench);
   }
-  state_.electric = state_.losses = 0.0;
+  state_.electric_energy = state_.lost_energy = 0.0;
 }
 
 double ActuatedBase::stored_energy() const noexcept {
@@ -290,7 +291,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
     }
   }
   for (Eigen::Index i = 0; i < commands_.size(); ++i) {
-    const bool is_failed = health_[static_cast<std::size_t>(i)] != Health::good;
+    const bool is_failed = health_[static_cast<std::size_t>(i)] != Health::working;
     if (is_failed || std::abs(commands_[i]) < a.dead_zone[i]) commands_[i] = 0.0;
   }
 }
@@ -306,7 +307,7 @@ void ActuatedBase::set_steady_state(const Eigen::VectorXd& wrench) noexcept {
     const double k = a.thrust_constant[i];
     if (k > 0.0) state_.rates[i] = shaft_rate(commands_[i], k);
   }
-  state_.electric += stored_energy() - last_stored_energy;
+  state_.electric_energy += stored_energy() - last_stored_energy;
 }
 
 /// Find the inputs over a step and the rates of rotors at its end.
@@ -387,8 +388,8 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   }
   state_.rates = end_rates_;
   state_.thrusts = inputs_;
-  state_.losses += step_ * loss_power;
-  state_.electric += work + stored_energy() - last_stored_energy + step_ * loss_power;
+  state_.lost_energy += step_ * loss_power;
+  state_.electric_energy += work + stored_energy() - last_stored_energy + step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).

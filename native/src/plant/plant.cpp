@@ -203,14 +203,14 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
       ports_.spin = base_.spin(t);
     }
     const double last_supplied_energy = total_result_.supplied_energy[1];
-    const bool success = step_with_stops(t, torque);
-    if (!success) {
+    const bool is_successful = step_with_stops(t, torque);
+    if (!is_successful) {
       state_ = saved_state_;
       total_result_ = saved_result;
       base_.restore();
     }
     stepper_->motion(state_, q_, v_);
-    if (!success) return false;
+    if (!is_successful) return false;
     twist_ = v_.head(model_.b());
     if (on_stand) {
       base_.steer_on_stand(start_twist_, twist_);
@@ -236,9 +236,9 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
     state_ = start_state_;
     total_result_ = saved_result;
     ports_.torque = torque + stop_torque;
-    const bool success = step_with_retry(t, dt, kMaxHalvings);
+    const bool is_successful = step_with_retry(t, dt, kMaxHalvings);
     ports_.torque = torque;
-    if (!success) return false;
+    if (!is_successful) return false;
     stepper_->motion(state_, free_q_, free_v_);
     const double work = stop_torque.dot(stops_->displacement(q_, free_q_));
     total_result_.supplied_energy[0] -= work;

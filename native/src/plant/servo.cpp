@@ -29,8 +29,8 @@ void Servo::hold_position(const Eigen::VectorXd& q) noexcept {
 void Servo::hold_position(const Eigen::VectorXd& q, int freedom) noexcept {
   const int b = model_.b();
   if (freedom < b) {
-    const int base = model_.base_size();
-    target_.head(base) = q.head(base);
+    const int base_size = model_.base_size();
+    target_.head(base_size) = q.head(base_size);
     desired_rate.head(b).setZero();
     return;
   }

@@ -35,7 +35,7 @@ class BaseWrench {
   ///                     first; when (0,), forces before moments.
   /// @throws ModelError  an allocation or weights for another kind of base, or more actuators than
   ///                     kMaxVelocities.
-  BaseWrench(const Model& model, std::optional<Allocation> allocation, bool actuated,
+  BaseWrench(const Model& model, std::optional<Allocation> allocation, bool base_actuated,
              const Eigen::VectorXd& weights);
 
   /// Whether every wrench is given, and so that of a fixed base.
@@ -88,24 +88,24 @@ class DebtCeiling {
   explicit DebtCeiling(int delay) noexcept : unobserved_work_(delay) {}
 
   /// Begin with a kinetic energy, J.
-  void restart(double kinetic) noexcept { motion_energy_ = kinetic; }
+  void restart(double kinetic_energy) noexcept { motion_energy_ = kinetic_energy; }
 
   /// Update the ceiling after a sample.
   ///
   /// @param level    of the tank, J.
   /// @param work     given by the efforts over the sample, J.
-  /// @param kinetic  energy of the robot, J.
-  /// @param friction energy taken as lost to friction in the sample, J.
+  /// @param kinetic_energy   of the robot, J.
+  /// @param friction_energy  taken as lost to friction in the sample, J.
   /// @return the work that no state has shown yet, J.
-  double update(double level, double work, double kinetic, double friction) noexcept {
-    motion_energy_ = std::max(kinetic, motion_energy_ + work - friction);
+  double update(double level, double work, double kinetic_energy, double friction_energy) noexcept {
+    motion_energy_ = std::max(kinetic_energy, motion_energy_ + work - friction_energy);
     const double unobserved_work = unobserved_work_.add(work), debt = -level;
     if (debt <= SampleGrant::kRounding) {
       ceiling_ = 0.0;
       margin_ = kInfinity;
       return unobserved_work;
     }
-    const double loan = std::max(kMinLoan, kLoanShare * kinetic);
+    const double loan = std::max(kMinLoan, kLoanShare * kinetic_energy);
     largest_loan_ = std::max(largest_loan_, loan);
     // A share of the energy of the motion when the debt began, as it could be risked then.
     const double risk_limit = kRiskShare * std::max(0.0, motion_energy_ - debt);
@@ -152,17 +152,17 @@ class EffortQueue {
   EffortQueue(const Model& model, int delay);
 
   /// Restart; an effort (nv,), with its part beyond the static one, acts until the next one does.
-  void restart(const VectorV& effort, const VectorV& active) noexcept;
+  void restart(const VectorV& effort, const VectorV& active_part) noexcept;
 
   /// Take an effort (nv,) into the queue; the first one in it begins to act.
-  void send(const VectorV& effort, const VectorV& active) noexcept;
+  void send(const VectorV& effort, const VectorV& active_part) noexcept;
 
   /// The number of efforts that act before the next one that is sent, and the k-th of them.
   int pending_count() const noexcept { return delay_; }
   const VectorV& pending_effort(int k) const noexcept { return at(k + 1); }
 
   /// Its part beyond the static effort for which it was sent.
-  const VectorV& pending_active(int k) const noexcept { return active_parts_[index(k + 1)]; }
+  const VectorV& pending_active_part(int k) const noexcept { return active_parts_[index(k + 1)]; }
 
   /// Note the state at which the first effort of the queue begins to act.
   ///
@@ -185,7 +185,7 @@ class EffortQueue {
   double largest_work() const noexcept;
 
   /// The share of an effort beyond the static one (nv,) that a level, J, covers, unseen.
-  double share_within(const VectorV& active, double level, double dt) noexcept;
+  double share_within(const VectorV& active_part, double level, double dt) noexcept;
 
   /// The energy given since the last state, J; at most, and no credit, after lost ones.
   double work(Evaluation& d, double dt) noexcept;
@@ -251,7 +251,7 @@ class SampleBudget {
              const DebtCeiling& ceiling, double dt) noexcept;
 
   /// The part (nv,) of the last grant beyond the static effort.
-  const VectorV& active() const noexcept { return active_part_; }
+  const VectorV& active_part() const noexcept { return active_part_; }
 
   /// What the last grant changed; empty for an effort that was covered.
   const char* reason() const noexcept { return reason_; }
@@ -261,9 +261,9 @@ class SampleBudget {
 
  private:
   bool is_surely_covered(Evaluation& d, const VectorV& effort, const EffortQueue& effort_queue,
-                         double level, double kinetic, double dt) noexcept;
+                         double level, double kinetic_energy, double dt) noexcept;
   double neutral_share(const VectorV& effort) noexcept;
-  double speed_rise(const VectorV& active, double dt) noexcept;
+  double speed_rise(const VectorV& active_part, double dt) noexcept;
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
@@ -289,17 +289,18 @@ class MotionLimits {
 
   /// Whether any limit of the motion is set.
   static bool is_limited(const EnergyGuardSettings& s) noexcept {
-    return s.power > 0.0 || s.kinetic_energy > 0.0 || s.speed > 0.0 || s.joint_speed > 0.0;
+    return s.max_power > 0.0 || s.max_kinetic_energy > 0.0 || s.max_speed > 0.0 ||
+           s.max_joint_speed > 0.0;
   }
 
   /// The share of the desired effort, in [0, 1].
   ///
   /// @param v         (nv,) velocity at which the effort begins to act.
-  /// @param desired    (nv,) effort.
+  /// @param desired_effort  (nv,).
   /// @param brake     (nv,) effort that takes its place.
   /// @param static_effort   (nv,) effort that compensates gravity, no power of the controller.
   /// @param dt        duration of the sample, s.
-  double share(Evaluation& d, const VectorV& v, const VectorV& desired, const VectorV& brake,
+  double share(Evaluation& d, const VectorV& v, const VectorV& desired_effort, const VectorV& brake,
                const VectorV& static_effort, const EnergyGuardSettings& settings,
                double dt) noexcept;
 
@@ -388,14 +389,14 @@ class PortGuard {
  private:
   void restart() noexcept;
   void update_tank(double dt) noexcept;
-  void update_surplus(double kinetic) noexcept;
+  void update_surplus(double kinetic_energy) noexcept;
   void limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept;
   const GuardedEffort& update_without_state(const ConstVector& q, const ConstVector& v, double dt,
                                             const char* cause) noexcept;
   bool add_fading_jump(double dt) noexcept;
   void set_safe_effort(const ConstVector& q, const ConstVector& v, double dt) noexcept;
   bool is_effort(const ConstVector& effort) const noexcept;
-  void send(const VectorV& active, bool is_reflex) noexcept;
+  void send(const VectorV& active_part, bool is_reflex) noexcept;
   void count_sample(bool is_reflex, bool is_changed, bool is_braking) noexcept;
 
   const Model& gravity_model_;
@@ -421,7 +422,7 @@ class PortGuard {
   double jump_share_ = 0.0, last_potential_ = 0.0;
   // Kinetic energy less the energy given, at the first and the last state, J; samples in which it
   // has risen, and the largest kinetic energy, J.
-  double first_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_energy_ = 0.0;
+  double initial_surplus_ = 0.0, surplus_ = 0.0, largest_kinetic_energy_ = 0.0;
   unsigned long long rise_count_ = 0;
   bool has_surplus_ = false;
   GuardedEffort output_;

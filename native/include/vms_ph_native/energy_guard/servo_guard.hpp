@@ -16,9 +16,9 @@ namespace vms_ph {
 /// A servo, a spring and damper, and the limits of its joint.
 struct JointServo {
   std::string joint;
-  double stiffness;         ///< N m/rad or N/m; of a velocity servo none
-  double damping;           ///< N m s/rad or N s/m; 0 where that of a position servo is not known
-  double effort, velocity;  ///< limits, N m and rad/s, or N and m/s; infinite for none
+  double stiffness;  ///< N m/rad or N/m; of a velocity servo none
+  double damping;    ///< N m s/rad or N s/m; 0 where that of a position servo is not known
+  double max_effort, max_velocity;  ///< limits, N m and rad/s, or N and m/s; infinite for none
 };
 
 /// (n,) of the joints, rad or m, or their rates.
@@ -84,19 +84,19 @@ class ServoGuard {
   const JointValues zeros_;
   JointValues positions_;
   std::vector<JointValues> commands_;  // that acts since the last measurement, then under way
-  double elapsed_ = 0.0;
+  double elapsed_time_ = 0.0;
   std::size_t lost_samples_ = 0;  // samples since the last measurement
 
  private:
   void find_fault(const JointValues& new_positions, const char* problem) noexcept;
-  double grant(const JointValues& desired_command, double dt) noexcept;
+  double scale_to_tank(const JointValues& desired_command, double dt) noexcept;
   void withdraw_up_to(double bound) noexcept;
   const GuardedCommand& record_sent(const JointValues& command, Status status) noexcept;
 
   EnergyTank tank_{0.0, 0.0};
   Certificate certificate_;
   JointValues start_command_, trial_command_;
-  double committed_energy_ = 0.0;
+  double withdrawn_energy_ = 0.0;
   GuardedCommand output_;
   Reason reason_, first_loss_;
 };

@@ -132,8 +132,8 @@ class MomentumObserver {
 class WrenchMap {
  public:
   /// Standard deviations before anything is measured; those of the wind are at a moving base.
-  WrenchMap(const ImpulseBalance& balance, double force, double moment, double wind_force,
-            double wind_moment);
+  WrenchMap(const ImpulseBalance& balance, double force_deviation, double moment_deviation,
+            double wind_force_deviation, double wind_moment_deviation);
 
   /// Find the wrenches of an observed force at the state of the last sample.
   void estimate(Evaluation& d, const MomentumObserver& observer) noexcept;

@@ -39,9 +39,9 @@ struct ContactReport {
 class ContactDetector {
  public:
   /// @param false_alarms  largest expected number of false alarms in an hour.
-  /// @param windows       number of windows; the longest has 2^(windows - 1) samples.
+  /// @param window_count  the longest window has 2^(window_count - 1) samples.
   /// @throws ModelError   a number is not in its range.
-  ContactDetector(const ImpulseBalance& balance, double false_alarms, int windows = 6);
+  ContactDetector(const ImpulseBalance& balance, double false_alarms, int window_count = 6);
 
   /// Begin without contact.
   void restart() noexcept;
@@ -127,13 +127,13 @@ class MotionWindow {
   static constexpr int kIntervals = 2 * kMaxHalfWidth + 1;
 
   TimeInterval& interval_at(int k) noexcept {
-    return intervals_[static_cast<std::size_t>((first_ + k) % kIntervals)];
+    return intervals_[static_cast<std::size_t>((first_index_ + k) % kIntervals)];
   }
   void smooth() noexcept;
 
   const VectorV deviations_;
   std::array<TimeInterval, kIntervals> intervals_;
-  int first_ = 0, count_ = 0, half_width_ = 0;
+  int first_index_ = 0, count_ = 0, half_width_ = 0;
   bool is_interval_open_ = false;
   double time_ = 0.0;
   SmoothedInterval smoothed_interval_;
@@ -214,15 +214,15 @@ class PayloadObserver {
 /// What a host may choose of the observers; see the parameters of force_observer.
 struct ObserverOptions {
   NoiseModel noise;
-  bool decoupled = false;     ///< observe wrench and contact in decoupled coordinates
-  bool friction = false;      ///< whether the friction of the robot description acts
-  double bandwidth = 30.0;    ///< of the wrench, 1/s
-  double false_alarms = 1.0;  ///< largest expected number in an hour
-  int windows = 6;            ///< of the contact detector
-  double wind_force = 10.0;   ///< standard deviation of external forces at a moving base, N
-  double wind_moment = 1.0;   ///< the same of moments, N m
-  double force = 300.0;       ///< of the force at the end effector before anything is seen, N
-  double moment = 60.0;       ///< the same of its moment, N m
+  bool decoupled = false;              ///< observe wrench and contact in decoupled coordinates
+  bool friction = false;               ///< whether the friction of the robot description acts
+  double bandwidth = 30.0;             ///< of the wrench, 1/s
+  double false_alarms = 1.0;           ///< largest expected number in an hour
+  int window_count = 6;                ///< of the contact detector
+  double wind_force_deviation = 10.0;  ///< standard deviation of forces at a moving base, N
+  double wind_moment_deviation = 1.0;  ///< the same of moments, N m
+  double force_deviation = 300.0;  ///< of the force at the end effector before anything is seen, N
+  double moment_deviation = 60.0;  ///< the same of its moment, N m
 };
 
 /// External wrench, contact and payload, of the same samples; only the constructor allocates.

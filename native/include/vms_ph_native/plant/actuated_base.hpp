@@ -169,7 +169,7 @@ class TiltAllocation {
 
 /// Whether an input works.
 enum class Health : unsigned char {
-  good,
+  working,
   failed,  ///< it gives nothing, and the allocation does without it
   hidden,  ///< it gives nothing, and the allocation does not know
 };
@@ -220,11 +220,11 @@ class ActuatedBase {
 
   /// Steer casters by a step in which a stand holds the base.
   ///
-  /// @param before, after  (b,) twists at its start and end.
+  /// @param twist_0, twist_1  (b,) at its start and end.
   void steer_on_stand(const Eigen::VectorXd& twist_0, const Eigen::VectorXd& twist_1) noexcept;
 
-  double electric_energy() const noexcept { return state_.electric; }  ///< taken from the supply, J
-  double lost_energy() const noexcept { return state_.losses; }  ///< fluid, friction, windings, J
+  double electric_energy() const noexcept { return state_.electric_energy; }  ///< of the supply, J
+  double lost_energy() const noexcept { return state_.lost_energy; }  ///< J, as losses above
   double stored_energy() const noexcept;  ///< kinetic energy of rotors and wheels, J
 
   /// Angular momentum of rotors and wheels, in the base frame, kg m^2/s.
@@ -237,7 +237,7 @@ class ActuatedBase {
   /// What changes with time.
   struct State {
     Eigen::VectorXd rates, thrusts, angles;  ///< (m,) of shafts, of rotors, of tilts and steering
-    double electric = 0.0, losses = 0.0;     ///< energies, J
+    double electric_energy = 0.0, lost_energy = 0.0;  ///< energies, J
   };
 
   /// Parts that exist where there are actuators.
