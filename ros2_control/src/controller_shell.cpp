@@ -68,7 +68,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
 InterfaceConfiguration ControllerShell::command_interface_configuration() const {
   const auto& p = parameters_;
   return {interface_configuration_type::INDIVIDUAL,
-          effort_interfaces(*model_, p.base_actuated ? p.base_name : "")};
+          references_of(p.following_controller,
+                        effort_interfaces(*model_, p.base_actuated ? p.base_name : ""))};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {

@@ -102,7 +102,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   InterfaceConfiguration command_interface_configuration() const override {
-    return {interface_configuration_type::INDIVIDUAL, command_names()};
+    return {interface_configuration_type::INDIVIDUAL,
+            references_of(common_listener_->get_params().following_controller, command_names())};
   }
 
   InterfaceConfiguration state_interface_configuration() const override {
@@ -192,15 +193,16 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   return_type update_and_write_commands(const rclcpp::Time& time,
                                         const rclcpp::Duration& period) override {
     apply_settings();
-    const double budget_change = inbox_->energy.exchange(0.0, std::memory_order_acquire);
-    if (budget_change > 0.0) guard_->refill(budget_change);
-    if (budget_change < 0.0) guard_->drain(-budget_change);
     const auto& state = reader_->read(state_interfaces_);
     // After a change of the clock or a stalled loop, one period is assumed.
     const double elapsed_time = period.seconds();
     const double dt = vms_ph::is_usable_step(elapsed_time) ? elapsed_time : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
     guard(state, stamp ? stamp_monitor_.update(*stamp, dt) : "", dt, time);
+    // After the update a capacity that was changed before is in force.
+    const double budget_change = inbox_->energy.exchange(0.0, std::memory_order_acquire);
+    if (budget_change > 0.0) guard_->refill(budget_change);
+    if (budget_change < 0.0) guard_->drain(-budget_change);
     return return_type::OK;
   }
 
@@ -233,11 +235,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     budget_subscription_ = get_node()->create_subscription<std_msgs::msg::Float64>(
         "~/budget", 10,
         [inbox = inbox_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
-          if (std::isfinite(m.data)) {
-            inbox->add(m.data);
-          } else {
-            RCLCPP_WARN(logger, "ignored: a change of the budget must be finite, J");
-          }
+          if (std::isfinite(m.data)) return inbox->add(m.data);
+          RCLCPP_WARN(logger, "ignored: a change of the budget must be finite, J");
         });
     const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
     budget_service_ = get_node()->create_service<ChangeBudget>(

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <sstream>
 
 #include "robot_setup.hpp"
@@ -28,8 +27,7 @@ HardwareTag::HardwareTag(const hardware_interface::HardwareInfo& info) : info_(i
 }
 
 std::vector<std::string> HardwareTag::words(const std::string& name) const {
-  std::istringstream stream(text(name, ""));
-  return {std::istream_iterator<std::string>(stream), {}};
+  return words_of(text(name, ""));
 }
 
 bool HardwareTag::flag(const std::string& name) const { return text(name, "true") == "true"; }

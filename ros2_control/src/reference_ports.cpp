@@ -200,12 +200,9 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noe
       const Eigen::Matrix3d rotation = vms_ph::base_rotation(b, q.data());
       r.velocity = in_base_axes_ ? Eigen::Vector3d(rotation * linear) : Eigen::Vector3d(linear);
       if (angular.allFinite()) {
-        r.twist.emplace();
-        if (in_base_axes_) {
-          *r.twist << linear, angular;
-        } else {
-          *r.twist << rotation.transpose() * linear, rotation.transpose() * angular;
-        }
+        const Eigen::Matrix3d to_base = in_base_axes_ ? Eigen::Matrix3d::Identity().eval()
+                                                      : Eigen::Matrix3d(rotation.transpose());
+        r.twist.emplace() << to_base * linear, to_base * angular;
       }
     }
   }

@@ -124,4 +124,10 @@ std::vector<std::string> effort_interfaces(const Model& model, const std::string
   return names;
 }
 
+std::vector<std::string> references_of(const std::string& controller,
+                                       std::vector<std::string> names) {
+  for (auto& name : names) name = controller.empty() ? name : controller + "/" + name;
+  return names;
+}
+
 }  // namespace vms_ph_ros2_control

@@ -112,12 +112,10 @@ void SimulatedSystem::find_handles() {
                               const auto& names) {
     for (const char* name : names) handles.push_back(state_of(prefix + "/" + name));
   };
-  base_states_.clear();
-  clock_.clear();
-  port_energies_.clear();
-  actuator_energies_.clear();
-  wrench_states_.clear();
   base_commands_.clear();
+  for (auto* handles :
+       {&base_states_, &clock_, &port_energies_, &actuator_energies_, &wrench_states_})
+    handles->clear();
   if (model_->b() > 0) {
     add_states(base_states_, base_name_, kPosition);
     add_states(base_states_, base_name_, kOrientation);
@@ -183,7 +181,6 @@ SimulatedSystem::return_type SimulatedSystem::perform_command_mode_switch(
 }
 
 void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool is_start) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
   const int b = model_->b();
   for (const auto& name : names) {
     if (b > 0 && has_prefix(name, base_name_)) {
@@ -206,7 +203,7 @@ void SimulatedSystem::set_modes(const std::vector<std::string>& names, bool is_s
       // The joint is held until its controller writes.
       joint.effort_command.clear();
       joint.velocity_command.clear();
-      if (joint.position_command) std::ignore = joint.position_command->set_value(nan);
+      if (joint.position_command) std::ignore = joint.position_command->set_value(vms_ph::kNaN);
     }
   }
 }
@@ -343,9 +340,7 @@ void SimulatedSystem::write_states() noexcept {
   set_state(clock_[0], static_cast<double>(stamp / kNanosecondsPerSecond));
   set_state(clock_[1], static_cast<double>(stamp % kNanosecondsPerSecond));
   const auto& energies = plant_->port_energies();
-  set_state(port_energies_[0], energies.supplied_energy[0]);
-  set_state(port_energies_[1], energies.supplied_energy[1]);
-  set_state(port_energies_[2], energies.supplied_energy[2]);
+  for (std::size_t i = 0; i < 3; ++i) set_state(port_energies_[i], energies.supplied_energy[i]);
   set_state(port_energies_[3], energies.dissipated_energy);
   set_state(port_energies_[4], reset_count_);
   set_state(actuator_energies_[0], plant_->actuators().electric_energy());

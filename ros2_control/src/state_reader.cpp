@@ -44,8 +44,7 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base_nam
     add_names(base_name, kAngularVelocity);
   }
   if (is_stamped_) add_names(stamp_name, kStamp);
-  values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()),
-                                      std::numeric_limits<double>::quiet_NaN());
+  values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()), vms_ph::kNaN);
   state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
 }
@@ -53,8 +52,7 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base_nam
 const vms_ph::RobotState& StateReader::read(
     const std::vector<hardware_interface::LoanedStateInterface>& interfaces) noexcept {
   for (Eigen::Index i = 0; i < values_.size(); ++i) {
-    const auto value = interfaces[static_cast<std::size_t>(i)].get_optional();
-    values_[i] = value ? *value : std::numeric_limits<double>::quiet_NaN();
+    values_[i] = interfaces[static_cast<std::size_t>(i)].get_optional().value_or(vms_ph::kNaN);
   }
   const int b = model_.b(), n = model_.n();
   if (positions_only_) return state_.q = values_.head(n), state_;
@@ -85,25 +83,20 @@ void StampMonitor::restart() noexcept {
 const char* StampMonitor::update(const builtin_interfaces::msg::Time& stamp,
                                  double elapsed_time) noexcept {
   const std::int64_t stamp_ns = stamp.sec * kNanosecondsPerSecond + stamp.nanosec;
-  if (!has_last_stamp_ || stamp_ns > last_stamp_) {
-    has_last_stamp_ = true;
-    last_stamp_ = stamp_ns;
-    stall_time_ = 0.0;
-    consecutive_stamps_ = 0;
-    return "";
+  if (has_last_stamp_ && stamp_ns <= last_stamp_) {
+    stall_time_ += std::max(elapsed_time, 0.0);
+    if (stamp_ns == last_stamp_)
+      return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
+    // A clock that was set back is accepted once its stamps advance again.
+    consecutive_stamps_ = consecutive_stamps_ == 0 || stamp_ns < rejected_stamp_
+                              ? 1
+                              : consecutive_stamps_ + (stamp_ns > rejected_stamp_ ? 1 : 0);
+    rejected_stamp_ = stamp_ns;
+    if (consecutive_stamps_ < kMinConsecutiveStamps) return "the state is older than the last one";
   }
-  stall_time_ += std::max(elapsed_time, 0.0);
-  if (stamp_ns == last_stamp_)
-    return stall_time_ < timeout_ ? "" : "the state is old: its stamp does not advance";
-  // A clock that was set back is accepted once its stamps advance again.
-  consecutive_stamps_ = consecutive_stamps_ == 0 || stamp_ns < rejected_stamp_
-                            ? 1
-                            : consecutive_stamps_ + (stamp_ns > rejected_stamp_ ? 1 : 0);
-  rejected_stamp_ = stamp_ns;
-  if (consecutive_stamps_ < kMinConsecutiveStamps) return "the state is older than the last one";
+  restart();
+  has_last_stamp_ = true;
   last_stamp_ = stamp_ns;
-  stall_time_ = 0.0;
-  consecutive_stamps_ = 0;
   return "";
 }
 

@@ -12,9 +12,10 @@
 namespace vms_ph_ros2_control {
 
 /// Reads a command and keeps it until a timeout: a controller that no longer writes must not drive
-/// the robot with its last effort. A value that was read is replaced by the next larger double, so
-/// that one that is written again is seen, and controllers that read their last command back, as a
-/// JointTrajectoryController does, find it there.
+/// the robot with its last effort. A value that was read is replaced by one of the next two
+/// doubles, in turn, so that any that is written again is seen, at the latest in the next cycle,
+/// and controllers that read their last command back, as a JointTrajectoryController does, find it
+/// there.
 class TimedCommand {
  public:
   using Handle = hardware_interface::CommandInterface::SharedPtr;
@@ -26,8 +27,7 @@ class TimedCommand {
 
   /// Forget the command, and what was written.
   void clear() noexcept {
-    command_ = kNone;
-    read_marker_ = kNone;
+    command_ = last_value_ = read_marker_ = kNone;
     if (handle_) std::ignore = handle_->set_value(kNone);
   }
 
@@ -40,16 +40,20 @@ class TimedCommand {
   /// @param timeout  time for which a command acts, s.
   double read(double period, double timeout) noexcept {
     const auto value = handle_ ? handle_->get_optional() : std::nullopt;
-    if (value && std::isfinite(*value) && *value != read_marker_) {
-      command_ = *value;
+    const bool is_finite = value && std::isfinite(*value);
+    if (is_finite && *value != read_marker_) {
+      command_ = last_value_ = *value;
       age_ = 0.0;
-      // The largest double has no finite neighbour above.
-      const double next_double = std::nextafter(command_, std::numeric_limits<double>::infinity());
-      read_marker_ = std::isfinite(next_double) ? next_double : std::nextafter(command_, 0.0);
-      std::ignore = handle_->set_value(read_marker_);
     } else if (period > 0.0) {
       age_ += period;
       if (age_ > timeout) command_ = kNone;
+    }
+    if (is_finite) {
+      // The largest doubles have no finite neighbours above.
+      const double end = last_value_ > 1.0 ? 0.0 : std::numeric_limits<double>::infinity();
+      const double next = std::nextafter(last_value_, end);
+      read_marker_ = read_marker_ == next ? std::nextafter(next, end) : next;
+      std::ignore = handle_->set_value(read_marker_);
     }
     return command_;
   }
@@ -57,7 +61,7 @@ class TimedCommand {
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Handle handle_;
-  double command_ = kNone, read_marker_ = kNone, age_ = 0.0;
+  double command_ = kNone, last_value_ = kNone, read_marker_ = kNone, age_ = 0.0;
 };
 
 }  // namespace vms_ph_ros2_control

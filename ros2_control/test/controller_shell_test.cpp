@@ -26,6 +26,7 @@
 #include <rclcpp/rclcpp.hpp>
 
 #include "../src/controller_shell.hpp"
+#include "../src/timed_command.hpp"
 #include "flying_arm.hpp"
 
 namespace {
@@ -99,13 +100,14 @@ class ControllerShell : public testing::Test {
   }
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
-  void begin(const std::string& base = "fixed", const std::string& type = "double") {
+  void begin(const std::string& base = "fixed", const std::string& type = "double",
+             const std::string& following = "") {
     controller_interface::ControllerInterfaceParams params;
     params.controller_name = "law";
     params.robot_description = flying_arm(base);
     params.update_rate = params.controller_manager_update_rate = kRate;
-    params.node_options =
-        shell_->define_custom_node_options().parameter_overrides({{"base", base}});
+    params.node_options = shell_->define_custom_node_options().parameter_overrides(
+        {{"base", base}, {"following_controller", following}});
     ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
     ASSERT_EQ(shell_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -382,6 +384,38 @@ TEST_F(ControllerShell, TakesEachGroupOfReferencesFromWhoCommandsIt) {
   update(0.04, 0.01);
   ASSERT_TRUE(shell_->law->position);
   EXPECT_EQ(shell_->law->position->x(), 0.7);
+}
+
+// A law at rest writes the same number for ever, the last step to which may be the least there is.
+TEST(TimedCommand, SeesWhatIsWrittenAgainWhateverItIs) {
+  constexpr double kPeriod = 0.01, kTimeout = 0.1,
+                   kInfinity = std::numeric_limits<double>::infinity();
+  for (const double start : {0.0, -0.0, 0.3, -7.0, 87.0, 5e-324, -5e-324}) {
+    for (const double end : {-kInfinity, kInfinity}) {
+      auto handle = std::make_shared<CommandInterface>("joint", "effort");
+      vms_ph_ros2_control::TimedCommand command(handle);
+      double value = start;
+      for (int step = 0; step < 4; ++step, value = std::nextafter(value, end)) {
+        std::ignore = handle->set_value(value);
+        EXPECT_NEAR(command.read(kPeriod, kTimeout), value, 1e-13);
+        for (int k = 0; k < 40; ++k) {
+          std::ignore = handle->set_value(value);
+          EXPECT_NEAR(command.read(kPeriod, kTimeout), value, 1e-13);
+        }
+      }
+      for (int k = 0; k < 9; ++k) EXPECT_TRUE(std::isfinite(command.read(kPeriod, kTimeout)));
+      for (int k = 0; k < 9; ++k) std::ignore = command.read(kPeriod, kTimeout);
+      EXPECT_TRUE(std::isnan(command.read(kPeriod, kTimeout)));
+    }
+  }
+}
+
+TEST_F(ControllerShell, CommandsTheReferencesOfAGuardThatFollowsIt) {
+  begin("floating", "double", "guard");
+  ASSERT_GT(commands_.size(), 6U);
+  EXPECT_EQ(commands_.back()->get_interface_name(), "guard/base/torque.z");
+  for (const auto& command : commands_)
+    EXPECT_EQ(command->get_interface_name().rfind("guard/", 0), 0U);
 }
 
 TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {

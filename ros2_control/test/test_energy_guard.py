@@ -5,14 +5,18 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from control_session import Session
+from geometry_msgs.msg import Point, PointStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
-from vms_ph.msg import Energy, EnergyCertificate, PortEnergy
+from vms_ph.msg import ControllerState, Energy, EnergyCertificate, PortEnergy
 from vms_ph.srv import ChangeBudget
+
+from vms_ph_io import robots
 
 JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
 HOME = [0.0, 0.0, 0.0, -1.5, 0.0, 1.5, 0.0]
@@ -34,6 +38,7 @@ def session() -> Iterator[Session]:
             energy_guard="active",
             guarded_trajectory_controller="active",
             guarded_effort_controller="inactive",
+            guarded_impedance="inactive",
             effort_controller="inactive",
         )
         yield started
@@ -89,6 +94,31 @@ def test_a_trajectory_passes_the_guard_unchanged(guarded: Session) -> None:
     assert after.verdict == "kept"
     assert after.reflexes == before.reflexes
     assert after.ports == JOINTS
+
+
+def test_a_law_of_this_project_passes_the_guard_unchanged(guarded: Session) -> None:
+    assert guarded.switch(["guarded_impedance"], ["guarded_trajectory_controller"])
+    held = guarded.one(ControllerState, "/guarded_impedance/state")
+    assert held.status == ControllerState.OK
+    before = certificate(guarded)
+    panda = robots.load("panda")
+    now = panda.configuration(dict(zip(JOINTS, HOME, strict=True)))
+    d = panda.evaluate(now, np.zeros(7))
+    x, y, z = d.placement(panda.end_effector)[:3, 3].tolist()
+    there = PointStamped(point=Point(x=x, y=y + 0.05, z=z))
+
+    def send() -> bool:
+        guarded.tell(PointStamped, "/guarded_impedance/reference_position", there)
+        return True
+
+    # At rest its efforts no longer change: they must not be taken for those of a dead controller.
+    found = guarded.collect_during(4.0, send, it=(ControllerState, "/guarded_impedance/state"))
+    assert max(m.reference_power for m in found["it"]) > 1e-3
+    assert found["it"][-1].task_error < 5e-3
+    after = certificate(guarded)
+    assert after.verdict == "kept"
+    assert after.scaled == before.scaled
+    assert after.reflexes == before.reflexes
 
 
 def test_the_energy_given_is_that_of_the_simulated_hardware(guarded: Session) -> None:

@@ -215,6 +215,7 @@ class PortGuard:
 
     def refill(self, energy: float) -> float:
         """Add energy to the tank, J; return how much there was room for."""
+        self.tank.capacity = self.settings.tank_capacity  # may have changed since the last update
         return self.tank.refill(max(0.0, energy)) if np.isfinite(energy) else 0.0
 
     def drain(self, energy: float) -> float:
@@ -254,9 +255,7 @@ class PortGuard:
             work = max(work, kinetic - self._ceiling.motion_energy)
             self._counts.record_lost_work(self._queue.largest_work, tank)
         tank.withdraw(work)
-        refilled_energy = 0.0
-        if s.refill_power > 0.0 and not s.freeze:
-            refilled_energy = tank.refill(s.refill_power * dt)
+        refilled_energy = tank.refill(0.0 if s.freeze else s.refill_power * dt)
         unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
         self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
         self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))

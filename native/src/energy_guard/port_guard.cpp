@@ -235,7 +235,7 @@ void PortGuard::update_tank(double dt) noexcept {
   tank_.capacity = settings.tank_capacity;
   const bool is_lost = !effort_queue_.is_measured();
   const double kinetic_energy = d_.kinetic_energy();
-  double work = effort_queue_.work(d_, dt), refilled_energy = 0.0;
+  double work = effort_queue_.work(d_, dt);
   if (is_lost) {
     // The motion is of these efforts rather than of a push.
     work = std::max(work, kinetic_energy - ceiling_.motion_energy());
@@ -244,9 +244,7 @@ void PortGuard::update_tank(double dt) noexcept {
       certificate_.add_unsettled(largest_work - (tank_.budget - tank_.given_energy));
   }
   tank_.withdraw(work);
-  if (settings.refill_power > 0.0 && !settings.freeze) {
-    refilled_energy = tank_.refill(settings.refill_power * dt);
-  }
+  const double refilled_energy = tank_.refill(settings.freeze ? 0.0 : settings.refill_power * dt);
   const double unobserved_work =
       ceiling_.update(tank_.level, work, kinetic_energy, refilled_energy);
   update_surplus(kinetic_energy);

@@ -222,6 +222,9 @@ def test_the_budget_changes_at_run_time(panda: VMSModel) -> None:
     guard = _guard(panda, np.zeros(7), tank_capacity=4.0, tank_initial=1.0)
     assert guard.refill(2.0) == 2.0
     assert guard.refill(5.0) == 1.0  # as far as there is room
+    guard.settings = replace(guard.settings, tank_capacity=6.0)
+    assert guard.refill(5.0) == 2.0  # without an update in between
+    assert guard.drain(2.0) == 2.0
     assert guard.drain(1.5) == 1.5
     assert guard.drain(100.0) == 2.5
     assert guard.level == 0.0

@@ -371,6 +371,7 @@ class PortGuard {
 
   /// Add energy to the tank, J; return how much there was room for.
   double refill(double energy) noexcept {
+    tank_.capacity = settings.tank_capacity;  // which may have changed since the last update
     return std::isfinite(energy) ? tank_.refill(std::max(0.0, energy)) : 0.0;
   }
 
