@@ -98,23 +98,25 @@ def test_a_trajectory_passes_the_guard_unchanged(guarded: Session) -> None:
 
 def test_a_law_of_this_project_passes_the_guard_unchanged(guarded: Session) -> None:
     assert guarded.switch(["guarded_impedance"], ["guarded_trajectory_controller"])
-    held = guarded.one(ControllerState, "/guarded_impedance/state")
-    assert held.status == ControllerState.OK
+    state = guarded.one(ControllerState, "/guarded_impedance/state")
+    assert state.status == ControllerState.OK
     before = certificate(guarded)
     panda = robots.load("panda")
-    now = panda.configuration(dict(zip(JOINTS, HOME, strict=True)))
-    d = panda.evaluate(now, np.zeros(7))
+    home = panda.configuration(dict(zip(JOINTS, HOME, strict=True)))
+    d = panda.evaluate(home, np.zeros(7))
     x, y, z = d.placement(panda.end_effector)[:3, 3].tolist()
-    there = PointStamped(point=Point(x=x, y=y + 0.05, z=z))
+    target = PointStamped(point=Point(x=x, y=y + 0.05, z=z))
 
     def send() -> bool:
-        guarded.tell(PointStamped, "/guarded_impedance/reference_position", there)
+        guarded.tell(PointStamped, "/guarded_impedance/reference_position", target)
         return True
 
     # At rest its efforts no longer change: they must not be taken for those of a dead controller.
-    found = guarded.collect_during(4.0, send, it=(ControllerState, "/guarded_impedance/state"))
-    assert max(m.reference_power for m in found["it"]) > 1e-3
-    assert found["it"][-1].task_error < 5e-3
+    states = guarded.collect_during(4.0, send, it=(ControllerState, "/guarded_impedance/state"))[
+        "it"
+    ]
+    assert max(m.reference_power for m in states) > 1e-3
+    assert states[-1].task_error < 5e-3
     after = certificate(guarded)
     assert after.verdict == "kept"
     assert after.scaled == before.scaled

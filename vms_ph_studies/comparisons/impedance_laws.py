@@ -189,7 +189,7 @@ class GuardedImpedance:
         self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
-        self.guard = EnergyGuard(self.law, budget=40.0, delay=int(driver.delay))
+        self.guard = EnergyGuard(self.law, budget=60.0, delay=int(driver.delay))
         self.guard.reset(RobotState(model.home, np.zeros(model.nv)))
 
     def set_scale(self, scale: float) -> None:
