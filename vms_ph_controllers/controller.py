@@ -263,10 +263,10 @@ def limit(default: float, description: str, high: float) -> float:
 
 def convert_to_floats(record: Any) -> None:
     """Take whole numbers and numbers of other types in a record as floating-point numbers."""
-    for item in fields(record):
-        value = getattr(record, item.name)
-        if isinstance(item.default, float) and isinstance(value, Real):
-            object.__setattr__(record, item.name, float(value))
+    for record_field in fields(record):
+        value = getattr(record, record_field.name)
+        if isinstance(record_field.default, float) and isinstance(value, Real):
+            object.__setattr__(record, record_field.name, float(value))
 
 
 def switch(default: bool, description: str) -> bool:
@@ -347,9 +347,9 @@ class Controller(WithHints, ABC):
     def __repr__(self) -> str:
         """Return robot and gains that are not at their defaults, in one line."""
         changed_gains = [
-            f"{item.name}={getattr(self.gains, item.name):g}"
-            for item in fields(self.gains)
-            if getattr(self.gains, item.name) != item.default
+            f"{gain.name}={getattr(self.gains, gain.name):g}"
+            for gain in fields(self.gains)
+            if getattr(self.gains, gain.name) != gain.default
         ]
         return summary(self, f"'{self.model.name}'", *changed_gains)
 
@@ -367,16 +367,16 @@ class Controller(WithHints, ABC):
             raise ModelError(
                 f"the gains of {law} are a record, {law}.Gains({example}); given: {gains!r}"
             )
-        for item in fields(gains):
-            low, high = item.metadata.get("low"), item.metadata.get("high")
-            setting = getattr(gains, item.name)
+        for gain in fields(gains):
+            low, high = gain.metadata.get("low"), gain.metadata.get("high")
+            setting = getattr(gains, gain.name)
             if low is None or high is None:
                 continue
             if not (isinstance(setting, Real) and low <= float(setting) <= high):
-                prefix = f"{item.name.partition('_')[0]}_share_"
+                prefix = f"{gain.name.partition('_')[0]}_share_"
                 axes = ", ".join(f.name for f in fields(gains) if f.name.startswith(prefix))
                 raise ModelError(
-                    f"the gain {item.name} of {type(self).__name__} is a number from {low:g} to "
+                    f"the gain {gain.name} of {type(self).__name__} is a number from {low:g} to "
                     f"{high:g}{axes and f', times those of the axes, {axes}'}; given: {setting!r}"
                 )
         return gains
@@ -392,17 +392,17 @@ class Controller(WithHints, ABC):
         targets = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
         ignored, refusal = [name for name in targets if name in self.IGNORES], ""
         if ignored:
-            followed = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
+            examples = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
             refusal = (
                 f"the law follows no {' and no '.join(ignored)} of a reference; give "
-                f"Reference({', '.join(followed)})"
+                f"Reference({', '.join(examples)})"
             )
         for name, target in targets.items():
             shape = (self.model.n,) if name == "joints" else _FIELD_SHAPES[name]
             array = float_array(target)
-            fits = if_finite(array, shape) is not None and (name != "pose" or has_rotation(array))
-            targets[name] = array if fits else None
-            if not fits:
+            is_ok = if_finite(array, shape) is not None and (name != "pose" or has_rotation(array))
+            targets[name] = array if is_ok else None
+            if not is_ok:
                 hint = ", with a rotation" if name == "pose" else ""
                 text = " ".join(repr(target).split())[:60]
                 refusal = f"{name} of a reference must be {shape}, finite{hint}; given: {text}"

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -158,7 +158,7 @@ class Certificate(PortCertificate, WithHints):
         counts = copy(counts)
         counts.record_lost_work(largest_work, tank)
         counts.judge_surplus(tank.margin)
-        count_by_name: dict[str, Any] = {k: x for k, x in vars(counts).items() if k[0] != "_"}
+        count_by_name = {name: count for name, count in vars(counts).items() if name[0] != "_"}
         return cls(
             ports=guarded_ports(model),
             budget=tank.budget,

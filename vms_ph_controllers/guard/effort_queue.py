@@ -57,16 +57,16 @@ class DebtCeiling:
         self._ceiling = self.motion_energy = 0.0
         self.margin, self.largest_loan = np.inf, SMALLEST_LOAN
 
-    def update(self, level: float, work: float, kinetic: float, losses: float = 0.0) -> float:
+    def update(self, level: float, work: float, kinetic: float, loss: float = 0.0) -> float:
         """Note that a sample has led to a level; return the work not seen at its end, J.
 
         Args:
             level: energy in the tank, J.
             work: energy given in the sample, J.
             kinetic: energy of the robot at its end, J.
-            losses: energy taken as lost to friction in the sample, J.
+            loss: energy taken as lost to friction in the sample, J.
         """
-        self.motion_energy = max(kinetic, self.motion_energy + work - losses)
+        self.motion_energy = max(kinetic, self.motion_energy + work - loss)
         self._start_energies.append(self._total_work)
         self._total_work += work
         unobserved_work = max(0.0, self._total_work - min(self._start_energies))
@@ -220,8 +220,8 @@ class EffortQueue:
         if self.is_measured:
             return -self._sample_work.recovered_energy(d, -potential_energy, dt)
         self._advance_time(dt)
-        x = self._model.difference(self._last_state.q, d.q)
-        work = float(self._applied[0] @ x) - (potential_energy - self._potential) + self._work_error
+        applied_work = float(self._applied[0] @ self._model.difference(self._last_state.q, d.q))
+        work = applied_work - (potential_energy - self._potential) + self._work_error
         # The displacement of a base that turns is not the integral of its velocity.
         return max(0.0, work, self.largest_work if self._model.b else 0.0)
 

@@ -164,8 +164,7 @@ def largest_share(
 
 def has_motion_limits(settings: EnergyGuardSettings) -> bool:
     """Return whether any limit of the motion is set."""
-    s = settings
-    return s.power > 0.0 or s.kinetic_energy > 0.0 or s.speed > 0.0 or s.joint_speed > 0.0
+    return max(settings.power, settings.kinetic_energy, settings.speed, settings.joint_speed) > 0.0
 
 
 def _largest_rate_share(braked_velocity: Array, step: Array, limit: float) -> float:

@@ -141,14 +141,14 @@ class PortGuard:
         self._plausibility.restart(d.q, d.v)
         self._restart()
         d = Evaluation(self._model, d.q, d.v)
-        is_acting_known = acting is not None and self._is_effort(acting)
+        is_effort_known = acting is not None and self._is_effort(acting)
         effort = compensation = self._budget.compensation(d)
-        if is_acting_known:
+        if is_effort_known:
             effort = self._budget.delivered_effort(np.array(acting, float))
         self._queue.restart(effort - self._budget.uncompensated(d), effort - compensation)
         self._ceiling.motion_energy = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
-        self._initial_effort = effort if is_acting_known else None
+        self._initial_effort = effort if is_effort_known else None
 
     def update(self, q: Array, v: Array, effort: Array, dt: float) -> GuardedEffort:
         """Return the effort to send in place of a wanted one; never raises.
@@ -235,8 +235,8 @@ class PortGuard:
         )
 
     def _restart(self) -> None:
-        s = self.settings
-        self.tank = EnergyTank(s.tank_capacity, s.tank_initial)
+        settings = self.settings
+        self.tank = EnergyTank(settings.tank_capacity, settings.tank_initial)
         self._ceiling = DebtCeiling(self.delay)
         self._counts = SampleCounts()
         self._limits.restart()
@@ -246,8 +246,8 @@ class PortGuard:
 
     def _settle_energy(self, d: Evaluation, dt: float) -> None:
         """Count the energy given since the last state."""
-        tank, s = self.tank, self.settings
-        tank.capacity = s.tank_capacity
+        tank, settings = self.tank, self.settings
+        tank.capacity = settings.tank_capacity
         was_state_lost, kinetic = not self._queue.is_measured, d.kinetic_energy
         work = self._queue.work(d, d.potential_energy, dt)
         if was_state_lost:
@@ -255,7 +255,8 @@ class PortGuard:
             work = max(work, kinetic - self._ceiling.motion_energy)
             self._counts.record_lost_work(self._queue.largest_work, tank)
         tank.withdraw(work)
-        refilled_energy = tank.refill(0.0 if s.freeze else s.refill_power * dt)
+        refill_power = 0.0 if settings.freeze else settings.refill_power
+        refilled_energy = tank.refill(refill_power * dt)
         unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
         self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
         self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
@@ -306,8 +307,8 @@ class PortGuard:
         if not has_motion_limits(s):
             return force, reason
         brake = self._budget.strongest_brake(d, period)
-        v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
-        effort_share = largest_share(d, v, force, brake, compensation, s, period)
+        next_v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
+        effort_share = largest_share(d, next_v, force, brake, compensation, s, period)
         if effort_share.share < 1.0:
             force = brake + effort_share.share * (force - brake)
             self._limits.replace_torque(force[b:])

@@ -155,14 +155,14 @@ class ServoGuard(ABC):
         measured_positions = np.asarray(positions, float)
         if not self._is_engaged and self._is_valid(measured_positions):
             self.engage(measured_positions)
-        tank, s, counts = self.tank, self.settings, self._counts
+        tank, settings, counts = self.tank, self.settings, self._counts
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
         counts.duration += dt
         self._time += dt
-        tank.capacity = s.tank_capacity
-        if s.refill_power > 0.0 and not s.freeze:
-            tank.refill(s.refill_power * dt)
+        tank.capacity = settings.tank_capacity
+        if settings.refill_power > 0.0 and not settings.freeze:
+            tank.refill(settings.refill_power * dt)
         last_command, fault = self._commands[-1], self._fault(measured_positions)
         safe_command = self._safe_command(last_command)
         if fault:
@@ -176,8 +176,8 @@ class ServoGuard(ABC):
         self._positions, self._time = measured_positions.copy(), 0.0
         is_valid = self._is_valid(np.asarray(command, float))
         desired_command = np.asarray(command, float) if is_valid else safe_command
-        covered_command, share, bound = self._grant(last_command, desired_command, dt)
-        self._withdraw_up_to(bound)
+        covered_command, share, energy_bound = self._grant(last_command, desired_command, dt)
+        self._withdraw_up_to(energy_bound)
         self._record_command(last_command, covered_command, dt)
         if not is_valid:
             counts.reflexes += 1
@@ -202,15 +202,15 @@ class ServoGuard(ABC):
         """Return the command that the tank covers, its share of the change, and its bound, J."""
         level = self.tank.level
         bound_limit = self._committed_energy + (min(level, 0.0) if self.settings.freeze else level)
-        bound = self._energy_bound(last_command, command, dt)
-        if bound <= bound_limit:
-            return command, 1.0, bound
-        start, bound = last_command, self._energy_bound(last_command, last_command, dt)
+        max_energy = self._energy_bound(last_command, command, dt)
+        if max_energy <= bound_limit:
+            return command, 1.0, max_energy
+        start, max_energy = last_command, self._energy_bound(last_command, last_command, dt)
         step = command - last_command
-        can_hold_last = bound <= bound_limit
+        can_hold_last = max_energy <= bound_limit
         if not can_hold_last:
             start = self._retracted_command(last_command, dt)
-            step, bound = last_command - start, self._energy_bound(last_command, start, dt)
+            step, max_energy = last_command - start, self._energy_bound(last_command, start, dt)
         # The bound is convex in the share: the largest one within the limit is found by halving.
         covered_command, low_share, high_share = start, 0.0, 1.0
         for _ in range(_HALVINGS):
@@ -218,15 +218,15 @@ class ServoGuard(ABC):
             trial_command = start + share * step
             trial_bound = self._energy_bound(last_command, trial_command, dt)
             if trial_bound <= bound_limit:
-                covered_command, low_share, bound = trial_command, share, trial_bound
+                covered_command, low_share, max_energy = trial_command, share, trial_bound
             else:
                 high_share = share
-        return covered_command, low_share if can_hold_last else 0.0, bound
+        return covered_command, low_share if can_hold_last else 0.0, max_energy
 
-    def _withdraw_up_to(self, bound: float) -> None:
+    def _withdraw_up_to(self, energy_bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
-        self.tank.withdraw(bound - self._committed_energy)
-        self._committed_energy = bound
+        self.tank.withdraw(energy_bound - self._committed_energy)
+        self._committed_energy = energy_bound
 
     def _is_valid(self, array: Array) -> bool:
         return array.shape == (self._n,) and bool(np.isfinite(array).all())
@@ -240,9 +240,9 @@ class ServoGuard(ABC):
         jumps = np.abs(measured_positions - self._positions)
         if not (jumps > largest_jump).any():
             return ""
-        k = int(np.argmax(jumps > largest_jump))
-        name = self._joint_names[k]
-        return f"{name} jumped by {jumps[k]:.4g}, farther than its velocity limit allows"
+        joint = int(np.argmax(jumps > largest_jump))
+        name = self._joint_names[joint]
+        return f"{name} jumped by {jumps[joint]:.4g}, farther than its velocity limit allows"
 
     @abstractmethod
     def _restart(self, initial_command: Array) -> None:

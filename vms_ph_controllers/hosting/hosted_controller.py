@@ -51,7 +51,7 @@ class Layout(dict[str, slice]):
 
     def parts(self) -> dict[str, tuple[int, int]]:
         """Return offset and size of every part."""
-        return {name: (s.start, s.stop - s.start) for name, s in self.items()}
+        return {name: (span.start, span.stop - span.start) for name, span in self.items()}
 
 
 def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:

@@ -134,7 +134,7 @@ def _class_in(file: Path, name: str) -> Any:
     if hasattr(module, name):
         return getattr(module, name)
     names = [
-        n for n, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__
+        n for n, attr in vars(module).items() if getattr(attr, "__module__", "") == module.__name__
     ]
     raise OptionError(f"{file} has no '{name}'; it has {', '.join(names) or 'nothing'}")
 

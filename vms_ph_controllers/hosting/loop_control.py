@@ -219,21 +219,21 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
             return Reference(joints=np.array([np.interp(time, times, p) for p in positions.T]))
 
         return joint_reference
-    constant = _as_reference(Reference() if reference is None else reference)
-    return lambda time: constant
+    constant_reference = _as_reference(Reference() if reference is None else reference)
+    return lambda time: constant_reference
 
 
-def _as_reference(value: Any) -> Reference:
-    if isinstance(value, Reference):
-        return value
-    array = float_array(value)
+def _as_reference(target: Any) -> Reference:
+    if isinstance(target, Reference):
+        return target
+    array = float_array(target)
     if array.shape == (3,):
         return Reference(position=array)
     if array.shape == (4, 4):
         return Reference(pose=array)
     raise OptionError(
         "a reference is Reference(position=..., pose=..., joints=...), a position (3,), a pose "
-        f"(4,4), a function of time that returns one of these, or a trajectory; given: {value!r}"
+        f"(4,4), a function of time that returns one of these, or a trajectory; given: {target!r}"
     )
 
 

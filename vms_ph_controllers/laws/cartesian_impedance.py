@@ -268,7 +268,7 @@ class CartesianImpedance(StagedController):
         # The reference lags by 0.9 D / K: less than the arm would behind an unfiltered one.
         bandwidth = 2.2 * gains.stiffness / max(gains.damping, 1e-3)
         self._tool_ref.follow(self._tool_target(reference), gains.speed, gains.turn, bandwidth, dt)
-        push = self._push(d, reference, dt, h)
+        push = self._update_push(d, reference, dt, h)
         error = _SE3.inverse(self._tool_ref.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
@@ -399,7 +399,7 @@ class CartesianImpedance(StagedController):
         """Return the reference of the end effector."""
         return reference
 
-    def _push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
+    def _update_push(self, d: Evaluation, reference: Reference, dt: float, h: float) -> Push | None:
         """Return what replaces the impedance along one direction; None where nothing does."""
         return None
 

@@ -54,15 +54,15 @@ def decoupled_effort(
     damping[b:, b:] = base_damping_rate * (d.A.T @ d.M_bm) + shape_damping_rate * d.M_hat_m
     impedance = SampledImpedance.at(d, damping, np.diag(springs.stiffness), springs.force, e, h)
     damped_velocity = impedance.velocity
-    damping_base = base_damping_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
-    damping_shape = shape_damping_rate * (d.M_hat_m @ damped_velocity[b:])
+    base_force = base_damping_rate * (d.M_b @ (damped_velocity[:b] + d.A @ damped_velocity[b:]))
+    shape_force = shape_damping_rate * (d.M_hat_m @ damped_velocity[b:])
     continuous = (
         d.g.copy() if motion is None else d.g + d.M @ motion.acceleration + d.C @ motion.velocity
     )
     continuous -= springs.force + impedance.predicted_spring
-    continuous[:b] -= damping_base
+    continuous[:b] -= base_force
     # The damping of the locked motion also acts on the joints; its potential does not.
-    continuous[b:] -= damping_shape + d.A.T @ damping_base
+    continuous[b:] -= shape_force + d.A.T @ base_force
     sampled_force = continuous + (springs.force - impedance.spring) + brake(d, h)
     kinetic_base = 0.5 * float(locked_error @ d.M_b @ locked_error)
     kinetic_shape = 0.5 * float(e[b:] @ d.M_hat_m @ e[b:])
@@ -71,8 +71,8 @@ def decoupled_effort(
         shaped_potential=springs.energy,
         kinetic_base=kinetic_base,
         kinetic_shape=kinetic_shape,
-        damping_base=float(damping_base @ locked_error + impedance.predicted_spring[:b] @ e[:b]),
-        damping_shape=float(damping_shape @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
+        damping_base=float(base_force @ locked_error + impedance.predicted_spring[:b] @ e[:b]),
+        damping_shape=float(shape_force @ e[b:] + impedance.predicted_spring[b:] @ e[b:]),
     )
     return LawEffort(continuous, sampled_force, energy, impedance.reason)
 

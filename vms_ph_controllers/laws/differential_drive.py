@@ -80,7 +80,7 @@ class DifferentialDrive(WheeledController):
         super().__init__(form, gains)
         model = form.model
         wheels = {c.wheel for c in form.constraints if isinstance(c, WheelConstraint)}
-        arm_joints = [i for i, name in enumerate(model.joint_names) if name not in wheels]
+        arm_joints = [index for index, name in enumerate(model.joint_names) if name not in wheels]
         # Speed, turn and the joints that are no wheels, among the velocities.
         self.output_rows = np.array([0, 2, *(model.b + arm_joint for arm_joint in arm_joints)])
         self._arm_joints = np.array(arm_joints, dtype=int)
@@ -144,9 +144,9 @@ class DifferentialDrive(WheeledController):
         max_error_rate = _ERROR_RATE_SHARE * gains.rate
         k, k_joints = min(gains.rate_base, max_error_rate), min(gains.rate_joints, max_error_rate)
         position, heading = _place_and_heading(model.base_pose(t.d.q))
-        c, s = cos(heading), sin(heading)
+        cosine, sine = cos(heading), sin(heading)
         x_error, y_error = base_ref.position - position
-        x, y = c * x_error + s * y_error, c * y_error - s * x_error
+        x, y = cosine * x_error + sine * y_error, cosine * y_error - sine * x_error
         a = base_ref.heading - heading
         u, w = t.d.v[0], t.d.v[2]
         x_rate, y_rate = w * y - u + base_ref.speed * cos(a), base_ref.speed * sin(a) - w * x

@@ -32,11 +32,11 @@ class GainRamp(Generic[G]):
             return target
         range_share = _ramp_share(dt)
         new_gains = {}
-        for item in fields(target):
-            if not item.metadata["at_once"]:
-                step = range_share * (item.metadata["high"] - item.metadata["low"])
-                value, new_value = getattr(self.gains, item.name), getattr(target, item.name)
-                new_gains[item.name] = _approach(value, new_value, step)
+        for gain in fields(target):
+            if not gain.metadata["at_once"]:
+                step = range_share * (gain.metadata["high"] - gain.metadata["low"])
+                old_value, new_value = getattr(self.gains, gain.name), getattr(target, gain.name)
+                new_gains[gain.name] = _approach(old_value, new_value, step)
         self.gains = replace(target, **new_gains)
         return self.gains
 
@@ -63,5 +63,5 @@ def _ramp_share(dt: float) -> float:
     return min(dt / RAMP_DURATION, 1.0) if dt > 0.0 else 0.0
 
 
-def _approach(value: float, target: float, step: float) -> float:
-    return min(max(target, value - step), value + step)
+def _approach(start: float, target: float, step: float) -> float:
+    return min(max(target, start - step), start + step)

@@ -139,9 +139,9 @@ class ToolImpedance:
         stiffness[3:, 3:] = moment_share * self.potential.hessian_bound(k_rotation)
         axes_power = 0.0
         if not self.reference.is_resting and c.reference_share < 1.0:
-            axes_rate, e = self.reference.twist[3:], error[:3, 3]
+            axes_rate, position_error = self.reference.twist[3:], error[:3, 3]
             matrix = self._inertial_part(c.stiffness[:3], c.reference_share)
-            axes_power = share * float((matrix @ e) @ cross(axes_rate, e))
+            axes_power = share * float((matrix @ position_error) @ cross(axes_rate, position_error))
             matrix = self._inertial_part(c.stiffness[3:], c.reference_share)
             axes_power += moment_share * self.potential.axes_power(matrix, axes_rate)
         gradient = np.concatenate([position_spring.gradient, rotation_spring.gradient])
@@ -155,17 +155,17 @@ class ToolImpedance:
             damping[rows, rows] = rotation.T @ self._matrix(gains.damping[rows], share) @ rotation
         return damping
 
-    def _matrix(self, diagonal: Array, reference_share: float) -> Array:
+    def _matrix(self, gains: Array, reference_share: float) -> Array:
         """Return stiffness or damping (3,3) in the axes of the reference."""
-        return reference_share * np.diag(diagonal) + self._inertial_part(diagonal, reference_share)
+        return reference_share * np.diag(gains) + self._inertial_part(gains, reference_share)
 
-    def _inertial_part(self, diagonal: Array, reference_share: float) -> Array:
+    def _inertial_part(self, gains: Array, reference_share: float) -> Array:
         """Return what is along the axes of the inertial frame, (3,3) in those of the reference."""
-        x, y, z = diagonal.tolist()
+        x, y, z = gains.tolist()
         if x == y == z:  # the same along all axes
-            return (1.0 - reference_share) * np.diag(diagonal)
+            return (1.0 - reference_share) * np.diag(gains)
         axes = self.reference.pose[:3, :3]
-        return (1.0 - reference_share) * (axes.T @ (diagonal[:, None] * axes))
+        return (1.0 - reference_share) * (axes.T @ (gains[:, None] * axes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,12 +47,12 @@ class TaskMotion:
     @classmethod
     def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
         """Return the motion of a state for the pose of a frame."""
-        j = d.jacobian(frame_id)
-        M_inv_JT = np.linalg.solve(d.M, j.T)
-        eigenvalues, eigenvectors = np.linalg.eigh(j @ M_inv_JT)
+        J = d.jacobian(frame_id)
+        M_inv_JT = np.linalg.solve(d.M, J.T)
+        eigenvalues, eigenvectors = np.linalg.eigh(J @ M_inv_JT)
         inertia = (eigenvectors / np.maximum(eigenvalues, _LEAST_MOBILITY)) @ eigenvectors.T
-        projector = np.eye(len(d.v)) - M_inv_JT @ inertia @ j
-        return cls(d, j, d.jacobian_rate(frame_id), inertia, projector, j @ d.v)
+        projector = np.eye(len(d.v)) - M_inv_JT @ inertia @ J
+        return cls(d, J, d.jacobian_rate(frame_id), inertia, projector, J @ d.v)
 
     @property
     def kinetic_task(self) -> float:

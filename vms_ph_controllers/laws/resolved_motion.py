@@ -121,9 +121,9 @@ class ResolvedMotion(StagedController):
             [goal[:3, 3] - pose[:3, 3], goal[:3, :3] @ _SO3.log(pose[:3, :3].T @ goal[:3, :3])]
         )
         R_goal = np.kron(np.eye(2), goal[:3, :3])
-        spatial = d.jacobian(self.model.end_effector_id, "world")
-        generalised_jacobian = spatial[:, 6:] - spatial[:, :6] @ d.A
-        twist = R_goal @ self._tool_ref.twist + gains.bandwidth * error - spatial[:, :6] @ d.v_hat
+        J_world = d.jacobian(self.model.end_effector_id, "world")
+        generalised_jacobian = J_world[:, 6:] - J_world[:, :6] @ d.A
+        twist = R_goal @ self._tool_ref.twist + gains.bandwidth * error - J_world[:, :6] @ d.v_hat
         if gains.hold_attitude:
             rotation_error = _SO3.log(self._held_attitude.T @ self.model.base_pose(d.q)[:3, :3])
             desired_reaction = d.v_hat[3:] + gains.bandwidth_attitude * rotation_error

@@ -118,7 +118,7 @@ class SampledImpedance:
         """
         if h <= 0.0:
             return cls(gradient, velocity, np.zeros(len(velocity)), "")
-        spring, is_reduced, force = gradient, False, 0.0 if feedforward is None else feedforward
+        spring, is_softened, force = gradient, False, 0.0 if feedforward is None else feedforward
         stable_ratio = 0.5 / (h * h)
         if not _is_positive_definite(stable_ratio * mass - stiffness):
             cholesky_factor = np.linalg.cholesky(mass)
@@ -129,13 +129,13 @@ class SampledImpedance:
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(eigvals, 0.0, stable_ratio)) @ modes.T
             change = spring - gradient
-            is_reduced = bool(change @ change > _SILENT_REDUCTION**2 * (gradient @ gradient))
+            is_softened = bool(change @ change > _SILENT_REDUCTION**2 * (gradient @ gradient))
         D_total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * force)
         desired_power = float(velocity @ (damping @ velocity - force))
         obtained_power = float(velocity @ (damping @ damped_velocity - force))
         reduced = desired_power > _LEAST_POWER and obtained_power < _REPORTED_SHARE * desired_power
-        reason = join(DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_reduced else "")
+        reason = join(DAMPING_REDUCED if reduced else "", STIFFNESS_REDUCED if is_softened else "")
         return cls(spring, damped_velocity, h * (stiffness @ damped_velocity), reason)
 
 

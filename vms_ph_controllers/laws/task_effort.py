@@ -61,7 +61,7 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
         null_map = np.linalg.solve(weighted_basis @ z.T, weighted_basis)
         nu = null_map @ d.v
         n = z.T @ nu
-        kinetic = 0.5 * float(nu @ (weighted_basis @ d.v))
+        null_energy = 0.5 * float(nu @ (weighted_basis @ d.v))
     else:
         null_shares = np.ones(len(right))
         null_shares[:m] = np.maximum(0.0, 1.0 - (sigma / singular_below) ** 2)
@@ -70,10 +70,10 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
         mean_inertia = float(np.trace(d.M)) / len(d.M)
         null_map = s @ np.linalg.solve(s @ d.M @ s + mean_inertia * complement, s @ d.M)
         nu = n = null_map @ d.v
-        kinetic = 0.5 * float(d.momentum @ nu)
+        null_energy = 0.5 * float(d.momentum @ nu)
     inverse = right[:m].T @ (left / np.maximum(sigma, singular_below)).T
     return SplitMotion(
-        jacobian, eta, null_map, nu, n, kinetic, sigma_min, sigma_min >= singular_below, inverse
+        jacobian, eta, null_map, nu, n, null_energy, sigma_min, sigma_min >= singular_below, inverse
     )
 
 

@@ -69,8 +69,8 @@ class ThrustDirection:
         vertical_force = min(max(vertical_force, _SMALLEST_LIFT * weight), _LARGEST_LIFT * weight)
         lateral = force - up * float(force @ up)
         length = float(np.sqrt(lateral @ lateral))
-        largest = vertical_force * tan(tilt) if cos(tilt) > 0.0 else length
-        return np.asarray(vertical_force * up + lateral * min(1.0, largest / max(length, 1e-12)))
+        max_length = vertical_force * tan(tilt) if cos(tilt) > 0.0 else length
+        return np.asarray(vertical_force * up + lateral * min(1.0, max_length / max(length, 1e-12)))
 
 
 def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]:

@@ -104,38 +104,38 @@ class WheeledImpedance(WheeledController):
     ) -> tuple[Array, ControlEnergy, str]:
         """Return the force on the independent velocities (m,), its energies, and why it is less."""
         model, gains, d = self.model, self.gains, t.d
-        j = d.J_end_effector @ t.basis
+        J = d.J_end_effector @ t.basis
         spring = self._potential.spring(pose_error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)
         damping = np.diag([gains.damping] * 3 + [gains.damping_rotation] * 3)
         reference_twist = self._tool_ref.twist_at(pose_error)
-        mobility = j @ np.linalg.solve(t.mass, j.T) + _REGULARISATION * np.eye(6)
-        null_damping = gains.damping_null * (t.mass - j.T @ np.linalg.solve(mobility, j))
+        mobility = J @ np.linalg.solve(t.mass, J.T) + _REGULARISATION * np.eye(6)
+        null_damping = gains.damping_null * (t.mass - J.T @ np.linalg.solve(mobility, J))
         positions = model.joint_positions(d.q)
         k_limit = gains.limit_frequency**2 * self._shape_inertia
         limits = self._joint_limits.springs(positions, positions, k_limit, gains.limit_margin)
         joint_basis = t.basis[model.b :]
         impedance = SampledImpedance.of(
             t.mass,
-            j.T @ damping @ j + null_damping,
-            j.T @ stiffness @ j + joint_basis.T @ (limits.stiffness[:, None] * joint_basis),
-            j.T @ spring.force + joint_basis.T @ limits.force,
+            J.T @ damping @ J + null_damping,
+            J.T @ stiffness @ J + joint_basis.T @ (limits.stiffness[:, None] * joint_basis),
+            J.T @ spring.force + joint_basis.T @ limits.force,
             t.nu,
             h,
-            j.T @ (damping @ reference_twist),
+            J.T @ (damping @ reference_twist),
         )
-        task_force = damping @ (j @ impedance.velocity - reference_twist)
+        task_force = damping @ (J @ impedance.velocity - reference_twist)
         null_force = null_damping @ impedance.velocity + impedance.predicted_spring
         potential = spring.energy + limits.energy
         energy = ControlEnergy(
             closed_loop_energy=d.kinetic_energy + potential,
             shaped_potential=potential,
-            damping_task=float((j @ t.nu - reference_twist) @ task_force),
+            damping_task=float((J @ t.nu - reference_twist) @ task_force),
             damping_null=float(t.nu @ null_force),
             reference_power=-float((spring.force + task_force) @ reference_twist),
         )
         return (
-            t.basis.T @ d.g - impedance.spring - j.T @ task_force - null_force,
+            t.basis.T @ d.g - impedance.spring - J.T @ task_force - null_force,
             energy,
             impedance.reason,
         )

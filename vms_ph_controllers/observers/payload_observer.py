@@ -229,9 +229,9 @@ class PayloadObserver:
     def _payload(self, changed: bool) -> Payload:
         nv = self._model.nv
         payload_rows = slice(nv, nv + 4)
-        mean = self._theta[payload_rows]
+        estimate = self._theta[payload_rows]
         covariance = self._theta_covariance[payload_rows, payload_rows].copy()
-        return Payload(float(mean[0]), mean[1:].copy(), covariance, changed)
+        return Payload(float(estimate[0]), estimate[1:].copy(), covariance, changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,13 +87,13 @@ class PosePotential:
             k_position: N/m.
             k_rotation: N m/rad, for small angles.
         """
-        e = error[:3, 3]
+        offset = error[:3, 3]
         eta, vector_part = self._sign * float(self._quaternion[3]), self._quaternion[:3]
         # 1 - eta, without cancellation near the reference.
         one_minus_eta = float(vector_part @ vector_part) / (1.0 + eta) if eta > 0.0 else 1.0 - eta
-        energy = 0.5 * k_position * float(e @ e) + 4.0 * k_rotation * one_minus_eta
+        energy = 0.5 * k_position * float(offset @ offset) + 4.0 * k_rotation * one_minus_eta
         wrench = np.empty(6)
-        wrench[:3] = k_position * (e @ error[:3, :3])
+        wrench[:3] = k_position * (offset @ error[:3, :3])
         wrench[3:] = (2.0 * k_rotation * self._sign) * vector_part
         return SpringForce(energy, wrench, np.repeat([k_position, k_rotation], 3))
 
@@ -112,15 +112,15 @@ class PosePotential:
             k_position: K_p, N/m.
             k_rotation: K_r, N m/rad.
         """
-        e, vector = error[:3, 3], self._quaternion[:3]
-        force = k_position @ e
+        offset, vector = error[:3, 3], self._quaternion[:3]
+        force = k_position @ offset
         eta, stiff_vector = float(self._quaternion[3]), k_rotation @ vector
         divisor = 1.0 + self._sign * eta
         quadratic_form = float(vector @ stiff_vector)
         moment = 4.0 / divisor * (eta * stiff_vector + cross(stiff_vector, vector))
         moment += 2.0 * self._sign * quadratic_form / (divisor * divisor) * vector
         return (
-            SpringEnergy(0.5 * float(e @ force), force @ error[:3, :3]),
+            SpringEnergy(0.5 * float(offset @ force), force @ error[:3, :3]),
             SpringEnergy(4.0 * quadratic_form / divisor, moment),
         )
 
@@ -214,5 +214,5 @@ class BaseSpring:
         error = _SE3.inverse(self.rest_pose) @ pose
         self._potential.follow(error)
         mass, inertia = self._mass_and_inertia
-        k = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)
-        return self._potential.spring(error, *k).select(self.components)
+        stiffnesses = (share * frequency**2 * mass, attitude_share * frequency**2 * inertia)
+        return self._potential.spring(error, *stiffnesses).select(self.components)

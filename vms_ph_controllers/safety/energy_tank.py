@@ -259,9 +259,9 @@ class TankBudget(SampledTank):
         return self.authority * shifted_potential.energy(q) - energy <= available + _ROUNDING
 
 
-def _authority(energy: float, available: float) -> float:
+def _authority(energy: float, tank_energy: float) -> float:
     """Return the share of a potential of ``energy`` joules that the available energy covers."""
-    return 1.0 if energy <= max(available, _ROUNDING) else max(0.0, available / energy)
+    return 1.0 if energy <= max(tank_energy, _ROUNDING) else max(0.0, tank_energy / energy)
 
 
 def _is_same(a: ShapedPotential, b: ShapedPotential) -> bool:

@@ -285,15 +285,17 @@ class StatePlausibility:
         positions = self._model.joint_positions(q)
         is_inside = ((self._lower <= positions) & (positions <= self._upper)).tolist()
         if False in is_inside:
-            i = is_inside.index(False)
+            joint = is_inside.index(False)
             return (
-                f"{self._names[i]} at {positions[i]:.4g} is outside "
-                f"{self._lower[i]:.4g} to {self._upper[i]:.4g}"
+                f"{self._names[joint]} at {positions[joint]:.4g} is outside "
+                f"{self._lower[joint]:.4g} to {self._upper[joint]:.4g}"
             )
         is_slow = (abs(v) <= self._max_speed).tolist()
         if False in is_slow:
-            i = is_slow.index(False)
-            return f"{self._name(i)} moves at {v[i]:.4g}, its bound is {self._max_speed[i]:.4g}"
+            row = is_slow.index(False)
+            return (
+                f"{self._name(row)} moves at {v[row]:.4g}, its bound is {self._max_speed[row]:.4g}"
+            )
         return ""
 
     def _motion_fault(self, step: Array, v: Array, dt: float) -> str:
@@ -380,8 +382,8 @@ class ReferencePlausibility:
             limit = bounds.reference_distance
             error = self._distance(position, q, limit)
             return "" if error <= limit else f"is {error:.3g} m away, the bound is {limit:g} m"
-        linear, angular = _norm(value[:3]), _norm(value[3:])
-        if linear <= bounds.base_speed and angular <= bounds.base_turn:
+        speed, turn_rate = _norm(value[:3]), _norm(value[3:])
+        if speed <= bounds.base_speed and turn_rate <= bounds.base_turn:
             return ""
         return f"is faster than {bounds.base_speed:g} m/s or {bounds.base_turn:g} rad/s"
 

@@ -220,10 +220,10 @@ class SamplePrediction:
         """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""
         tree = self._model.tree
         if self._is_plain:
-            data, local = tree.data(), tree.at_origin(q)
-            gravity = pin.computeGeneralizedGravity(tree.pinocchio, data, local)
+            data, local_q = tree.data(), tree.at_origin(q)
+            gravity = pin.computeGeneralizedGravity(tree.pinocchio, data, local_q)
             power = float((net_force - gravity) @ v)
-            return np.array(pin.aba(tree.pinocchio, data, local, v, force)), power
+            return np.array(pin.aba(tree.pinocchio, data, local_q, v, force)), power
         d = Evaluation(self._model, q, v)
         a = np.asarray(np.linalg.solve(d.M, force - d.C @ v - d.g))
         return a, float((net_force - d.g) @ v)
@@ -236,8 +236,8 @@ def _cubic_maximum(end: float, slope_0: float, slope_1: float) -> float:
     if discriminant > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
         divisor = float(np.sqrt(discriminant)) - quadratic
-        x = slope_0 / divisor if divisor > 0.0 else -1.0
-        peak = x * (slope_0 + x * (quadratic + x * cubic)) if 0.0 < x < 1.0 else 0.0
+        time = slope_0 / divisor if divisor > 0.0 else -1.0
+        peak = time * (slope_0 + time * (quadratic + time * cubic)) if 0.0 < time < 1.0 else 0.0
         if peak > _ROUNDING:
             return max(end, peak)
     return end
@@ -329,16 +329,16 @@ class SampleGrant:
         b = dt * dt * float(active_effort @ (full_prediction.acceleration - holding.acceleration))
         a = dt * float(active_effort @ (d.v + 0.5 * dt * holding.acceleration))
         for _ in range(_TRIAL_COUNT):
-            s = min(_largest_share(a, b, -holding.deficit), largest_share)
-            if not s > 0.0:
+            trial_share = min(_largest_share(a, b, -holding.deficit), largest_share)
+            if not trial_share > 0.0:
                 break
-            trial = prediction.predict(compensation + s * active_effort)
+            trial = prediction.predict(compensation + trial_share * active_effort)
             if trial.deficit <= 0.0 or trial.deficit < self._granted_prediction.deficit:
-                share, self._granted_prediction = s, trial
+                share, self._granted_prediction = trial_share, trial
             if trial.deficit <= 0.0:
                 break
-            a = (trial.deficit - holding.deficit) / s - 0.5 * s * b
-            largest_share = _SHARE_RATIO * s
+            a = (trial.deficit - holding.deficit) / trial_share - 0.5 * trial_share * b
+            largest_share = _SHARE_RATIO * trial_share
         granted_force = compensation + share * active_effort if share > 0.0 else compensation
         return Grant(granted_force, share, self._granted_prediction.deficit <= 0.0)
 

@@ -119,19 +119,19 @@ def test_only_damping_across_the_push_and_of_turning_pays_for_it(rng: np.random.
     law._direction = np.array([0.6, 0.0, -0.8])
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=7))
     placement = d.placement(model.end_effector)
-    law._settle_energy(d, placement, law.gains, 1e-3)
+    law._update_tank(d, placement, law.gains, 1e-3)
     twist = d.J_end_effector @ d.v
     velocity = placement[:3, :3] @ twist[:3]
     across = float(velocity @ velocity) - float(velocity @ law._direction) ** 2
     turning = float(twist[3:] @ twist[3:])
     expected = law.gains.damping * across + law.gains.damping_rotation * turning
     assert law._routable_power == pytest.approx(expected)
-    law._last_push = placement[:3, 3].copy(), 20.0, law._direction
+    law._held_push = placement[:3, 3].copy(), 20.0, law._direction
     law._tank.drain(0.5 * law._tank.level)
     for power in (expected, 0.0):
-        before, law._routable_power = law._level, power
-        law._settle_energy(d, placement, law.gains, 1e-3)
-        assert law._level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
+        before, law._routable_power = law._tank_level, power
+        law._update_tank(d, placement, law.gains, 1e-3)
+        assert law._tank_level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
 
 
 def test_a_wrench_of_zero_ends_a_push_and_the_pose_is_held() -> None:
@@ -170,7 +170,7 @@ def test_a_light_push_is_damped_by_no_more_than_its_speed_asks_for() -> None:
     law = PushingImpedance(model)
     law.reset(RobotState(q, np.zeros(model.nv)))
     d = model.evaluate(q, np.zeros(model.nv))
-    push = law._push(d, Reference(wrench=np.array([1.0, 0, 0, 0, 0, 0])), 0.0, 0.0)
+    push = law._update_push(d, Reference(wrench=np.array([1.0, 0, 0, 0, 0, 0])), 0.0, 0.0)
     assert push is not None
     along = d.placement(model.end_effector)[:3, :3].T @ _NORMAL
     np.testing.assert_allclose(push.wrench, [*along, 0.0, 0.0, 0.0], atol=1e-12)
