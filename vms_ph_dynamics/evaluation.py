@@ -316,15 +316,15 @@ def momenta(d: Evaluation) -> Momenta:
     centre, momentum = d.tree.algorithms.centroidal(d)
     if d.model.fluid is not None:
         momentum = momentum + d.model.fluid.momentum(d, centre)
-    spatial = np.concatenate([momentum[:3], momentum[3:] + cross(centre, momentum[:3])])
-    return Momenta(frozen(centre), frozen(momentum), frozen(spatial))
+    spatial_momentum = np.concatenate([momentum[:3], momentum[3:] + cross(centre, momentum[:3])])
+    return Momenta(frozen(centre), frozen(momentum), frozen(spatial_momentum))
 
 
 def in_space(b: int, value: Array) -> SpatialVector:
     """Return a twist or momentum of the base, (0,), (3,) or (6,), as two vectors in space."""
-    spatial = np.zeros(6)
-    spatial[[0, 1, 5] if b == 3 else slice(b)] = value
-    return SpatialVector(spatial[:3], spatial[3:])
+    spatial_vector = np.zeros(6)
+    spatial_vector[[0, 1, 5] if b == 3 else slice(b)] = value
+    return SpatialVector(spatial_vector[:3], spatial_vector[3:])
 
 
 def pose_in_space(b: int, q: Array) -> tuple[Array, Array]:

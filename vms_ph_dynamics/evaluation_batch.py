@@ -99,16 +99,16 @@ class EvaluationBatch:
         Raises:
             OptionError: there is no such term.
         """
-        requested = dict.fromkeys(terms)
-        if extras := [name for name in requested if name not in TERMS]:
+        wanted_terms = dict.fromkeys(terms)
+        if extras := [name for name in wanted_terms if name not in TERMS]:
             raise OptionError(f"there is no term '{extras[0]}'; the terms are {', '.join(TERMS)}")
-        stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in requested)
+        stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in wanted_terms)
         names = [name for name in stored_names if name not in self._terms]
         if names:
             core = self.model.tree.cpp_core if self.model.fluid is None else None
             arrays = self._python_terms(names) if core is None else self._core_terms(core, names)
             self._terms.update({name: frozen(array) for name, array in arrays.items()})
-        self._terms.update({name: self._block(name) for name in requested if name in _BLOCK_OF})
+        self._terms.update({name: self._block(name) for name in wanted_terms if name in _BLOCK_OF})
 
     def _block(self, name: str) -> Array:
         array, b = self._terms[_BLOCK_OF[name]], self.model.b

@@ -92,14 +92,14 @@ def _minimise(
         free = np.flatnonzero(active_bounds == 0)
         if free.size:
             step = np.linalg.solve(H[free[:, None], free], g[free] - H[free] @ x)
-            bound = np.where(step > 0.0, upper[free], lower[free])
+            bounds = np.where(step > 0.0, upper[free], lower[free])
             step_fraction = np.full(free.size, np.inf)
             is_moving = step != 0.0
-            step_fraction[is_moving] = (bound[is_moving] - x[free][is_moving]) / step[is_moving]
+            step_fraction[is_moving] = (bounds[is_moving] - x[free][is_moving]) / step[is_moving]
             blocking_index = int(np.argmin(step_fraction))
             if step_fraction[blocking_index] < 1.0:
                 x[free] += step_fraction[blocking_index] * step
-                x[free[blocking_index]] = bound[blocking_index]
+                x[free[blocking_index]] = bounds[blocking_index]
                 active_bounds[free[blocking_index]] = 1 if step[blocking_index] > 0.0 else -1
                 continue
             x[free] += step

@@ -69,8 +69,8 @@ class EnergyAudit:
     stored: float = 0.0
     unaccounted_power: float = 0.0
     is_simulated: bool = False
-    _first: EnergySample | None = None
-    _last: EnergySample | None = None
+    _first_sample: EnergySample | None = None
+    _last_sample: EnergySample | None = None
 
     @property
     def unaccounted_energy(self) -> float:
@@ -79,12 +79,12 @@ class EnergyAudit:
 
     def add(self, sample: EnergySample) -> None:
         """Add the next sample to the balance."""
-        first, last = self._first, self._last
+        first, last = self._first_sample, self._last_sample
         lacks_energy = last is not None and last.simulated is not None and sample.simulated is None
         if lacks_energy and last is not None and 0 <= sample.time - last.time < _MAX_SKIP_NS:
             return  # a sample with port energies arrived shortly before
         if first is None or last is None or not _is_continuation(last, sample):
-            self._first = self._last = sample
+            self._first_sample = self._last_sample = sample
             self.port_energy = dict.fromkeys(_port_names(sample), 0.0)
             self.dissipated = self.stored = self.unaccounted_power = 0.0
             self.is_simulated = sample.simulated is not None
@@ -100,19 +100,19 @@ class EnergyAudit:
             self.dissipated += 0.5 * interval * (last.dissipated_power + sample.dissipated_power)
         self.stored = sample.energy - first.energy
         self.unaccounted_power = (self.unaccounted_energy - previous_unaccounted) / interval
-        self._last = sample
+        self._last_sample = sample
 
 
 def _port_names(sample: EnergySample) -> KeysView[str]:
     return (sample.power if sample.simulated is None else sample.simulated.supplied).keys()
 
 
-def _is_continuation(last: EnergySample, sample: EnergySample) -> bool:
-    if sample.time <= last.time or _port_names(sample) != _port_names(last):
+def _is_continuation(last_sample: EnergySample, sample: EnergySample) -> bool:
+    if sample.time <= last_sample.time or _port_names(sample) != _port_names(last_sample):
         return False
-    if sample.simulated is None or last.simulated is None:
-        return sample.simulated is last.simulated
-    return sample.simulated.resets == last.simulated.resets
+    if sample.simulated is None or last_sample.simulated is None:
+        return sample.simulated is last_sample.simulated
+    return sample.simulated.resets == last_sample.simulated.resets
 
 
 class CompensatedSum(NamedTuple):

@@ -96,13 +96,13 @@ class ResidualWindows:
             return
         elapsed_times = self._end_time + np.cumsum(dt)
         window_numbers = np.floor(np.concatenate([[self._end_time], elapsed_times]) / WINDOW + 1e-6)
-        ends = np.flatnonzero(np.diff(window_numbers))
+        window_ends = np.flatnonzero(np.diff(window_numbers))
         total_impulse = self._impulse + np.cumsum(impulses, axis=0)
-        borders = np.concatenate([[self._start], elapsed_times[ends]])
-        border_impulses = np.vstack([np.zeros_like(self._impulse), total_impulse[ends]])
+        borders = np.concatenate([[self._start], elapsed_times[window_ends]])
+        border_impulses = np.vstack([np.zeros_like(self._impulse), total_impulse[window_ends]])
         mean_efforts = np.diff(border_impulses, axis=0) / np.diff(borders)[:, None]
         self._square_sums = self._square_sums + (mean_efforts**2).sum(axis=0)
-        self._window_count += len(ends)
+        self._window_count += len(window_ends)
         self._impulse = total_impulse[-1] - border_impulses[-1]
         self._end_time, self._start = float(elapsed_times[-1]), float(borders[-1])
 
@@ -356,8 +356,8 @@ class LedgerWriter:
         variance, errors = series.pop("variance")[:, 0], series.pop("sampling")
         state_variance = series.pop("state_variance")
         # Errors of smooth signals add up; those of jumps between samples do so at random.
-        bound = np.maximum.accumulate(np.abs(errors[:, 0])) + _QUANTILE * np.sqrt(errors[:, 1])
-        band = Z95 * np.sqrt(variance + state_variance + self._first_variance) + bound
+        bounds = np.maximum.accumulate(np.abs(errors[:, 0])) + _QUANTILE * np.sqrt(errors[:, 1])
+        band = Z95 * np.sqrt(variance + state_variance + self._first_variance) + bounds
         effort = self._residual_windows.root_mean_square
         b = self.model.b
         if b:
@@ -383,7 +383,7 @@ class LedgerWriter:
             largest_unaccounted=self._largest_unaccounted[0],
             largest_time=self._largest_unaccounted[1],
             from_samples=self._last_energies[1],
-            sampling_bound=float(bound[-1]),
+            sampling_bound=float(bounds[-1]),
             recorded=record.energies,
             samples=self._sample_count,
             duration=self._duration,
@@ -431,8 +431,8 @@ class LedgerWriter:
         noise = self.noise
         if noise is None:
             return np.zeros(len(states))
-        kinetic = (states.momentum * noise.velocity) ** 2
-        return np.asarray((kinetic + (states.g * noise.position) ** 2).sum(1))
+        kinetic_variance = (states.momentum * noise.velocity) ** 2
+        return np.asarray((kinetic_variance + (states.g * noise.position) ** 2).sum(1))
 
 
 def _trapezoid(rate: Array, dt: Array) -> Array:

@@ -172,13 +172,13 @@ def smoothed_velocity(
     best_score = np.full(columns, np.inf)
     usable_widths = [w for w in widths if 2 * w + 1 <= count] or [max(1, (count - 1) // 2)]
     for width in usable_widths if count > 1 else ():
-        fit, slope, leverage, slope_variance = _local_cubic(t, positions, width)
-        cross_validation_error = (positions - fit) / np.maximum(1.0 - leverage, 0.05)[:, None]
+        cubic_fit, slope, leverage, slope_variance = _local_cubic(t, positions, width)
+        cross_validation_error = (positions - cubic_fit) / np.maximum(1.0 - leverage, 0.05)[:, None]
         score = np.mean(cross_validation_error**2, axis=0)
         # A slope needs wider windows than a value: the widest that is nearly as good.
         is_chosen = score <= 1.3 * best_score
         best_score = np.minimum(best_score, score)
-        noise = np.mean((positions - fit) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
+        noise = np.mean((positions - cubic_fit) ** 2, axis=0) / max(1.0 - np.mean(leverage), 0.05)
         velocity[:, is_chosen] = slope[:, is_chosen]
         deviation[:, is_chosen] = np.sqrt(slope_variance[:, None] * noise)[:, is_chosen]
     return velocity, deviation
@@ -331,7 +331,7 @@ LONGEST_LAG = 0.25
 _LAG_STEP = 0.005  # s, of the search before it is refined
 
 
-def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_LAG) -> float:
+def velocity_lag(t: Array, positions: Array, v: Array, largest_lag: float = LONGEST_LAG) -> float:
     """Return by how much recorded velocities lag the positions, s; negative if they lead.
 
     The lag minimises the distance between the velocities and the slope of the positions; it is the
@@ -341,18 +341,18 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         t: (N,) increasing, s.
         positions: (N,k), such as accumulated steps.
         v: (N,k), NaN where it is not known.
-        largest: lags up to this are looked for, s.
+        largest_lag: lags up to this are looked for, s.
     """
     position_slopes = smooth(t, positions, 10)[1]
     acceleration = smooth(t, position_slopes, 5)[1]
     excitation = np.sum(acceleration**2, axis=0)
     if not np.max(excitation, initial=0.0) > 0.0:
         return 0.0
-    largest = min(largest, 0.25 * float(t[-1] - t[0]))
-    lag_count = int(largest / _LAG_STEP)
+    largest_lag = min(largest_lag, 0.25 * float(t[-1] - t[0]))
+    lag_count = int(largest_lag / _LAG_STEP)
     thinning = slice(None, None, max(1, len(t) // 3000))
     misfits = [
-        _misfit(t[thinning], position_slopes[thinning], v[thinning], lag, largest)
+        _misfit(t[thinning], position_slopes[thinning], v[thinning], lag, largest_lag)
         for lag in _LAG_STEP * np.arange(-lag_count, lag_count + 1)
     ]
     lag = _LAG_STEP * (int(np.argmin(misfits)) - lag_count)
@@ -371,7 +371,7 @@ def velocity_lag(t: Array, positions: Array, v: Array, largest: float = LONGEST_
         lag_corrections = -np.nansum(error * shifted_rate, axis=0)[is_excited] / weights[is_excited]
         step = _weighted_median(lag_corrections, weights[is_excited])
         lag += step
-        if abs(lag) >= largest:
+        if abs(lag) >= largest_lag:
             return float("nan")
         if abs(step) < 1e-6:
             break

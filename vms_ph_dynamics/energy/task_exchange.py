@@ -37,16 +37,16 @@ def energy_parts(d: Evaluation, task: Task) -> dict[str, float]:
 
     The kinetic energy is split twice: into base and shape, and into task and null space.
     """
-    kinetic, potential = d.kinetic_energy, d.potential_energy
+    kinetic_energy, potential_energy = d.kinetic_energy, d.potential_energy
     base_energy = 0.5 * float(d.p @ d.v_hat) if d.model.b else 0.0
     null_energy = kinetic_null(d, task)
     return {
-        "total": kinetic + potential,
-        "kinetic": kinetic,
-        "potential": potential,
+        "total": kinetic_energy + potential_energy,
+        "kinetic": kinetic_energy,
+        "potential": potential_energy,
         "kinetic_base": base_energy,
-        "kinetic_shape": kinetic - base_energy,
-        "kinetic_task": kinetic - null_energy,
+        "kinetic_shape": kinetic_energy - base_energy,
+        "kinetic_task": kinetic_energy - null_energy,
         "kinetic_null": null_energy,
     }
 

@@ -52,7 +52,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     size = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
     smallest_eigenvalue = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
-    kinetic = d.kinetic_energy
+    kinetic_energy = d.kinetic_energy
     errors = {
         "the mass matrix has an eigenvalue below zero": max(-smallest_eigenvalue, 0.0),
         "the mass matrix is not symmetric": _relative(d.M - d.M.T, d.M),
@@ -63,7 +63,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
             rates[0].qdot - rates[1].qdot, d.v
         ),
         "base and shape energy do not add up": _relative(
-            np.array(energy.kinetic - kinetic), np.array(kinetic)
+            np.array(energy.kinetic - kinetic_energy), np.array(kinetic_energy)
         ),
         "the power at the ports is not the rate of the stored energy": abs(balance.residual) / size,
     }

@@ -272,8 +272,8 @@ class _Bodies:
 
     def products(self, descendants: tuple[Array, Array], ancestors: tuple[Array, Array]) -> Array:
         """Return products of rows, (nv,nv): the first pair where j moves k, the other where k j."""
-        first, other = (rows @ columns.T for rows, columns in (descendants, ancestors))
-        return np.where(self.descendants.T, first, np.where(self.descendants, other, 0.0))
+        product, other_product = (rows @ columns.T for rows, columns in (descendants, ancestors))
+        return np.where(self.descendants.T, product, np.where(self.descendants, other_product, 0.0))
 
     def regressor(self, twists: Array) -> Array:
         """Return the momentum of each body by its ten parameters, (bodies,6,10).
@@ -281,10 +281,10 @@ class _Bodies:
         Args:
             twists: (bodies,6); an acceleration gives its inertial wrench.
         """
-        local = _times(self.to_body_axes, twists)
+        local_twists = _times(self.to_body_axes, twists)
         at_rest = pin.Motion.Zero()
         # From rest, the wrench of an acceleration is the momentum of the same twist.
-        body_values = [pin.bodyRegressor(at_rest, pin.Motion(twist)) for twist in local]
+        body_values = [pin.bodyRegressor(at_rest, pin.Motion(twist)) for twist in local_twists]
         return self.to_body_axes.transpose(0, 2, 1) @ np.array(body_values)
 
     def by_parameters(self, left: Array, regressor: Array) -> Array:
@@ -534,9 +534,9 @@ class _TaskSensitivity(_TransformedSensitivity):
         rate_gradient = np.moveaxis(t.task.jacobian_rate_gradient(t.d), 2, 0)
         # Lambda_t and J_sharp change as the parts of other momenta say.
         bias, mass_rate = jacobian_rate @ n, t.d.C + t.d.C.T
-        rest = force - jacobian_rate.T @ t.pi - mass_rate @ n
-        pi_rate = t.J_sharp.T @ rest
-        n_rate = np.linalg.solve(t.d.M, rest - t.J.T @ pi_rate) - t.J_sharp @ bias
+        remainder = force - jacobian_rate.T @ t.pi - mass_rate @ n
+        pi_rate = t.J_sharp.T @ remainder
+        n_rate = np.linalg.solve(t.d.M, remainder - t.J.T @ pi_rate) - t.J_sharp @ bias
         pi_rate += t.Lambda_t @ bias
         by_n_rate = self.momentum_columns_rate(self.null_motion, n, n_rate)
         zdot = t.coupling.split_rates(self.gradient, by_n_rate.T, (pi_rate, n_rate, force)).T
@@ -547,7 +547,7 @@ class _TaskSensitivity(_TransformedSensitivity):
         n_columns = np.linalg.solve(t.d.M, null_momentum)
         zdot[:m] += t.Lambda_t @ jacobian_rate @ n_columns
         zdot[:m] -= t.J_sharp.T @ (mass_rate @ n_columns + jacobian_rate.T @ z_t)
-        second = null_space.rate_gradient(self.gradient[:nv], jacobian_rate, rate_gradient)
-        zdot[m:, :nv] += (second @ t.d.momentum).T
+        basis_gradient = null_space.rate_gradient(self.gradient[:nv], jacobian_rate, rate_gradient)
+        zdot[m:, :nv] += (basis_gradient @ t.d.momentum).T
         zdot[m:] += null_space.rate(jacobian_rate) @ self.momentum
         return zdot

@@ -212,10 +212,10 @@ class Form(WithHints, ABC):
         """
         rate = self.rate(x, ports)
         d = self.model.evaluate(x.q, rate.qdot)
-        stored = float(self.gradient(x) @ self.layout(rate))
+        stored_power = float(self.gradient(x) @ self.layout(rate))
         if ports.gravity:
-            stored += float(d.g @ d.v)
-        return PowerBalance(stored, ports.supplied(d), ports.dissipated(d))
+            stored_power += float(d.g @ d.v)
+        return PowerBalance(stored_power, ports.supplied(d), ports.dissipated(d))
 
     def dissipation(self, x: PHState, friction: Friction | None = None) -> Array:
         """Return R(x) with ``xdot = (J - R) dH/dx + G u``, symmetric and positive semidefinite.

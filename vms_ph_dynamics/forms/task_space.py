@@ -183,10 +183,10 @@ class TaskSpaceForm(Form):
     def evaluate_state(self, q: Array, z: Array) -> TaskEvaluation:
         """Return the task-space quantities at a configuration (nq,) and momenta (nv,)."""
         at_rest = self.evaluate(q, np.zeros(self.model.nv))
-        moving = self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
+        in_motion = self.evaluate(q, np.linalg.solve(at_rest.d.M, at_rest.J_bar.T @ z))
         # What J_bar needed is of the configuration alone.
-        vars(moving).update(vars(at_rest) | {"d": moving.d})
-        return moving
+        vars(in_motion).update(vars(at_rest) | {"d": in_motion.d})
+        return in_motion
 
     def _regular_configuration(self) -> Array:
         q_middle = _middle_configuration(self.model)
@@ -195,14 +195,14 @@ class TaskSpaceForm(Form):
         # A fixed seed: a form must not depend on chance.
         rng = np.random.default_rng(0)
         candidates = [self.model.random_configuration(rng) for _ in range(_TRIALS)]
-        best = max(candidates, key=self._min_singular_value)
-        if self._min_singular_value(best) < self.singular_below:
+        best_q = max(candidates, key=self._min_singular_value)
+        if self._min_singular_value(best_q) < self.singular_below:
             raise ModelError(
                 f"the task has no full row rank: in {_TRIALS} configurations its smallest singular "
-                f"value was at most {self._min_singular_value(best):.3g}, below singular_below = "
+                f"value was at most {self._min_singular_value(best_q):.3g}, below singular_below = "
                 f"{self.singular_below:g}; leave out rows that depend on the others, or lower it"
             )
-        return best
+        return best_q
 
     def _min_singular_value(self, q: Array) -> float:
         jacobian = self.task.jacobian(self.model.evaluate(q, np.zeros(self.model.nv)))
@@ -217,11 +217,11 @@ def _middle_configuration(model: VMSModel) -> Array:
 
 
 def _checked_basis(basis: Array, rows: int, columns: int) -> Array:
-    checked = np.stack([vector(row, columns, "a row of the basis") for row in basis])
-    deviation = float(np.abs(checked @ checked.T - np.eye(len(checked))).max())
-    if len(checked) != rows or deviation > 1e-6:
+    checked_basis = np.stack([vector(row, columns, "a row of the basis") for row in basis])
+    deviation = float(np.abs(checked_basis @ checked_basis.T - np.eye(len(checked_basis))).max())
+    if len(checked_basis) != rows or deviation > 1e-6:
         raise StateError(
-            f"the basis must be {rows} orthonormal rows; given: {len(checked)} rows, whose "
+            f"the basis must be {rows} orthonormal rows; given: {len(checked_basis)} rows, whose "
             f"products are off the identity by {deviation:.2g}"
         )
-    return frozen(checked)
+    return frozen(checked_basis)

@@ -65,8 +65,8 @@ class NullSpaceRate:
 
     def __init__(self, pseudo_inverse: Array, null_space: Array, reference: Array) -> None:
         self._inverse, self._null_space, self._reference = pseudo_inverse, null_space, reference
-        symmetric = reference @ null_space.T  # symmetric up to rounding
-        eigenvalues, self._eigenvectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+        overlap = reference @ null_space.T  # symmetric up to rounding
+        eigenvalues, self._eigenvectors = np.linalg.eigh((overlap + overlap.T) / 2)
         self._eigenvalue_sums = eigenvalues[:, None] + eigenvalues
 
     def rate(self, jacobian_rate: Array) -> Array:
@@ -84,19 +84,19 @@ class NullSpaceRate:
         z, parts, part = self._null_space, self._row_part(gradient), self._row_part(jacobian_rate)
         rates, rate = self._completed(parts), self._completed(part)
         product = parts @ jacobian_rate.T + part @ np.swapaxes(gradient, -1, -2)
-        known = (rate @ z.T) @ rates + (rates @ z.T) @ part + self._row_part(rate_gradient)
-        known -= product @ self._inverse.T + part @ np.swapaxes(parts, -1, -2) @ z
-        return self._completed(known)
+        known_part = (rate @ z.T) @ rates + (rates @ z.T) @ part + self._row_part(rate_gradient)
+        known_part -= product @ self._inverse.T + part @ np.swapaxes(parts, -1, -2) @ z
+        return self._completed(known_part)
 
     def _row_part(self, jacobian_rate: Array) -> Array:
         return -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
 
-    def _completed(self, known: Array) -> Array:
+    def _completed(self, known_part: Array) -> Array:
         """A derivative of Z from all of it but a rotation ``Omega Z``."""
-        f = self._reference @ np.swapaxes(known, -1, -2)
+        f = self._reference @ np.swapaxes(known_part, -1, -2)
         vectors = self._eigenvectors
         skew = vectors.T @ (f - np.swapaxes(f, -1, -2)) @ vectors / self._eigenvalue_sums
-        return vectors @ skew @ vectors.T @ self._null_space + known
+        return vectors @ skew @ vectors.T @ self._null_space + known_part
 
 
 # A singular direction has no derivative if its singular value is below this fraction of the
@@ -169,12 +169,12 @@ class RegularJacobian:
             )
         row_block = self.left.T @ jacobian_rate @ self.right.T
         swapped = np.swapaxes(row_block, -1, -2)
-        symmetric, skew = (row_block + swapped) / 2, (row_block - swapped) / 2
+        symmetric_part, skew_part = (row_block + swapped) / 2, (row_block - swapped) / 2
         kernel_block = self.left.T @ jacobian_rate @ self.kernel.T
         sum_quotient = (lifted[:, None] + lifted) / (s[:, None] + s)
-        inner = self._difference_quotient * symmetric + sum_quotient * skew
-        outer = (lifted / s)[:, None] * kernel_block
-        return self.left @ (inner @ self.right + outer @ self.kernel)
+        row_rate = self._difference_quotient * symmetric_part + sum_quotient * skew_part
+        kernel_rate = (lifted / s)[:, None] * kernel_block
+        return self.left @ (row_rate @ self.right + kernel_rate @ self.kernel)
 
     @cached_property
     def _lifted(self) -> Array:

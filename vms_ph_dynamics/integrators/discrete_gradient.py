@@ -323,8 +323,8 @@ class DiscreteGradient(RobotStepper):
         """Return the energy of momenta, the size of its terms, the velocity and the inertia."""
         momentum, mass_matrix = self._momentum(angular, pi), self.robot.mass_matrix(q)
         velocity = np.linalg.solve(mass_matrix, momentum)
-        kinetic, potential = 0.5 * float(momentum.dot(velocity)), self.robot.potential(q)
-        return kinetic + potential, kinetic + abs(potential), velocity, mass_matrix
+        kinetic_energy, potential = 0.5 * float(momentum.dot(velocity)), self.robot.potential(q)
+        return kinetic_energy + potential, kinetic_energy + abs(potential), velocity, mass_matrix
 
 
 def _angle_ratio(x: Array) -> float:

@@ -50,8 +50,8 @@ class TrajectoryBatch(ArrayRecord):
     @property
     def residual(self) -> Array:
         """``stored - supplied + dissipated``: the unaccounted energy, (N,K-1), J."""
-        stored = np.diff(self.energy, axis=1)
-        return stored - sum(self.supplied.values(), 0.0 * stored) + self.dissipated
+        stored_energy = np.diff(self.energy, axis=1)
+        return stored_energy - sum(self.supplied.values(), 0.0 * stored_energy) + self.dissipated
 
     def __len__(self) -> int:
         """Return the number of runs."""

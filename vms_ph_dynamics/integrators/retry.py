@@ -21,7 +21,7 @@ class EnergyBalanceError(StepFailure):
     """Steps whose energy did not change by the energies that crossed the ports."""
 
 
-def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) -> None:
+def check_balance(stepper: Stepper, initial_state: SolverState, result: StepResult) -> None:
     """Check that the energy of a closed balance has changed by the port energies.
 
     The residual must be below the share 1e-6 of the energies involved: of both states, and those
@@ -29,14 +29,14 @@ def check_balance(stepper: Stepper, initial: SolverState, result: StepResult) ->
 
     Args:
         stepper: the scheme; where it promises no closed balance, nothing is checked.
-        initial: the solver state at the beginning.
+        initial_state: the solver state at the beginning.
         result: of the step, or of several together.
 
     Raises:
         EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        before = stepper.stored_energy(initial)
+        before = stepper.stored_energy(initial_state)
         after = None if before is None else stepper.stored_energy(result.solver_state)
         if before is None or after is None:
             return

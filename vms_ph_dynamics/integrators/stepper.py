@@ -42,13 +42,13 @@ class StepResult(NamedTuple):
     iterations: int = 0
     steps: int = 1
 
-    def followed_by(self, other: "StepResult") -> "StepResult":
+    def followed_by(self, next_step: "StepResult") -> "StepResult":
         """Return the result of these steps and of others after them."""
-        names = {**self.supplied, **other.supplied}
-        supplied = {n: self.supplied.get(n, 0.0) + other.supplied.get(n, 0.0) for n in names}
-        dissipated = self.dissipated + other.dissipated
-        iterations, steps = max(self.iterations, other.iterations), self.steps + other.steps
-        return StepResult(other.solver_state, supplied, dissipated, iterations, steps)
+        names = {**self.supplied, **next_step.supplied}
+        supplied = {n: self.supplied.get(n, 0.0) + next_step.supplied.get(n, 0.0) for n in names}
+        dissipated = self.dissipated + next_step.dissipated
+        iterations, steps = max(self.iterations, next_step.iterations), self.steps + next_step.steps
+        return StepResult(next_step.solver_state, supplied, dissipated, iterations, steps)
 
 
 class StoredEnergy(NamedTuple):

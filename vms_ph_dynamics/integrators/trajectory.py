@@ -54,8 +54,8 @@ class EnergyBalance(WithHints):
     @property
     def is_closed(self) -> bool:
         """Whether the largest unaccounted energy is below a millionth of what was exchanged."""
-        unaccounted = np.abs(np.cumsum(self.residual)).max(initial=0.0)
-        return bool(unaccounted <= _CLOSED_SHARE * self.exchanged + _ROUNDING)
+        largest_residual = np.abs(np.cumsum(self.residual)).max(initial=0.0)
+        return bool(largest_residual <= _CLOSED_SHARE * self.exchanged + _ROUNDING)
 
     def __repr__(self) -> str:
         """Return the sums and the verdict, in one line."""
@@ -68,7 +68,7 @@ class EnergyBalance(WithHints):
 
     def __str__(self) -> str:
         """Return the balance from start to end, in about ten lines."""
-        largest = float(np.abs(np.cumsum(self.residual)).max(initial=0.0))
+        largest_residual = float(np.abs(np.cumsum(self.residual)).max(initial=0.0))
         lines = ["energy balance (J), positive into the robot"]
         lines += [
             f"  supplied by {label_of(name):<21}{float(energy.sum()):+14.6g}"
@@ -78,13 +78,13 @@ class EnergyBalance(WithHints):
             f"  {'dissipated':<33}{float(self.dissipated.sum()):+14.6g}",
             f"  {'stored':<33}{float(self.stored.sum()):+14.6g}",
             f"  {'unaccounted':<33}{float(self.residual.sum()):+14.3g}",
-            f"  {'largest unaccounted at any time':<33}{largest:+14.3g}",
+            f"  {'largest unaccounted at any time':<33}{largest_residual:+14.3g}",
         ]
         verdict = "closed" if self.is_closed else "open"
-        share = f", {largest / (self.exchanged or 1.0):.1e} of the energy exchanged"
+        share = f", {largest_residual / (self.exchanged or 1.0):.1e} of the energy exchanged"
         if self.exchanged <= np.abs(self.stored).sum():  # which is then the error itself
             share = ", as no port and no friction was active all of it is an error"
-        lines.append(f"  verdict: {verdict}{share if largest > _ROUNDING else ''}")
+        lines.append(f"  verdict: {verdict}{share if largest_residual > _ROUNDING else ''}")
         return "\n".join([*lines, *self.notes])
 
 

@@ -417,4 +417,4 @@ def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm 
     """
     if not wheels:
         return None
-    return NonholonomicForm(model, [WheelConstraint(model, n, r) for n, r in wheels.items()])
+    return NonholonomicForm(model, [WheelConstraint(model, name, r) for name, r in wheels.items()])

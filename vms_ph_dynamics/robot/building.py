@@ -271,8 +271,8 @@ def _restore_parents(reduced_model: Any, model: Any) -> None:
     Pinocchio 4.1 makes such a frame its own parent, so that a path to the root never ends.
     """
     kinds = (pin.FrameType.JOINT, pin.FrameType.FIXED_JOINT)
-    for i, frame in enumerate(reduced_model.frames):
-        if i and frame.parentFrame == i:
+    for index, frame in enumerate(reduced_model.frames):
+        if index and frame.parentFrame == index:
             full_frame = next(f for f in model.frames if f.name == frame.name and f.type in kinds)
             parent = model.frames[full_frame.parentFrame]
             candidates = (

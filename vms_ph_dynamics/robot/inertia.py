@@ -126,14 +126,14 @@ def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
     if mass < 0.0:
         return BodyDefect("negative mass", -mass)
     moments = np.linalg.eigvalsh(rotational)
-    largest = float(np.abs(moments).max())
-    if mass == 0.0 and largest > 0.0:
-        return BodyDefect("massless inertia", largest)
+    largest_moment = float(np.abs(moments).max())
+    if mass == 0.0 and largest_moment > 0.0:
+        return BodyDefect("massless inertia", largest_moment)
     excess = float(moments[2] - moments[0] - moments[1])
-    if excess <= _ROUNDING * largest:
+    if excess <= _ROUNDING * largest_moment:
         return None
     # A moment that is negative by arithmetic alone is a zero.
-    is_negative = moments[0] < -_ROUNDING * largest
+    is_negative = moments[0] < -_ROUNDING * largest_moment
     return BodyDefect("negative moment" if is_negative else "triangle", excess)
 
 
@@ -144,8 +144,8 @@ def is_rounding(defect: BodyDefect, mass: float, rotational: Array) -> bool:
     """
     if defect.kind not in ("triangle", "negative moment"):
         return False
-    largest = float(np.abs(np.linalg.eigvalsh(rotational)).max())
-    digit_tolerance = TRIANGLE_TOLERANCE * largest if defect.kind == "triangle" else 0.0
+    largest_moment = float(np.abs(np.linalg.eigvalsh(rotational)).max())
+    digit_tolerance = TRIANGLE_TOLERANCE * largest_moment if defect.kind == "triangle" else 0.0
     return defect.excess <= max(digit_tolerance, _ZERO_LENGTH**2 * mass)
 
 

@@ -70,7 +70,7 @@ class RepairGrading:
             difference: (6,6) of its inertia, in the axes of the joint.
             exclude_added: only the motion of joints that had an inertia.
         """
-        model, largest = self._model, 0.0
+        model, max_change = self._model, 0.0
         data = model.createData()
         for q, factor in self._samples:
             pin.computeJointJacobians(model, data, q)
@@ -84,8 +84,8 @@ class RepairGrading:
                     continue
                 factor = np.linalg.cholesky(mass)
             relative_change = np.linalg.solve(factor, np.linalg.solve(factor, mass_change).T)
-            largest = max(largest, float(np.abs(np.linalg.eigvalsh(relative_change)).max()))
-        return largest if self._samples else np.inf
+            max_change = max(max_change, float(np.abs(np.linalg.eigvalsh(relative_change)).max()))
+        return max_change if self._samples else np.inf
 
     def of_link(
         self, link: LinkInertia, defect: BodyDefect, inertia: PhysicalInertia | None
@@ -102,7 +102,7 @@ class RepairGrading:
             difference -= link.in_joint(link.mass, link.rotational).matrix()
             change, repaired = self.change(link.joint, difference), _mass_and_moments(*inertia)
             grade = "negligible" if change <= NEGLIGIBLE else "grave"
-            moments = ", ".join(f"{m:.6g}" for m in repaired[1:])
+            moments = ", ".join(f"{moment:.6g}" for moment in repaired[1:])
             remedy = (
                 f"the nearest physical inertia has {repaired[0]:g} kg and {moments} kg m^2 and "
                 f"changes the mass matrix by {_percent(change)}"
@@ -125,7 +125,7 @@ class RepairGrading:
         )
         is_negligible = is_isolated and has_other_masses and change <= NEGLIGIBLE
         links_of_joint = [link for link in links if link.joint == joint]
-        original = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
+        original_moments = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
         mass, moment = inertia.mass, inertia.inertia[0, 0]
         remedy = (
             f"a thousandth of the mass of the body that carries it, {mass:.3g} kg and "
@@ -139,7 +139,7 @@ class RepairGrading:
             "negligible" if is_negligible else "grave",
             0.0,
             change,
-            original,
+            original_moments,
             (mass, moment, moment, moment),
             remedy,
         )

@@ -174,10 +174,10 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
         largest_change = 0.0
         for i in limited_joints:
             free_rate = rates[i] - mobility[i, i] * impulse[i]
-            required = (min(max(free_rate, lower[i]), upper[i]) - free_rate) / mobility[i, i]
-            increment = required - impulse[i]
+            impulse_sum = (min(max(free_rate, lower[i]), upper[i]) - free_rate) / mobility[i, i]
+            increment = impulse_sum - impulse[i]
             if increment != 0.0:
-                impulse[i] = required
+                impulse[i] = impulse_sum
                 rates += mobility[:, i] * increment
                 largest_change = max(largest_change, abs(mobility[i, i] * increment))
         if largest_change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):

@@ -64,15 +64,15 @@ class Payload:
     def __post_init__(self) -> None:
         """Check that it is a body, and that times follow each other."""
         for name in ("moments", "place", "centre", "velocity", "spin"):
-            checked = parameter(getattr(self, name), 3, f"{name} of a payload")
-            object.__setattr__(self, name, frozen(checked.copy()))
+            checked_vector = parameter(getattr(self, name), 3, f"{name} of a payload")
+            object.__setattr__(self, name, frozen(checked_vector.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
-            values = (0.0, np.inf) if name == "at" else ()
-            if not (isinstance(value, Real) and (value in values or 0.0 < float(value) < np.inf)):
-                bound = "zero or more, s" if values else "above zero, m"
-                raise ModelError(f"{name} of a payload must be {bound}; given: {value}")
+            times = (0.0, np.inf) if name == "at" else ()
+            if not (isinstance(value, Real) and (value in times or 0.0 < float(value) < np.inf)):
+                accepted_range = "zero or more, s" if times else "above zero, m"
+                raise ModelError(f"{name} of a payload must be {accepted_range}; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")
         if self.release is not None and not self.release > self.at:
@@ -162,8 +162,8 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
     twist = d.J_end_effector @ d.v
     pose = d.placement(model.end_effector)
     centre = pose[:3, 3] + pose[:3, :3] @ np.asarray(body.centre, float)
-    kinetic = 0.5 * float(twist @ body.spatial_inertia() @ twist)
-    return kinetic, -body.mass * float(model.gravity @ centre)
+    kinetic_energy = 0.5 * float(twist @ body.spatial_inertia() @ twist)
+    return kinetic_energy, -body.mass * float(model.gravity @ centre)
 
 
 def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:

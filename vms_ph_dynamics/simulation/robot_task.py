@@ -149,10 +149,10 @@ class RobotTask:
         """Check that targets and goals are those of what there is."""
         mechanism_targets = [t for t in self.targets if t.mechanism is not None]
         bounded_goals = {name: g.of for name, g in self.goals.items() if g.of in _MECHANISM_ERRORS}
-        needs = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
-        needs += [f"the goal '{name}' is of a {error}" for name, error in bounded_goals.items()]
-        if needs and self.mechanism is None:
-            raise ModelError(f"{needs[0]}; the task lacks 'mechanism'")
+        reasons = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
+        reasons += [f"the goal '{name}' is of a {error}" for name, error in bounded_goals.items()]
+        if reasons and self.mechanism is None:
+            raise ModelError(f"{reasons[0]}; the task lacks 'mechanism'")
         for target in mechanism_targets:
             if target.end_effector is not None:
                 raise ModelError(
@@ -166,5 +166,5 @@ class RobotTask:
 
     def counts(self, goal: ErrorGoal, time: float) -> bool:
         """Whether the error of a goal counts at a time."""
-        starts = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
-        return time >= max(starts) + goal.after
+        start_times = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
+        return time >= max(start_times) + goal.after

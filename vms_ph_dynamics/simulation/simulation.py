@@ -165,8 +165,8 @@ class Simulation:
             friction = Friction.of(form.model)
         effects = self.engine.assemble(form, self.q, self.dt, friction, self._has_stops)
         self._friction, self._held_friction = effects.friction, effects.held_friction
-        stops = JointStops(form)
-        self._stops = stops if effects.joint_stops and stops.has_limits else None
+        joint_stops = JointStops(form)
+        self._stops = joint_stops if effects.joint_stops and joint_stops.has_limits else None
 
     def change_robot(self, form: SimulatedForm, v: Array) -> None:
         """Go on with other inertias, as when the robot takes a body, from where it is.
@@ -301,11 +301,11 @@ class Simulation:
         self.steps += 1
         self.failures += step.failures
 
-    def _add_energies(self, supplied: Mapping[str, float], dissipated: float) -> None:
-        for name, energy in supplied.items():
+    def _add_energies(self, supplied_energy: Mapping[str, float], dissipated_energy: float) -> None:
+        for name, energy in supplied_energy.items():
             if name in self._port_energy:
                 self._port_energy[name] += energy
-        self._dissipated += dissipated
+        self._dissipated += dissipated_energy
 
     def _advance_in_cpp(self, steps: int, external: Efforts | None) -> int:
         """Take steps at once where nothing happens between them; return their number."""
@@ -381,8 +381,8 @@ class Simulation:
 
     def unaccounted(self) -> float:
         """Return the error of the energy balance of the robot's motion since the last reset, J."""
-        stored = self._mechanical_energy() - self._start_energy
-        return stored - sum(self._port_energy.values()) + self._dissipated
+        stored_energy = self._mechanical_energy() - self._start_energy
+        return stored_energy - sum(self._port_energy.values()) + self._dissipated
 
     def exergy_map(self) -> ExergyMap:
         """Return where exergy is now, and where it has gone since the last reset.
@@ -450,11 +450,11 @@ class Simulation:
     def _apply_command(self, command: Ports) -> None:
         """Put efforts of the controller in force, as far as drives and actuators give them."""
         self._command = command
-        external = self._external
-        if isinstance(external, WorldFramePorts):  # only its wrenches follow the motion
-            external = external.ports
-        external = self._present_efforts(external)
-        total_efforts = command + Ports(external.torque, external.wrench_base)
+        external_efforts = self._external
+        if isinstance(external_efforts, WorldFramePorts):  # only its wrenches follow the motion
+            external_efforts = external_efforts.ports
+        external_efforts = self._present_efforts(external_efforts)
+        total_efforts = command + Ports(external_efforts.torque, external_efforts.wrench_base)
         applied_efforts = self.engine.limit(total_efforts, self.v)
         if self.actuation is not None:
             assert applied_efforts.wrench_base is not None  # the actuators' base has one
@@ -471,7 +471,7 @@ class Simulation:
 
     def _step_efforts(self) -> Efforts:
         """Return the efforts of a step, without held friction and joint stops."""
-        external, applied, friction = self._external, self._applied_efforts, self._friction
+        external, applied_efforts, friction = self._external, self._applied_efforts, self._friction
         b, actuation, start_time = self.form.model.b, self.actuation, self.time
 
         def ports_of_step(ports: Ports, base: Array | None) -> Ports:
@@ -481,13 +481,13 @@ class Simulation:
             if tools:
                 tools = {name: w for name, w in tools.items() if w.any()}
             base = base if b else None
-            torque, gravity, drag = applied.torque, ports.gravity, ports.drag
+            torque, gravity, drag = applied_efforts.torque, ports.gravity, ports.drag
             return Ports(torque, base, wrench, gravity, friction, drag, tools or None)
 
         if actuation is None or not actuation.has_momentum or b == 3:
             if callable(external):
-                return lambda t, x: ports_of_step(external(t, x), applied.wrench_base)
-            return ports_of_step(external, applied.wrench_base)
+                return lambda t, x: ports_of_step(external(t, x), applied_efforts.wrench_base)
+            return ports_of_step(external, applied_efforts.wrench_base)
         actuator_efforts = actuation.step_efforts
 
         def ports_with_spins(t: float, x: PHState) -> Ports:

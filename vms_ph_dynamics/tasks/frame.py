@@ -69,9 +69,9 @@ class FrameTask(Task):
     def jacobian_rate_gradient(self, d: Evaluation) -> Array:
         """Return the derivatives of :meth:`jacobian_rate` at fixed ``d.v``, (m,nv,nv)."""
         columns, gradient = self._columns(d)
-        v, moves = d.v_full, self._is_moved_by * d.v_full
+        v, v_moving = d.v_full, self._is_moved_by * d.v_full
         # Of the bodies, about the origin of the frame: twists and their derivatives.
-        twists, twist_gradient = moves @ columns, np.tensordot(moves, gradient, axes=1)
+        twists, twist_gradient = v_moving @ columns, np.tensordot(v_moving, gradient, axes=1)
         twists[:, :3] -= v @ columns[:, :3]
         twist_gradient[:, :3] -= np.tensordot(v, gradient[:, :3], axes=1)
         return self._projected(adjoints(twists) @ gradient - adjoints(columns) @ twist_gradient)
@@ -79,9 +79,9 @@ class FrameTask(Task):
     def _columns(self, d: Evaluation) -> tuple[Array, Array]:
         """The columns of the Jacobian (nv,6) and their derivatives (nv,6,nv), of all joints."""
         columns = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1).T
-        relative = self._is_moved_by[:, None, :] * columns.T
-        relative[:, :3] -= columns[:, :3].T
-        return columns, -adjoints(columns) @ relative
+        moving_columns = self._is_moved_by[:, None, :] * columns.T
+        moving_columns[:, :3] -= columns[:, :3].T
+        return columns, -adjoints(columns) @ moving_columns
 
     def _projected(self, gradient: Array) -> Array:
         """The rows of derivatives of columns (nv,6,nv) by velocities of independent joints."""
@@ -178,8 +178,8 @@ class DistanceTask(Task):
             StateError: ``to`` is not a point.
         """
         super().__init__(model)
-        second = PositionTask(model, to) if isinstance(to, str) else None
-        self.points = PositionTask(model, frame), second
+        other_task = PositionTask(model, to) if isinstance(to, str) else None
+        self.points = PositionTask(model, frame), other_task
         self.frame = self.points[0].frame
         self.to: str | Array = (
             to if isinstance(to, str) else frozen(vector(to, 3, "the point of a distance").copy())

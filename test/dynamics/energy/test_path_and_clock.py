@@ -121,7 +121,7 @@ def test_a_lag_that_is_a_tenth_of_the_recording_is_found_as_exactly(lag: float) 
 
 def test_a_lag_longer_than_is_looked_for_and_one_of_nothing_are_none() -> None:
     t = np.arange(0.0, 8.0, 0.002)
-    assert np.isnan(velocity_lag(t, _motion(t)[0], _motion(t - 0.1)[1], largest=0.05))
+    assert np.isnan(velocity_lag(t, _motion(t)[0], _motion(t - 0.1)[1], largest_lag=0.05))
     assert velocity_lag(t, np.zeros((t.size, 3)), np.ones((t.size, 3))) == 0.0
 
 
