@@ -73,11 +73,11 @@ class LawSplit:
 
 def parts_of_law(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:
     """Return the potential and the kinetic parts of a closed loop, which add up to its energy."""
-    potential = value_of("shaped_potential")
+    potential_energy = value_of("shaped_potential")
     if split is None or not _adds_up(value_of, split):
-        kinetic = value_of("closed_loop_energy") - potential
-        return {"shaped_potential": potential, "kinetic": kinetic}
-    return {"shaped_potential": potential, **{field: value_of(field) for field in split}}
+        kinetic_energy = value_of("closed_loop_energy") - potential_energy
+        return {"shaped_potential": potential_energy, "kinetic": kinetic_energy}
+    return {"shaped_potential": potential_energy, **{field: value_of(field) for field in split}}
 
 
 def parts_of_robot(value_of: Callable[[str], Any], split: EnergySplit | None) -> dict[str, Any]:

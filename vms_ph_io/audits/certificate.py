@@ -209,15 +209,15 @@ def certify(
     rule = "held from sample to sample" if motion.options.commanded else "by the trapezoidal rule"
     method = "port energies that the simulation has integrated" if is_exact else f"efforts {rule}"
     times, work, weight = np.hstack(sums.blocks)
-    supplied, largest_step = np.cumsum(work - weight), float(np.abs(work - weight).max())
+    supplied_energy, largest_step = np.cumsum(work - weight), float(np.abs(work - weight).max())
     if not work.any() and largest_step > 0.0 and not is_exact:
         raise RecordingError("all efforts are zero while the robot moves: nothing can be certified")
-    peak = int(np.argmax(supplied))
-    margin = None if budget is None else budget - float(supplied[peak])
+    peak_index = int(np.argmax(supplied_energy))
+    margin = None if budget is None else budget - float(supplied_energy[peak_index])
     return RecordedCertificate(
         tuple(ports), duration, len(motion), lost, len(gaps), sum(length for _, length in gaps),
-        float(supplied[-1]), float(supplied[peak]), float(times[peak]),
-        float((supplied - np.minimum.accumulate(supplied)).max()), largest_step,
+        float(supplied_energy[-1]), float(supplied_energy[peak_index]), float(times[peak_index]),
+        float((supplied_energy - np.minimum.accumulate(supplied_energy)).max()), largest_step,
         0.0 if is_exact else _uncertainty(motion, duration, sums),
         float(weight.sum()), budget, margin, method,
     )  # fmt: skip
@@ -226,11 +226,11 @@ def certify(
 def _uncertainty(motion: RecordedMotion, duration: float, sums: _EnergySums) -> float:
     """Return a bound of the errors by steps, noise, lags and vibrations too fast to see, J."""
     meaning, variance, n = motion.conditioning.meaning, sums.noise_variance, motion.model.n
-    bound = sums.fast_work + float(sums.largest_errors[0])
+    error_bound = sums.fast_work + float(sums.largest_errors[0])
     if meaning is not None:
         residual, density, lag = meaning.errors[motion.conditioning.chosen_meaning]
         variance += float(density @ sums.squared_rates[-n:])
         samples = next(iter(motion.blocks())).samples
-        bound += duration * hidden_power(motion.model, samples, residual, np.zeros(n))
-        bound += float(lag @ sums.largest_errors[-n:])
-    return bound + _QUANTILE * float(np.sqrt(variance))
+        error_bound += duration * hidden_power(motion.model, samples, residual, np.zeros(n))
+        error_bound += float(lag @ sums.largest_errors[-n:])
+    return error_bound + _QUANTILE * float(np.sqrt(variance))

@@ -140,14 +140,14 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
-        fit = 100 * min(meaning.misfit[meaning.best])
+        misfit = 100 * min(meaning.misfit[meaning.best])
         yield (
             f"From {meaning.burst_times} something seems to have touched, pushed or loaded the "
             "robot, or signals were lost."
         )
         yield (
             "Check what happened then. If it was intended, record its wrench too. If not, find its "
-            f"cause, or leave that time out: the rest balances within {fit:.2g} %."
+            f"cause, or leave that time out: the rest balances within {misfit:.2g} %."
         )
         yield f"{loss_text}."
         return
@@ -155,15 +155,15 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     changes = residuals[instant] - residuals[0]
     order = np.argsort(-np.abs(changes))
     row = int(order[0])
-    shares = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
+    percentages = 100 * np.abs(changes) / (np.abs(changes).sum() or 1.0)
     if balanced[row] not in ledger.joints:
         yield f"{loss_text}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
-    if shares[row] > _DOMINANT_SHARE:
-        names, percent = balanced[row], shares[row]
+    if percentages[row] > _DOMINANT_SHARE:
+        names, percent = balanced[row], percentages[row]
     else:
-        names, percent = " and ".join(balanced[k] for k in order[:2]), shares[order[:2]].sum()
+        names, percent = " and ".join(balanced[k] for k in order[:2]), percentages[order[:2]].sum()
     if audit.findings and not audit.identified:  # they tell the cause
         yield f"{loss_text}."
         return
@@ -190,9 +190,9 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
-    coulomb, (low, viscous, high), explained = _friction(audit, residuals[:, row], row)
+    coulomb, (low, viscous, high), explained_share = _friction(audit, residuals[:, row], row)
     unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
-    if changes[row] < 0.0 and explained > _EXPLAINED_SHARE:
+    if changes[row] < 0.0 and explained_share > _EXPLAINED_SHARE:
         friction_loss = ledger.series["dissipated_by_joint"][:, row]
         dry, (_, damping, _), _ = _friction(audit, residuals[:, row] - friction_loss, row)
         has_viscous = np.isfinite(viscous + damping)
@@ -243,21 +243,21 @@ def _friction(
     speed, bounds = float(sums[1].sum() / sums[0].sum()), []
     design = np.stack(sums[:3], axis=1)
     is_sure = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
-    for excess in ([], *([term] for term in terms[3:])):
-        fits = held_out_fits(losses, [*terms[:3], *excess])[1][:, 0, :2] * (1.0, speed)
-        fits = np.column_stack([fits, fits.sum(axis=1)])
-        spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * fits.var(axis=0))
-        bounds.append(fits.mean(axis=0) + np.outer((-1.0, 0.0, 1.0), spread))
+    for excess_terms in ([], *([term] for term in terms[3:])):
+        estimates = held_out_fits(losses, [*terms[:3], *excess_terms])[1][:, 0, :2] * (1.0, speed)
+        estimates = np.column_stack([estimates, estimates.sum(axis=1)])
+        spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * estimates.var(axis=0))
+        bounds.append(estimates.mean(axis=0) + np.outer((-1.0, 0.0, 1.0), spread))
     coulomb, viscous, total = bounds[0][1]
     low, high = min(bound[0, 1] for bound in bounds), max(bound[2, 1] for bound in bounds)
     is_sure &= bool(0.0 <= high < low + max(_SPREAD_SHARE * viscous, _NEGLIGIBLE_SHARE * total))
     errors = [held_out_fits(losses, x)[0].sum() for x in (terms[:3], terms[2:3])]
     is_friction = bounds[0][2, 2] - bounds[0][0, 2] < _SPREAD_SHARE * total
-    explained = 1.0 - float(errors[0] / max(errors[1], 1e-300)) if is_friction else 0.0
+    explained_share = 1.0 - float(errors[0] / max(errors[1], 1e-300)) if is_friction else 0.0
     if not is_sure:
-        return float(total), unknown_viscous, explained
+        return float(total), unknown_viscous, explained_share
     low, viscous, high = (max(float(x), 0.0) / speed for x in (low, viscous, high))
-    return max(float(coulomb), 0.0), (low, viscous, high), explained
+    return max(float(coulomb), 0.0), (low, viscous, high), explained_share
 
 
 def document(audit: Audit) -> dict[str, Any]:

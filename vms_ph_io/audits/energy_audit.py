@@ -78,8 +78,8 @@ class Audit(WithHints):
         """
         ledger = self.ledger
         entries = [entry for entry in balance(self) if entry.name != "unaccounted"]
-        largest = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
-        rows = [entries[0], *(entry for entry in entries[1:] if entry in largest)]
+        largest_entries = sorted(entries[1:], key=lambda entry: -abs(entry.energy))[:6]
+        rows = [entries[0], *(entry for entry in entries[1:] if entry in largest_entries)]
         note = [f"  and {len(entries) - len(rows)} smaller"] if len(entries) > len(rows) else []
         return "\n".join(
             [

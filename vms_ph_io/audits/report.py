@@ -147,8 +147,8 @@ def _sankey(go: Any, audit: Audit) -> Any:
         returned_energy = -float(ledger.returned_by_joint[k])
         links.append((name, robot, float(ledger.supplied_by_joint[k]) + returned_energy, "torque"))
         links.append((robot, f"{name} (returned)", returned_energy, "torque"))
-        dissipated = float(ledger.dissipated_by_joint[k])
-        links.append((robot, f"{label_of('friction')} {name}", dissipated, "friction"))
+        dissipated_energy = float(ledger.dissipated_by_joint[k])
+        links.append((robot, f"{label_of('friction')} {name}", dissipated_energy, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
         links.append(_signed_link(audit.port_name(name), robot, float(energy)))
     if ledger.drag:
@@ -159,14 +159,14 @@ def _sankey(go: Any, audit: Audit) -> Any:
     links.append(_signed_link("unaccounted", robot, ledger.unaccounted))
     if ledger.unobserved:
         links.append(_signed_link("gaps", robot, ledger.unobserved))
-    threshold = 2e-3 * max((abs(joules) for _, _, joules, _ in links), default=0.0)
+    threshold = 2e-3 * max((abs(link_energy) for _, _, link_energy, _ in links), default=0.0)
     links = [link for link in links if link[2] > threshold]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))
     colours = [styles(["torque", name])[name].colour for *_, name in links]
     link_columns = {
         "source": [names.index(a) for a, *_ in links],
         "target": [names.index(b) for _, b, *_ in links],
-        "value": [joules for _, _, joules, _ in links],
+        "value": [link_energy for _, _, link_energy, _ in links],
         "color": [f"rgba{(*rgb(colour), 0.55)}" for colour in colours],
     }
     nodes = dict.fromkeys(names, GREY)

@@ -205,11 +205,11 @@ def balance(run: RunRecord) -> dict[str, float]:
 
 
 def _sum_lines(name: str, total: float, parts: dict[str, float]) -> Iterator[str]:
-    yield f"  {name:<22}{_joules(total)}"
-    for part, value in parts.items():
-        yield f"    {label_of(part):<20}{_joules(value)}"
+    yield f"  {name:<22}{_format_energy(total)}"
+    for part_name, energy in parts.items():
+        yield f"    {label_of(part_name):<20}{_format_energy(energy)}"
 
 
-def _joules(value: float) -> str:
+def _format_energy(value: float) -> str:
     # Zero has no sign of its own.
     return f"{round(value, 6) + 0.0:+.6f} J" if np.isfinite(value) else "not defined"

@@ -120,22 +120,22 @@ def recover(path: str | Path, output: str | Path | None = None) -> Recovery:
     Raises:
         BagError: There is no MCAP bag, the output exists, or the disk is full.
     """
-    info = bag_info(path)
-    if any(file.suffix != ".mcap" for file in info.files):
+    bag = bag_info(path)
+    if any(file.suffix != ".mcap" for file in bag.files):
         raise BagError(f"{path} is not an MCAP bag; other formats cannot be recovered")
-    source = info.path.resolve()
+    source = bag.path.resolve()
     folder = source.with_name(f"{source.stem}_recovered") if output is None else Path(output)
     if folder.exists():
         raise BagError(f"{folder} exists; give a folder that does not exist")
     try:
-        count = _copy_messages(info, folder)
+        count = _copy_messages(bag, folder)
     except BagError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise BagError(
             f"cannot recover {path}: {error}; the bag is unchanged. Free some space, or name "
             "another output"
         ) from None
-    return Recovery(folder, count, info.unreadable_bytes)
+    return Recovery(folder, count, bag.unreadable_bytes)
 
 
 def _copy_messages(info: BagInfo, folder: Path) -> int:

@@ -64,8 +64,8 @@ def recommendations(model: VMSModel) -> Iterator[str]:
     ):
         names = [n for n, x in zip(model.joint_names, values, strict=True) if not np.isfinite(x)]
         if names:
-            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-            yield f"no {quantity} for {', '.join(names[:4])}{more}: {consequence}"
+            remainder = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            yield f"no {quantity} for {', '.join(names[:4])}{remainder}: {consequence}"
     if model.n and not (joints.damping.any() or joints.friction.any()):
         yield (
             "no joint has friction (<dynamics damping=... friction=...>): on a real robot it will "

@@ -57,8 +57,8 @@ class ClockOrder:
     @property
     def gaps(self) -> tuple[tuple[float, float], ...]:
         """Begin and length of the gaps, s."""
-        ends = ((self.t[a[1] - 1], self.t[b[0]]) for a, b in pairwise(self.segments))
-        return tuple((float(begin), float(end - begin)) for begin, end in ends)
+        gap_times = ((self.t[a[1] - 1], self.t[b[0]]) for a, b in pairwise(self.segments))
+        return tuple((float(begin), float(end - begin)) for begin, end in gap_times)
 
     def select(self, is_used: npt.NDArray[np.bool_]) -> "ClockOrder":
         """Return the order of some samples (N,); what is left out between them is a gap."""
@@ -87,8 +87,8 @@ def clock_order(table: Table) -> ClockOrder:
     stamps, source = np.array(table.times), "stamps"
     is_advancing = np.diff(stamps) > 0
     if len(stamps) > 2 and is_advancing.mean() < 0.5:
-        starts = range(0, len(stamps), 100_000)
-        delays = np.concatenate([table.rows(start, start + 100_000)[:, 0] for start in starts])
+        first_rows = range(0, len(stamps), 100_000)
+        delays = np.concatenate([table.rows(start, start + 100_000)[:, 0] for start in first_rows])
         if delays.any():  # a file of columns has no log
             stamps, source = stamps + np.round(delays * 1e9).astype(np.int64), "log times"
     recorded_stamps = stamps
@@ -118,11 +118,11 @@ def clock_order(table: Table) -> ClockOrder:
 def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
     """Return times that go on where the clock was set back, and the times of these places."""
     steps = np.diff(stamps)
-    drops = np.flatnonzero(steps < 0) + 1
-    stops = np.append(drops, len(stamps))[1:]
-    is_candidate = (steps[drops - 1] < -_RESET) | (stops - drops >= _MIN_RUN)
+    drop_rows = np.flatnonzero(steps < 0) + 1
+    stops = np.append(drop_rows, len(stamps))[1:]
+    is_candidate = (steps[drop_rows - 1] < -_RESET) | (stops - drop_rows >= _MIN_RUN)
     new_stamps, reset_times, latest_stamp, begin = np.array(stamps), list[int](), -(2**63), 0
-    for k, stop in zip(drops[is_candidate].tolist(), stops[is_candidate].tolist(), strict=True):
+    for k, stop in zip(drop_rows[is_candidate].tolist(), stops[is_candidate].tolist(), strict=True):
         latest_stamp, begin = max(latest_stamp, int(np.max(new_stamps[begin:k]))), k
         run = new_stamps[k:stop]
         count = int(np.searchsorted(run, latest_stamp, side="right"))

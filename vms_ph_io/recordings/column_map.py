@@ -104,7 +104,7 @@ class ColumnMap:
         if unknown_names := sorted(names - set(joints)):
             text = f"couplings names {', '.join(unknown_names)}; the joints are {', '.join(joints)}"
             raise RecordingError(text)
-        rows = [[self.couplings.get(j, {}).get(k, 0.0) for k in joints] for j in joints]
+        rows = [[self.couplings.get(row, {}).get(motor, 0.0) for motor in joints] for row in joints]
         factors = np.eye(len(joints)) + np.array(rows)
         if np.linalg.cond(factors) > 1e6:
             text = "with these couplings positions of the joints do not give those of the motors"

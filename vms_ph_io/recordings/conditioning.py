@@ -129,12 +129,12 @@ class Conditioning:
         meaning = self.meaning
         if meaning is None:
             return sentences
-        fits = "; ".join(
+        misfits = "; ".join(
             f"{MEANINGS[name]}: {100 * error:.0f} %, with friction fitted {100 * fit_error:.0f} %"
             for name, (error, fit_error) in meaning.misfit.items()
         )
         omitted = f" (without {meaning.burst_times})" if meaning.bursts else ""
-        sentences.append(f"misfit of the momentum balances{omitted} if the efforts are {fits}")
+        sentences.append(f"misfit of the momentum balances{omitted} if the efforts are {misfits}")
         if not meaning.beats_null:
             text = "no reading of the efforts explains them better than friction alone "
             text += f"({100 * meaning.null:.0f} %): nothing is concluded from them"

@@ -92,18 +92,18 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
     origin = None
     for block in blocks:
         rows = len(next(iter(block.values())))
-        seconds = block.get("time")
-        if seconds is None:
-            seconds = (len(tables[0][0]) + np.arange(rows)[:, None]) / rate
-        if rows and not np.any(np.abs(seconds) < _LATEST_TIME) and np.isfinite(seconds).any():
-            text = f"the times of {name} reach {np.nanmax(np.abs(seconds)):.3g} s, which no clock "
+        stamps = block.get("time")
+        if stamps is None:
+            stamps = (len(tables[0][0]) + np.arange(rows)[:, None]) / rate
+        if rows and not np.any(np.abs(stamps) < _LATEST_TIME) and np.isfinite(stamps).any():
+            text = f"the times of {name} reach {np.nanmax(np.abs(stamps)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
             raise RecordingError(text)
         if origin is None:
-            origin = float(np.floor(seconds[np.abs(seconds) < _LATEST_TIME][0])) if rows else 0.0
-        is_valid = (np.abs(seconds) < _LATEST_TIME).all(axis=1)  # nor what is not a number
+            origin = float(np.floor(stamps[np.abs(stamps) < _LATEST_TIME][0])) if rows else 0.0
+        is_valid = (np.abs(stamps) < _LATEST_TIME).all(axis=1)  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
-        seconds_since_origin = seconds[is_valid, 0] - origin + seconds[is_valid, 1:].sum(axis=1)
+        seconds_since_origin = stamps[is_valid, 0] - origin + stamps[is_valid, 1:].sum(axis=1)
         times = np.round(seconds_since_origin * 1e9).astype(np.int64) + int(origin) * 10**9
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")

@@ -135,13 +135,13 @@ def _nearest_names(missing_names: list[str], names: list[str]) -> dict[str, str]
     Names that differ by one prefix and suffix come first: they are those of all joints or of none.
     """
     for name in names:
-        for longer, shorter in ((name, missing_names[0]), (missing_names[0], name)):
-            prefix, common, suffix = longer.partition(shorter)
-            if longer == name:
+        for longer_name, shorter in ((name, missing_names[0]), (missing_names[0], name)):
+            prefix, common_name, suffix = longer_name.partition(shorter)
+            if longer_name == name:
                 pairs = {joint: f"{prefix}{joint}{suffix}" for joint in missing_names}
             else:
                 pairs = {j: j.removeprefix(prefix).removesuffix(suffix) for j in missing_names}
-            if common and set(pairs.values()) <= set(names):
+            if common_name and set(pairs.values()) <= set(names):
                 return pairs
     pairs = {}
     for joint in missing_names:
@@ -294,16 +294,16 @@ class JointSignals:
     def __init__(
         self, sources: list[JointSource], main: Series, order: ClockOrder, joints: JointTable
     ) -> None:
-        self._sources, self._main, self.order, self._joints = sources, main, order, joints
+        self._sources, self._leader, self.order, self._joints = sources, main, order, joints
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
-        self._others = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
-        self.other_series = list(self._others.values())
+        self._series = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
+        self.other_series = list(self._series.values())
         """The series besides the main one."""
 
     def is_known(self, quantity: int) -> npt.NDArray[np.bool_]:
         """Return, (N,), whether samples have all positions (0) or efforts (2) that any has."""
-        columns = [s[quantity].number for s in self._sources if s[quantity].series is self._main]
-        is_known = _plausible_rows(self._main.table, dict.fromkeys(columns, LARGEST_NUMBER))
+        columns = [s[quantity].number for s in self._sources if s[quantity].series is self._leader]
+        is_known = _plausible_rows(self._leader.table, dict.fromkeys(columns, LARGEST_NUMBER))
         return is_known[self.order.rows]
 
     def is_reachable(self) -> npt.NDArray[np.bool_]:
@@ -312,15 +312,15 @@ class JointSignals:
         position_limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
         for limits, quantity in ((position_limit, 0), (joints.velocity, 1)):
             for limit, source in zip(limits, self._sources, strict=True):
-                if source[quantity].series is self._main and np.isfinite(limit) and limit > 0.0:
+                if source[quantity].series is self._leader and np.isfinite(limit) and limit > 0.0:
                     bounds[source[quantity].number] = _UNREACHABLE_RATIO * float(limit)
-        return _plausible_rows(self._main.table, bounds)[self.order.rows]
+        return _plausible_rows(self._leader.table, bounds)[self.order.rows]
 
     def at(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
-        rows = {key: other.at(low, high) for key, other in self._others.items()}
+        rows = {key: aligned.at(low, high) for key, aligned in self._series.items()}
         if self._sources:
-            rows[id(self._main)] = self._main.table.at(self.order.rows[low:high])[:, 1:]
+            rows[id(self._leader)] = self._leader.table.at(self.order.rows[low:high])[:, 1:]
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             for values, column in zip(signals, source, strict=True):
@@ -334,11 +334,11 @@ class JointSignals:
         """Return the range of ``count`` samples in first..stop in which the joints move most."""
         if stop - first <= count or not self._sources:
             return first, min(stop, first + count)
-        n = len(self._main.names)
+        n = len(self._leader.names)
         best_start, largest_spread = first, -1.0
         for low in np.linspace(first, stop - count, _STRETCHES).astype(int).tolist():
             rows = self.order.rows[np.linspace(low, low + count - 1, _PROBES).astype(int)]
-            probed_rows = [self._main.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
+            probed_rows = [self._leader.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed_rows), axis=0)).sum())
             if spread > largest_spread:
                 best_start, largest_spread = low, spread

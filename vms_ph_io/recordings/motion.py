@@ -125,9 +125,9 @@ class RecordedMotion:
         self.recording, self.model = recording, model
         self.options = options or MotionOptions()
         self._sources = find_sources(model, recording, self.options.joints)
-        self._main = self._leading_series()
-        self.order = clock_order(self._main.table)
-        self._signals = JointSignals(self._sources, self._main, self.order, model.joints)
+        self._leader = self._leading_series()
+        self.order = clock_order(self._leader.table)
+        self._signals = JointSignals(self._sources, self._leader, self.order, model.joints)
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self._used_series = [*self._signals.other_series, *self._base.used_series]
         self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
@@ -137,7 +137,7 @@ class RecordedMotion:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
-        motors, numbers = self._main.motors, [source.position.number for source in self._sources]
+        motors, numbers = self._leader.motors, [source.position.number for source in self._sources]
         self._motors = motors if motors is None else motors[np.ix_(numbers, numbers)]
         self._port_energies = None
         if recording.port_energies is not None:
@@ -190,7 +190,7 @@ class RecordedMotion:
         for a, b in edges:
             duration = order.t[min(b, len(order.t) - 1)] - order.t[max(a - 1, 0)]
             has_effort[a:b] = duration < longest_line
-        covered_times = {f"the effort on {self._main.name}": has_effort}
+        covered_times = {f"the effort on {self._leader.name}": has_effort}
         # Where a clock was set back, stamps passed twice do not tell which rows are meant.
         is_twice = np.zeros(len(order.t), dtype=bool)
         for k in np.flatnonzero(np.diff(order.stamps) < 0):
@@ -201,10 +201,10 @@ class RecordedMotion:
             covered_times[aligned.series.name] = aligned.covers(order.stamps) & ~is_twice | is_zero
         for name, is_covered in covered_times.items():
             if not is_covered.all():
-                first = order.t[np.argmin(is_covered)]
+                first_time = order.t[np.argmin(is_covered)]
                 self._notes.append(
                     f"{name} has no values in {100 * float((~is_covered).mean()):.3g} % of the "
-                    f"{order.t[-1]:.3f} s, first at {first:.3f} s; that time is not accounted"
+                    f"{order.t[-1]:.3f} s, first at {first_time:.3f} s; that time is not accounted"
                 )
             is_known &= is_covered
         if not is_known.all():
@@ -317,8 +317,8 @@ class RecordedMotion:
         if self.options.effort == "opposite":
             return -effort
         if self.options.effort == "without_gravity":
-            zero = np.zeros((len(q), self.model.nv))
-            return effort + self.model.evaluate_batch(q, zero).g[:, self.model.b :]
+            zero_v = np.zeros((len(q), self.model.nv))
+            return effort + self.model.evaluate_batch(q, zero_v).g[:, self.model.b :]
         return effort.copy()
 
     def _port_energies_at(self, begin: int, end: int) -> Mapping[str, Array] | None:
@@ -333,7 +333,7 @@ class RecordedMotion:
     def _find_conditioning(self) -> Conditioning:
         """Find out about the signals from a part of the recording, and choose what is done."""
         clock_source, jitter = self._clock()
-        first, stop = max(self.order.segments, key=lambda s: s[1] - s[0])
+        first, stop = max(self.order.segments, key=lambda segment: segment[1] - segment[0])
         low, high = self._signals.most_active_range(first, stop, _MAX_FIT_SAMPLES)
         t, signals = self._t[low:high], self._signals.at(low, high)
         position, effort = self._positions(signals, t), gapless(signals.effort, t)
@@ -379,7 +379,7 @@ class RecordedMotion:
                     f"the time; it is taken as zero at {port} there"
                 )
         notes += self._reversed_wrenches(samples, is_measured)
-        extras = [s for s in self._used_series if s is not self._port_energies]
+        extras = [series for series in self._used_series if series is not self._port_energies]
         meaning = self._meaning(samples, effort, is_measured)
         if meaning is not None and not keeps_velocity and is_measured.all():
             lag_of_efforts = self._lag_of_efforts(samples, effort, meaning.misfit["torque"][0])
@@ -389,10 +389,10 @@ class RecordedMotion:
                 self._effort_lag, effort, meaning = lag_of_efforts, earlier, later_meaning
         defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
         timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
-        noise, saturated = self._noise(samples, position, effort), saturation(names, effort)
+        noise, saturated_shares = self._noise(samples, position, effort), saturation(names, effort)
         rates = {c.series.name: c.rate for c in extras if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
-            self.order, *timing, noise, saturated, meaning, self.options.effort,
+            self.order, *timing, noise, saturated_shares, meaning, self.options.effort,
             self.options.commanded, rates, joints, tuple(notes),
         )  # fmt: skip
 
@@ -421,8 +421,8 @@ class RecordedMotion:
     def _positions(self, signals: Signals, t: Array) -> Array:
         """Return the positions (N, n) without jumps of turns where the record wraps angles."""
         position = gapless(signals.position, t)
-        revolute = ~np.array(self.model.joints.prismatic, dtype=bool)
-        position[:, revolute] = np.unwrap(position[:, revolute], axis=0)
+        is_revolute = ~np.array(self.model.joints.prismatic, dtype=bool)
+        position[:, is_revolute] = np.unwrap(position[:, is_revolute], axis=0)
         return position
 
     def _meaning(

@@ -25,7 +25,7 @@ from .recording import RecordingError
 _DELIMITERS = (";", "\t", ",")  # with a decimal comma, the comma is no delimiter
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _ARRAY = re.compile(r"\[[^\[\]]*\]")
-_EMPTY = ("", "n/a", "na", "null", "none", "-")  # cells without a value
+_EMPTY_CELLS = ("", "n/a", "na", "null", "none", "-")  # cells without a value
 _COMMENT_MARKS = ("#", "%")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 
@@ -90,7 +90,7 @@ class TextColumns:
                 file.readline()
             while lines := file.readlines(1 << 21):
                 progress(min(1.0, file.tell() / size), "reading")
-                rows = self._parsed(lines, columns)
+                rows = self._parse(lines, columns)
                 count += len(rows)
                 if len(rows):
                     yield rows
@@ -112,7 +112,7 @@ class TextColumns:
         numeric_ids = (k for k, c in columns.items() if all(self._number(x) is not None for x in c))
         return [k for k in numeric_ids if any(columns[k])]
 
-    def _parsed(self, lines: list[bytes], columns: Sequence[int]) -> Array:
+    def _parse(self, lines: list[bytes], columns: Sequence[int]) -> Array:
         separator = self.delimiter.encode()
         if not separator or {line.count(separator) for line in lines} == {self.width - 1}:
             with suppress(ValueError, IndexError):
@@ -138,7 +138,7 @@ class TextColumns:
     def _number(self, cell: str) -> float | None:
         """Return the number or the time in s that a cell is, or None."""
         with suppress(ValueError):
-            return np.nan if cell.lower() in _EMPTY else float(cell)
+            return np.nan if cell.lower() in _EMPTY_CELLS else float(cell)
         if self.delimiter != "," and _DECIMAL_COMMA.fullmatch(cell):
             return float(cell.replace(",", "."))
         with suppress(ValueError):
@@ -162,18 +162,18 @@ class TextColumns:
 
     def _named_items(self, names: str, line: str) -> list[str]:
         """Return the names of columns, those of the items of an array with their numbers."""
-        cells = self._split(names)
-        counts = [len(_items(cell)) for cell in self._split(line)]
+        cells = self._split_line(names)
+        counts = [len(_array_numbers(cell)) for cell in self._split_line(line)]
         if len(counts) != len(cells) or max(counts) == 1:
             return cells
         pairs = zip(cells, counts, strict=True)
-        return [f"{c}[{k}]" if n > 1 else c for c, n in pairs for k in range(1, n + 1)]
+        return [f"{name}[{k}]" if n > 1 else name for name, n in pairs for k in range(1, n + 1)]
 
     def _cells(self, line: str) -> list[str]:
-        cells = self._split(line)
-        return [item for cell in cells for item in _items(cell)] if "[" in line else cells
+        cells = self._split_line(line)
+        return [item for cell in cells for item in _array_numbers(cell)] if "[" in line else cells
 
-    def _split(self, line: str) -> list[str]:
+    def _split_line(self, line: str) -> list[str]:
         if not self.delimiter:
             return line.split()
         try:
@@ -182,7 +182,7 @@ class TextColumns:
             return []
 
 
-def _items(cell: str) -> list[str]:
+def _array_numbers(cell: str) -> list[str]:
     """Return the numbers of an array in a cell, or the cell."""
     return re.split(r"[\s,;]+", cell[1:-1].strip()) if _ARRAY.fullmatch(cell) else [cell]
 
@@ -194,7 +194,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
         RecordingError: the file cannot be read, or what reads it is not installed.
     """
     try:
-        arrays = {name: _seconds(a) for name, a in _READERS[path.suffix](path).items()}
+        arrays = {name: _as_seconds(a) for name, a in _READERS[path.suffix](path).items()}
         check_decompressed(
             path.name, path.stat().st_size, 8 * sum(a.size for a in arrays.values()), "split it"
         )
@@ -208,7 +208,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
         raise RecordingError(f"{path} cannot be read: {error}") from None
 
 
-def _seconds(array: Any) -> Any:
+def _as_seconds(array: Any) -> Any:
     """Return times since 1970 in s; what is no time as it is."""
     is_time = getattr(array, "dtype", np.dtype(float)).kind == "M"
     return array.astype("datetime64[ns]").astype(np.int64) * 1e-9 if is_time else array

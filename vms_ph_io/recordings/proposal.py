@@ -218,9 +218,9 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     indices = max(np.split(indices, edges), key=len)
     t, raw_columns = t[indices], {name: values[indices] for name, values in raw_columns.items()}
     angle_unit = _angle_unit(proposal, model, raw_columns["position"], groups["position"])
-    revolute = ~np.array(model.joints.prismatic, dtype=bool)
-    q = raw_columns["position"] * np.where(revolute, UNITS[angle_unit], 1.0)
-    q[:, revolute] = np.unwrap(q[:, revolute], axis=0)
+    is_revolute = ~np.array(model.joints.prismatic, dtype=bool)
+    q = raw_columns["position"] * np.where(is_revolute, UNITS[angle_unit], 1.0)
+    q[:, is_revolute] = np.unwrap(q[:, is_revolute], axis=0)
     has_efforts = "effort" in raw_columns and model.b == 0
     effort = interpolate(t, t, raw_columns["effort"]) if has_efforts else np.zeros_like(q)
     epoch = t[0]
@@ -249,13 +249,13 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {"unit": time_unit, **columns.map_entry([time])}
-    units = _units(angle_unit, "m", revolute)
+    units = _units(angle_unit, "m", is_revolute)
     proposal.content["position"] = {**columns.map_entry(groups["position"]), "unit": units}
     if offsets.any():
         proposal.content["position"]["offset"] = [float(f"{offset:.4f}") for offset in offsets]
     if "velocity" in raw_columns:
         recorded_velocity = _means(raw_columns["velocity"][:, order], _MAX_SAMPLES)
-        is_angle = revolute | (not revolute.any())
+        is_angle = is_revolute | (not is_revolute.any())
         if unit := _velocity_unit(proposal, motion.v[:, is_angle], recorded_velocity[:, is_angle]):
             units = _units(unit, "m/s", is_angle)
             proposal.content["velocity"] = {**columns.map_entry(groups["velocity"]), "unit": units}
@@ -424,7 +424,7 @@ def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Propo
         block_columns = index[:, None] + np.arange(n)
         for lag in range(len(rows) // 60):
             x, y = slope[: len(rows) - lag], rows[lag:]
-            sizes = np.outer(*(np.linalg.norm(z, axis=0) for z in (x, y)))
+            sizes = np.outer(*(np.linalg.norm(series, axis=0) for series in (x, y)))
             correlation = (x.T @ y) / np.maximum(sizes, 1e-300)
             # Some joints stand still, and some angles are wrapped; all others must be aligned.
             pairs = correlation[block_columns[:, None], block_columns]
@@ -447,13 +447,13 @@ def _content_groups(names: list[str], columns: _Columns, n: int, proposal: Propo
     differences = np.abs(np.diff(values, 4, axis=0)).sum(axis=0)
     noise = [differences[k : k + n].sum() for k in range(len(blocks))]
     groups, used_names = _Groups(), set[str]()
-    for kind, first in (("position", a), ("velocity", b)):
-        block = values[:, first : first + n]
+    for kind, first_column in (("position", a), ("velocity", b)):
+        block = values[:, first_column : first_column + n]
         # Desired values lead measured ones by what a controller lags.
         limit = _MAX_TWIN_ERROR * np.linalg.norm(block)
-        distinct_blocks = (k for k in range(len(blocks)) if abs(k - first) >= n)
+        distinct_blocks = (k for k in range(len(blocks)) if abs(k - first_column) >= n)
         twins = [k for k in distinct_blocks if np.linalg.norm(values[:, k : k + n] - block) < limit]
-        *smoother, noisiest_block = twins = sorted([first, *twins], key=noise.__getitem__)
+        *smoother, noisiest_block = twins = sorted([first_column, *twins], key=noise.__getitem__)
         groups[kind] = blocks[noisiest_block]
         used_names.update(name for twin in twins for name in blocks[twin])
         if smoother:
@@ -498,24 +498,24 @@ def _named_unit(names: Sequence[str], units: Sequence[str]) -> str:
 
 
 def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Sequence[str]) -> str:
-    joints, revolute = model.joints, ~np.array(model.joints.prismatic, dtype=bool)
-    if not revolute.any():
+    joints, is_revolute = model.joints, ~np.array(model.joints.prismatic, dtype=bool)
+    if not is_revolute.any():
         return "m"
     limit = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     bounds = np.where(np.isfinite(limit), [joints.lower, joints.upper], 0.0)
-    centre = 0.5 * bounds.sum(axis=0)[revolute]
-    limit = np.where(np.isfinite(limit), limit, 2.0 * np.pi)[revolute]
+    centre = 0.5 * bounds.sum(axis=0)[is_revolute]
+    limit = np.where(np.isfinite(limit), limit, 2.0 * np.pi)[is_revolute]
 
     def ratio_of(unit_size: float) -> float:
         """Return how far angles reach, with whole turns taken off those that may be wrapped."""
-        angles = unit_size * position[:, revolute]
+        angles = unit_size * position[:, is_revolute]
         candidates = [np.abs(angles).max(axis=0)]
-        for middle in (0.0, centre) if candidates[0].max() < 2.01 * np.pi else ():
-            wrapped = middle + np.remainder(angles - middle + np.pi, 2.0 * np.pi) - np.pi
+        for mid_angle in (0.0, centre) if candidates[0].max() < 2.01 * np.pi else ():
+            wrapped = mid_angle + np.remainder(angles - mid_angle + np.pi, 2.0 * np.pi) - np.pi
             candidates.append(np.abs(wrapped).max(axis=0))
         return float(np.min(candidates, axis=0).max() / limit.max())  # in any order of the joints
 
-    reach, ratio = np.abs(position[:, revolute]).max(axis=0), ratio_of(1.0)
+    reach, ratio = np.abs(position[:, is_revolute]).max(axis=0), ratio_of(1.0)
     worst_joint = int(np.argmax(reach / limit))
     text = f"positions reach {reach[worst_joint]:.4g}; the limits are {limit[worst_joint]:.3g}"
     named_unit = _named_unit(names, ("deg", "mrad", "rad"))
@@ -531,10 +531,10 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
         unit, text = named_unit, f"{text}, and the names say {named_unit}"
         question = f"are they in {named_unit}?"
     else:
-        unit, travel = "rad", float(np.max(np.ptp(position[:, revolute], axis=0)))
+        unit, travel = "rad", float(np.max(np.ptp(position[:, is_revolute], axis=0)))
         text += f": radians; as degrees nothing would move further than {np.deg2rad(travel):.2g}"
         # Angles beyond the limits are wrapped ones only where they jump by a turn.
-        jumps = np.abs(np.diff(position[:, revolute], axis=0)).max() > 1.8 * np.pi
+        jumps = np.abs(np.diff(position[:, is_revolute], axis=0)).max() > 1.8 * np.pi
         is_certain = travel > 0.1 and bool(jumps or named_unit or reach.max() < 1.3 * limit.max())
         question = "" if is_certain else "are the positions radians?"
     proposal.note("position", text, question)
@@ -572,9 +572,9 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
     return unit
 
 
-def _units(angle_unit: str, length_unit: str, revolute: Any) -> str | list[str]:
+def _units(angle_unit: str, length_unit: str, is_revolute: Any) -> str | list[str]:
     """Return the unit of all joints, or the unit of each."""
-    units = [angle_unit if is_angle else length_unit for is_angle in revolute]
+    units = [angle_unit if is_angle else length_unit for is_angle in is_revolute]
     return angle_unit if len({*units}) == 1 else units
 
 
@@ -640,7 +640,7 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
     is_wrong = np.abs(meaning.gains - 1.0) > _MAX_GAIN_ERROR
     is_wrong &= meaning.ratio["scaled"] < _ERROR_RATIO * meaning.ratio["torque"]
     is_wrong |= meaning.has_other_sign("torque") | meaning.unrelated_joints | meaning.scaled
-    wrong_joints = [j for j, fails in zip(model.joint_names, is_wrong, strict=True) if fails]
+    wrong_joints = [j for j, is_off in zip(model.joint_names, is_wrong, strict=True) if is_off]
     if wrong_joints or error >= _MAX_ERROR:
         names = ", ".join(wrong_joints or model.joint_names)
         question = question or f"has one of {names} another sign, unit, gear or zero, or a load?"
@@ -660,12 +660,12 @@ def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int
     # What is required has two harmonics of the angle of a joint.
     axis = np.eye(model.n)[joint]
     balances = [motion._replace(q=motion.q + angle * axis).balances(model) for angle in _ANGLES]
-    required = np.array([balance.required for balance in balances])
+    required_efforts = np.array([balance.required for balance in balances])
 
     def error(angle: float) -> float:
         difference = angle - _ANGLES
         weights = (1.0 + 2.0 * np.cos(difference) + 2.0 * np.cos(2.0 * difference)) / 5.0
-        return balances[0].log_error(np.tensordot(weights, required, 1))
+        return balances[0].log_error(np.tensordot(weights, required_efforts, 1))
 
     best_angle = min(np.linspace(-np.pi, np.pi, 25)[1:], key=error)
     best_angle = min(best_angle + np.linspace(-0.26, 0.26, 53), key=error)
@@ -675,9 +675,9 @@ def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int
 def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
     """Return what is to be added to positions, (n,), where the zero of a joint is clearly wrong."""
     thinned = motion.without_lag(motion.lag(model)[0]).thinned()
-    balances, revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
+    balances, is_revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
     original = balances.log_error(balances.required)
-    trials = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(revolute))
+    trials = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(is_revolute))
     least, joint, angle = trials[0] if trials else (original, 0, 0.0)
     second_error = min([original, *(error for error, *_ in trials[1:])])
     offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
@@ -721,7 +721,7 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
         return float(np.exp(balance.log_error(balance.required) / np.count_nonzero(balance.null)))
 
     margin, identity, original_error = np.exp(_LOG_MARGIN / model.n), order, np.inf
-    rng, results = np.random.default_rng(0), []
+    rng, trials = np.random.default_rng(0), []
     for restart in range(_RESTARTS if model.n < 9 else len(_LAGS)):
         order, lag = identity.copy(), _LAGS[restart % len(_LAGS)]
         if restart >= len(_LAGS):
@@ -746,10 +746,10 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
         original_error = min(original_error, best_error if is_same else error(identity))
         is_sure = is_final and best_error < min(0.9, rival / margin)
         is_sure &= is_same or best_error < min(_MAX_ORDER_ERROR, original_error / margin**2)
-        results.append((best_error, order, rival, closest_pair, is_sure))
+        trials.append((best_error, order, rival, closest_pair, is_sure))
         if is_sure or best_error < _MAX_ORDER_ERROR:
             break
-    best_error, order, rival, closest_pair, is_sure = min(results, key=lambda attempt: attempt[0])
+    best_error, order, rival, closest_pair, is_sure = min(trials, key=lambda attempt: attempt[0])
     if not is_sure and best_error > original_error / margin**2:
         order, best_error, rival = identity, original_error, best_error
     names = [model.joint_names[k] for k in closest_pair]

@@ -178,8 +178,8 @@ class Robot:
 def _robots() -> Mapping[str, Robot]:
     """Return the robots of config/robots/bundled.yaml, in its order."""
     return {
-        name: Robot(**fields_of(Robot, {"name": name, **item}, f"the robot '{name}'"))
-        for name, item in read_mapping(share_directory() / "config/robots/bundled.yaml").items()
+        name: Robot(**fields_of(Robot, {"name": name, **entry}, f"the robot '{name}'"))
+        for name, entry in read_mapping(share_directory() / "config/robots/bundled.yaml").items()
     }
 
 

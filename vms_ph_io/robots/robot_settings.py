@@ -300,16 +300,16 @@ def from_arguments(text: str) -> dict[str, str]:
     """
     arguments: dict[str, str] = {}
     name = ""
-    for part in text.split(";"):
-        key, separator, value = part.strip().partition("=")
+    for argument in text.split(";"):
+        key, separator, value = argument.strip().partition("=")
         if separator and key.strip().isidentifier():
             name = key.strip()
             arguments[name] = value.strip()
         elif "/" in arguments.get(name, ""):
-            arguments[name] += f";{part}".rstrip()
-        elif part.strip():
+            arguments[name] += f";{argument}".rstrip()
+        elif argument.strip():
             raise OptionError(
-                f"launch arguments are name=value with ; between; given: '{part.strip()}'"
+                f"launch arguments are name=value with ; between; given: '{argument.strip()}'"
             )
     return arguments
 

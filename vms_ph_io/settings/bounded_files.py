@@ -100,8 +100,8 @@ def load_npz(path: Path) -> dict[str, Any]:
 
     size = path.stat().st_size
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-        total = sum(entry.file_size for entry in archive.infolist())  # no more of it is read
-        check_decompressed(path.name, size, total, "save it with numpy.savez")
+        total_size = sum(entry.file_size for entry in archive.infolist())  # no more of it is read
+        check_decompressed(path.name, size, total_size, "save it with numpy.savez")
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
 

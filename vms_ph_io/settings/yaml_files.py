@@ -142,19 +142,19 @@ def fields_of(
         ModelError: a key is missing or unknown, or its content is not accepted.
         StateError: no numbers are given where they should be.
     """
-    possible = [field for field in fields(kind) if names is None or field.name in names]
+    accepted_fields = [field for field in fields(kind) if names is None or field.name in names]
     needed = [
         f.name
-        for f in possible
+        for f in accepted_fields
         if f.name in needed or (names is None and f.default is f.default_factory is MISSING)
     ]
-    check_keys(item, owner, needed, [f.name for f in possible if f.name not in needed])
+    check_keys(item, owner, needed, [f.name for f in accepted_fields if f.name not in needed])
     types = get_type_hints(kind)
     values = {}
     for name, value in item.items():
         if value is not None or name in needed:
-            read = (readers or {}).get(name) or _READERS.get(types[name], _as_given)
-            values[name] = read(value, f"{name} of {owner}")
+            reader = (readers or {}).get(name) or _READERS.get(types[name], _as_given)
+            values[name] = reader(value, f"{name} of {owner}")
     return values
 
 

@@ -135,8 +135,8 @@ class Trajectory(WithHints):
         motion = column("time"), column("q"), column("v"), column("torque"), column("wrench_base")
         wrenches = by_port(wrench_rows, (end_effector, *tools))
         kinetic, potential = (frozen(np.array([energy[k] for energy in energies])) for k in (0, 1))
-        supplied = by_port([sample.port_energy for sample in samples], ports)
-        balance = kinetic, potential, by_port(powers, ports), supplied, column("dissipated")
+        supplied_energy = by_port([sample.port_energy for sample in samples], ports)
+        balance = kinetic, potential, by_port(powers, ports), supplied_energy, column("dissipated")
         return cls(model, *motion, wrenches, *balance, certificate, description)
 
     @property
@@ -170,11 +170,11 @@ class Trajectory(WithHints):
             ("speed", ("rad/s", "m/s"), rates, -limits.velocity, limits.velocity),
             ("position", ("rad", "m"), positions, limits.lower, limits.upper),
         ):
-            excess = np.maximum(values - high, low - values)
-            if (excess > _LIMIT_TOLERANCE).any():
-                k, joint = np.unravel_index(np.argmax(excess), excess.shape)
+            limit_excess = np.maximum(values - high, low - values)
+            if (limit_excess > _LIMIT_TOLERANCE).any():
+                k, joint = np.unravel_index(np.argmax(limit_excess), limit_excess.shape)
                 name, value = self.model.joint_names[joint], values[k, joint]
-                count = (excess > _LIMIT_TOLERANCE).any(1).sum()
+                count = (limit_excess > _LIMIT_TOLERANCE).any(1).sum()
                 limit = np.clip(value, low[joint], high[joint])
                 text = f"in {count} samples a {kind} was beyond its limit: {name} had {value:.4g}, "
                 text += f"its limit is {limit:.4g} {units[int(limits.prismatic[joint])]}"
@@ -210,13 +210,13 @@ class Trajectory(WithHints):
     def samples(self) -> list[Sample]:
         """Return the recorded instants one by one."""
         end_effector, *tools = self.wrenches
-        samples, dissipated = [], self.dissipated.tolist()
+        samples, dissipated_energy = [], self.dissipated.tolist()
         for k, time in enumerate(self.t.tolist()):
             motion = time, self.q[k], self.v[k], self.torque[k], self.wrench_base[k]
             energies = {port: float(energy[k]) for port, energy in self.port_energy.items()}
             tool_wrenches = {port: self.wrenches[port][k] for port in tools}
             wrench = self.wrenches[end_effector][k]
-            samples.append(Sample(*motion, wrench, energies, dissipated[k], tool_wrenches))
+            samples.append(Sample(*motion, wrench, energies, dissipated_energy[k], tool_wrenches))
         return samples
 
     def plot(self, file: str | Path | None = None) -> Any:
@@ -234,9 +234,9 @@ class Trajectory(WithHints):
         joints = {name: changes[:, model.b + k] for k, name in enumerate(model.joint_names)}
         torques = {name: self.torque[:, k] for k, name in enumerate(model.joint_names)}
         power = {port: values for port, values in self.power.items() if np.nan_to_num(values).any()}
-        supplied = {port: values for port, values in self.port_energy.items() if values.any()}
-        stored = {"stored": self.energy - self.energy[0]}
-        balance = {**stored, **supplied, "dissipated": -self.dissipated}
+        port_energies = {port: values for port, values in self.port_energy.items() if values.any()}
+        stored_energy = {"stored": self.energy - self.energy[0]}
+        balance = {**stored_energy, **port_energies, "dissipated": -self.dissipated}
         panels = (
             ("change of position (m, rad)", self.t, {**base, **joints}),
             ("joint torques (N m, N)", self.t, torques),

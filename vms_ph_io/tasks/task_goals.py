@@ -180,10 +180,10 @@ class PayloadJudge:
     def update(self, position: Array) -> None:
         """Take a place (3,) of its handle while it is carried; it may not go below its support."""
         if np.any(self._gravity):
-            up = -self._gravity / np.linalg.norm(self._gravity)
-            height = float(up @ (position - self.handle))
+            vertical = -self._gravity / np.linalg.norm(self._gravity)
+            height = float(vertical @ (position - self.handle))
             target = self._payload.to
-            lowest_height = 0.0 if target is None else min(0.0, float(up @ target))
+            lowest_height = 0.0 if target is None else min(0.0, float(vertical @ target))
             self._largest_depth = max(self._largest_depth, lowest_height - height)
 
     def goals(

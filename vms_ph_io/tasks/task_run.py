@@ -123,7 +123,7 @@ class TaskRun:
         self.model = model
         home = settings.initial_configuration(model)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
-        current = WaterCurrent(task.current) if task.current.any() else None
+        water_current = WaterCurrent(task.current) if task.current.any() else None
         wheel_form = on_wheels(model, task.wheels)
         self._make_law, self._allocation = make_law, allocation
         if not task.base_actuated:
@@ -156,7 +156,7 @@ class TaskRun:
             task.joint_friction,
             actuators=None if wheel_form is not None else actuators,
             mechanism=task.mechanism,
-            current=current,
+            current=water_current,
             engine=_engine(task.scene, model, description) or FormEngine(native=native),
         )
         self._mechanism = self.simulation.mechanism

@@ -66,7 +66,7 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
 
 
 def _add_payload(root: ET.Element, frame: str, parameters: Array) -> None:
-    ET.SubElement(root, "link", name=PAYLOAD).append(_inertial(parameters))
+    ET.SubElement(root, "link", name=PAYLOAD).append(_inertial_element(parameters))
     joint = ET.SubElement(root, "joint", name=f"{PAYLOAD}_joint", type="fixed")
     ET.SubElement(joint, "parent", link=_link_of(root, frame))
     ET.SubElement(joint, "child", link=PAYLOAD)
@@ -91,11 +91,11 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     if link_name not in links:  # a base that moves without a joint of the description
         link_name = next(link for link in links if link not in children)
     for link in bodies:
-        for replaced in links[link].findall("inertial"):
-            links[link].remove(replaced)
-    links[link_name].append(_inertial(parameters))
+        for old_inertial in links[link].findall("inertial"):
+            links[link].remove(old_inertial)
+    links[link_name].append(_inertial_element(parameters))
 
 
-def _inertial(parameters: Array) -> ET.Element:
+def _inertial_element(parameters: Array) -> ET.Element:
     """Return the tag of ten parameters at the origin of a link."""
     return inertial(pin.Inertia.FromDynamicParameters(parameters), "{:.9g}".format)
