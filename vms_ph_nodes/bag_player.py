@@ -66,13 +66,13 @@ class BagPlayer(ReportingNode):
         clock_rate: float = declare(self, "clock")
         delay: float = declare(self, "delay")
         self._paused: bool = declare(self, "paused")
-        info = bag_info(self._bag)
-        topics = {topic.topic.name for topic in info.topics}
+        bag = bag_info(self._bag)
+        topics = {topic.topic.name for topic in bag.topics}
         selected_topics = set(map(present_topic, chosen_topics or topics))
         selected_topics -= {"/clock"} if clock_rate else set()
         self._played_topics = {name for name in topics if present_topic(name) in selected_topics}
-        infos = [t for t in info.topics if t.topic.name in self._played_topics and t.message_count]
-        if not infos or info.start_time is None:
+        infos = [t for t in bag.topics if t.topic.name in self._played_topics and t.message_count]
+        if not infos or bag.start_time is None:
             raise VmsPhError(
                 f"{self._bag} contains no message to play; its topics are "
                 f"{', '.join(sorted(topics)) or 'none'}"
@@ -82,12 +82,12 @@ class BagPlayer(ReportingNode):
         if clock_rate:
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10)
             self._clock_period = round(NS_PER_SEC / clock_rate)
-        self._time_bounds = info.start_time, info.end_time
+        self._time_bounds = bag.start_time, bag.end_time
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(StepBag, "~/step", self._on_step)
         self.create_service(SeekBag, "~/seek", self._on_seek)
         self._played_count = 0
-        self._begin(self._steady.now().nanoseconds + round(delay * NS_PER_SEC), info.start_time)
+        self._begin(self._steady.now().nanoseconds + round(delay * NS_PER_SEC), bag.start_time)
         self.create_timer(_TICK_PERIOD, self._tick, clock=self._steady)
 
     def _begin(self, steady_time: int, bag_time: int) -> None:

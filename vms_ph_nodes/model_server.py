@@ -125,13 +125,13 @@ class ModelAnswers:
         """Return what ``convert`` gives for each state; an error names the index of its state."""
         if not 1 <= len(states) <= LARGEST_BATCH:
             raise StateError(f"a batch has from 1 to {LARGEST_BATCH} states; given: {len(states)}")
-        results = []
+        answers = []
         for i, state in enumerate(states):
             try:
-                results.append(convert(state))
+                answers.append(convert(state))
             except StateError as error:
                 raise StateError(f"state {i}: {error}") from None
-        return results
+        return answers
 
     def _evaluate(self, state: Any) -> Evaluation:
         return self._model.evaluate(*self._q_and_v(state))

@@ -206,11 +206,11 @@ class TaskRunner(ReportingNode):
             self.get_logger().info("the simulation was reset; the task begins anew")
             self._begin_run()
             self._start_reset_count = reset_count
-        nanoseconds = from_stamp(motion.stamp)
+        stamp = from_stamp(motion.stamp)
         if self._start_stamp is None:
-            self._start_stamp = nanoseconds
+            self._start_stamp = stamp
         if not self._end_time:
-            self._judge_motion((nanoseconds - self._start_stamp) / NS_PER_SEC, motion)
+            self._judge_motion((stamp - self._start_stamp) / NS_PER_SEC, motion)
 
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
         self._publish_due(time)

@@ -34,16 +34,16 @@ def check(
     from vms_ph_io.robots.robot_settings import RobotSettings
 
     robot = " ".join([robot, *xacro])
-    entry = robots.get(robot) if robot in robots.names() else None
+    bundled_robot = robots.get(robot) if robot in robots.names() else None
     settings = RobotSettings(
         robot, base, end_effector, inertia=inertia, locked_joints=locked_joints
     )
-    if entry is not None:
-        xml, name = entry.description(), entry.path().name
+    if bundled_robot is not None:
+        xml, name = bundled_robot.description(), bundled_robot.path().name
     else:
         is_file = settings.is_file or os.path.isfile(robot)
         xml, name = read_urdf(robot) if is_file else settings.description(), Path(robot).name
-    default_base = "auto" if entry is None else entry.base
+    default_base = "auto" if bundled_robot is None else bundled_robot.base
     findings = check_urdf(xml, default_base if base == "auto" else base, inertia)  # type: ignore[arg-type]
     for warning in findings.warnings:
         typer.secho(f"warning: {warning}", fg=typer.colors.YELLOW, err=True)
@@ -60,15 +60,15 @@ def check(
     lowest, highest = np.linalg.eigvalsh(home_evaluation.M)[[0, -1]]
     typer.echo(f"{name} is valid")
     typer.echo(f"  name          {model.name}")
-    base_reason = "" if entry is not None else base_origin(model, base)
+    base_reason = "" if bundled_robot is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{base_reason and ', ' + base_reason})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guess_note = "" if entry is not None or end_effector else " (guessed; see --end-effector)"
+    guess_note = "" if bundled_robot is not None or end_effector else " (guessed; see --end-effector)"
     typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
     home = f"{home}, the others at zero" if home else "every joint at zero"
-    is_stated = entry is not None or "<home" in xml
+    is_stated = bundled_robot is not None or "<home" in xml
     home_note = "" if is_stated else " (guessed: zero, or the middle of limits that exclude it)"
     typer.echo(f"  home          {home}{home_note}")
     typer.echo(f"  moving mass   {model.total_mass:.6g} kg")
@@ -111,7 +111,7 @@ def new(
         package = NewPackage(name, settings, law, maintainer, email, license_name).write(folder)
     for warning in caught_warnings:
         typer.secho(f"warning: {warning.message}", fg=typer.colors.YELLOW, err=True)
-    for file in sorted(p for p in package.rglob("*") if p.is_file()):
+    for file in sorted(path for path in package.rglob("*") if path.is_file()):
         typer.echo(f"  {file}")
     note = "" if importlib.util.find_spec("pytest") else "; needs pytest"
     typer.echo("next:")

@@ -66,14 +66,14 @@ def from_port_energy(message: PortEnergy) -> PortEnergies:
     Raises:
         StateError: an energy is not finite or above any that occurs.
     """
-    supplied = {port: getattr(message, port) for port in PORTS}
-    supplied.update(zip(message.tool_names, message.tool_energy, strict=False))
-    energies = [*supplied.values(), message.dissipated]
+    supplied_energy = {port: getattr(message, port) for port in PORTS}
+    supplied_energy.update(zip(message.tool_names, message.tool_energy, strict=False))
+    energies = [*supplied_energy.values(), message.dissipated]
     if not all(abs(energy) <= _LARGEST_ENERGY for energy in energies):
         raise StateError(
             f"port energies must be finite and at most {_LARGEST_ENERGY:g} J; given: {energies}"
         )
-    return PortEnergies(supplied, message.dissipated, message.resets)
+    return PortEnergies(supplied_energy, message.dissipated, message.resets)
 
 
 def to_certificate(
@@ -95,9 +95,9 @@ ENERGY_FIELDS = tuple(field.name for field in fields(ControlEnergy))
 """The fields of the energy record; the message uses the same names."""
 
 # Fields of a command that are published in other messages, or have another type in this one.
-_SEPARATE = ("wrench_base", "torque", "energy", "status")
+_OTHER_FIELDS = ("wrench_base", "torque", "energy", "status")
 
-COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _SEPARATE)
+COMMAND_FIELDS = tuple(field.name for field in fields(Command) if field.name not in _OTHER_FIELDS)
 """The fields of a command for which the message uses the same names."""
 
 

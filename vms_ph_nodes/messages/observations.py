@@ -107,15 +107,15 @@ def diagnostic_values(reason: str, record: "tuple[int, LiveResult] | None") -> d
         return {"identification": reason}
     if record is None:
         return {"identification": "not enough motion yet"}
-    _, result = record
-    mass = result["payload_mass"]
+    _, identification = record
+    mass = identification["payload_mass"]
     values = {"load (kg)": "not excited"}
     if mass.value is not None:
         values["load (kg)"] = f"{mass.value:.3g} ({mass.low:.3g} to {mass.high:.3g})"
-    excited_parameters = [p for p in result.parameters if p.value is not None]
-    values["identified"] = f"{len(excited_parameters)} of {len(result.parameters)}"
-    if result.changed is not None:
-        values["last change"] = result.changed[1]
+    excited_parameters = [p for p in identification.parameters if p.value is not None]
+    values["identified"] = f"{len(excited_parameters)} of {len(identification.parameters)}"
+    if identification.changed is not None:
+        values["last change"] = identification.changed[1]
     return values
 
 

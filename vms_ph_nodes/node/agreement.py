@@ -43,7 +43,7 @@ def identity(model: VMSModel) -> str:
         "mass": f"{model.total_mass:.6g} kg",
         "end_effector": model.end_effector,
         "tools": ", ".join(model.tools) or "none",
-        "gravity": " ".join(f"{g:g}" for g in model.gravity.tolist()),
+        "gravity": " ".join(f"{component:g}" for component in model.gravity.tolist()),
         "fluid": "none" if model.fluid is None else f"{model.fluid.density:g} kg/m^3",
         "inertia": digest.hexdigest()[:12],
     }
@@ -108,7 +108,7 @@ class RobotAgreement:
 
 def _differences(identity: str, other_identity: str) -> str:
     own_values, other_values = (
-        dict(part.partition("=")[::2] for part in text.split("; "))
+        dict(entry.partition("=")[::2] for entry in text.split("; "))
         for text in (identity, other_identity)
     )
     return "; ".join(

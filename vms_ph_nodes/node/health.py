@@ -28,7 +28,7 @@ from .agreement import OTHER, RobotAgreement
 from .heartbeat import BEAT_PERIOD, UNEXPECTED, HeartbeatThread
 
 # Number of samples in the frequency: two seconds of heartbeats.
-_SAMPLES = 8
+_SAMPLE_COUNT = 8
 
 
 class RateStatistics:
@@ -40,7 +40,7 @@ class RateStatistics:
 
     def __init__(self) -> None:
         self.count = 0
-        self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES + 1)
+        self._sample_times: deque[tuple[int, int]] = deque(maxlen=_SAMPLE_COUNT + 1)
         self._change_time = 0
 
     def tick(self) -> None:
@@ -53,10 +53,10 @@ class RateStatistics:
         Args:
             now: time of a monotonic clock, ns.
         """
-        if not self._samples or self._samples[-1][1] != self.count:
+        if not self._sample_times or self._sample_times[-1][1] != self.count:
             self._change_time = now
-        self._samples.append((now, self.count))
-        first_time, first_count = self._samples[0]
+        self._sample_times.append((now, self.count))
+        first_time, first_count = self._sample_times[0]
         interval = (now - first_time) / NS_PER_SEC
         frequency = (self.count - first_count) / interval if interval > 0.0 else 0.0
         return frequency, (now - self._change_time) / NS_PER_SEC
@@ -223,17 +223,17 @@ class Health:
         if delay > 0:  # this node has not listened, which is no silence of the others
             self._last_beats = {name: beat + delay for name, beat in self._last_beats.items()}
         silences = {name: (now - last_beat) / 1e9 for name, last_beat in self._last_beats.items()}
-        lost_nodes = {name: seconds for name, seconds in silences.items() if seconds > LOST_AFTER}
+        lost_nodes = {name: silence for name, silence in silences.items() if silence > LOST_AFTER}
         for name in lost_nodes:
             self._agreement.forget(name)
         if self._name == min([self._name, *(n for n in self._last_beats if n not in lost_nodes)]):
-            for name, seconds in lost_nodes.items():
-                text = f"{name} is lost: no heartbeat for {seconds:.1f} s"
+            for name, silence in lost_nodes.items():
+                text = f"{name} is lost: no heartbeat for {silence:.1f} s"
                 statuses.append(self._status(name, ERROR, text, {_REPORTER_KEY: self._name}))
         self._publish(statuses)
 
     def _own_status(self, now: int, silence: float) -> DiagnosticStatus:
-        frequency, idle = self._cycle_rate.sample(now)
+        frequency, idle_time = self._cycle_rate.sample(now)
         level, message, values = self._own_report
         if silence > BLOCKED_AFTER:
             reason = f"does not respond: its callbacks have not run for {silence:.0f} s"
@@ -259,9 +259,9 @@ class Health:
                 level, message = WARN, _NAMESAKE_TEXT.format(self._name, self._namesake)
         if not self._cycle_rate.count:
             return self._status(self._name, level, message, values)
-        if self._input_name and idle > INPUT_TIMEOUT:
+        if self._input_name and idle_time > INPUT_TIMEOUT:
             reason = f"; {message}" if level > OK else ""
-            message = f"{NO_INPUT_START}{self._input_name} for {idle:.1f} s{reason}"
+            message = f"{NO_INPUT_START}{self._input_name} for {idle_time:.1f} s{reason}"
             level = max(level, WARN)
         values = {**values, "frequency (Hz)": f"{frequency:.1f}"}
         return self._status(self._name, level, message, values)

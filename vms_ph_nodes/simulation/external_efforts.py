@@ -62,16 +62,16 @@ class EffortBounds:
         Raises:
             StateError: its force or its moment is beyond the bound.
         """
-        for quantity, vector, bound, unit in (
+        for quantity, vector, limit, unit in (
             ("force", wrench[:3], self.force, "N"),
             ("moment", wrench[3:], self.moment, "N m"),
         ):
             # The largest component does not overflow where the length does.
             length = float(np.abs(vector).max())
-            length = length if length > bound else float(np.linalg.norm(vector))
-            if length > bound:
+            length = length if length > limit else float(np.linalg.norm(vector))
+            if length > limit:
                 raise StateError(
-                    f"a wrench has a {quantity} of {length:.4g} {unit}; at most {bound:.4g} {unit} "
+                    f"a wrench has a {quantity} of {length:.4g} {unit}; at most {limit:.4g} {unit} "
                     f"can act on this robot (parameter largest_{quantity})"
                 )
 
@@ -196,8 +196,8 @@ class ExternalEfforts:
             frame = self._frames.checked_frame(message, accepted_frames, "a wrench ")
             wrench = from_wrench(message.wrench)
             self._bounds.check_wrench(wrench)
-            latest = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
-            latest.update((wrench, frame in ("", tool)))
+            latest_wrench = self._wrenches.setdefault(tool, LatestMessage(self._timeout))
+            latest_wrench.update((wrench, frame in ("", tool)))
 
     def _on_base_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing():

@@ -102,7 +102,7 @@ class RobotPublishers:
         """Publish on /tf where the links are; ``odometry`` of a moving base if there is one."""
         if self._broadcaster is None:
             return
-        transforms = self._link_transforms(sample.q, stamp, moving=True)
+        transforms = self._link_transforms(sample.q, stamp, is_moving=True)
         if self._model.b:
             transforms.insert(0, _base_transform(odometry or self._odometry_of(sample, stamp)))
         self._broadcaster.sendTransform(transforms)
@@ -111,7 +111,7 @@ class RobotPublishers:
         """Publish the static transforms; base_link coincides with a root of another name."""
         if self._static_broadcaster is None:
             return
-        transforms = self._link_transforms(q, stamp, moving=False)
+        transforms = self._link_transforms(q, stamp, is_moving=False)
         if BASE_LINK not in self._model.link_names:
             base_link = TransformStamped(header=self._frames.header(self._frames.root, stamp))
             base_link.child_frame_id = self._frames.prefix + BASE_LINK
@@ -119,7 +119,7 @@ class RobotPublishers:
             transforms.append(base_link)
         self._static_broadcaster.sendTransform(transforms)
 
-    def _link_transforms(self, q: Array, stamp: Time, moving: bool) -> list[TransformStamped]:
+    def _link_transforms(self, q: Array, stamp: Time, is_moving: bool) -> list[TransformStamped]:
         poses = self._links.relative_poses(q).tolist()
         return [
             TransformStamped(
@@ -130,7 +130,7 @@ class RobotPublishers:
                 ),
             )
             for edge, (x, y, z, qx, qy, qz, qw) in zip(self._links.edges, poses, strict=True)
-            if edge.moves == moving
+            if edge.moves == is_moving
         ]
 
 

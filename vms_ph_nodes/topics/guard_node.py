@@ -91,13 +91,13 @@ class GuardNode(ReportingNode):
         # After a gap or a reset of the clock the time is not known; the guard then holds.
         last_stamp = state.stamp if self._last_stamp is None else self._last_stamp
         guard_output = self._update_guard(state, (state.stamp - last_stamp) / NS_PER_SEC)
-        self._last_stamp, self._last_state_time = state.stamp, self._now()
+        self._last_stamp, self._last_state_time = state.stamp, self._time_now()
         self._send(guard_output, to_stamp(state.stamp))
         self._health.tick()
 
     def _check_silence(self) -> None:
         """Send the safe output when no state arrives; the last command must not keep acting."""
-        silence = (self._now() - self._last_state_time) / NS_PER_SEC
+        silence = (self._time_now() - self._last_state_time) / NS_PER_SEC
         if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
             return
         safe_output = self._hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)
@@ -105,9 +105,9 @@ class GuardNode(ReportingNode):
 
     def _send(self, guard_output: Any, stamp: Time) -> None:
         self._publish_command(guard_output, stamp)
-        if self._now() - self._last_publish_time < self._publish_period:
+        if self._time_now() - self._last_publish_time < self._publish_period:
             return
-        self._last_publish_time = self._now()
+        self._last_publish_time = self._time_now()
         certificate = self._guard.certificate
         header = self._frames.header(self._frames.inertial, stamp)
         self._publisher.publish(to_certificate(header, certificate, guard_output))
@@ -148,5 +148,5 @@ class GuardNode(ReportingNode):
         tank = self._guard.tank
         return float(tank.refill(energy) if energy >= 0.0 else -tank.drain(-energy))
 
-    def _now(self) -> int:
+    def _time_now(self) -> int:
         return int(self._steady.now().nanoseconds)

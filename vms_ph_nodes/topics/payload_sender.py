@@ -195,16 +195,16 @@ class PayloadSender:
         end = partial(answer.set_result, None)
         timer = self._node.create_timer(_ANSWER_TIME, end, self._group, self._node._steady)
         try:
-            result = await answer
+            response = await answer
         except RuntimeError as error:  # of the middleware
             raise VmsPhError(str(error)) from None
         finally:
             self._node.destroy_timer(timer)
-        if result is None:
+        if response is None:
             text = f"{self._client.srv_name} did not answer in {_ANSWER_TIME:g} s; it may act later"
             raise VmsPhError(text)
-        if not result.success:
-            reason = getattr(result, "error", "") or "without a reason"
+        if not response.success:
+            reason = getattr(response, "error", "") or "without a reason"
             raise VmsPhError(f"{self._client.srv_name} refused {report.text}: {reason}")
         self.load, self._estimate = report.load, None
         self._carry()

@@ -145,7 +145,7 @@ class ReferenceTopics:
     def _on_twist(self, message: TwistStamped) -> None:
         with self._input_diagnostics.refusing("a reference twist "):
             parts = (message.twist.linear, message.twist.angular)
-            twist = np.concatenate([from_xyz(part) for part in parts])
+            twist = np.concatenate([from_xyz(vector) for vector in parts])
             frame = self._frame_of(message, twist, accepts_base=True)
             self._twist.update((twist, frame == self._frames.root))
 

@@ -201,7 +201,7 @@ class MotionListener:
             current: of the water around the robot; velocities are then relative to it.
             extra_types: types of further messages of a motion, if they are published, by topic.
         """
-        self._model, self._current, self._extra_topics = model, current, tuple(extra_types)
+        self._model, self._water_current, self._extra_topics = model, current, tuple(extra_types)
         self._on_motion, self._on_refusal = on_motion, on_refusal
         companions: dict[str, tuple[Any, str]] = {
             "wrench": (WrenchStamped, "vms_ph/wrench_end_effector"),
@@ -241,7 +241,7 @@ class MotionListener:
         energies: PortEnergy | None,
         wrench_base: WrenchStamped | None = None,
         odometry: Odometry | None = None,
-        **others: Any,
+        **companions: Any,
     ) -> None:
         model = self._model
         try:
@@ -250,12 +250,12 @@ class MotionListener:
             base_wrench = None
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
-            messages = {key: message for key, message in others.items() if message is not None}
+            messages = {key: message for key, message in companions.items() if message is not None}
             extras = {name: messages.pop(name) for name in self._extra_topics if name in messages}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in messages.items()}
             port_energies = None if energies is None else from_port_energy(energies)
-            if self._current is not None:
-                v = self._current.relative_velocity(model, q, v)
+            if self._water_current is not None:
+                v = self._water_current.relative_velocity(model, q, v)
             d = model.evaluate(q, v)
         except StateError as error:
             self._on_refusal(str(error))
@@ -304,8 +304,8 @@ class MotionNode(ReportingNode):
         self._model, self._frames = model, Frames.of(model, self._frame_prefix)
         self._health.declare_robot(model)
         self.begin(model)
-        current = self._robot_parameters.settings.water_current(model)
-        self._listener = MotionListener(self, model, self._receive, self._refuse, current)
+        water_current = self._robot_parameters.settings.water_current(model)
+        self._listener = MotionListener(self, model, self._receive, self._refuse, water_current)
 
     def _receive(self, motion: RobotMotion) -> None:
         self._last_motion_time = time.monotonic()

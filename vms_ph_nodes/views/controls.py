@@ -155,7 +155,7 @@ class Controls:
         with self._folder("Push") as gui:
             port = gui.add_dropdown("at", ports)
             force = gui.add_vector3("force (N)", (forces[ports[0]], 0.0, 0.0), step=0.1)
-            seconds = gui.add_number(
+            duration = gui.add_number(
                 "for (s)", _PUSH_SECONDS, min=0.01, max=LONGEST_PUSH, step=0.01
             )
             button = gui.add_button("push")
@@ -171,14 +171,14 @@ class Controls:
             name = _PORTS.get(port.value, port.value)
             x, y, z = force.value
             frame = "" if name == "base" else "header: {frame_id: world}, "
-            count = max(1, round(_RATE * (seconds.value - _PUSH_TIMEOUT)))
+            count = max(1, round(_RATE * (duration.value - _PUSH_TIMEOUT)))
             answer.content = shell_html(
                 f"{ROS_CLI} topic pub --rate {_RATE} --times {count} {resolve(wrench_topic(name))} "
                 "geometry_msgs/msg/WrenchStamped "
                 f"'{{{frame}wrench: {{force: {{x: {x:g}, y: {y:g}, z: {z:g}}}}}}}'"
             )
 
-        for control in (port, force, seconds):
+        for control in (port, force, duration):
             control.on_update(update_command)
         update_command(None)
 
@@ -192,7 +192,7 @@ class Controls:
             if port.value not in ports:
                 return
             try:
-                self._commands.push(_PORTS.get(port.value, port.value), force.value, seconds.value)
+                self._commands.push(_PORTS.get(port.value, port.value), force.value, duration.value)
             except StateError as error:
                 answer.content = refusal_html(str(error))
 
@@ -262,11 +262,11 @@ class Controls:
                     self._speed_choice.options = (*sorted((*_SPEEDS, name), key=float),)
                 self._speed_choice.value = name
 
-    def _show_handle(self, visible: bool) -> None:
+    def _show_handle(self, is_visible: bool) -> None:
         if self._reference_handle is not None:
             self._reference_handle.remove()
             self._reference_handle = None
-        if not visible:
+        if not is_visible:
             return
         position, wxyz = self._target_pose()
         size = _HANDLE_SIZE * reach(self._model)

@@ -248,7 +248,7 @@ class Bodies:
 def colour_of(marker: Marker) -> tuple[int, int, int]:
     """Return the colour of a marker: red, green, blue up to 255."""
     c = marker.color
-    red, green, blue = (round(255 * min(max(x, 0.0), 1.0)) for x in (c.r, c.g, c.b))
+    red, green, blue = (round(255 * min(max(component, 0.0), 1.0)) for component in (c.r, c.g, c.b))
     return red, green, blue
 
 

@@ -41,7 +41,7 @@ _RATIO_SECONDS = 4.0  # over which the ratio to real time is a mean
 _EXERGY = "battery to heat (exergy)"
 _BASE_NAMES = {"fixed": "fixed base", "planar": "planar base", "floating": "floating base"}
 
-_GOOD, _FAIR, _BAD, _GREY = "#007a53", "#b86200", "#c62f26", "#666666"
+_GOOD_COLOUR, _FAIR_COLOUR, _BAD_COLOUR, _GREY = "#007a53", "#b86200", "#c62f26", "#666666"
 _STATUS_TEXTS = {
     ControllerState.OK: "in control",
     ControllerState.SATURATED: "at a limit",
@@ -62,7 +62,7 @@ class MeanPowers:
 
     def restart(self) -> None:
         """Begin anew, with a new energy balance."""
-        self._previous: tuple[int, dict[str, float]] | None = None
+        self._previous_energies: tuple[int, dict[str, float]] | None = None
 
     def mean_powers(
         self, stamp: int, energies: dict[str, float]
@@ -75,13 +75,13 @@ class MeanPowers:
             stamp: a stamp, ns.
             energies: energies by name, J.
         """
-        previous, self._previous = self._previous, (stamp, energies)
+        previous, self._previous_energies = self._previous_energies, (stamp, energies)
         if previous is None or previous[1].keys() != energies.keys():
             return 0.0, dict.fromkeys(energies, 0.0)
         if stamp <= previous[0]:
             return None
-        seconds = (stamp - previous[0]) / NS_PER_SEC
-        return seconds, {name: (e - previous[1][name]) / seconds for name, e in energies.items()}
+        span = (stamp - previous[0]) / NS_PER_SEC
+        return span, {name: (e - previous[1][name]) / span for name, e in energies.items()}
 
 
 class RobotFlow(MeanPowers):
@@ -103,13 +103,13 @@ class RobotFlow(MeanPowers):
         energies = {**ports, **stores, **losses}
         if (mean_powers := self.mean_powers(from_stamp(power.header.stamp), energies)) is None:
             return None
-        seconds, powers = mean_powers
+        duration, powers = mean_powers
 
         def streams(*names: str) -> tuple[Stream, ...]:
             return tuple(Stream(name, powers[name], energies[name]) for name in names)
 
         # What is unaccounted for is stored, but was not supplied: a source.
-        return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), seconds)
+        return Flow(streams(*ports, "unaccounted"), streams(*stores, "dissipated"), duration)
 
 
 class LoopFlow(MeanPowers):
@@ -128,13 +128,13 @@ class LoopFlow(MeanPowers):
         start, self._last_state = self._last_state, message
         if start is None:
             return
-        seconds = (from_stamp(message.header.stamp) - from_stamp(start.header.stamp)) / NS_PER_SEC
-        if not 0.0 < seconds < 1.0:  # it began anew, or there is a gap
+        duration = (from_stamp(message.header.stamp) - from_stamp(start.header.stamp)) / NS_PER_SEC
+        if not 0.0 < duration < 1.0:  # it began anew, or there is a gap
             super().restart()
             return
         for sample in (start, message):
-            self._work_of["reference"] += 0.5 * seconds * sample.reference_power
-            self._work_of["damping"] += 0.5 * seconds * sum(getattr(sample, x) for x in _DAMPINGS)
+            self._work_of["reference"] += 0.5 * duration * sample.reference_power
+            self._work_of["damping"] += 0.5 * duration * sum(getattr(sample, x) for x in _DAMPINGS)
 
     def add_pushes(self, power: Power) -> None:
         """Take into account what the end effector and the tools have supplied."""
@@ -156,7 +156,7 @@ class LoopFlow(MeanPowers):
         energies = {**stores, **tank, **self._work_of}
         if (mean_powers := self.mean_powers(from_stamp(message.header.stamp), energies)) is None:
             return None
-        seconds, powers = mean_powers
+        duration, powers = mean_powers
 
         def stream(name: str, sign: float = 1.0) -> Stream:
             return Stream(name, sign * powers[name], energies[name])
@@ -166,7 +166,7 @@ class LoopFlow(MeanPowers):
         # Friction, gravity that is not compensated exactly, sampling and clipping.
         remainder = sum(sink.power for sink in sinks) - sum(sink.power for sink in sources)
         sources.append(Stream("rest", remainder, float("nan")))
-        return Flow(tuple(sources), tuple(sinks), seconds, "since this page was opened")
+        return Flow(tuple(sources), tuple(sinks), duration, "since this page was opened")
 
 
 class Overview:
@@ -268,7 +268,7 @@ class Overview:
             disagreement: why nothing that is shown can be right; empty otherwise.
         """
         if disagreement:
-            self._verdict = _badge(disagreement, _BAD)
+            self._verdict = _badge(disagreement, _BAD_COLOUR)
         elif self._balance_messages is not None:
             self._verdict, self._balance_text = verdict(self._balance_messages[0])
         elif any(status.message == PAUSED for status in self._node_statuses.values()):
@@ -303,13 +303,13 @@ def _port_energies(power: Power) -> list[float]:
 
 def verdict(power: Power) -> tuple[str, str]:
     """Return as HTML whether energy is conserved, and the energy balance of a message."""
-    energies, unaccounted = _port_energies(power), power.unaccounted_energy
+    energies, unaccounted_energy = _port_energies(power), power.unaccounted_energy
     moved_energy = max(map(abs, [*energies, power.dissipated_energy, power.stored]))
     html = energy_balance_html(
-        power.stored, sum(energies), power.dissipated_energy, unaccounted, moved_energy
+        power.stored, sum(energies), power.dissipated_energy, unaccounted_energy, moved_energy
     )
     source = "" if power.exact_energies else ", from samples"
-    return conservation_badge(unaccounted, moved_energy), f"since the start: {html}{source}"
+    return conservation_badge(unaccounted_energy, moved_energy), f"since the start: {html}{source}"
 
 
 def energy_balance_html(
@@ -327,21 +327,21 @@ def energy_balance_html(
     )
 
 
-def conservation_badge(unaccounted: float, moved_energy: float) -> str:
+def conservation_badge(unaccounted_energy: float, moved_energy: float) -> str:
     """Return as HTML whether energy is conserved.
 
     Args:
-        unaccounted: J.
+        unaccounted_energy: J.
         moved_energy: energy that was moved, J.
     """
     if not moved_energy > _SMALLEST_ENERGY:
-        return _badge("Energy is conserved: nothing has moved yet", _GOOD)
-    share = abs(unaccounted) / moved_energy
+        return _badge("Energy is conserved: nothing has moved yet", _GOOD_COLOUR)
+    share = abs(unaccounted_energy) / moved_energy
     if share <= _SMALL_SHARE:
-        return _badge("Energy is conserved", _GOOD)
+        return _badge("Energy is conserved", _GOOD_COLOUR)
     if share <= _LARGE_SHARE:
-        return _badge("Energy is nearly conserved", _FAIR)
-    return _badge("Energy is not accounted for", _BAD)
+        return _badge("Energy is nearly conserved", _FAIR_COLOUR)
+    return _badge("Energy is not accounted for", _BAD_COLOUR)
 
 
 class TimeRatio:
@@ -384,8 +384,8 @@ def status_line(
         if control.tank_level:
             phrases.append(f"<b>tank</b> {quantity(control.tank_level, 'J')}")
     if is_paused:
-        nodes = {n: s for n, s in nodes.items() if not s.message.startswith(NO_INPUT_START)}
-    failing_nodes = {n: s for n, s in nodes.items() if s.level != DiagnosticStatus.OK}
+        nodes = {node: s for node, s in nodes.items() if not s.message.startswith(NO_INPUT_START)}
+    failing_nodes = {node: s for node, s in nodes.items() if s.level != DiagnosticStatus.OK}
     good_count = len(nodes) - len(failing_nodes)
     line = " · ".join(phrases)
     if nodes and not failing_nodes:

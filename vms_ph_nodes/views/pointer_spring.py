@@ -74,13 +74,13 @@ class PointerSpring:
                 self._line.remove()
                 self._line = None
             return
-        ends = np.array([[self._world_point(point), point.pointer]], dtype=np.float32)
+        end_points = np.array([[self._world_point(point), point.pointer]], dtype=np.float32)
         if self._line is None:
             self._line = self._server.scene.add_line_segments(
-                "/world/spring", points=ends, colors=LEGEND["pushes"].rgb, line_width=4.0
+                "/world/spring", points=end_points, colors=LEGEND["pushes"].rgb, line_width=4.0
             )
         else:
-            self._line.points = ends
+            self._line.points = end_points
 
     def _drag_handler(self, link: str) -> Callable[[Any], Any]:
         async def on_drag(event: Any) -> None:  # a coroutine: its calls keep their order

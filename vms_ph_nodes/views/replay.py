@@ -118,7 +118,7 @@ class RecordedRun:
             "dissipated": -energy["dissipated"],
             "unaccounted": curves.unaccounted,
         }
-        groups = {f"{k}, as in the audit's report": group for k, group in curves.groups.items()}
+        groups = {f"{row}, as in the audit's report": group for row, group in curves.groups.items()}
         return curves.time - curves.time[0], {BALANCE: ("J", balance)} | groups
 
 
@@ -260,9 +260,9 @@ class Replay:
             self._play_checkbox.value = False
             self._set_time(float(finding.partition(" s: ")[0]))
 
-    def _set_time(self, seconds: float) -> None:
-        self._time = seconds
-        self._slider.value = round(seconds, 2)
+    def _set_time(self, time: float) -> None:
+        self._time = time
+        self._slider.value = round(time, 2)
 
     def _load_run(self, name: str) -> RecordedRun | None:
         """Return a run, or None after a message about why there is none."""
@@ -282,9 +282,9 @@ class Replay:
         with self._lock:
             if (run := self._load_run(name)) is None:
                 return
-            previous, self._run, self._drawn_time = self._run, run, -1.0
+            previous_run, self._run, self._drawn_time = self._run, run, -1.0
             model, robot = run.audit.model, (run.description, run.audit.model.base)
-            last_robot = previous and (previous.description, previous.audit.model.base)
+            last_robot = previous_run and (previous_run.description, previous_run.audit.model.base)
             if self._scene is None or last_robot != robot:
                 if self._scene is not None:
                     self._scene.remove()
@@ -360,9 +360,9 @@ class Replay:
             ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
             new_series = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
         # What is unaccounted for is small beside the rest.
-        unaccounted = [name for name in curves if name == "unaccounted"]
+        residual_names = [name for name in curves if name == "unaccounted"]
         with self._plot_folder:
-            for names in ([name for name in curves if name not in unaccounted], unaccounted):
+            for names in ([name for name in curves if name not in residual_names], residual_names):
                 ghosts = {name: new_series[name] for name in names if name in new_series}
                 if names:
                     run_curves = {name: curves[name] for name in names}

@@ -92,9 +92,9 @@ class RobotScene:
         """Take the robot from the scene."""
         self._root_frame.remove()
 
-    def show(self, visible: bool) -> None:
+    def show(self, is_visible: bool) -> None:
         """Show or hide the robot."""
-        self._root_frame.visible = visible
+        self._root_frame.visible = is_visible
 
     def path(self, link: str, default: str) -> str:
         """Return the name of a link in the scene, or another one where there is no such link."""
@@ -183,7 +183,7 @@ def _to_mesh(visual: Visual) -> trimesh.Trimesh:
     else:
         mesh, is_coloured = _PRIMITIVES[visual.shape](*visual.size), True
     if is_coloured:
-        colour = [round(255 * c) for c in visual.colour]
+        colour = [round(255 * component) for component in visual.colour]
         mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=colour)
     return mesh
 

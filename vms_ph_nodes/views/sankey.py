@@ -58,17 +58,17 @@ def quantity(value: float, unit: str) -> str:
 class Scale:
     """Writes quantities of one picture: in one unit, the largest with three digits or more."""
 
-    def __init__(self, largest: float, unit: str, digits: int = 3) -> None:
-        magnitude = min(max(1e-3, largest), LARGEST_NUMBER)  # also of what is no number
+    def __init__(self, largest_value: float, unit: str, digits: int = 3) -> None:
+        magnitude = min(max(1e-3, largest_value), LARGEST_NUMBER)  # also of what is no number
         factor, prefix = next((f, p) for f, p in PREFIXES if magnitude >= 0.9995 * f)
-        self._factor, self._unit = factor, f"{prefix}{unit}"
+        self._factor, self._prefixed_unit = factor, f"{prefix}{unit}"
         self._decimals = max(0, digits - 1 - floor(log10(magnitude / factor * 1.0005)))
 
     def text(self, value: float) -> str:
         """Return a quantity, without a sign where it is zero; empty where it is not known."""
         if not isfinite(value):
             return ""
-        return f"{self._round(value):.{self._decimals}f} {self._unit}"
+        return f"{self._round(value):.{self._decimals}f} {self._prefixed_unit}"
 
     def adds_up(self, total: float, *parts: float) -> bool:
         """Return whether a sum is right in the digits that are written."""
@@ -216,8 +216,8 @@ def _band(
     """
     left_x, right_x = (_LEFT_X + 5.0, _BUS_X) if side == 0 else (_BUS_X + 8.0, _RIGHT_X)
     start, end = (row_y, bus_y) if side == 0 else (bus_y, row_y)
-    tip, middle = right_x - _HEAD_LENGTH, (left_x + right_x - _HEAD_LENGTH) / 2.0
-    path = f"M{left_x:g} {start:.1f}C{middle:g} {start:.1f} {middle:g} {end:.1f} {tip:g} {end:.1f}"
+    tip, mid_x = right_x - _HEAD_LENGTH, (left_x + right_x - _HEAD_LENGTH) / 2.0
+    path = f"M{left_x:g} {start:.1f}C{mid_x:g} {start:.1f} {mid_x:g} {end:.1f} {tip:g} {end:.1f}"
     half_width = width / 2.0 + 2.5
     dash_path = (
         f'<path class="d" d="{path}" stroke-width="{min(width, 3.0):.1f}" '

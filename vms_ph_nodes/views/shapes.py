@@ -43,8 +43,8 @@ class FittedRange:
 
     def include(self, *values: float) -> float:
         """Return ``full_value`` with these values taken into account; once for each picture."""
-        largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-        self._peak = max(largest, self._minimum, self._peak * _DECAY)
+        largest_value = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+        self._peak = max(largest_value, self._minimum, self._peak * _DECAY)
         # A peak at the border of two steps would make the drawing jump to and fro.
         if self._peak > self.full_value or self._peak < 0.3 * self.full_value:
             self.full_value = round_up(self._peak)
@@ -166,8 +166,8 @@ def reach(model: VMSModel) -> float:
     pin_model, data = d.tree.pinocchio, d.tree.data()
     pin.forwardKinematics(pin_model, data, d.tree.full_configuration(d.q))
     for centre, axes in body_ellipsoids(pin_model, data):
-        longest = float(np.linalg.norm(axes, axis=0).max())
-        distances.append(float(np.linalg.norm(centre - root)) + longest)
+        longest_axis = float(np.linalg.norm(axes, axis=0).max())
+        distances.append(float(np.linalg.norm(centre - root)) + longest_axis)
     return float(np.clip(max(distances), *_SIZE_BOUNDS))
 
 
@@ -263,15 +263,15 @@ class Shapes:
 
     def _port_powers(self, d: Evaluation, ports: Ports) -> Iterator[tuple[str, str, Array, float]]:
         """Yield port, name, position and power of every port, and of every joint."""
-        model, supplied = d.model, ports.supplied(d)
+        model, port_powers = d.model, ports.supplied(d)
         tool_position = d.placement(model.end_effector)[:3, 3]
         end_port, base_port = "wrench_end_effector", "wrench_base"
-        yield end_port, f"power {legend.label_of(end_port)}", tool_position, supplied[end_port]
+        yield end_port, f"power {legend.label_of(end_port)}", tool_position, port_powers[end_port]
         for name in model.tools:
-            yield name, f"power at {name}", d.placement(name)[:3, 3], supplied[name]
+            yield name, f"power at {name}", d.placement(name)[:3, 3], port_powers[name]
         if model.b:
             position = d.placement(self._root)[:3, 3]
-            yield base_port, f"power {legend.label_of(base_port)}", position, supplied[base_port]
+            yield base_port, f"power {legend.label_of(base_port)}", position, port_powers[base_port]
         if ports.torque is None:
             return
         tree, powers = d.tree.pinocchio, ports.torque * d.v[model.b :]

@@ -61,12 +61,12 @@ class StripChart:
         self._server, self._unit, self._min_range = server, unit, min_range
         self._dark, self._bounds, self._prefix = False, (0.0, 1.0), ""
         self._times: deque[float] = deque(maxlen=_MAX_SAMPLES)
-        self._values: deque[tuple[float, ...]] = deque(maxlen=_MAX_SAMPLES)
+        self._value_rows: deque[tuple[float, ...]] = deque(maxlen=_MAX_SAMPLES)
         self._peaks: tuple[float, ...] = ()
         self._labels: tuple[str, ...] = ("",)
         self._drawn_labels = self._labels
         self.plot = server.gui.add_uplot(
-            self._data(),
+            self._plot_data(),
             plot_series(self._labels),
             title=title,
             scales=self._scales(),
@@ -84,29 +84,29 @@ class StripChart:
         labels = tuple(values)
         if (self._times and time < self._times[-1]) or labels != self._labels:
             self._times.clear()
-            self._values.clear()
+            self._value_rows.clear()
             self._peaks, self._labels = (), labels
         if not self._times:
             self._append(time, tuple(values.values()))
             return
         # A peak between two samples is one of them: of each curve, what is farthest from the last.
-        previous = self._values[-1]
-        peaks = self._peaks or previous
+        last_row = self._value_rows[-1]
+        peaks = self._peaks or last_row
         self._peaks = tuple(
             new_value if not abs(new_value - last_value) < abs(peak - last_value) else peak
-            for new_value, peak, last_value in zip(values.values(), peaks, previous, strict=True)
+            for new_value, peak, last_value in zip(values.values(), peaks, last_row, strict=True)
         )
         if time - self._times[-1] >= _TIME_SPAN / _MAX_SAMPLES:
             self._append(time, self._peaks)
 
     def _append(self, time: float, values: tuple[float, ...]) -> None:
         self._times.append(time)
-        self._values.append(values)
+        self._value_rows.append(values)
         self._peaks = ()
 
     def draw(self) -> None:
         """Send the samples to the page."""
-        times, *values = self._data()
+        times, *values = self._plot_data()
         numbers = np.concatenate(values)
         numbers = numbers[np.isfinite(numbers)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
         low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
@@ -137,7 +137,7 @@ class StripChart:
         if len(self._times) < 2:
             return (np.array([-_TIME_SPAN, 0.0]), *np.zeros((len(self._labels), 2)))
         times = np.array(self._times) - self._times[-1]
-        values = np.array(self._values).reshape(len(times), len(self._labels))
+        values = np.array(self._value_rows).reshape(len(times), len(self._labels))
         values = np.clip(values, -LARGEST_NUMBER, LARGEST_NUMBER)
         return (times, *np.ascontiguousarray(values.T))
 

@@ -60,9 +60,9 @@ def viewpoint(model: VMSModel, box: Array) -> Viewpoint:
     up = -model.gravity / magnitude if magnitude > 0.0 else np.array([0.0, 0.0, 1.0])
     centre = box.mean(axis=0)
     size = max(float(np.linalg.norm(box[1] - box[0])), _MIN_SIZE)
-    normal = model.tree.mount[:3, 2]
-    if model.base == "planar" and abs(normal @ up) < 0.1:
-        direction = normal
+    mount_axis = model.tree.mount[:3, 2]
+    if model.base == "planar" and abs(mount_axis @ up) < 0.1:
+        direction = mount_axis
     else:
         # From the front right, at right angles to the vertical.
         front = np.eye(3)[int(np.argmin(np.abs(up)))]
