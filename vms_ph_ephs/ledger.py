@@ -114,8 +114,8 @@ def exergy_ledger(
 
 def cause(destroyer: str) -> str:
     """Return how a destroyer such as "joint/winding" destroys exergy, as the legend has it."""
-    part, _, process = destroyer.rpartition("/")
-    return f"rotor_{process}" if part.startswith("rotor_") else process
+    part_name, _, process = destroyer.rpartition("/")
+    return f"rotor_{process}" if part_name.startswith("rotor_") else process
 
 
 def _make_ledger(robot: str, start: ExergyMap, end: ExergyMap, least_destruction: float) -> Ledger:

@@ -48,7 +48,7 @@ def state(quantity: Quantity) -> Port:
 
 def width(interface: Interface) -> int:
     """Return the total number of flows of the power ports of an interface."""
-    return sum(p.quantity.space.dimension for p in interface.values() if p.kind == "power")
+    return sum(port.quantity.space.dimension for port in interface.values() if port.kind == "power")
 
 
 def split(path: str) -> tuple[str, str]:
@@ -141,7 +141,7 @@ class Pattern:
             for paths in self.junctions.values():
                 inner = [self.port(path) for path in paths if split(path)[0]]
                 if name in paths and inner:
-                    passes_power = any(p.kind == "power" for p in inner)
+                    passes_power = any(port.kind == "power" for port in inner)
                     ports[name] = Port(inner[0].quantity, "power" if passes_power else "state")
             if name not in ports:
                 raise PatternError(
@@ -215,24 +215,24 @@ def _names(items: Iterable[str]) -> str:
 Key = tuple[str, str]
 
 
-def check_interface(box: str, required: Interface, actual: Interface) -> None:
+def check_interface(box: str, required_ports: Interface, interface: Interface) -> None:
     """Raise an error if an interface differs from that of a box.
 
     Raises:
         PatternError: it does; the message names the first port that differs.
     """
-    for name, port in required.items():
-        if name not in actual:
+    for name, port in required_ports.items():
+        if name not in interface:
             raise PatternError(
                 f"box '{box}' has a port '{name}', a {port}, which its filling lacks; the "
-                f"filling has {', '.join(actual) or 'no ports'}"
+                f"filling has {', '.join(interface) or 'no ports'}"
             )
-        if actual[name] != port:
+        if interface[name] != port:
             raise PatternError(
-                f"port '{name}' of box '{box}' is a {port}, but its filling has a {actual[name]}"
+                f"port '{name}' of box '{box}' is a {port}, but its filling has a {interface[name]}"
             )
-    for name, port in actual.items():
-        if name not in required:
+    for name, port in interface.items():
+        if name not in required_ports:
             raise PatternError(
                 f"the filling of box '{box}' has a port '{name}', a {port}, which the box lacks"
             )

@@ -202,17 +202,17 @@ def _levels(system: System, title: str) -> list[tuple[str, System]]:
 def _picture_key(system: System) -> object:
     """Return the shape of a picture: its wires, and which boxes are composite."""
     junctions = tuple((name, paths) for name, paths in system.pattern.junctions.items())
-    kinds = tuple((box, isinstance(f, System)) for box, f in system.fillings.items())
+    kinds = tuple((box, isinstance(filling, System)) for box, filling in system.fillings.items())
     return junctions, kinds
 
 
 def _document(panels: list[tuple[str, float, float]]) -> str:
-    width = max(w for _, w, _ in panels)
-    height = sum(h for _, _, h in panels)
+    width = max(panel_width for _, panel_width, _ in panels)
+    height = sum(panel_height for _, _, panel_height in panels)
     groups, y = [], 0.0
-    for panel_svg, _, h in panels:
+    for panel_svg, _, panel_height in panels:
         groups.append(f'<g transform="translate(0 {y:.1f})">{panel_svg}</g>')
-        y += h
+        y += panel_height
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.1f} {height:.1f}">{_STYLE}'
@@ -234,8 +234,8 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
     labels = []
     for junction, paths in pattern.junctions.items():
         x, y = placement.junctions[junction]
-        inner = [path for path in paths if split(path)[0]]
-        is_name_common = len({split(path)[1] for path in inner}) == 1
+        inner_paths = [path for path in paths if split(path)[0]]
+        is_name_common = len({split(path)[1] for path in inner_paths}) == 1
         for path in paths:
             if split(path)[0] and not is_name_common:
                 labels.append(_port_label(placement, path, (x, y)))
@@ -243,14 +243,14 @@ def _panel(system: System, title: str) -> tuple[str, float, float]:
                 ox, oy = placement.outer[path]
                 labels.append(f'<text class="port" x="{ox + 9:.1f}" y="{oy - 4:.1f}">{path}</text>')
         if is_name_common:
-            name = split(inner[0])[1]
+            name = split(inner_paths[0])[1]
             labels.append(f'<text class="port" x="{x + 9:.1f}" y="{y - 6:.1f}">{name}</text>')
-    for box, (x, y, half) in placement.boxes.items():
+    for box, (x, y, half_size) in placement.boxes.items():
         filling = system.fillings[box]
         css = next((text for cls, text in _CLASSES.items() if isinstance(filling, cls)), "box")
         elements.append(
-            f'<rect class="{css}" x="{x - half:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
-            f'rx="{_HALF_HEIGHT}" width="{2 * half:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'
+            f'<rect class="{css}" x="{x - half_size:.1f}" y="{y - _HALF_HEIGHT:.1f}" '
+            f'rx="{_HALF_HEIGHT}" width="{2 * half_size:.1f}" height="{2 * _HALF_HEIGHT:.1f}"/>'
             f'<text x="{x:.1f}" y="{y + 4:.1f}">{escape(box)}</text>'
         )
     elements += [*labels, "</g>"]

@@ -279,9 +279,9 @@ class SO3TimesR3(Group):
         return np.concatenate([matrix[:3, 3], _SO3.vee(matrix[:3, :3])])
 
 
-def _block_diagonal(first: Array, second: Array) -> Array:
+def _block_diagonal(first_block: Array, second_block: Array) -> Array:
     zero = np.zeros((3, 3))
-    return np.block([[first, zero], [zero, second]])
+    return np.block([[first_block, zero], [zero, second_block]])
 
 
 _SO3 = SO3()

@@ -74,7 +74,7 @@ def compose(
     Raises:
         PatternError: a connection is invalid.
     """
-    pattern = Pattern({name: s.interface for name, s in boxes.items()}, junctions, outer)
+    pattern = Pattern({name: system.interface for name, system in boxes.items()}, junctions, outer)
     return System(pattern, boxes)
 
 

@@ -80,9 +80,9 @@ def _print_ledger(balance: "Ledger") -> None:
         ("stored", balance.stored),
         ("destroyed by", balance.destroyed),
     ):
-        total = sum(line.energy for line in lines)
-        share = _format_percentage(total, supplied_exergy)
-        table.add_row(f"[bold]{title}[/bold]", f"[bold]{total:.4f}[/bold]", share)
+        total_energy = sum(line.energy for line in lines)
+        share = _format_percentage(total_energy, supplied_exergy)
+        table.add_row(f"[bold]{title}[/bold]", f"[bold]{total_energy:.4f}[/bold]", share)
         for line in lines:
             if line.energy:
                 share = _format_percentage(line.energy, supplied_exergy)
@@ -100,5 +100,5 @@ def _print_ledger(balance: "Ledger") -> None:
     )
 
 
-def _format_percentage(part: float, total: float) -> str:
-    return f"{100.0 * part / total:.2f} %" if total > 0.0 else ""
+def _format_percentage(energy: float, total_energy: float) -> str:
+    return f"{100.0 * energy / total_energy:.2f} %" if total_energy > 0.0 else ""

@@ -298,7 +298,7 @@ class Component(ABC):
 
     def port_at(self, index: int) -> str:
         """Return the power port that an entry of the stacked flows belongs to."""
-        return next(name for name, s in self.slices.items() if s.start <= index < s.stop)
+        return next(name for name, rows in self.slices.items() if rows.start <= index < rows.stop)
 
     def random_states(self, rng: np.random.Generator) -> list[Array]:
         """Return a sampled state for every port in ``reads``."""

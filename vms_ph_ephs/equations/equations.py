@@ -72,7 +72,7 @@ class EffortSolver:
         self._z, self._balance = directions, balance
         self._jacobian: Array | None = None
 
-    def solve(self, e: Array, free: Array, flow: Array | None) -> Array:
+    def solve(self, e: Array, free_efforts: Array, flow: Array | None) -> Array:
         """Return the free efforts, (free,).
 
         Raises:
@@ -81,9 +81,9 @@ class EffortSolver:
         w = np.zeros(self.count)
         previous_size = np.inf
         for _ in range(_MAX_ITERATIONS):
-            r = self._z.T @ self._balance(e, free + self._z @ w, flow)
+            r = self._z.T @ self._balance(e, free_efforts + self._z @ w, flow)
             if self._jacobian is None:
-                self._jacobian = self._jacobian_at(e, free, flow, w)
+                self._jacobian = self._jacobian_at(e, free_efforts, flow, w)
             try:
                 change = np.linalg.solve(self._jacobian, r)
             except np.linalg.LinAlgError:
@@ -96,7 +96,7 @@ class EffortSolver:
             # where they do not, they are rounding.
             error = size * size / previous_size if contracts and previous_size < np.inf else size
             if error <= _ROUNDING * scale or (size <= _TOLERANCE * scale and not contracts):
-                return free + self._z @ w
+                return free_efforts + self._z @ w
             # The Jacobian of an earlier state serves while it lets the changes shrink quickly.
             if not contracts:
                 self._jacobian = None
@@ -106,13 +106,13 @@ class EffortSolver:
             "a velocity is determined by no mass, no constraint and no friction; join one of them"
         )
 
-    def _jacobian_at(self, e: Array, free: Array, flow: Array | None, w: Array) -> Array:
+    def _jacobian_at(self, e: Array, free_efforts: Array, flow: Array | None, w: Array) -> Array:
         jacobian = np.empty((self.count, self.count))
         for i in range(self.count):
             step = np.zeros(self.count)
             step[i] = _DIFFERENCE_STEP * (1.0 + abs(w[i]))
-            forward = self._z.T @ self._balance(e, free + self._z @ (w + step), flow)
-            backward = self._z.T @ self._balance(e, free + self._z @ (w - step), flow)
+            forward = self._z.T @ self._balance(e, free_efforts + self._z @ (w + step), flow)
+            backward = self._z.T @ self._balance(e, free_efforts + self._z @ (w - step), flow)
             jacobian[:, i] = (forward - backward) / (2.0 * step[i])
         return jacobian
 
@@ -352,18 +352,18 @@ class Equations:
         """Return all efforts, all flows, and the rates without constraint forces."""
         c, n = self.constraints, self.layout.stored_size
         w = -(c.solving_rows @ (a @ e))
-        free: Array = c.T @ e + c.to_free @ w
+        free_efforts: Array = c.T @ e + c.to_free @ w
         if self._effort_solver.count:
-            free = self._effort_solver.solve(e, free, flow)
-        efforts = np.concatenate([e, free])
+            free_efforts = self._effort_solver.solve(e, free_efforts, flow)
+        efforts = np.concatenate([e, free_efforts])
         phi = self.processes.flows(efforts)
         if flow is not None:
             phi -= flow
         free_flows = c.T.T @ phi[n:] - ((phi[n:] @ c.to_free) @ c.solving_rows) @ a
         return efforts, phi, -(phi[:n] + free_flows)
 
-    def _free_balance(self, e: Array, free: Array, flow: Array | None) -> Array:
-        phi = self.processes.flows(np.concatenate([e, free]))
+    def _free_balance(self, e: Array, free_efforts: Array, flow: Array | None) -> Array:
+        phi = self.processes.flows(np.concatenate([e, free_efforts]))
         return (phi if flow is None else phi - flow)[self.layout.stored_size :]
 
     def _constrained_rates(self, a: Array, rate: Array, efforts: Array) -> tuple[Array, Array]:

@@ -228,7 +228,7 @@ class HasClosure(Protocol):
     def closure_ports(self) -> tuple[str, str, str]:
         """Name of the ports of its configuration, the first and the second pose."""
 
-    def residual(self, q_r: Array, first: Array, second: Array) -> Array:
+    def residual(self, q_r: Array, first_motion: Array, second_motion: Array) -> Array:
         """Return the step by which the relation is violated, (rows,); its rate is ``C e``."""
 
 

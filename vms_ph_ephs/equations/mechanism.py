@@ -56,7 +56,7 @@ class _MechanismReader:
             self._descriptions[box] = description
             for port in component.interface:
                 self._boxes_at.setdefault(self._layout.junctions[f"{box}.{port}"], []).append(box)
-        self._remaining = set(self._descriptions)
+        self._unread_boxes = set(self._descriptions)
 
     def core_arguments(self) -> dict[str, Any]:
         """Return the arguments of ``vms_ph_native.Mechanism``."""
@@ -68,7 +68,7 @@ class _MechanismReader:
             raise NotCovered("the system has no bodies")
         for box in self._boxes("ground"):
             body_at[self._junction(box, "p")] = (_GROUND, self._descriptions[box]["pose"])
-            self._remaining.discard(box)
+            self._unread_boxes.discard(box)
         thermal_storages: list[tuple[int, float, float]] = []
         heat_at: dict[str, int] = {}
         for box in (*self._boxes("environment"), *self._boxes("heat_capacity")):
@@ -77,16 +77,16 @@ class _MechanismReader:
             heat = self._descriptions[box]
             capacity, theta = heat.get("capacity", 0.0), heat.get("theta_1", heat.get("theta_0"))
             thermal_storages.append((entry.tangent.start, capacity, theta))
-            self._remaining.discard(box)
+            self._unread_boxes.discard(box)
         joints = [self._joint(box, body_at, heat_at) for box in self._boxes("joint_constraint")]
         conductions = []
         for box in self._boxes("conduction"):
             storage_indices = (heat_at.get(self._junction(box, port)) for port in ("a", "b"))
             conductions.append((*storage_indices, self._descriptions[box]["conductance"]))
-            self._remaining.discard(box)
-        if self._remaining or any(end is None for row in conductions for end in row):
+            self._unread_boxes.discard(box)
+        if self._unread_boxes or any(end is None for row in conductions for end in row):
             raise NotCovered(
-                f"box '{min(self._remaining, default='')}' is not one of the bodies, joints and "
+                f"box '{min(self._unread_boxes, default='')}' is not one of the bodies, joints and "
                 "heat it knows, or is connected in another way"
             )
         return {
@@ -122,12 +122,12 @@ class _MechanismReader:
         ]
         if len(matches) != 1:
             raise NotCovered(f"box '{box}' is connected with {len(matches)} boxes of kind {kind}")
-        self._remaining.discard(matches[0])
+        self._unread_boxes.discard(matches[0])
         return matches[0]
 
     def _body(self, box: str, index: int, body_at: dict[str, tuple[int, Any]]) -> dict[str, Any]:
         momentum = self._junction(box, "p")
-        self._remaining.discard(box)
+        self._unread_boxes.discard(box)
         inverse = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
         coupling = self._unique_box(momentum, "coupling", box)
         pose = self._junction(coupling, self._descriptions[coupling]["pose"])
@@ -155,7 +155,7 @@ class _MechanismReader:
         self, box: str, body_at: Mapping[str, tuple[int, Any]], heat_at: Mapping[str, int]
     ) -> dict[str, Any]:
         layout, description = self._layout, self._descriptions[box]
-        self._remaining.discard(box)
+        self._unread_boxes.discard(box)
         joint_frames = []
         for port in ("p_j1", "p_j2"):
             junction = self._junction(box, port)
@@ -205,7 +205,7 @@ class _MechanismReader:
 
     def _potential(self, box: str, joint: str) -> dict[str, Any]:
         description = self._descriptions[box]
-        self._remaining.discard(box)
+        self._unread_boxes.discard(box)
         stiffness, rest_position = np.zeros(3), np.zeros(3)
         if description["kind"] == "joint_spring":
             d = description["stiffness"].size
@@ -235,7 +235,7 @@ class _MechanismReader:
             raise NotCovered(f"box '{box}' has several frictions")
         for friction in friction_boxes:
             description = self._descriptions[friction]
-            self._remaining.discard(friction)
+            self._unread_boxes.discard(friction)
             if "tensor" in description:
                 coefficients["friction"], tensor[:d, :d] = _CONSTANT, description["tensor"]
             else:

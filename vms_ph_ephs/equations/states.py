@@ -272,7 +272,7 @@ class Storages:
         """Return the energy in every storage, J; heat in environments counts from zero entropy."""
         self.states.set_state(x)
         storages = [*self.quadratic, *self.nonlinear]
-        return {box: s.energy(*self.states.views[box]) for box, s, _ in storages}
+        return {box: storage.energy(*self.states.views[box]) for box, storage, _ in storages}
 
     def energy(self, x: Array) -> float:
         """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
@@ -343,11 +343,11 @@ class Processes:
     @contextmanager
     def imposing(self, flows: Mapping[str, Array | ConstantForce]) -> Iterator[None]:
         """Impose flows into components, by box, in place of their laws."""
-        previous, self.imposed_flows = self.imposed_flows, {**self.imposed_flows, **flows}
+        previous_flows, self.imposed_flows = self.imposed_flows, {**self.imposed_flows, **flows}
         try:
             yield
         finally:
-            self.imposed_flows = previous
+            self.imposed_flows = previous_flows
 
     def flows(self, e: Array) -> Array:
         """Return the flows into all components at every junction, (total,).

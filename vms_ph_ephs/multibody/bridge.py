@@ -54,7 +54,7 @@ class Coordinates:
             if joint.nv == 6:
                 self.port, self.lever = self.body_names[i], np.array(pin_model.inertias[i].lever)
                 self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
-                velocities = {s.junction: effort for s, effort in equations.couplings}
+                velocities = {coupling.junction: effort for coupling, effort in equations.couplings}
                 effort = velocities[self._entries[i].junction]
             else:
                 self.port = joint_name(pin_model.names[i]) if joint.nv == 3 else self.port

@@ -109,9 +109,9 @@ class HolonomicConstraint(Reversible):
             b * s - a * t,
         ]
 
-    def residual(self, q_r: Array, first: Array, second: Array) -> Array:
+    def residual(self, q_r: Array, first_motion: Array, second_motion: Array) -> Array:
         """Return the step from C2 to its pose by C1 and q_r, (6,)."""
-        return SE3_SPACE.difference(second, first @ self.pair.inclusion(q_r))
+        return SE3_SPACE.difference(second_motion, first_motion @ self.pair.inclusion(q_r))
 
 
 @dataclass(frozen=True)

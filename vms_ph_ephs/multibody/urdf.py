@@ -231,8 +231,8 @@ def from_pinocchio(
             ),
         )
     gears = {
-        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.of), m.multiplier)
-        for name, m in (mimics or {}).items()
+        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(mimic.of), mimic.multiplier)
+        for name, mimic in (mimics or {}).items()
     }
     open_names = [link_names[1]] if is_floating else []
     open_names += [name for name in map(joint_name, open_bodies) if name not in open_names]
@@ -247,9 +247,9 @@ def from_pinocchio(
 
 
 def _check_names(
-    label: str, requested: Iterable[str], accepted: Sequence[str], kind: str = "joints"
+    label: str, requested_names: Iterable[str], accepted: Sequence[str], kind: str = "joints"
 ) -> None:
-    for name in requested:
+    for name in requested_names:
         if name not in accepted:
             raise ModelError(
                 f"{label} is given for '{name}', which the robot does not have; its {kind} are "

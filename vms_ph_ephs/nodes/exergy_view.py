@@ -25,14 +25,14 @@ class ExergyFlow:
     """The flow of exergy out of the battery into motion and heat, and what destroys it."""
 
     def __init__(self) -> None:
-        self._previous: tuple[tuple[int, int], dict[str, float]] | None = None
+        self._last_energies: tuple[tuple[int, int], dict[str, float]] | None = None
 
     def update(self, message: Exergy) -> Flow | None:
         """Return the flow since the last call; None where no time passed, or it began anew."""
-        stored = dict(zip(message.stores, message.stored, strict=False))
-        supplied_exergy = -stored.pop("battery", 0.0)
-        stores = {name: stored.pop(name, 0.0) for name in ("kinetic", "potential")}
-        stores["heat"] = sum(stored.values())
+        stored_exergy = dict(zip(message.stores, message.stored, strict=False))
+        supplied_exergy = -stored_exergy.pop("battery", 0.0)
+        stores = {name: stored_exergy.pop(name, 0.0) for name in ("kinetic", "potential")}
+        stores["heat"] = sum(stored_exergy.values())
         losses: dict[str, float] = {}
         for name, energy in zip(message.destroyers, message.destroyed, strict=False):
             process = cause(name)
@@ -41,20 +41,20 @@ class ExergyFlow:
         energies = {"supply": supplied_exergy, "pushes": message.supplied, **stores, **losses}
         energies["unaccounted"] = message.residual
         instant = (message.resets, from_stamp(message.header.stamp))
-        previous, self._previous = self._previous, (instant, energies)
+        previous, self._last_energies = self._last_energies, (instant, energies)
         if previous is None or previous[0][0] != instant[0] or instant[1] <= previous[0][1]:
             return None
-        seconds = (instant[1] - previous[0][1]) / NS_PER_SEC
+        duration = (instant[1] - previous[0][1]) / NS_PER_SEC
 
         def stream(name: str) -> Stream:
-            rate = (energies[name] - previous[1].get(name, 0.0)) / seconds
+            rate = (energies[name] - previous[1].get(name, 0.0)) / duration
             return Stream(name, rate, energies[name])
 
         # Those that have destroyed nothing would fill the picture.
         cause_names = [name for name in losses if losses[name] > 0.0]
         sources = ("supply", "pushes", "unaccounted")
         sinks = (*stores, *sorted(cause_names, key=lambda name: -losses[name]))
-        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), seconds)
+        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), duration)
 
 
 def exergy_list(message: Exergy) -> str:
@@ -72,7 +72,7 @@ def exergy_list(message: Exergy) -> str:
         theta = temperatures.get(body)
         temperature = ""
         if theta is not None and isfinite(theta):
-            red, green, blue = (round(255 * c) for c in colour_of(theta))
+            red, green, blue = (round(255 * component) for component in colour_of(theta))
             temperature = (
                 f'<span style="display:inline-block;width:10px;height:10px;border-radius:5px;'
                 f'background:rgb({red},{green},{blue})"></span> {theta - _ZERO_CELSIUS:.1f} °C'

@@ -99,7 +99,7 @@ class _Builder:
             for name, paths in junctions.items()
         }
         try:
-            return compose(fillings, paths_by_junction, _outer(data.get("outer", []), label))
+            return compose(fillings, paths_by_junction, _outer_ports(data.get("outer", []), label))
         except PatternError as error:
             raise PatternError(f"in {label}: {error}") from None
 
@@ -170,7 +170,7 @@ def _port_list(data: Any, label: str) -> list[str]:
     return [str(entry) for entry in data]
 
 
-def _outer(data: Any, label: str) -> list[str] | dict[str, Port]:
+def _outer_ports(data: Any, label: str) -> list[str] | dict[str, Port]:
     if isinstance(data, Mapping):
         return {str(name): parse_port(text) for name, text in data.items()}
     return _port_list(data, f"the entry 'outer' of {label}")

@@ -37,10 +37,10 @@ def _system_data(system: System, inner_data: Mapping[str, dict[str, Any]]) -> di
             boxes[box] = component_data(box, filling)
     pattern = system.pattern
     junctions = {name: list(paths) for name, paths in pattern.junctions.items()}
-    return {"boxes": boxes, "junctions": junctions, "outer": _outer(pattern)}
+    return {"boxes": boxes, "junctions": junctions, "outer": _outer_ports(pattern)}
 
 
-def _outer(pattern: Pattern) -> Any:
+def _outer_ports(pattern: Pattern) -> Any:
     names = list(pattern.outer)
     inferred_ports = Pattern(pattern.boxes, pattern.junctions, names).outer
     if dict(inferred_ports) == dict(pattern.outer):

@@ -87,8 +87,8 @@ class ThermalNetwork:
             change = (heat - self._incidence_t @ heats) / c
             means[:m] = _mean_temperature(theta, change)
         inverse = 1.0 / means
-        destroyed = self._theta_0 * heats * (inverse[self._second] - inverse[self._first])
-        return HeatStep(theta + change, means[:m], heats, destroyed)
+        destruction = self._theta_0 * heats * (inverse[self._second] - inverse[self._first])
+        return HeatStep(theta + change, means[:m], heats, destruction)
 
 
 def _mean_temperature(theta: Array, change: Array) -> Array:

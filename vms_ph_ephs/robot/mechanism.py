@@ -65,14 +65,14 @@ class Mechanism:
                     getattr(full_model, name)[:] = 0.0
         heat_by_joint = {
             name: Heat(float(capacity), theta_0=theta_0)
-            for name, capacity, viscous, dry in zip(
+            for name, capacity, viscous, dry_friction in zip(
                 map(joint_name, model.joint_names),
                 housing_capacities,
                 model.joints.damping,
                 model.joints.friction,
                 strict=True,
             )
-            if friction and (viscous or dry)
+            if friction and (viscous or dry_friction)
         }
         self._names = body_names(self._full_model)
         frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
@@ -168,12 +168,12 @@ class Mechanism:
         """Return the temperatures of the housings of joints with friction, (k,), K."""
         return np.asarray(self._theta_0 * np.exp(x[self._housing_indices] / self._capacities))
 
-    def friction_heat(self, before: Array, after: Array) -> tuple[Array, Array]:
+    def friction_heat(self, x_before: Array, x_after: Array) -> tuple[Array, Array]:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
-        entropy = after[self._housing_indices] - before[self._housing_indices]
+        entropy = x_after[self._housing_indices] - x_before[self._housing_indices]
         # Without differences of the energies, which are a billion times those of a step.
         growth = np.expm1(entropy / self._capacities)
-        heat = self._capacities * self.temperatures(before) * growth
+        heat = self._capacities * self.temperatures(x_before) * growth
         return heat, self._theta_0 * entropy
 
     def drag_heat(self, before: Array, after: Array) -> float:
@@ -252,17 +252,17 @@ class MechanismStepper(Stepper):
 
     def __init__(self, mechanism: Mechanism, form: Form, scheme: str = "projected_rk4") -> None:
         self._mechanism, self._form = mechanism, form
-        self._inner = EphsStepper(mechanism.equations, scheme)
-        self.name, self.order = self._inner.name, self._inner.order
+        self._stepper = EphsStepper(mechanism.equations, scheme)
+        self.name, self.order = self._stepper.name, self._stepper.order
         self.no_ports = Ports()
 
     def begin(self, state: PHState, t: float) -> MechanismState:
         """Return the solver state at a state of the robot, with everything at theta_0."""
         v = self._form.velocity(state)
-        inner = self._inner.begin(self._mechanism.state(state.q, v), t)
+        inner_state = self._stepper.begin(self._mechanism.state(state.q, v), t)
         zeros = np.zeros(self._mechanism.frictional_joints.size)
-        q, v = self._mechanism.motion(inner.x)
-        return MechanismState(inner, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
+        q, v = self._mechanism.motion(inner_state.x)
+        return MechanismState(inner_state, q, v, np.zeros(self._form.model.n), zeros, zeros, 0.0)
 
     def motion(self, solver_state: MechanismState) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
@@ -286,7 +286,7 @@ class MechanismStepper(Stepper):
         if callable(ports):
             ports = ports(t, self._form.state(before.q, before.v))
         mechanism, equations = self._mechanism, self._mechanism.equations
-        result = self._inner.step(before.inner, mechanism.flows(ports), t, dt)
+        result = self._stepper.step(before.inner, mechanism.flows(ports), t, dt)
         inner: SolverState = result.solver_state
         try:
             q, v = mechanism.motion(inner.x)
@@ -301,7 +301,7 @@ class MechanismStepper(Stepper):
         except SimulationError as error:
             raise StepFailure(str(error)) from error
         work, wrench_works = mechanism.works(result.supplied, ports, effort_integral)
-        heat, destroyed = mechanism.friction_heat(before.inner.x, inner.x)
+        heat, destroyed_exergy = mechanism.friction_heat(before.inner.x, inner.x)
         drag = mechanism.drag_heat(before.inner.x, inner.x)
         after = MechanismState(
             inner,
@@ -309,7 +309,7 @@ class MechanismStepper(Stepper):
             v,
             before.work + work,
             before.friction_heat + heat,
-            before.destroyed + destroyed,
+            before.destroyed + destroyed_exergy,
             before.drag_heat + drag,
         )
         dissipated_energy = float(heat.sum()) + drag

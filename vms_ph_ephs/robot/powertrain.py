@@ -185,24 +185,24 @@ class Powertrain:
         drives, n, dt = self._drives, self._n, self._dt
         motors, theta_0 = drives.motors, drives.theta_0
         heat = np.zeros(self._capacities.size)
-        current = torque / motors.torque_constant
-        heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * current * current
+        motor_current = torque / motors.torque_constant
+        heat[:n] = dt * resistances(motors, self.theta[:n], theta_0) * motor_current * motor_current
         air_energy = self._heat_rotors(base_wrench, heat) if self._m and base_wrench.size else 0.0
         idle_energy = dt * drives.idle if self.charge > 0.0 else 0.0
         energy = float(work.sum()) + base_work + float(heat.sum()) + air_energy + idle_energy
         heat[2 * n] = self._discharge(energy)
         heat_step = self._network.step(self.theta, heat)
         source_destruction = theta_0 * heat / heat_step.mean_theta
-        destroyed = self.destroyed
-        destroyed["winding"] += source_destruction[:n]
-        destroyed["winding_to_housing"] += heat_step.destroyed[:n]
-        destroyed["housing_to_air"] += heat_step.destroyed[n : 2 * n]
-        destroyed["battery"] += source_destruction[2 * n]
-        destroyed["battery_to_air"] += heat_step.destroyed[2 * n]
-        destroyed["electronics"] += idle_energy
+        destroyed_exergy = self.destroyed
+        destroyed_exergy["winding"] += source_destruction[:n]
+        destroyed_exergy["winding_to_housing"] += heat_step.destroyed[:n]
+        destroyed_exergy["housing_to_air"] += heat_step.destroyed[n : 2 * n]
+        destroyed_exergy["battery"] += source_destruction[2 * n]
+        destroyed_exergy["battery_to_air"] += heat_step.destroyed[2 * n]
+        destroyed_exergy["electronics"] += idle_energy
         if self._m:
-            destroyed["rotor_winding"] += source_destruction[2 * n + 1 :]
-            destroyed["rotor_to_air"] += heat_step.destroyed[2 * n + 1 :]
+            destroyed_exergy["rotor_winding"] += source_destruction[2 * n + 1 :]
+            destroyed_exergy["rotor_to_air"] += heat_step.destroyed[2 * n + 1 :]
         self.theta = heat_step.theta
         return self.housing_temperatures
 
@@ -213,10 +213,10 @@ class Powertrain:
         thrusts = np.abs(self._thrusts_per_wrench @ base_wrench)
         speed = np.sqrt(thrusts / rotors.thrust_constant)
         torque = rotors.drag_ratio * thrusts
-        current = torque / rotors.torque_constant
+        rotor_current = torque / rotors.torque_constant
         start = 2 * self._n + 1
         r = resistances(rotors, self.theta[start:], self._drives.theta_0)
-        heat[start:] = dt * r * current * current
+        heat[start:] = dt * r * rotor_current * rotor_current
         air_energy = dt * torque * speed
         self.destroyed["rotor_wake"] += rotors.figure_of_merit * air_energy
         self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air_energy

@@ -132,9 +132,9 @@ class _ImpulseProblem:
                 u -= self._mobility[:, k] * change
                 impulse[k] += change
                 largest_change = max(largest_change, abs(change) * self._diagonal[k])
-        for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
+        for (row, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             cone_impulse = self._project_on_cone(
-                impulse[indices] + u[indices] / mobility, self._cone_radius(n, indices, impulse)
+                impulse[indices] + u[indices] / mobility, self._cone_radius(row, indices, impulse)
             )
             change = cone_impulse - impulse[indices]
             if change.any():
@@ -153,14 +153,14 @@ class _ImpulseProblem:
         ]
         fixed_impulse = np.where(is_free, 0.0, impulse)
         basis = np.eye(k)
-        for n, indices in self._cones:
-            radius = self._cone_radius(n, indices, impulse)
+        for row, indices in self._cones:
+            radius = self._cone_radius(row, indices, impulse)
             length = float(np.sqrt(impulse[indices] @ impulse[indices]))
             if length < radius * (1.0 - 1e-9):
                 is_free[indices], fixed_impulse[indices] = True, 0.0
             elif length > 0.0:
                 fixed_impulse[indices] = 0.0
-                basis[indices, n] = -self._friction[indices[0]] * impulse[indices] / length
+                basis[indices, row] = -self._friction[indices[0]] * impulse[indices] / length
         basis = basis[:, is_free]
         rows = self._mobility[is_free]
         right_side = self._u_0[is_free] - rows @ fixed_impulse
@@ -179,9 +179,9 @@ class _ImpulseProblem:
             return None
         if (np.abs(solution[normals] - bounded_impulse) > tolerance[normals]).any():
             return None
-        for (n, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
+        for (row, indices), mobility in zip(self._cones, self._cone_norms, strict=True):
             cone_impulse = self._project_on_cone(
-                solution[indices] + u[indices] / mobility, self._cone_radius(n, indices, solution)
+                solution[indices] + u[indices] / mobility, self._cone_radius(row, indices, solution)
             )
             if np.abs(cone_impulse - solution[indices]).max() > _EXACT_TOLERANCE * scale / mobility:
                 return None

@@ -19,7 +19,7 @@ from ..errors import InconsistentState, SingularConstraint
 
 # Dependent rows show as a gap in the eigenvalues of the S of unit diagonal: closed loops whose
 # poses fit to 1e-6 leave 1e-12 in them. Those of a long chain of n bodies fall evenly, to 1/n^4.
-_GAP, _DEPENDENT, _ZERO = 1e4, 1e-8, 1e-14
+_GAP, _DEPENDENT, _ZERO_TOLERANCE = 1e4, 1e-8, 1e-14
 _MAX_ITERATIONS = 20
 
 
@@ -114,12 +114,12 @@ class Projection:
         s = self._metric(x)[1]
         if not s.size:
             return 0
-        eigenvalues = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(_unit_diagonal(s)), 1e-2 * _ZERO_TOLERANCE)
         gaps = (eigenvalues[:-1] < _DEPENDENT) & (eigenvalues[1:] > _GAP * eigenvalues[:-1])
         dependent_count = int(np.max(np.flatnonzero(gaps), initial=-1)) + 1
-        return s.shape[0] - max(dependent_count, int((eigenvalues < _ZERO).sum()))
+        return s.shape[0] - max(dependent_count, int((eigenvalues < _ZERO_TOLERANCE).sum()))
 
-    def check_rank(self, x: Array, previous: float, metric: Array | None = None) -> float:
+    def check_rank(self, x: Array, previous_ratio: float, metric: Array | None = None) -> float:
         """Raise an error for a state at which constraints have become dependent.
 
         The least singular value falls to zero in proportion to the distance from a singularity, so
@@ -127,7 +127,7 @@ class Projection:
 
         Args:
             x: state after a step.
-            previous: the value returned before the step; zero at the beginning.
+            previous_ratio: the value returned before the step; zero at the beginning.
             metric: S, from a projection that has just taken place.
 
         Returns:
@@ -143,27 +143,27 @@ class Projection:
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
         eigenvalues = np.linalg.eigvalsh(_unit_diagonal(s))
-        return self._check_sigma(eigenvalues, rank, previous, x)
+        return self._check_sigma(eigenvalues, rank, previous_ratio, x)
 
-    def check_eigenvalues(self, values: Array, previous: float, x: Array) -> float:
+    def check_eigenvalues(self, values: Array, previous_ratio: float, x: Array) -> float:
         """Do the same with the eigenvalues that the core found for the joints that close loops.
 
         Args:
             values: ascending; empty for a tree, whose constraints never become dependent.
-            previous: as for :meth:`check_rank`.
+            previous_ratio: as for :meth:`check_rank`.
             x: state after a step, for the message.
         """
         rank = self._equations.rank
         if rank is None or not values.size:
             return 0.0
         dependent_count = self._equations.constraints.count - rank
-        return self._check_sigma(values, values.size - dependent_count, previous, x)
+        return self._check_sigma(values, values.size - dependent_count, previous_ratio, x)
 
     def _check_sigma(self, eigenvalues: Array, rank: int, previous_sigma: float, x: Array) -> float:
         dependent_count = eigenvalues.size - rank
         sigma = float(np.sqrt(max(eigenvalues[dependent_count], 0.0))) if rank else 1.0
         decrease = previous_sigma - sigma
-        if sigma * sigma <= _ZERO or sigma < 2.0 * decrease:
+        if sigma * sigma <= _ZERO_TOLERANCE or sigma < 2.0 * decrease:
             raise self._equations.singular_error(self._metric(x)[1])
         if dependent_count and eigenvalues[dependent_count - 1] > 1e-2 * sigma * sigma:
             raise SingularConstraint(

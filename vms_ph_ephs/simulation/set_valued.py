@@ -166,8 +166,8 @@ class BoundedForces:
     def _rows_at_rest(active: ActiveRows) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
         is_at_rest = np.abs(active.velocity) <= _REST_SPEED
-        for n in np.unique(active.normal[active.normal >= 0]):
-            indices = active.normal == n
+        for normal_row in np.unique(active.normal[active.normal >= 0]):
+            indices = active.normal == normal_row
             is_at_rest[indices] = is_at_rest[indices].all()
         return is_at_rest
 
@@ -200,10 +200,10 @@ class BoundedForces:
 
     def _has_energy_gain(self, active: ActiveRows, force: Array, step: Step) -> Any:
         """Return which rows have friction that gives energy in a step, (k,)."""
-        works = force * self._path_lengths(active, step)
-        rounding = _ROUNDING * (1.0 + np.abs(works).max(initial=0.0))
+        row_works = force * self._path_lengths(active, step)
+        rounding = _ROUNDING * (1.0 + np.abs(row_works).max(initial=0.0))
         is_normal = np.isinf(active.lower)
-        return (works < -rounding) & ~is_normal
+        return (row_works < -rounding) & ~is_normal
 
     def _predict_forces(
         self, active: ActiveRows, x: Array, inputs: Inputs | None, t: float, dt: float
@@ -247,15 +247,15 @@ class BoundedForces:
             else:
                 impulse = 0.0 * active.velocity
                 rebound = active.restitution * np.maximum(-active.velocity, 0.0) * can_bounce
-            impulse_change, works = _impact(active, duration, impulse, rebound)
-            if works.sum() < 0.0 and rebound.any():
-                impulse_change, works = _impact(active, duration, impulse, 0.0 * rebound)
+            impulse_change, row_works = _impact(active, duration, impulse, rebound)
+            if row_works.sum() < 0.0 and rebound.any():
+                impulse_change, row_works = _impact(active, duration, impulse, 0.0 * rebound)
             n = self._equations.layout.quadratic_size
             momentum_change = -(active.momentum_response @ impulse_change)
             x[:n] += momentum_change
             increment[:n] += momentum_change
-            dissipated_energy += float(works.sum())
-            for p, work in zip(active.processes, works, strict=True):
+            dissipated_energy += float(row_works.sum())
+            for p, work in zip(active.processes, row_works, strict=True):
                 heats[p.box] += max(float(work), 0.0)
         heat_sum = sum(heats.values())
         for p in self.processes:
@@ -322,8 +322,8 @@ class BoundedForces:
 def _impact(active: ActiveRows, dt: float, impulse: Array, rebound: Array) -> tuple[Array, Array]:
     """Return the impulses beyond those given, and their works, J, (k,) each."""
     impulse_change = impulses(active, active.velocity, dt, impulse, rebound) - impulse
-    after = active.velocity - active.mobility @ impulse_change
-    return impulse_change, 0.5 * impulse_change * (active.velocity + after)
+    velocity_after = active.velocity - active.mobility @ impulse_change
+    return impulse_change, 0.5 * impulse_change * (active.velocity + velocity_after)
 
 
 def _match_impulses(before: ActiveRows, impulses: Array, after: ActiveRows) -> Array:

@@ -122,11 +122,11 @@ class Simulation:
                 ``x`` stay those of the last good step.
         """
         try:
-            after = self._stepper.step(self._solver_state, self._inputs, self.t, self.dt)
+            next_state = self._stepper.step(self._solver_state, self._inputs, self.t, self.dt)
         except StepFailure as failure:
             raise _cause(failure) from None
         self._steps_taken += 1
-        self._solver_state, self.t = after.solver_state, self._steps_taken * self.dt
+        self._solver_state, self.t = next_state.solver_state, self._steps_taken * self.dt
 
     def violation(self) -> float:
         """Return the largest violation of a joint closure, m or rad."""
@@ -181,8 +181,8 @@ def simulate(
     except IntegrationError as error:
         raise _cause(error.__cause__) from None
     states = np.array([record.state for record in run.states])
-    energy, entropy, supplied, violation = np.array([record[1:] for record in run.states]).T
-    arrays = (run.t, states, energy, entropy, supplied, violation)
+    energy, entropy, supplied_energy, violation = np.array([record[1:] for record in run.states]).T
+    arrays = (run.t, states, energy, entropy, supplied_energy, violation)
     return Trajectory(equations, *(frozen(array) for array in arrays))
 
 

@@ -138,17 +138,17 @@ class EphsStepper(Stepper):
         """Return the solver state after one step of ``dt`` s from time ``t``, and the step."""
         if not self._bounded_forces.processes:
             return self._smooth_step(solver_state, inputs, t, dt)
-        after = solver_state
+        end_state = solver_state
 
         def scheme(x: Array, time: float, duration: float) -> Step:
-            nonlocal after
-            before = solver_state._replace(x=x)
-            after, step = self._smooth_step(before, inputs, time, duration)
-            return step._replace(x=after.x)
+            nonlocal end_state
+            start_state = solver_state._replace(x=x)
+            end_state, step = self._smooth_step(start_state, inputs, time, duration)
+            return step._replace(x=end_state.x)
 
         step = self._bounded_forces.step(scheme, solver_state.x, inputs, t, dt)
-        supplied = solver_state.supplied + step.supply.energy
-        return SolverState(step.x, step.increment / dt, after.sigma, supplied), step
+        supplied_energy = solver_state.supplied + step.supply.energy
+        return SolverState(step.x, step.increment / dt, end_state.sigma, supplied_energy), step
 
     def _smooth_step(
         self, solver_state: SolverState, inputs: Inputs | None, t: float, dt: float
@@ -177,8 +177,8 @@ class EphsStepper(Stepper):
         state_heats = friction.heat(stiff, force, step.supply)
         if state_heats is None:
             half_dt = 0.5 * dt
-            middle, first_half = self._smooth_step(before, inputs, t, half_dt)
-            after, second_half = self._smooth_step(middle, inputs, t + half_dt, half_dt)
+            middle_state, first_half = self._smooth_step(before, inputs, t, half_dt)
+            after, second_half = self._smooth_step(middle_state, inputs, t + half_dt, half_dt)
             return after, first_half.followed_by(second_half)
         x, increment = after.x.copy(), step.increment.copy()
         for state, energy in state_heats:
@@ -192,8 +192,8 @@ class EphsStepper(Stepper):
         if core_step is not None:
             step, eigenvalues = core_step
             sigma = self.projection.check_eigenvalues(eigenvalues, solver_state.sigma, step.x)
-            supplied = solver_state.supplied + step.supply.energy
-            return SolverState(step.x, step.increment / dt, sigma, supplied), step
+            supplied_energy = solver_state.supplied + step.supply.energy
+            return SolverState(step.x, step.increment / dt, sigma, supplied_energy), step
         step = self._step(t, solver_state.x, dt, inputs, dt * solver_state.velocity)
         x, metric = step.x, None
         if not _is_finite(x):
@@ -213,8 +213,8 @@ class EphsStepper(Stepper):
                 raise SimulationError("the motion has no finite continuation; use a shorter step")
         sigma = self.projection.check_rank(x, solver_state.sigma, metric)
         self.equations.storages.check_state(x)
-        supplied = solver_state.supplied + step.supply.energy
-        return SolverState(x, step.increment / dt, sigma, supplied), step
+        supplied_energy = solver_state.supplied + step.supply.energy
+        return SolverState(x, step.increment / dt, sigma, supplied_energy), step
 
     def step(
         self, solver_state: SolverState, ports: Inputs | None, t: float, dt: float

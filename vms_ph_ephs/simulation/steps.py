@@ -41,9 +41,9 @@ class Supply:
     __slots__ = ("_equations", "effort_integral", "entropy", "port_exergy", "row_integrals")
 
     def __init__(self, equations: Equations) -> None:
-        outer = equations.system.pattern.outer
+        outer_ports = equations.system.pattern.outer
         self._equations = equations
-        self.port_exergy = {name: 0.0 for name, port in outer.items() if port.kind == "power"}
+        self.port_exergy = {name: 0.0 for name, port in outer_ports.items() if port.kind == "power"}
         self.entropy = 0.0
         self.effort_integral = np.zeros(equations.layout.total_size)
         self.row_integrals: dict[str, Array] = {}
@@ -66,13 +66,13 @@ class Supply:
             self.port_exergy[name] += float(efforts[indices] @ transfer)
             self.entropy += float(self._equations.is_entropy[indices] @ transfer)
 
-    def append(self, later: "Supply") -> None:
+    def append(self, later_supply: "Supply") -> None:
         """Add the supply of a step that follows."""
-        for name, value in later.port_exergy.items():
+        for name, value in later_supply.port_exergy.items():
             self.port_exergy[name] += value
-        self.entropy += later.entropy
-        self.effort_integral += later.effort_integral
-        for box, length in later.row_integrals.items():
+        self.entropy += later_supply.entropy
+        self.effort_integral += later_supply.effort_integral
+        for box, length in later_supply.row_integrals.items():
             self.row_integrals[box] = self.row_integrals.get(box, 0.0) + length
 
     @property
@@ -253,7 +253,7 @@ class CoreStep:
         step = core.step(t, x, dt, self._flows(inputs), self._tolerance)
         if step is None:
             return None
-        after, increment, flow, exergy, opening = step
+        end_state, increment, flow, exergy, opening = step
         if not opening * opening <= self._tolerance:
             return None
         supply = Supply(equations)
@@ -262,7 +262,7 @@ class CoreStep:
                 indices = equations.layout.efforts[equations.layout.outer[name]]
                 supply.port_exergy[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
-        return Step(after, increment, supply), cast(Array, core.loop_spectrum)
+        return Step(end_state, increment, supply), cast(Array, core.loop_spectrum)
 
     def _flows(self, inputs: Inputs | None) -> object:
         """Return the flows at all efforts: none, held, or as a function of time and state."""

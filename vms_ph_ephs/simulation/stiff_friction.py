@@ -179,9 +179,9 @@ class StiffFriction:
     def flows(self, stiff: StiffProcesses, force: Array) -> dict[str, Array]:
         """Return the flows into the held components: their force, and no heat yet."""
         flows_by_box: dict[str, Array] = {}
-        for p, indices in zip(stiff.processes, stiff.slices, strict=True):
-            flows_by_box[p.box] = np.zeros(p.component.width)
-            flows_by_box[p.box][p.mechanical] = force[indices]
+        for process, indices in zip(stiff.processes, stiff.slices, strict=True):
+            flows_by_box[process.box] = np.zeros(process.component.width)
+            flows_by_box[process.box][process.mechanical] = force[indices]
         return flows_by_box
 
     def heat(
@@ -192,14 +192,14 @@ class StiffFriction:
         Where a joint reverses, its mean force and its path may differ in sign by little; that
         little is taken from the heat of the others, so that none is negative and the sum is exact.
         """
-        works = np.array(
+        process_works = np.array(
             [
                 force[indices] @ supply.effort_integral[process.indices[process.mechanical]]
                 for process, indices in zip(stiff.processes, stiff.slices, strict=True)
             ]
         )
-        heats = np.maximum(works, 0.0)
-        total_heat, positive_heat = float(works.sum()), float(heats.sum())
+        heats = np.maximum(process_works, 0.0)
+        total_heat, positive_heat = float(process_works.sum()), float(heats.sum())
         if total_heat < (1.0 - _REVERSAL_SHARE) * positive_heat:
             return None
         if positive_heat > 0.0:
@@ -214,20 +214,20 @@ class StiffFriction:
         assert isinstance(storage, Storage)  # states belong to storages
         indices = storage.slices[port]
         equations.states.set_state(x)
-        before = tuple(view.copy() for view in equations.states.views[box])
+        views_before = tuple(view.copy() for view in equations.states.views[box])
         step = np.zeros(storage.width)
         # Temperatures rise with entropy: the change is between zero and that at the first one.
         change, low, high = 0.0, 0.0, np.inf
         for _ in range(_MAX_HEATINGS):
-            halfway, after = (
+            halfway, end_states = (
                 tuple(
-                    b + s * step[storage.slices[name]] if name == port else b
-                    for name, b in zip(storage.interface, before, strict=True)
+                    b + share * step[storage.slices[name]] if name == port else b
+                    for name, b in zip(storage.interface, views_before, strict=True)
                 )
-                for s in (0.5, 1.0)
+                for share in (0.5, 1.0)
             )
             with np.errstate(over="ignore", invalid="ignore"):
-                theta = float(storage.discrete(before, halfway, after, step)[indices][0])
+                theta = float(storage.discrete(views_before, halfway, end_states, step)[indices][0])
             last, change = change, heat / theta
             if abs(change - last) <= 1e-16 * abs(change):
                 break

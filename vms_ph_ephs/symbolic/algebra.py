@@ -63,7 +63,7 @@ class SympyAlgebra(Expressions):
 
     def matrix(self, rows: Any, width: int = 0) -> Any:
         """Return a matrix whose entries are exact where they are integers."""
-        entries = [[_exact(entry) for entry in row] for row in rows]
+        entries = [[_exact_number(entry) for entry in row] for row in rows]
         return self._sympy.Matrix(
             len(entries), len(entries[0]) if entries else width, lambda i, j: entries[i][j]
         )
@@ -179,7 +179,7 @@ class CasadiAlgebra(Expressions):
         return call
 
 
-def _exact(entry: Any) -> Any:
+def _exact_number(entry: Any) -> Any:
     if isinstance(entry, float) and entry.is_integer() and abs(entry) < 1e9:
         return int(entry)
     return entry

@@ -290,8 +290,8 @@ class SymbolicEquations:
         g = a.constant(c.remaining_rows) @ self._a
         if not c.fixed_rows.shape[0]:
             return g
-        stored = self.equations.layout.stored_size
-        rows = [[g[i, j] for j in range(stored)] for i in range(c.remaining_rows.shape[0])]
+        stored_size = self.equations.layout.stored_size
+        rows = [[g[i, j] for j in range(stored_size)] for i in range(c.remaining_rows.shape[0])]
         return a.matrix([*rows, *c.fixed_rows.tolist()])
 
     def _flows(self) -> Any:
