@@ -65,9 +65,9 @@ class Flights:
         completed: the flights that have ended, the fall at the beginning included.
     """
 
-    def __init__(self, system: LegOnFloor, first: LegState) -> None:
+    def __init__(self, system: LegOnFloor, first_state: LegState) -> None:
         """Begin with the leg at the start of the run."""
-        self._system, self._start, self._first = system, 0.0, first
+        self._system, self._start, self._first = system, 0.0, first_state
         self._lift_off: ContactEvent | None = None
         self.completed: list[Flight] = []
 

@@ -160,14 +160,14 @@ class Hopper:
 
     def _end_at_event(self, step: CollocationStep) -> tuple[CollocationStep, EventKind | None]:
         """End a step at the first phase change within it."""
-        margins, last = self._margins[self.phase], 0.0
+        margins, last_share = self._margins[self.phase], 0.0
         for fraction in _SEARCH_FRACTIONS:
             kind = margins(step.state(fraction))[1]
             if kind is not None:
-                root = self._margin_root(lambda p: margins(step.state(p))[0], last, fraction)
+                root = self._margin_root(lambda p: margins(step.state(p))[0], last_share, fraction)
                 # Another kind of phase change may occur before the crossing.
                 return self._refine(step, root, margins(step.state(root))[1] or kind)
-            last = fraction
+            last_share = fraction
         return step, None
 
     def _refine(
@@ -227,10 +227,10 @@ class Hopper:
 
     def _sliding_margin(self, y: Array) -> tuple[float, EventKind | None]:
         sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
-        pressure, excess = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
+        pressure, excess_force = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
         if pressure < 0.0:
-            return min(pressure, excess), EventKind.RELIEF
-        return min(pressure, excess), EventKind.GRIP if excess < 0.0 else None
+            return min(pressure, excess_force), EventKind.RELIEF
+        return min(pressure, excess_force), EventKind.GRIP if excess_force < 0.0 else None
 
     def _relieved_margin(self, y: Array) -> tuple[float, EventKind | None]:
         height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
@@ -245,9 +245,9 @@ class Hopper:
         )
         if kind is EventKind.LIFT_OFF and self._has_energies:
             # The energy still stored tangentially in the floor is lost when its hold is released.
-            stored = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
+            stored_energy = self.system.floor_force(self.phase, self.system.leg_state(y), y).stored
             self.energies = self.energies.copy()
-            self.energies[CHANNELS.index("floor_dissipated")] += stored
+            self.energies[CHANNELS.index("floor_dissipated")] += stored_energy
         if kind in (EventKind.LIFT_OFF, EventKind.TOUCH_DOWN):
             y[-1] = 0.0
         if kind is EventKind.LIFT_OFF:

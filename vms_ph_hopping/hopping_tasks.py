@@ -69,7 +69,7 @@ class HoppingTask:
 
 
 _FOLDER = "config/hops"
-_POSITIVE = ("tolerance", "unaccounted", "shortest")
+_POSITIVE_FIELDS = ("tolerance", "unaccounted", "shortest")
 
 
 def names() -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def _read_task(name: str, content: Any) -> HoppingTask:
     allowed_keys = [f.name for f in fields(HoppingTask) if f.name not in ("name", "title", "robot")]
     check_keys(content, "the task", ("title", "robot", "goals"), allowed_keys)
     options: dict[str, Any] = {}
-    for key in _POSITIVE:
+    for key in _POSITIVE_FIELDS:
         if key in content:
             options[key] = _positive_number(content[key], key)
     for key in ("start", "velocity"):

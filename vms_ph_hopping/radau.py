@@ -198,8 +198,8 @@ class RadauStepper:
         self.state, self._step_size = state.copy(), first_step
         self._jacobian, self._inverses, self._last_step = None, None, None
 
-    def propose(self, until: float) -> CollocationStep:
-        """Return a step, no further than ``until``, whose error is within the tolerance.
+    def propose(self, end_time: float) -> CollocationStep:
+        """Return a step, no further than ``end_time``, whose error is within the tolerance.
 
         The stepper does not advance until :meth:`accept`.
 
@@ -214,7 +214,7 @@ class RadauStepper:
                     f"{desired_step:.3g} s; check gains and contact parameters for values that "
                     "are far too stiff"
                 )
-            h = min(desired_step, until - self.time)
+            h = min(desired_step, end_time - self.time)
             step = self.attempt(h)
             if step is None:
                 self._reduce_step(0.25 * h)

@@ -116,7 +116,7 @@ def hop(
     )
     times, states = [0.0], [hopper.state]
     phases, energies = [int(hopper.phase)], [hopper.energies]
-    step_count, stopped = 0, False
+    step_count, is_stopped = 0, False
     for step in hopper.steps_until(duration):
         step_count += 1
         while len(times) * sample <= step.end + 1e-12:
@@ -126,8 +126,8 @@ def hop(
             states.append(step.state(fraction))
             energies.append(hopper.energies + step.energies_until(fraction))
             phases.append(int(hopper.phase))
-        stopped = stop is not None and stop(system.leg_state(hopper.state))
-        if stopped:
+        is_stopped = stop is not None and stop(system.leg_state(hopper.state))
+        if is_stopped:
             break
         if progress is not None:
             progress(step.end)
@@ -138,6 +138,6 @@ def hop(
         frozen(np.array(phases)),
         frozen(np.array(energies)),
         tuple(hopper.events),
-        stopped,
+        is_stopped,
         step_count,
     )

@@ -130,9 +130,9 @@ class HoppingSimulation:
         wrench[:2], wrench[5] = leg.foot_axes.T @ foot_force[:2], foot_force[2]
         energies = dict(zip(self._system.channels, self._hopper.energies, strict=True))
         by_port = (energies["joint"], energies["external"], energies["floor"] + energies["push"])
-        supplied = {name: float(value) for name, value in zip(PORTS, by_port, strict=True)}
+        port_energy = {name: float(value) for name, value in zip(PORTS, by_port, strict=True)}
         b = self._leg.model.b
-        return Sample(self.time, leg.q, leg.v, force[b:], force[:b], wrench, supplied, 0.0)
+        return Sample(self.time, leg.q, leg.v, force[b:], force[:b], wrench, port_energy, 0.0)
 
     def is_finite(self) -> bool:
         """Return whether the state is finite and the integrator has not failed."""

@@ -118,8 +118,8 @@ class HoppingController(Controller):
 
     def _theta_bc(self, joint: float) -> float:
         """theta_bc at a position of the joint, rad, by Clenshaw's recurrence on plain floats."""
-        middle, half, series = self._shape_angle
-        x = (joint - middle) / half
+        middle_angle, half_range, series = self._shape_angle
+        x = (joint - middle_angle) / half_range
         b1 = b2 = 0.0
         for c in series:
             b1, b2 = c + 2.0 * x * b1 - b2, b1

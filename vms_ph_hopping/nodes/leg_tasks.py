@@ -83,11 +83,11 @@ class LegScore:
 
     topics: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, node: Node, name: str, model: VMSModel, simulated: bool) -> None:
+    def __init__(self, node: Node, name: str, model: VMSModel, is_simulated: bool) -> None:
         """Take a task by its name; subscribe to the energy balance of a simulation."""
         task = load(name)
-        self._task, self._model, self._simulated = task, model, simulated
-        if simulated:
+        self._task, self._model, self._is_simulated = task, model, is_simulated
+        if is_simulated:
             node.create_subscription(Power, "vms_ph/power", self._on_power, 10)
 
     def reset(self, reference: TaskReference, home: Array) -> None:
@@ -96,7 +96,7 @@ class LegScore:
         self._max_errors: dict[str, float] = {}
         self._flight_start: float | None = None
         self._has_landed = False
-        self._unaccounted: float | None = None
+        self._unaccounted_energy: float | None = None
 
     def update(self, time: float, motion: RobotMotion) -> None:
         """Take a motion at a time of the task, s."""
@@ -126,13 +126,13 @@ class LegScore:
         for name, goal in task.goals.items():
             goals[name] = _verdict(HOP_ERRORS[goal.of], goal.within, self._max_errors.get(name))
         goals["efforts"] = self._actuator_use.goals()["torques"]
-        if self._simulated:
+        if self._is_simulated:
             description = "residual of the energy balance (J)"
-            goals["unaccounted"] = _verdict(description, task.unaccounted, self._unaccounted)
+            goals["unaccounted"] = _verdict(description, task.unaccounted, self._unaccounted_energy)
         return goals
 
     def _on_power(self, message: Power) -> None:
-        self._unaccounted = message.unaccounted_energy
+        self._unaccounted_energy = message.unaccounted_energy
 
 
 def _verdict(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
