@@ -56,9 +56,9 @@ class Check:
         }
 
 
-def verdict_of(holds: bool) -> Verdict:
+def verdict_of(is_true: bool) -> Verdict:
     """Return ``agrees`` or ``differs``."""
-    return "agrees" if holds else "differs"
+    return "agrees" if is_true else "differs"
 
 
 def compared(
@@ -95,30 +95,30 @@ def stated(
     name: str,
     reference: str,
     obtained: str,
-    holds: bool,
+    is_true: bool,
     why: str = "",
     origin: Origin = "published",
 ) -> Check:
     """Return the check of a statement."""
-    return Check(name, "", reference, origin, obtained, None, verdict_of(holds), why)
+    return Check(name, "", reference, origin, obtained, None, verdict_of(is_true), why)
 
 
-def required(name: str, condition: str, obtained: str, holds: bool, why: str = "") -> Check:
+def required(name: str, condition: str, obtained: str, is_true: bool, why: str = "") -> Check:
     """Return the check of a condition of this project; no source states it."""
-    return stated(name, condition, obtained, holds, why, "bound")
+    return stated(name, condition, obtained, is_true, why, "bound")
 
 
 def refuted_unless(
-    holds: bool,
+    is_true: bool,
     name: str,
-    published: str,
+    claim: str,
     obtained: Quantity,
     why: str,
     unit: str = "",
     tolerance: float | None = None,
 ) -> Check:
-    """Return the check of a published statement that is refuted unless it ``holds`` here."""
-    verdict: Verdict = "agrees" if holds else "refuted"
+    """Return the check of a published statement that is refuted unless it ``is_true`` here."""
+    verdict: Verdict = "agrees" if is_true else "refuted"
     return Check(
-        name, unit, published, "published", obtained, tolerance, verdict, "" if holds else why
+        name, unit, claim, "published", obtained, tolerance, verdict, "" if is_true else why
     )

@@ -225,10 +225,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     title, file = "Limits of contact with people", out / "contact-limits.html"
     header = ["region", "force, N", "stiffness, N/mm", "mass, kg", "pressure, N/cm²"]
     header += [f"{k}: {unit}" for k in ("free", "clamped") for unit in ("m/s", "J", "budget, J")]
-    items = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
+    html_list = ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in _NOT_COVERED), "</ul>"]
     parts = [f"<h1>{title}</h1><p>{escape(setup)}</p>", table(header, rows), "<h2>Not covered</h2>"]
     with writing(file):
-        return Outcome(checks, [write_page(title, [*parts, *items], file)], notes)
+        return Outcome(checks, [write_page(title, [*parts, *html_list], file)], notes)
 
 
 STUDY = Study(

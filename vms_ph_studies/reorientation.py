@@ -115,7 +115,7 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
         StateError: q is no configuration.
     """
     dt = path.duration / steps
-    motions = [path((k + c) * dt) for k in range(steps) for c in _GAUSS]
+    motions = [path((k + node) * dt) for k in range(steps) for node in _GAUSS]
     offsets, rates = (np.array([motion[i] for motion in motions]) for i in (0, 1))
     return _base_poses(model, q, offsets, rates, dt)
 
@@ -147,7 +147,7 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
 def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Array:
     """Return :func:`holonomy` of one loop by a number of steps."""
     h = 2.0 * np.pi / steps
-    phases = [(k + c) * h for k in range(steps) for c in _GAUSS]
+    phases = [(k + node) * h for k in range(steps) for node in _GAUSS]
     offsets = np.array([loop.offset(phase) for phase in phases])
     return _base_poses(model, q, offsets, np.array([loop.derivative(p) for p in phases]), h)[-1]
 

@@ -156,20 +156,20 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     d = model.evaluate(home, np.zeros(model.nv))
     placement = d.placement(model.end_effector)
     momentum = _SE3.Ad(_SE3.inverse(placement)).T @ (body.spatial_inertia() @ twist)
-    combined = capture(model, home, d.v, body, twist)
-    momentum_after = momenta(combined.model.evaluate(combined.q, combined.v)).spatial
+    combined_body = capture(model, home, d.v, body, twist)
+    momentum_after = momenta(combined_body.model.evaluate(combined_body.q, combined_body.v)).spatial
     momentum_scale = np.repeat([_norm(momentum[:3]), _norm(momentum[3:])], 3)
     momentum_jump = float(np.max(np.abs(momentum_after - momentum) / momentum_scale))
     actuators, dt = _wheels(settings), _dt(settings)
-    law = AttitudeControl(combined.model, allocation=actuators.allocation)
-    law.reset(RobotState(combined.q, combined.v))
+    law = AttitudeControl(combined_body.model, allocation=actuators.allocation)
+    law.reset(RobotState(combined_body.q, combined_body.v))
     simulation = Simulation(
-        DecoupledForm(combined.model),
-        combined.q,
+        DecoupledForm(combined_body.model),
+        combined_body.q,
         dt,
         lambda q, v, step: law.update(RobotState(q, v), Reference(), step),
         actuators=actuators,
-        start_velocity=combined.v,
+        start_velocity=combined_body.v,
     )
     wheels = simulation.actuation
     assert wheels is not None
@@ -181,7 +181,7 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         report((k + 1) / parts)
     final_total, final_momentum = _angular_momenta(simulation)
     sample, exergy = simulation.sample(), simulation.exergy_map()
-    rotation = combined.model.difference(combined.q, sample.q)[3:6]
+    rotation = combined_body.model.difference(combined_body.q, sample.q)[3:6]
     rate_limit = float(settings["largest_rate"])
     return Outcome(
         [
@@ -189,8 +189,8 @@ def _capture(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             required(
                 "kinetic energy lost by the capture",
                 "not negative",
-                f"{combined.lost_energy:.4g} J",
-                combined.lost_energy >= 0.0,
+                f"{combined_body.lost_energy:.4g} J",
+                combined_body.lost_energy >= 0.0,
             ),
             bounded(
                 "angular momentum of satellite, body and wheels, relative change",

@@ -63,8 +63,8 @@ def _terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Calla
 
 
 def _dynamics_cases(robot: str, base: str) -> list[Case]:
-    entry, rng = robots.get(robot), np.random.default_rng(0)
-    model = entry.model(entry.description(), base)
+    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled_robot.model(bundled_robot.description(), base)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     tau = rng.uniform(-10, 10, model.nv)
     ports = Ports(torque=tau[model.b :], wrench_base=tau[: model.b])
@@ -105,8 +105,8 @@ def _update_case(
 def _control_cases(robot: str, base: str) -> list[Case]:
     if base == "fixed":
         raise VmsPhError("these laws need a planar or floating base; given: fixed")
-    entry, rng = robots.get(robot), np.random.default_rng(0)
-    model = entry.model(entry.description(), base)
+    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled_robot.model(bundled_robot.description(), base)
     q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
     calls, state = _pinocchio_calls(model, q, v, np.zeros(model.nv)), RobotState(q, v)
     moving_reference = Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
@@ -125,9 +125,9 @@ def _control_cases(robot: str, base: str) -> list[Case]:
 def _task_cases(robot: str, base: str) -> list[Case]:
     if base != "fixed":
         raise VmsPhError(f"this controller needs a fixed base; given: {base}")
-    entry, rng = robots.get(robot), np.random.default_rng(0)
-    model = entry.model(entry.description(), base)
-    home = model.configuration(entry.home)
+    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
+    model = bundled_robot.model(bundled_robot.description(), base)
+    home = model.configuration(bundled_robot.home)
     q, v = home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
     form = TaskSpaceForm(model, PositionTask(model), reference=home)
     x, ports = form.state(q, v), Ports(np.zeros(model.n))

@@ -49,8 +49,8 @@ def four_bar(crank: float = 0.2, coupler: float = 0.5, rocker: float = 0.4) -> S
     def hinge_pose(x: float) -> np.ndarray:
         return np.array([[1, 0, 0, x], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
 
-    def hinge(first: str, a: float, second: str, b: float) -> mb.Between:
-        return mb.Between(first, second, mb.joint(mb.Revolute(), hinge_pose(a), hinge_pose(b)))
+    def hinge(body: str, a: float, other_body: str, b: float) -> mb.Between:
+        return mb.Between(body, other_body, mb.joint(mb.Revolute(), hinge_pose(a), hinge_pose(b)))
 
     joints = {
         "a": hinge(mb.GROUND, 0.0, "crank", -crank / 2),
@@ -68,15 +68,15 @@ def four_bar_state(equations: Equations) -> np.ndarray:
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    entry = robots.get(robot)
-    xml = entry.description()
-    model = entry.model(xml, base)
-    q, v = model.configuration(entry.home), np.zeros(model.nv)
+    bundled_robot = robots.get(robot)
+    xml = bundled_robot.description()
+    model = bundled_robot.model(xml, base)
+    q, v = model.configuration(bundled_robot.home), np.zeros(model.nv)
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
     two_bodies = TwoBodies(friction=(0.0, 0.0))
     pendulum = assemble(two_bodies.pendulum())
     x = two_bodies.pendulum_state(pendulum)
-    arm = assemble(mb.from_urdf(xml, base, entry.gravity))
+    arm = assemble(mb.from_urdf(xml, base, bundled_robot.gravity))
     rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
         Case(PINOCCHIO_RK4, lambda: rk4.advance(1)),
@@ -88,7 +88,7 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case(f"{robot}, step of 1 ms", Simulation(arm, mb.consistent_state(arm)).step),
         Case(
             f"assembling {robot} from its URDF",
-            lambda: assemble(mb.from_urdf(xml, base, entry.gravity)),
+            lambda: assemble(mb.from_urdf(xml, base, bundled_robot.gravity)),
             max_median=1.0,
         ),
         Case("assembling a chain of 60 bodies", lambda: assemble(chain(60)), max_median=10.0),

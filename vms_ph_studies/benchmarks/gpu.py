@@ -144,8 +144,8 @@ def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dic
 def _frax(states: list[Problem]) -> dict[str, BatchMaker]:
     robot, q, v = frax_robot(states[0]), [s.q for s in states], [s.v for s in states]
     # Neither the order of joints nor the axes of velocities matter to the time.
-    forward = _vmapped(lambda q, v: robot.forward_dynamics(q, v, v, None), q, v)
-    return {"rate: frax forward_dynamics": forward, "M: frax": _vmapped(robot.mass_matrix, q)}
+    accelerate = _vmapped(lambda q, v: robot.forward_dynamics(q, v, v, None), q, v)
+    return {"rate: frax forward_dynamics": accelerate, "M: frax": _vmapped(robot.mass_matrix, q)}
 
 
 def _mjx(states: list[Problem]) -> dict[str, BatchMaker]:

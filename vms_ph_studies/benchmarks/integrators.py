@@ -50,13 +50,13 @@ _STEP = 1e-3
 # Steps per call of contenders that do not return to Python in between.
 _STEPS = 100
 
-SECONDS = 2.0
+DURATION_S = 2.0
 STEPS = (50, 100, 200, 400, 1000, 2000)
 COMPARED_STEPS = 200  # steps at which contenders are compared at equal dt: 10 ms
 _REFERENCE_STEPS = 8000
 _REFERENCE_SCHEME = "projected_rk4"
 _CPP_SUFFIX = " (C++)"
-_SAMPLES = 50
+_SAMPLE_COUNT = 50
 _REPEATS = 3
 
 Motion = tuple[Array, Array]
@@ -250,12 +250,12 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
 
 
 def motions(
-    contender: Contender, q: Array, v: Array, steps: int, seconds: float = SECONDS
+    contender: Contender, q: Array, v: Array, steps: int, seconds: float = DURATION_S
 ) -> list[Motion]:
     """Return the motion at equal intervals, with its beginning and its end."""
     run = contender.start(q, v, seconds / steps)
     samples = [run.motion()]
-    stride = max(1, steps // _SAMPLES)
+    stride = max(1, steps // _SAMPLE_COUNT)
     for _ in range(steps // stride):
         run.advance(stride)
         samples.append(run.motion())
@@ -269,7 +269,7 @@ def measure(
     v: Array,
     steps: int,
     reference: Array,
-    seconds: float = SECONDS,
+    seconds: float = DURATION_S,
     repeats: int = _REPEATS,
 ) -> Result:
     """Return the result of a contender over a time, beside a reference at the end of it (nq,).
@@ -290,9 +290,9 @@ def measure(
         run.advance(steps)
         costs.append((time.process_time() - start) / seconds)
     energies_and_momenta = [_energies_and_momentum(model, *motion) for motion in samples]
-    kinetic_energies = np.array([s[0] for s in energies_and_momenta])
-    total_energies = kinetic_energies + np.array([s[1] for s in energies_and_momenta])
-    momenta = np.stack([s[2] for s in energies_and_momenta])
+    kinetic_energies = np.array([sample[0] for sample in energies_and_momenta])
+    total_energies = kinetic_energies + np.array([sample[1] for sample in energies_and_momenta])
+    momenta = np.stack([sample[2] for sample in energies_and_momenta])
     max_kinetic_energy = kinetic_energies.max()
     return Result(
         contender.name,
@@ -308,14 +308,14 @@ def measure(
 def _energies_and_momentum(model: VMSModel, q: Array, v: Array) -> tuple[float, float, Array]:
     """Return kinetic and potential energy, and the spatial momentum."""
     m, data = model.tree.pinocchio, model.tree.data()
-    kinetic = float(pin.computeKineticEnergy(m, data, q, v))
+    kinetic_energy = float(pin.computeKineticEnergy(m, data, q, v))
     potential = float(pin.computePotentialEnergy(m, data, q))
     if model.base == "fixed":
-        return kinetic, potential, np.zeros(6)
+        return kinetic_energy, potential, np.zeros(6)
     pin.computeCentroidalMomentum(m, data, q, v)
     linear = np.array(data.hg.linear)
     momentum = np.concatenate([linear, data.hg.angular + np.cross(data.com[0], linear)])
-    return kinetic, potential, momentum if model.base == "floating" else momentum[[0, 1, 5]]
+    return kinetic_energy, potential, momentum if model.base == "floating" else momentum[[0, 1, 5]]
 
 
 def _errors_at_cost(results: list[Result], cost: float) -> tuple[float, float]:
@@ -327,16 +327,16 @@ def _errors_at_cost(results: list[Result], cost: float) -> tuple[float, float]:
     dt = np.log([result.dt for result in results])
     log_step_cost = float(np.mean([np.log(r.cost) for r in results] + dt))
 
-    def fit(errors: list[float]) -> float:
+    def fitted_error(errors: list[float]) -> float:
         slope, intercept = np.polyfit(dt, np.log(np.maximum(errors, 1e-16)), 1)
         return float(np.exp(intercept + slope * (log_step_cost - np.log(cost))))
 
-    return fit([r.trajectory for r in results]), fit([r.energy for r in results])
+    return fitted_error([r.trajectory for r in results]), fitted_error([r.energy for r in results])
 
 
 def _table(results: Sequence[Result]) -> str:
     """Return the comparison at equal step and at equal cost, in Markdown."""
-    dt = SECONDS / COMPARED_STEPS
+    dt = DURATION_S / COMPARED_STEPS
     reference = next(r for r in results if r.name == "projected_rk4" and r.dt == dt)
     rows = [
         f"| scheme | us a step | trajectory, {dt * 1e3:g} ms | energy | momentum "
@@ -360,7 +360,7 @@ def _table(results: Sequence[Result]) -> str:
 def _plot(results: Sequence[Result], file: Path) -> None:
     panels = []
     for quantity, label in (
-        ("trajectory", f"error of the configuration after {SECONDS:g} s (m, rad)"),
+        ("trajectory", f"error of the configuration after {DURATION_S:g} s (m, rad)"),
         ("energy", "largest error of the energy, as a share"),
     ):
         curves = {}
@@ -384,8 +384,8 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     Raises:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
-    entry = robots.get(robot)
-    model = entry.model(entry.description(), base)
+    bundled_robot = robots.get(robot)
+    model = bundled_robot.model(bundled_robot.description(), base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
     python_schemes = [project_scheme(model, scheme) for scheme in SCHEMES]

@@ -60,13 +60,13 @@ _LIMITS = {
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    entry = robots.get(robot)
-    model = entry.model(entry.description(), base)
-    timings = _cpp_timings(model, entry.description(), base)
+    bundled_robot = robots.get(robot)
+    model = bundled_robot.model(bundled_robot.description(), base)
+    timings = _cpp_timings(model, bundled_robot.description(), base)
     timings += measure(_python_cases(model), seconds / 3)
     timings += measure(_batch_cases(model), seconds / 3)
-    models = [entry.model(entry.description(), m) for m in ("fixed", "floating")]
-    cases = [case for m in models for case in _closed_loop_cases(m, entry.home)]
+    models = [bundled_robot.model(bundled_robot.description(), m) for m in ("fixed", "floating")]
+    cases = [case for m in models for case in _closed_loop_cases(m, bundled_robot.home)]
     return timings + measure(cases, seconds / 3)
 
 
@@ -140,7 +140,7 @@ def _batch_cases(model: VMSModel) -> list[Case]:
     velocities = rng.uniform(-1, 1, (_BATCH_SIZE, model.nv))
     force = rng.uniform(-10, 10, (_BATCH_SIZE, model.nv))
     pool = pin.ModelPool(model.pinocchio, threads)
-    columns = [np.asfortranarray(x.T) for x in (configurations, velocities, force)]
+    columns = [np.asfortranarray(array.T) for array in (configurations, velocities, force)]
     ports = Ports(torque=force[:, model.b :], wrench_base=force[:, : model.b])
     cases = []
     if hasattr(pin, "abaInParallel"):

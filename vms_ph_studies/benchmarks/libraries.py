@@ -113,7 +113,7 @@ def _pinocchio(problem: Problem) -> Contender:
     data, a = m.createData(), np.zeros(m.nv)
     cores = os.cpu_count() or 1
     pool = pin.ModelPool(m, cores)
-    batch = [np.tile(x[:, None], _BATCH_SIZE) for x in (q, v, tau, a)]
+    batch = [np.tile(array[:, None], _BATCH_SIZE) for array in (q, v, tau, a)]
     return Contender(
         "Pinocchio",
         {
@@ -137,7 +137,7 @@ def _this_project(problem: Problem) -> Contender:
     quantities[MASS_MATRIX]["evaluate(q, v).M"] = lambda: model.evaluate(problem.q, problem.v).M
     for form in (StandardForm(model), DecoupledForm(model)):
         x, name = form.state(problem.q, problem.v), type(form).__name__
-        Q, Z = (np.tile(part, (_BATCH_SIZE, 1)) for part in (x.q, x.z))
+        Q, Z = (np.tile(state_part, (_BATCH_SIZE, 1)) for state_part in (x.q, x.z))
         quantities[ACCELERATION][f"{name}.rate"] = lambda f=form, x=x: f.rate(x, ports)  # type: ignore[misc]
         quantities[DERIVATIVES][f"{name}, rate_derivatives"] = lambda f=form, x=x: rate_derivatives(  # type: ignore[misc]
             f, x, ports
@@ -161,7 +161,7 @@ def _exported_to_casadi(problem: Problem) -> Contender:
     rate = ca.Function("rate", [q, z], [rates])
     jacobians = ca.Function("slope", [q, z], [ca.jacobian(rates, q), ca.jacobian(rates, z)])
     batch_rate = rate.map(_BATCH_SIZE)
-    batch_inputs = [np.tile(part[:, None], _BATCH_SIZE) for part in (x.q, x.z)]
+    batch_inputs = [np.tile(state_part[:, None], _BATCH_SIZE) for state_part in (x.q, x.z)]
     return Contender(
         "vms_ph in CasADi",
         {
@@ -289,8 +289,8 @@ def _exported_to_jax(problem: Problem) -> Contender:
 
         jitted_rate, batch_rate = jax.jit(rate), jax.jit(jax.vmap(rate))
         jacobian = jax.jit(jax.jacfwd(rate, (0, 1)))
-        state = [jax.numpy.asarray(part) for part in (x.q, x.z, problem.torque)]
-        states = [jax.numpy.tile(part, (_BATCH_SIZE, 1)) for part in state]
+        state = [jax.numpy.asarray(state_part) for state_part in (x.q, x.z, problem.torque)]
+        states = [jax.numpy.tile(state_part, (_BATCH_SIZE, 1)) for state_part in state]
         name = f"{type(form).__name__}.jax()"
         quantities[ACCELERATION][f"{name}.rate"] = lambda f=jitted_rate, s=state: wait(f(*s))  # type: ignore[misc]
         quantities[DERIVATIVES][f"jacfwd of {name}.rate"] = lambda f=jacobian, s=state: wait(f(*s))  # type: ignore[misc]
@@ -329,21 +329,21 @@ def _frax(problem: Problem) -> Contender:
         q[:7] = [*problem.q[:3], problem.q[6], *problem.q[3:6]]
         v[:3], v[3:6] = problem.base_rotation @ problem.v[:3], problem.v[3:6]
 
-    def forward(q: Any, v: Any, tau: Any) -> Any:
+    def forward_dynamics(q: Any, v: Any, tau: Any) -> Any:
         return robot.forward_dynamics(q, v, tau, None)
 
-    aba, mass_matrix = jax.jit(forward), jax.jit(robot.mass_matrix)
-    jacobian = jax.jit(jax.jacfwd(forward, argnums=(0, 1, 2)))
-    batch_forward = jax.jit(jax.vmap(forward))
-    batch_inputs = [jax.numpy.tile(x, (_BATCH_SIZE, 1)) for x in (q, v, tau)]
-    wait = jax.block_until_ready
+    aba, mass_matrix = jax.jit(forward_dynamics), jax.jit(robot.mass_matrix)
+    jacobian = jax.jit(jax.jacfwd(forward_dynamics, argnums=(0, 1, 2)))
+    batch_forward = jax.jit(jax.vmap(forward_dynamics))
+    batch_inputs = [jax.numpy.tile(array, (_BATCH_SIZE, 1)) for array in (q, v, tau)]
+    wait_for = jax.block_until_ready
     return Contender(
         "frax",
         {
-            ACCELERATION: {"forward_dynamics in JAX": lambda: wait(aba(q, v, tau))},
-            MASS_MATRIX: {"mass_matrix in JAX": lambda: wait(mass_matrix(q))},
-            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: wait(jacobian(q, v, tau))},
-            BATCH: {"vmap of forward_dynamics": lambda: wait(batch_forward(*batch_inputs))},
+            ACCELERATION: {"forward_dynamics in JAX": lambda: wait_for(aba(q, v, tau))},
+            MASS_MATRIX: {"mass_matrix in JAX": lambda: wait_for(mass_matrix(q))},
+            DERIVATIVES: {"jacfwd of forward_dynamics": lambda: wait_for(jacobian(q, v, tau))},
+            BATCH: {"vmap of forward_dynamics": lambda: wait_for(batch_forward(*batch_inputs))},
         },
         lambda: np.array(aba(q, v, tau))[-model.n :][indices],
         metadata.version("frax"),
@@ -396,11 +396,11 @@ def problem_of(robot: str, base: str) -> Problem:
     Raises:
         VmsPhError: the robot is in a fluid, which other libraries do not cover.
     """
-    entry = robots.get(robot)
-    if entry.fluid:
+    bundled_robot = robots.get(robot)
+    if bundled_robot.fluid:
         raise VmsPhError(f"other libraries compute robots in a vacuum; {robot} is in a fluid")
-    xml = entry.description()
-    model, rng = entry.model(xml, base), np.random.default_rng(0)
+    xml = bundled_robot.description()
+    model, rng = bundled_robot.model(xml, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     return Problem(model, bare_urdf(xml), q, v, rng.uniform(-10, 10, model.n))
 

@@ -41,18 +41,18 @@ _P99_LIMIT = 100e-6
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
-    entry = robots.get(robot)
-    model = entry.model(entry.description(), base)
+    bundled_robot = robots.get(robot)
+    model = bundled_robot.model(bundled_robot.description(), base)
     build_folder = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
-        file.write_text(entry.description())
+        file.write_text(bundled_robot.description())
         arguments = [file, base, model.end_effector, _UPDATES]
         lines = program_output(build_folder / "benchmark/vms_ph_benchmark", *arguments, "laws")
         timings = [_read_timing(line) for line in lines]
         law_class = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         law_name = f"{law_class.__module__}.{law_class.__name__}"
-        home = model.configuration(entry.home)
+        home = model.configuration(bundled_robot.home)
         host = build_folder / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
             for line in program_output(host, *arguments, priority, law_name, *home.tolist()):
@@ -62,16 +62,16 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
 
 def program_output(program: Path, *arguments: object) -> list[str]:
     """Return the lines that a program prints; none if its priority is not allowed."""
-    result = subprocess.run(
+    process = subprocess.run(
         [program, *map(str, arguments)],
         env={**os.environ, "VMS_PH_PYTHON": sys.prefix, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
-    if result.returncode not in (0, _NOT_PERMITTED_CODE):
-        raise VmsPhError(result.stderr.strip() or "the benchmark ended with an error")
-    return result.stdout.splitlines()
+    if process.returncode not in (0, _NOT_PERMITTED_CODE):
+        raise VmsPhError(process.stderr.strip() or "the benchmark ended with an error")
+    return process.stdout.splitlines()
 
 
 def _read_hosted_timing(line: str, priority: int) -> Timing:
@@ -86,21 +86,21 @@ def _read_hosted_timing(line: str, priority: int) -> Timing:
 
 def _read_timing(line: str) -> Timing:
     name, *numbers = line.split("\t")
-    median, lower, upper, p99, p999, longest = (1e-9 * float(number) for number in numbers)
+    median, lower, upper, p99, p999, longest_duration = (1e-9 * float(number) for number in numbers)
     case = Case(name, lambda: None, max_p99=_P99_LIMIT)
-    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, longest))
+    return Timing(case, median, lower, upper, Tail(_UPDATES, p99, p999, longest_duration))
 
 
 def _python_update(model: VMSModel) -> Callable[[int], object]:
     """Return a function of k for the k-th update of the Python law on a moving reference."""
     rng = np.random.default_rng(0)
     lower, upper = model.joints.lower, model.joints.upper
-    middle = np.zeros(model.nv)
-    middle[model.b :] = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
+    mid_range = np.zeros(model.nv)
+    mid_range[model.b :] = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0) + 0.4
     states = [
         RobotState(
             model.integrate(
-                model.neutral_configuration(), middle + 0.2 * rng.uniform(-1, 1, model.nv)
+                model.neutral_configuration(), mid_range + 0.2 * rng.uniform(-1, 1, model.nv)
             ),
             rng.uniform(-1, 1, model.nv),
         )

@@ -44,7 +44,7 @@ def section(
     rows = []
     for t in timings:
         ratio = t.lower / times[t.case.reference or benchmark.reference]
-        rows.append(f"| {t.case.name} | {_microseconds(t.lower)} | {ratio:.3g} |")
+        rows.append(f"| {t.case.name} | {_format_microseconds(t.lower)} | {ratio:.3g} |")
     subject = f"{robot}, {base} base" if base else robot
     today = datetime.datetime.now(datetime.timezone.utc).date()
     version_list = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -60,7 +60,7 @@ def section(
     return "\n".join([*lines, *(["", f"{note[0].upper()}{note[1:]}."] if note else [])]) + "\n"
 
 
-def _microseconds(seconds: float) -> str:
+def _format_microseconds(seconds: float) -> str:
     return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:.0f}"
 
 

@@ -183,7 +183,7 @@ def _print(benchmark: "Benchmark", timings: "list[Timing]", robot: str, base: st
         if t.tail is None:
             spread = [f"{_time_text(t.lower)} .. {_time_text(t.upper)}"]
         else:
-            spread = [_time_text(x) for x in (t.tail.p99, t.tail.p999, t.tail.worst)]
+            spread = [_time_text(duration) for duration in (t.tail.p99, t.tail.p999, t.tail.worst)]
         ratio = f"{document['ratio']:.3g}" if has_tail else f"{document['ratio']:.1f}"
         table.add_row(t.case.name, _time_text(t.median), *spread, ratio, _limit_text(document))
     console = Console()

@@ -81,10 +81,10 @@ def sweep(
 
 
 def _run(open_sweep: "Sweep", workers: int, retry_failed: bool, quiet: bool) -> None:
-    computed = len(open_sweep.study.points) - len(open_sweep.remaining(retry_failed))
-    if computed and not quiet:
+    new_count = len(open_sweep.study.points) - len(open_sweep.remaining(retry_failed))
+    if new_count and not quiet:
         typer.echo(
-            f"continuing: {computed} of {len(open_sweep.study.points)} points are there", err=True
+            f"continuing: {new_count} of {len(open_sweep.study.points)} points are there", err=True
         )
     try:
         with _progress_display(quiet) as progress:

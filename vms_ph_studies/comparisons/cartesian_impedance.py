@@ -265,7 +265,7 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    chosen_phase, published = str(settings["phase"]), settings["gains"] == "published"
+    chosen_phase, is_published = str(settings["phase"]), settings["gains"] == "published"
     names, checks = str(settings["arm"]).split(","), []
     titles = [title for title in _TITLES if chosen_phase in ("all", title)]
     stages = Stages(progress, len(names) * len(titles) * (1 + len(_OTHER_LAWS)))
@@ -283,23 +283,23 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         )
         phases = _make_phases(float(settings["figure"]), arm.reach, arm.max_push)
         for title in titles:
-            results = {}
+            phase_results = {}
             for law in (_OWN_LAW, *_OTHER_LAWS):
                 stages.begin(f"{model.name}, {title}, {law}")
-                results[law] = run_phase(phases[title], arm, law, published)
-            checks.append(_check(f"{model.name}, {title}", results))
+                phase_results[law] = run_phase(phases[title], arm, law, is_published)
+            checks.append(_check(f"{model.name}, {title}", phase_results))
     return Outcome(checks)
 
 
-def _check(title: str, results: dict[str, PhaseResult]) -> Check:
-    ours = results.pop(_OWN_LAW)
+def _check(title: str, phase_results: dict[str, PhaseResult]) -> Check:
+    ours = phase_results.pop(_OWN_LAW)
     is_within_limits = (
         ours.torque <= 1.0 and ours.rate <= 1000.0 and ours.verdict == "kept" and not ours.failed
     )
     return required(
         title,
         "torques within limits, certificate kept; "
-        + "; ".join(f"{name}: {_result_text(result)}" for name, result in results.items()),
+        + "; ".join(f"{name}: {_result_text(outcome)}" for name, outcome in phase_results.items()),
         _result_text(ours),
         is_within_limits,
         "" if is_within_limits else "a limit was exceeded, or the certificate was not kept",

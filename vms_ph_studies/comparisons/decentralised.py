@@ -46,7 +46,7 @@ class InverseKinematics:
     def restart(self, d: Evaluation) -> None:
         """Restart at rest at a configuration."""
         model = self._model
-        self._q, self._base_pose = np.array(d.q), model.base_pose(d.q)
+        self._configuration, self._base_pose = np.array(d.q), model.base_pose(d.q)
         self._home_positions = self.positions = model.joint_positions(d.q)
         self.rates = np.zeros(model.n)
         self._position.restart(d.placement(model.end_effector))
@@ -72,7 +72,7 @@ class InverseKinematics:
             return
         model, b = self._model, self._model.b
         self._position.advance(None, speed, 1.0, bandwidth, dt)
-        d = model.evaluate(self._q, np.zeros(model.nv))
+        d = model.evaluate(self._configuration, np.zeros(model.nv))
         tool = d.placement(model.end_effector)
         J = tool[:3, :3] @ d.J_end_effector[:3]
         step = np.zeros(model.nv)
@@ -85,8 +85,8 @@ class InverseKinematics:
         inverse = np.linalg.inv(J_arm @ J_arm.T + _DAMPING * np.eye(3))
         self.rates = posture_rates + J_arm.T @ (inverse @ (velocity - J_arm @ posture_rates))
         step[b:] = dt * self.rates
-        self._q, self._base_pose = model.integrate(self._q, step), base_pose
-        self.positions = model.joint_positions(self._q)
+        self._configuration, self._base_pose = model.integrate(self._configuration, step), base_pose
+        self.positions = model.joint_positions(self._configuration)
 
 
 # Largest products of damping rates and the lag, of a joint by itself and of the fastest motion of

@@ -36,7 +36,7 @@ def _excursions(run: Trajectory) -> Array:
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    chosen_robot, seconds = str(settings["robot"]), float(settings["seconds"])
+    chosen_robot, duration = str(settings["robot"]), float(settings["seconds"])
     names = _ROBOTS if chosen_robot == "all" else (chosen_robot,)
     checks: list[Check] = []
     excursions: dict[tuple[str, str, str], Array] = {}
@@ -60,7 +60,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             for title, controller in laws.items():
                 stages.begin(f"{name} {case}, {title}")
                 run = simulate(
-                    model, controller, seconds, disturbances=disturbances, reference=reference
+                    model, controller, duration, disturbances=disturbances, reference=reference
                 )
                 excursions[name, case, title] = _excursions(run)
             checks += _excursion_checks(

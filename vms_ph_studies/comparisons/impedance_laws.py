@@ -76,7 +76,7 @@ class PublishedLaw(ABC):
 
     def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
         """Hold the home pose at a period, with the published settings or by the rule of gains."""
-        self._model, self._published = model, published
+        self._model, self._is_published = model, published
         self._home_joints = model.joint_positions(model.home)
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
@@ -89,7 +89,7 @@ class PublishedLaw(ABC):
         if scale == self._scale:
             return
         self._scale = scale
-        if self._published:
+        if self._is_published:
             self._gains = ImpedanceGains.critical(self.STIFFNESS, scale)
         else:
             self._gains = ImpedanceGains.by_rule(self._model, scale)
@@ -132,7 +132,7 @@ class ExampleLaw(PublishedLaw):
     _filtered_gains: Array | None = None
 
     def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
-        factor = self._FILTER_FACTOR if self._published else 1.0
+        factor = self._FILTER_FACTOR if self._is_published else 1.0
         self._target.translation += factor * (target - self._target.translation)
         gains = np.array([self._gains.stiffness[:2], self._gains.damping[:2]])
         previous_gains = gains if self._filtered_gains is None else self._filtered_gains
@@ -159,7 +159,7 @@ class CrispLaw(PublishedLaw):
 
     def _desired_torque(self, d: Any, pose: Any, jacobian: Array, target: Array) -> Array:
         target_pose = pin.SE3(self._target.rotation, target)
-        if self._published:
+        if self._is_published:
             target_pose = pin.exp6(
                 0.9 * pin.log6(target_pose).vector + 0.1 * pin.log6(self._target).vector
             )

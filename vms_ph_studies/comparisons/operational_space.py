@@ -126,14 +126,14 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages = Stages(progress, 4)
 
     def simulate_push(name: str, push: Push, velocity: Array | None) -> list[PushRecord]:
-        seconds = float(settings["seconds"])
+        duration = float(settings["seconds"])
         return [
             push_arm(
                 model,
                 contender.law,
                 contender.potential,
                 push,
-                seconds,
+                duration,
                 velocity=velocity,
                 progress=stages.begin(f"{name}, {contender.name}"),
             )

@@ -95,8 +95,8 @@ def _simulate(
     force = [float(settings["force"]), *np.zeros(5)]
     push = Push("wrench_end_effector", force, duration=_PUSH_DURATION, axes="world")
     try:
-        seconds = float(settings["seconds"])
-        run = simulate(model, control, seconds, disturbances=[push], rate=rate, q=q_star)
+        duration = float(settings["seconds"])
+        run = simulate(model, control, duration, disturbances=[push], rate=rate, q=q_star)
     except SimulationStopped as stopped:
         run = stopped.trajectory
     return _Run(run, min(c.energy.tank_level for c in commands), min(c.authority for c in commands))

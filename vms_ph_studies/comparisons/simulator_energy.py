@@ -148,7 +148,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     stages = Stages(progress, len(engines))
     for engine in engines:
         stages.begin(engine.name)
-        results, start_error = {}, 0.0
+        runs, start_error = {}, 0.0
         try:
             version = metadata.version(engine.package)
         except metadata.PackageNotFoundError:
@@ -156,17 +156,17 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             continue
         for name, robot in passive_robots.items():
             try:
-                results[name] = compare(engine, robot, float(settings["seconds"]))
+                runs[name] = compare(engine, robot, float(settings["seconds"]))
                 start_error = max(start_error, _start_error(engine, robot))
             except (VmsPhError, RuntimeError, ValueError) as reason:
                 reasons[f"{engine.name}, {name}"] = str(reason).splitlines()[0]
-        if results:
-            engine_results[f"{engine.name} ({engine.package} {version})"] = results
-        checks += _checks(engine, start_error, list(results.values()))
+        if runs:
+            engine_results[f"{engine.name} ({engine.package} {version})"] = runs
+        checks += _checks(engine, start_error, list(runs.values()))
     missing = [f"{name}: {reason}" for name, reason in reasons.items()]
     if not engine_results:
         raise VmsPhError(f"no engine could run. {'; '.join(missing)}")
-    notes = [_summary(name, list(results.values())) for name, results in engine_results.items()]
+    notes = [_summary(name, list(runs.values())) for name, runs in engine_results.items()]
     return Outcome(checks, _write(engine_results, reasons, out) if out else [], [*notes, *missing])
 
 
@@ -198,7 +198,7 @@ def _checks(engine: Engine, start_error: float, results: list[list[Result]]) -> 
 
 def _table(results: Iterable[list[Result]], quantity: str) -> Array:
     """Return a quantity for all robots (rows) and steps (columns)."""
-    return np.array([[getattr(r, quantity) for r in row] for row in results])
+    return np.array([[getattr(result, quantity) for result in row] for row in results])
 
 
 def _write(

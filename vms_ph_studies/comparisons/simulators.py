@@ -82,7 +82,7 @@ class Engine:
         return self.name.replace(",", "").split()[0]
 
 
-def _repeated(step: Callable[[], object]) -> Callable[[int], None]:
+def _repeat_steps(step: Callable[[], object]) -> Callable[[int], None]:
     def advance(count: int) -> None:
         for _ in range(count):
             step()
@@ -141,7 +141,7 @@ def _dart(robot: PassiveRobot, dt: float) -> Run:
         x, rates = np.array([[joint.getPosition(0), joint.getVelocity(0)] for joint in joints]).T
         return robot.motion(x, rates, pin.SE3ToXYZQUAT(pose), twist)
 
-    return Run(_repeated(world.step), motion, skeleton.computeKineticEnergy)
+    return Run(_repeat_steps(world.step), motion, skeleton.computeKineticEnergy)
 
 
 def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
@@ -186,7 +186,7 @@ def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
     return Run(advance, motion, lambda: float(plant.EvalKineticEnergy(context)))
 
 
-def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
+def _pybullet(has_damping: bool, robot: PassiveRobot, dt: float) -> Run:
     bullet = import_module("pybullet")
     client = import_module("pybullet_utils.bullet_client").BulletClient(bullet.DIRECT)
     with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +200,7 @@ def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
     joint_indices = range(client.getNumJoints(body))
     links = {client.getJointInfo(body, index)[1].decode(): index for index in joint_indices}
     joints = [links[name] for name in robot.model.joint_names]
-    for i in [] if damped else [-1, *joint_indices]:
+    for i in [] if has_damping else [-1, *joint_indices]:
         no_damping = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)
         client.changeDynamics(body, i, **no_damping)
     for i, (_, x, rate) in zip(joints, robot.joints(), strict=True):
@@ -214,14 +214,14 @@ def _pybullet(damped: bool, robot: PassiveRobot, dt: float) -> Run:
         client.resetBaseVelocity(body, *_world_velocities(robot, centre.translation))
 
     def motion() -> Motion:
-        x, rates = np.array([s[:2] for s in client.getJointStates(body, joints)]).T
+        x, rates = np.array([state[:2] for state in client.getJointStates(body, joints)]).T
         centre_pose = pin.XYZQUATToSE3(np.hstack(client.getBasePositionAndOrientation(body)))
         pose = pin.SE3ToXYZQUAT(centre_pose * centre.inverse())
         linear, angular = map(np.array, client.getBaseVelocity(body))
         twist = _twist(pose, linear, angular, centre.translation)
         return robot.motion(x, rates, pose, twist)
 
-    return Run(_repeated(client.stepSimulation), motion)
+    return Run(_repeat_steps(client.stepSimulation), motion)
 
 
 def _newton(solver: str, robot: PassiveRobot, dt: float) -> Run:
@@ -259,10 +259,10 @@ def _newton(solver: str, robot: PassiveRobot, dt: float) -> Run:
         poses, twists = states[0].body_q.numpy().astype(float), states[0].body_qd.numpy()
         rotations = [pin.XYZQUATToSE3(pose).rotation for pose in poses]
         omega = np.einsum("bji,bj->bi", rotations, twists[:, 3:])
-        rotational = np.einsum("bi,bij,bj", omega, m.body_inertia.numpy(), omega)
-        return 0.5 * float(m.body_mass.numpy() @ (twists[:, :3] ** 2).sum(axis=1) + rotational)
+        inertial_part = np.einsum("bi,bij,bj", omega, m.body_inertia.numpy(), omega)
+        return 0.5 * float(m.body_mass.numpy() @ (twists[:, :3] ** 2).sum(axis=1) + inertial_part)
 
-    return Run(_repeated(step), motion, kinetic_energy)
+    return Run(_repeat_steps(step), motion, kinetic_energy)
 
 
 _EXACT_SCHEMES = ("projected_rk4", "projected_midpoint", "discrete_gradient")

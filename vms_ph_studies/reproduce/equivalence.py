@@ -43,7 +43,7 @@ _EQUALITIES = {
 }
 
 _PRINTED_114 = "(114) as printed: -E_b^T v_hat on the right"
-_SYMMETRIC = "Moghaddam and Chhabra: +E_b^T in C1_hat"
+_SYMMETRIC_CLAIM = "Moghaddam and Chhabra: +E_b^T in C1_hat"
 
 # A misprint is refuted when it is wrong by more than this share of the largest acceleration.
 _MIN_REFUTING_ERROR = 1e-6
@@ -84,7 +84,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             ),
             _misprint_check(
                 errors,
-                _SYMMETRIC,
+                _SYMMETRIC_CLAIM,
                 "a symmetric pair E_b, E_b^T",
                 "Source A is right to object: a symmetric pair is not power-preserving.",
             ),
@@ -156,7 +156,7 @@ def _compare_lagrangian(
     errors.add(_PRINTED_114, acceleration_by_114 - vdot[b:], vdot)
     power = 2.0 * d.v[b:] @ t.E_b.T @ d.v_hat
     scale = abs(wrench) @ abs(d.v_hat) + abs(torque) @ abs(d.v[b:])
-    errors.add(_SYMMETRIC, power, scale)
+    errors.add(_SYMMETRIC_CLAIM, power, scale)
 
 
 def _misprint_check(errors: _LargestErrors, name: str, statement: str, why: str) -> Check:

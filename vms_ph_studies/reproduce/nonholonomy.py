@@ -162,10 +162,10 @@ def _plot(model: VMSModel, home: Array, loop: EllipticLoop, poses: Array, file: 
     joints = np.flatnonzero(loop.max_offset - loop.min_offset)
     offsets = np.array([loop(time).offset[joints] for time in times])
     path = np.degrees(model.joint_positions(home)[joints] + offsets)
-    first, second = (f"{model.joint_names[joint]} (deg)" for joint in joints)
+    first_label, second_label = (f"{model.joint_names[joint]} (deg)" for joint in joints)
     rotations = {axis: (times, series) for axis, series in zip("xyz", angles.T, strict=True)}
     panels = [
-        Panel("joints", first, second, {"closed loop": (path[:, 0], path[:, 1])}),
+        Panel("joints", first_label, second_label, {"closed loop": (path[:, 0], path[:, 1])}),
         Panel("attitude of the base", "time (s)", "rotation vector (deg)", rotations),
     ]
     return draw(panels, file, 2)

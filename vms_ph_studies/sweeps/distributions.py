@@ -79,18 +79,18 @@ class Normal(Distribution):
     def __post_init__(self) -> None:
         _require(self.deviation > 0.0, f"deviation={self.deviation:g} must be above zero")
         _require(self.low < self.high, f"low={self.low:g} must be below high={self.high:g}")
-        probability = self._normal.cdf(self.high) - self._normal.cdf(self.low)
+        probability = self._distribution.cdf(self.high) - self._distribution.cdf(self.low)
         _require(probability > 1e-9, "no value of this distribution lies between low and high")
 
     @property
-    def _normal(self) -> NormalDist:
+    def _distribution(self) -> NormalDist:
         return NormalDist(self.mean, self.deviation)
 
     def value(self, u: float) -> Scalar:
         """Return the value at a share."""
-        normal = self._normal
-        p_low, p_high = normal.cdf(self.low), normal.cdf(self.high)
-        return min(max(normal.inv_cdf(p_low + u * (p_high - p_low)), self.low), self.high)
+        distribution = self._distribution
+        p_low, p_high = distribution.cdf(self.low), distribution.cdf(self.high)
+        return min(max(distribution.inv_cdf(p_low + u * (p_high - p_low)), self.low), self.high)
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ def make_distribution(name: str, arguments: dict[str, Any]) -> Distribution:
         ) from None
 
 
-def _require(holds: bool, message: str) -> None:
-    if not holds:
+def _require(is_met: bool, message: str) -> None:
+    if not is_met:
         raise OptionError(message)
 
 

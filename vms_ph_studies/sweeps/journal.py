@@ -55,7 +55,7 @@ class Journal:
                 # The name of a new file is durable once its folder is.
                 _sync_folder(folder)
                 lines = self._complete_lines()
-            self._read(lines)
+            self._read_records(lines)
         except BaseException:
             self._file.close()
             raise
@@ -89,7 +89,7 @@ class Journal:
             self._file.truncate(complete_size)
         return content[:complete_size].splitlines()
 
-    def _read(self, lines: list[bytes]) -> None:
+    def _read_records(self, lines: list[bytes]) -> None:
         line_number = 1
         try:
             header = json.loads(lines[0])

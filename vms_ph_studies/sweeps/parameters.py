@@ -180,12 +180,12 @@ def make_points(
         n: p.value for n, p in parameters.items() if isinstance(p, FixedParameter)
     }
     samplers = {name: p for name, p in parameters.items() if isinstance(p, Samples)}
-    samples: list[tuple[int | None, dict[str, Value]]] = [
+    draws: list[tuple[int | None, dict[str, Value]]] = [
         (k, {name: p.draw(seed, name, k) for name, p in samplers.items()}) for k in range(runs or 0)
     ]
     no_samples: list[tuple[int | None, dict[str, Value]]] = [(None, {})]
     for grid_values in product(*grid_values_by_name.values()):
-        for run, sample in samples or no_samples:
+        for run, sample in draws or no_samples:
             values = {**fixed, **dict(zip(grid_values_by_name, grid_values, strict=True)), **sample}
             yield _make_point(target, {name: values[name] for name in parameters}, run, seed)
 

@@ -121,10 +121,10 @@ def plots(study: SweepStudy, results: Results) -> Iterator[tuple[str, bytes]]:
     two parameters of a grid alone it has a map.
     """
     names = [n for n in study.plotted or results.outputs if n in results.outputs]
-    against = [*(study.against or study.varied)][:_MAX_PARAMETERS]
+    x_parameters = [*(study.against or study.varied)][:_MAX_PARAMETERS]
     for name in names[:_MAX_RESULTS]:
         if any(value is not None for value in results.columns[name]):
-            yield name, _figure(study, results, name, against)
+            yield name, _figure(study, results, name, x_parameters)
 
 
 def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) -> bytes:

@@ -85,12 +85,12 @@ def read_study(path: str | Path) -> SweepStudy:
     file = Path(path)
     text = read_text(file)
     try:
-        return _read(parse_yaml(text), text, file)
+        return _read_study(parse_yaml(text), text, file)
     except VmsPhError as error:
         raise OptionError(f"{file}: {error}") from None
 
 
-def _read(content: Any, text: str, file: Path) -> SweepStudy:
+def _read_study(content: Any, text: str, file: Path) -> SweepStudy:
     if not isinstance(content, dict):
         raise OptionError(f"a study is a mapping with the keys {', '.join(_KEYS)}")
     content = _with_numbers(content)
@@ -141,9 +141,9 @@ def _read_runs(entry: Any, parameters: Mapping[str, Parameter]) -> int | None:
     return None if entry is None else _read_integer("runs", entry, 1)
 
 
-def _read_integer(key: str, entry: Any, least: int) -> int:
-    if isinstance(entry, bool) or not isinstance(entry, int) or entry < least:
-        raise OptionError(f"{key}: given: {entry!r}; expected a whole number of at least {least}")
+def _read_integer(key: str, entry: Any, minimum: int) -> int:
+    if isinstance(entry, bool) or not isinstance(entry, int) or entry < minimum:
+        raise OptionError(f"{key}: given: {entry!r}; expected a whole number of at least {minimum}")
     return entry
 
 

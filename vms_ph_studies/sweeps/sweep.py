@@ -93,20 +93,20 @@ class Sweep:
         Raises:
             VmsPhError: the target cannot be loaded.
         """
-        points, total = self.remaining(retry_failed), len(self.study.points)
+        points, point_count = self.remaining(retry_failed), len(self.study.points)
         retried_failures = sum(point.id in self._journal.records for point in points)
-        done, failed = total - len(points), self.summary().failed - retried_failures
+        done_count, failed = point_count - len(points), self.summary().failed - retried_failures
         report = progress or (lambda state: None)
-        report(SweepProgress(done, total, failed))
+        report(SweepProgress(done_count, point_count, failed))
         if not points:
             return
         study = self.study
         with closing(evaluate_parallel(study.target, points, study.limit, workers)) as batches:
             for records in batches:
                 self._journal.append(records)
-                done += len(records)
+                done_count += len(records)
                 failed += sum(bool(record.error) for record in records)
-                report(SweepProgress(done, total, failed))
+                report(SweepProgress(done_count, point_count, failed))
 
     def write(self) -> SweepSummary:
         """Write the table and the report of what is there; return a summary.

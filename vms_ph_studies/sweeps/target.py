@@ -212,12 +212,12 @@ def _study_function(identifier: str) -> Function:
 
     def compute(**settings: Value) -> dict[str, object]:
         values = study.settings({name: str(value) for name, value in settings.items()})
-        results: dict[str, object] = {}
+        outcomes: dict[str, object] = {}
         for check in study.run(values).checks:
-            results[check.name] = check.obtained
-            results[f"{check.name}: verdict"] = check.verdict
-        results["differing checks"] = sum(result == "differs" for result in results.values())
-        return results
+            outcomes[check.name] = check.obtained
+            outcomes[f"{check.name}: verdict"] = check.verdict
+        outcomes["differing checks"] = sum(outcome == "differs" for outcome in outcomes.values())
+        return outcomes
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default)

@@ -19,7 +19,7 @@ class TimeLimitError(BaseException):
     """A function took too long; no ``except Exception`` in it stops this error."""
 
 
-def run_within(seconds: float, function: Callable[[], Result]) -> Result:
+def run_within(time_limit: float, function: Callable[[], Result]) -> Result:
     """Return what a function returns.
 
     The thread is interrupted between two instructions of Python: a call in another language ends
@@ -38,13 +38,13 @@ def run_within(seconds: float, function: Callable[[], Result]) -> Result:
                 is_late = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeLimitError))
 
-    timer = threading.Timer(seconds, interrupt)
+    timer = threading.Timer(time_limit, interrupt)
     timer.daemon = True
     timer.start()
     try:
-        result = function()
+        outcome = function()
     except TimeLimitError:
-        raise TimeLimitError(_message(seconds)) from None
+        raise TimeLimitError(_message(time_limit)) from None
     finally:
         timer.cancel()
         with lock:
@@ -54,9 +54,9 @@ def run_within(seconds: float, function: Callable[[], Result]) -> Result:
         end = time.monotonic() + _INTERRUPT_DELAY
         while time.monotonic() < end:
             time.sleep(0.001)
-        raise TimeLimitError(_message(seconds))
-    return result
+        raise TimeLimitError(_message(time_limit))
+    return outcome
 
 
-def _message(seconds: float) -> str:
-    return f"the evaluation takes longer than the limit of {seconds:g} s"
+def _message(time_limit: float) -> str:
+    return f"the evaluation takes longer than the limit of {time_limit:g} s"

@@ -106,14 +106,14 @@ def uncertain_task(
                 causes.append(cause)
         if not calm and _has_flow(task) and run(uncertainty, True)["met"]:
             causes.append("current or wind")
-    shares = [
+    goal_shares = [
         goal["obtained"] / goal["wanted"] * slack
         for name, goal in outcome["goals"].items()
         if name in goals and goal["obtained"] is not None
     ]
     return {
         "success": not is_failed,
-        "share": max(shares, default=0.0),
+        "share": max(goal_shares, default=0.0),
         "missed": ", ".join(missed_goals),
         "met_without": ", ".join(causes) or ("none alone" if explain and is_failed else ""),
         "ended": outcome["failure"],

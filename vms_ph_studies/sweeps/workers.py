@@ -74,25 +74,25 @@ def _batches(
     queue, next_size = deque(points), 1
     capacity = count * (1 + _QUEUED_BATCHES) if max_size > 1 else count
     while queue:
-        pending: dict[Future[list[Record]], list[Point]] = {}
+        pending_batches: dict[Future[list[Record]], list[Point]] = {}
         try:
             with _pool(count) as pool:
-                while queue or pending:
-                    while queue and len(pending) < capacity:
+                while queue or pending_batches:
+                    while queue and len(pending_batches) < capacity:
                         # Towards the end batches become smaller: all processes end together.
                         batch_size = max(1, min(next_size, len(queue) // (2 * count)))
                         batch = [queue[k] for k in range(batch_size)]
-                        pending[pool.submit(evaluate_points, target, batch, limit)] = batch
+                        pending_batches[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:
                             queue.popleft()
-                    for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    for future in wait(pending_batches, return_when=FIRST_COMPLETED).done:
                         records = future.result()
                         duration = sum(record.seconds for record in records) / len(records)
                         fit_size = int(_BATCH_SECONDS / duration) if duration > 0.0 else max_size
                         next_size = max(1, min(fit_size, 4 * next_size, max_size))
-                        yield pending.pop(future), records
+                        yield pending_batches.pop(future), records
         except BrokenProcessPool:
-            for batch in pending.values():
+            for batch in pending_batches.values():
                 yield batch, None
 
 

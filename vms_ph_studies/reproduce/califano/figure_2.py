@@ -63,7 +63,7 @@ def simulate(
     posture: str,
     settings: Settings,
     stiffness: float,
-    sampled: bool = False,
+    is_sampled: bool = False,
     *,
     native: bool | None = None,
     progress: Callable[[float], None] | None = None,
@@ -75,7 +75,7 @@ def simulate(
         posture: one of :data:`POSTURES`, the minimum.
         settings: of the study.
         stiffness: of W, N m/rad.
-        sampled: whether torques are held over each step.
+        is_sampled: whether torques are held over each step.
         native: whether the law runs in C++; None as the model does.
         progress: receives the share of the steps that are done.
     """
@@ -96,7 +96,7 @@ def simulate(
         push,
         float(settings["seconds"]),
         float(settings["step"]),
-        sampled,
+        is_sampled,
         progress=progress,
     )
 
@@ -121,7 +121,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         name = " ".join(case)
         report = stages.begin(f"{name}, held torques")
         record = simulate(
-            model, case[0], settings, stiffness[case[1]], sampled=True, progress=report
+            model, case[0], settings, stiffness[case[1]], is_sampled=True, progress=report
         )
         push_end = int(np.argmax(record.time >= float(settings["pulse"]) - 1e-9))
         name += ": largest rise of H_cl, torques held over each step"

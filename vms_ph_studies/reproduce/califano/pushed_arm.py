@@ -95,7 +95,7 @@ def push_arm(
     push: Push,
     seconds: float,
     step: float = 1e-3,
-    sampled: bool = False,
+    is_sampled: bool = False,
     velocity: Array | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> PushRecord:
@@ -108,11 +108,11 @@ def push_arm(
         push: push that begins with the record and ends on a step.
         seconds: simulated time, s.
         step: integrator step, s.
-        sampled: whether the torque is held over each step instead of evaluated in every stage.
+        is_sampled: whether the torque is held over each step instead of evaluated in every stage.
         velocity: initial velocity, (nv,); at rest if None.
         progress: receives the share of completed steps.
     """
-    closed_loop = _ClosedLoop(model, law, push, step, sampled)
+    closed_loop = _ClosedLoop(model, law, push, step, is_sampled)
     form, task = CanonicalForm(model), PositionTask(model)
     task_form = TaskSpaceForm(model, task, reference=potential.q_star)
     x = form.state(potential.q_star, np.zeros(model.nv) if velocity is None else velocity)
@@ -135,7 +135,7 @@ def push_arm(
         work += step_result.supplied["wrench_end_effector"]
         for weight, command in zip(_STAGE_WEIGHTS, closed_loop.commands, strict=False):
             power = command.energy.damping_task + command.energy.damping_null
-            dissipated += step * weight * power * (6.0 if sampled else 1.0)
+            dissipated += step * weight * power * (6.0 if is_sampled else 1.0)
         x = step_result.solver_state
     table = np.array(rows)
     return PushRecord(table[:, 0], table[:, 1:4], *table[:, 4:].T)
@@ -146,7 +146,7 @@ class _ClosedLoop:
 
     def __init__(self, model: VMSModel, law: Law, push: Push, step: float, sampled: bool) -> None:
         self._model, self._law, self._push = model, law, push
-        self._step, self._sampled = step, sampled
+        self._step, self._is_sampled = step, sampled
         self._form = CanonicalForm(model)
         self._wrench = np.concatenate([push.force, np.zeros(3)])
         self.commands: list[Command] = []
@@ -155,11 +155,11 @@ class _ClosedLoop:
         # The push acts over whole steps.
         self._is_pushed = (k + 0.5) * self._step < self._push.duration
         self.commands = []
-        if self._sampled:
+        if self._is_sampled:
             self.commands.append(self._command(x))
 
     def ports(self, t: float, x: PHState) -> Ports:
-        if not self._sampled:
+        if not self._is_sampled:
             self.commands.append(self._command(x))
         wrench = None
         if self._is_pushed:
@@ -170,7 +170,7 @@ class _ClosedLoop:
 
     def _command(self, x: PHState) -> Command:
         # Evaluated in every stage, the law is that in continuous time.
-        dt = self._step if self._sampled else 0.0
+        dt = self._step if self._is_sampled else 0.0
         return self._law(RobotState(x.q, self._form.velocity(x)), dt)
 
 

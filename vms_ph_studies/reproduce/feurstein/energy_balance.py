@@ -99,6 +99,6 @@ def _touch_down_losses(trial: Trial, y: Array) -> tuple[float, float]:
 
 def balance_check(run: HoppingRun) -> Check:
     """Return the check that stored and supplied energy are equal at the end of a run."""
-    supplied = float(run.energies[-1, :3].sum())
-    unaccounted = run.leg(-1).energy - run.leg(0).energy - supplied
-    return bounded("unaccounted energy of the run", unaccounted, 1e-6, "J")
+    supplied_energy = float(run.energies[-1, :3].sum())
+    unaccounted_energy = run.leg(-1).energy - run.leg(0).energy - supplied_energy
+    return bounded("unaccounted energy of the run", unaccounted_energy, 1e-6, "J")

@@ -158,16 +158,16 @@ class Trial:
             duration: s; that of the trial when None.
             progress: receives the share of the duration that has passed.
         """
-        seconds = self.duration if duration is None else duration
+        run_time = self.duration if duration is None else duration
         return hop(
             self.system,
             self.q,
             self.v,
-            seconds,
+            run_time,
             tolerance=self.tolerance,
             liftoff_height=self.skin,
             stop=lambda leg: bool(leg.centre[1] < FALLEN_HEIGHT),
-            progress=None if progress is None else lambda time: progress(time / seconds),
+            progress=None if progress is None else lambda time: progress(time / run_time),
         )
 
     def tilted_configuration(self, angle: float, absolute: bool = False) -> np.ndarray:
@@ -182,19 +182,19 @@ class Trial:
         return 0.5 * gains.radial_stiffness * (leg.length - gains.length) ** 2
 
 
-def trial_of(experiment: str, **changed: Value) -> Trial:
+def trial_of(experiment: str, **changed_values: Value) -> Trial:
     """Return the trial of an experiment with some of its values changed."""
     chosen_experiment = EXPERIMENTS[experiment]
-    values = {name: p.default for name, p in chosen_experiment.parameters().items()}
-    return Trial.of(chosen_experiment, {**values, **changed})
+    values = {name: parameter.default for name, parameter in chosen_experiment.parameters().items()}
+    return Trial.of(chosen_experiment, {**values, **changed_values})
 
 
 @lru_cache(maxsize=4)
 def _model(robot: str, gravity: float) -> VMSModel:
     """Return a hopper; its description is expanded once, and not at every point of a sweep."""
-    entry = robots.get(robot)
+    bundled_robot = robots.get(robot)
     return VMSModel.from_urdf(
-        entry.description(), "planar", entry.end_effector, (0.0, -gravity, 0.0)
+        bundled_robot.description(), "planar", bundled_robot.end_effector, (0.0, -gravity, 0.0)
     )
 
 
@@ -206,7 +206,7 @@ _BENT_START = (0.0, 0.3, -2.5174, 1.7802)
 _UNDAMPED_GAINS = {"flight_damping": 0.0, "energy_gain": 0.0}
 
 
-def _prismatic(number: int, kind: str, duration: float, **options: Any) -> Experiment:
+def _prismatic_leg(number: int, kind: str, duration: float, **options: Any) -> Experiment:
     gains = {**_PRISMATIC_GAINS, **options.pop("gains", {})}
     name = f"feurstein-prismatic-{number}"
     return Experiment(
@@ -214,7 +214,7 @@ def _prismatic(number: int, kind: str, duration: float, **options: Any) -> Exper
     )
 
 
-def _revolute(number: int, kind: str, duration: float, **options: Any) -> Experiment:
+def _revolute_leg(number: int, kind: str, duration: float, **options: Any) -> Experiment:
     options = {"coordinates": _BENT_START, **options}
     name = f"feurstein-revolute-{number}"
     return Experiment(name, "revolute_hopper", kind, duration=duration, **options)
@@ -223,15 +223,15 @@ def _revolute(number: int, kind: str, duration: float, **options: Any) -> Experi
 EXPERIMENTS = {
     e.id: e
     for e in (
-        _prismatic(1, "I", 3.2, tilt=1e-8),
-        _prismatic(2, "II", 3.6),
-        _prismatic(3, "II", 4.0, gains={"energy_gain": 20.0}),
-        _revolute(1, "I", 1.5, gains=_UNDAMPED_GAINS),
-        _revolute(2, "II", 3.0, gains=_UNDAMPED_GAINS),
-        _revolute(3, "II", 5.0, gains={"flight_damping": 0.0}),
-        _revolute(4, "II", 20.0),
-        _revolute(5, "II", 20.0, coordinates=(0.0, 0.3, -1.9938, 1.7802)),
-        _revolute(
+        _prismatic_leg(1, "I", 3.2, tilt=1e-8),
+        _prismatic_leg(2, "II", 3.6),
+        _prismatic_leg(3, "II", 4.0, gains={"energy_gain": 20.0}),
+        _revolute_leg(1, "I", 1.5, gains=_UNDAMPED_GAINS),
+        _revolute_leg(2, "II", 3.0, gains=_UNDAMPED_GAINS),
+        _revolute_leg(3, "II", 5.0, gains={"flight_damping": 0.0}),
+        _revolute_leg(4, "II", 20.0),
+        _revolute_leg(5, "II", 20.0, coordinates=(0.0, 0.3, -1.9938, 1.7802)),
+        _revolute_leg(
             6,
             "II",
             20.0,

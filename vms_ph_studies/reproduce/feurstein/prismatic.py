@@ -87,9 +87,9 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
 
 
 def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
-    landings, last = run.touch_downs(), run.leg(-1)
+    landings, last_state = run.touch_downs(), run.leg(-1)
     growth = _tilt_growth(trial)
-    is_at_rest = abs(last.centre_rate[1]) < 0.1
+    is_at_rest = abs(last_state.centre_rate[1]) < 0.1
     return [
         *_start_checks(trial),
         stated(
@@ -102,8 +102,8 @@ def _checks_2(trial: Trial, run: HoppingRun) -> list[Check]:
         stated(
             "energy",
             "lost to the floor",
-            f"{run.leg(0).energy:.4f} J falls to {last.energy:.4f} J",
-            last.energy < 0.6 * run.leg(0).energy,
+            f"{run.leg(0).energy:.4f} J falls to {last_state.energy:.4f} J",
+            last_state.energy < 0.6 * run.leg(0).energy,
         ),
         refuted_unless(
             abs(growth) < 1.0,

@@ -29,7 +29,7 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     """Return the violation of (5) and (8) by the assembled equations."""
     k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
     theta_0 *= 100.0
-    ideal, damped = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
+    ideal, damped_system = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
     ideal_error = damped_error = 0.0
     for _ in range(states):
         q, p, f = rng.normal(size=3)
@@ -39,8 +39,8 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
         ideal_error = max(
             ideal_error, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
         )
-        rate = damped.rates(damped.states.vector({"osc.q": q, "p": p})).tangent
-        indices = damped.layout.efforts
+        rate = damped_system.rates(damped_system.states.vector({"osc.q": q, "p": p})).tangent
+        indices = damped_system.layout.efforts
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
         assembled_rates = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
@@ -101,16 +101,16 @@ def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> 
     q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[indices["j.p_r"]]
     i = np.eye(6)[:, [5]]
     inclusion = _SE3.exp(i[:, 0] * q_r[0])
-    first, second = joint_matrices(bodies.offsets, inclusion)
+    first_joint, second_joint = joint_matrices(bodies.offsets, inclusion)
     u = [rates.efforts[indices[f"b{n}.p"]] for n in (1, 2)]
     mu, k = bodies.friction[1], bodies.stiffness[1]
     errors = [
         rates.tangent[indices["j.q_r"]] - u_r,
         rates.tangent[indices["j.s"]] - mu * u_r**2 / equations.theta_0,
         k * q_r + i.T @ lam + mu * u_r,
-        first @ u[0] - second @ u[1] + i @ u_r,
+        first_joint @ u[0] - second_joint @ u[1] + i @ u_r,
     ]
-    for n, force in ((0, first.T @ lam), (1, -second.T @ lam)):
+    for n, force in ((0, first_joint.T @ lam), (1, -second_joint.T @ lam)):
         p = equations.states.value(x, f"b{n + 1}.p")
         q = equations.states.value(x, f"b{n + 1}.q")
         weight = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))

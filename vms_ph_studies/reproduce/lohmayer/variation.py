@@ -59,7 +59,7 @@ class Curve:
 def curve_of(motion: Trajectory, bodies: TwoBodies) -> Curve:
     """Return the curves of a motion of :meth:`TwoBodies.free`."""
     dt = float(motion.t[1] - motion.t[0])
-    inner = slice(_REACH, -_REACH)
+    inner_rows = slice(_REACH, -_REACH)
     poses = tuple(motion.value(f"b{n}.q") for n in (1, 2))
     q_r = motion.value("j.q_r")
     shifts = [(q_r[_REACH + k : q_r.shape[0] - _REACH + k]) for k in range(-_REACH, _REACH + 1)]
@@ -67,20 +67,20 @@ def curve_of(motion: Trajectory, bodies: TwoBodies) -> Curve:
         45.0 * (shifts[4] - shifts[2]) - 9.0 * (shifts[5] - shifts[1]) + shifts[6] - shifts[0]
     ) / (60.0 * dt)
     forces: tuple[list[Array], list[Array]] = ([], [])
-    for x in motion.states[inner]:
-        lam = motion.equations.rates(x).constraint_forces["j.hc"]
-        angle = motion.equations.states.value(x, "j.q_r")[0]
-        first, second = joint_matrices(bodies.offsets, _rotation(angle))
-        forces[0].append(first.T @ lam)
-        forces[1].append(-second.T @ lam)
-    t = motion.t[inner]
+    for state in motion.states[inner_rows]:
+        lam = motion.equations.rates(state).constraint_forces["j.hc"]
+        angle = motion.equations.states.value(state, "j.q_r")[0]
+        first_joint, second_joint = joint_matrices(bodies.offsets, _rotation(angle))
+        forces[0].append(first_joint.T @ lam)
+        forces[1].append(-second_joint.T @ lam)
+    t = motion.t[inner_rows]
     return Curve(
         t - t[0],
         dt,
-        (poses[0][inner], poses[1][inner]),
+        (poses[0][inner_rows], poses[1][inner_rows]),
         (_velocity(poses[0], dt), _velocity(poses[1], dt)),
-        (motion.value("b1.p")[inner], motion.value("b2.p")[inner]),
-        q_r[inner],
+        (motion.value("b1.p")[inner_rows], motion.value("b2.p")[inner_rows]),
+        q_r[inner_rows],
         u_r,
         (np.array(forces[0]), np.array(forces[1])),
     )
@@ -148,9 +148,9 @@ def _body_action(
         q = curve.q[n][j] @ g
         velocity = _SE3.Ad(_SE3.inverse(g)) @ curve.u[n][j] + _SE3.dexp(step) @ eta_dot[j]
         u, p = curve.u[n][j] + du[j], curve.p[n][j] + dp[j]
-        kinetic = 0.5 * mass * u[:3] @ u[:3] + 0.5 * u[3:] @ (inertia * u[3:])
-        potential = -mass * _GRAVITY @ q[:3, 3]
-        lagrangian[j] = kinetic - potential + p @ (velocity - u)
+        kinetic_energy = 0.5 * mass * u[:3] @ u[:3] + 0.5 * u[3:] @ (inertia * u[3:])
+        potential_energy = -mass * _GRAVITY @ q[:3, 3]
+        lagrangian[j] = kinetic_energy - potential_energy + p @ (velocity - u)
     return _time_integral(curve, lagrangian)
 
 
@@ -166,7 +166,7 @@ def _random_variation(curve: Curve, rng: np.random.Generator, d: int) -> tuple[A
 
 
 def _derivative(f: Callable[[float], float]) -> float:
-    return sum(w * f(m * _VARIATION_STEP) for m, w in _WEIGHTS.items()) / _VARIATION_STEP
+    return sum(w * f(offset * _VARIATION_STEP) for offset, w in _WEIGHTS.items()) / _VARIATION_STEP
 
 
 def _time_integral(curve: Curve, values: Array) -> float:
