@@ -81,10 +81,10 @@ def _field_names(message: Any) -> list[str]:
 
 def _converted(type_name: str, value: Any, current_value: Any, location: str) -> Any:
     match = _SEQUENCE_TYPE.match(type_name)
-    if match and "/" in (item := match["item"] or match["fixed"]):
+    if match and "/" in (item_type := match["item"] or match["fixed"]):
         if not isinstance(value, list):
             raise TypeError("a list is expected")
-        message_class = load_interface(item, "msg")
+        message_class = load_interface(item_type, "msg")
         return [set_fields(message_class(), v, f"{location}[{i}]") for i, v in enumerate(value)]
     if match and type_name.startswith(("sequence<double", "sequence<float", "double[", "float[")):
         return [float(x) for x in value]

@@ -59,17 +59,17 @@ def set_parameter(
     with temporary_node() as node:
         new_value = parse(value)
         is_declared = name in _parameter_names(node, node_name)
-        current = _parameter_values(node, node_name, [name])[name] if is_declared else None
-        if isinstance(current, float) and isinstance(new_value, (int, str)):
+        current_value = _parameter_values(node, node_name, [name])[name] if is_declared else None
+        if isinstance(current_value, float) and isinstance(new_value, (int, str)):
             with suppress(ValueError, OverflowError):  # YAML parses 1e3 as a string
                 new_value = float(new_value)
         message = _parameter_message(name, new_value)
         response = _call(node, node_name, "set_parameters", SetParameters, parameters=[message])
         if not response.results:
             raise VmsPhError(f"{node_name} refused the request without a reason")
-        result = response.results[0]
-        if not result.successful:
-            raise VmsPhError(f"{node_name} rejected {name} = {new_value!r}: {result.reason}")
+        outcome = response.results[0]
+        if not outcome.successful:
+            raise VmsPhError(f"{node_name} rejected {name} = {new_value!r}: {outcome.reason}")
         typer.echo(f"{name} = {new_value!r}")
 
 

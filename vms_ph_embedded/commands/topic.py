@@ -128,10 +128,10 @@ def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:
     node.create_subscription(message_type, name, callback, compatible_qos(profiles, depth=100))
 
 
-def _spin_for(node: Node, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while (remaining := deadline - time.monotonic()) > 0:
-        rclpy.spin_once(node, timeout_sec=remaining)
+def _spin_for(node: Node, duration: float) -> None:
+    deadline = time.monotonic() + duration
+    while (remaining_time := deadline - time.monotonic()) > 0:
+        rclpy.spin_once(node, timeout_sec=remaining_time)
 
 
 def _labels(endpoints: Any) -> list[str]:

@@ -131,7 +131,7 @@ def _definition_text(typename: str) -> str:
         if package not in _share_folders or not os.path.isfile(path):
             raise KeyError(f"there is no message {typename}")
         return path.read_text(encoding="utf-8")
-    service, _, part = name.rpartition("_")
+    service, _, suffix = name.rpartition("_")
     if package in _share_folders:
         path = _share_folders[package] / "srv" / f"{service}.srv"
         text = path.read_text(encoding="utf-8") if os.path.isfile(path) else None
@@ -141,7 +141,7 @@ def _definition_text(typename: str) -> str:
         raise KeyError(f"there is no service {package}/srv/{service}")
     lines = text.splitlines()
     separator = lines.index("---")
-    return "\n".join(lines[:separator] if part == "Request" else lines[separator + 1 :]) + "\n"
+    return "\n".join(lines[:separator] if suffix == "Request" else lines[separator + 1 :]) + "\n"
 
 
 def _field_defaults(text: str) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _run_children(element: Element, context: Context) -> None:
 
 
 def _condition_holds(element: Element, context: Context) -> bool:
-    for name, expected in (("if", True), ("unless", False)):
+    for name, expected_truth in (("if", True), ("unless", False)):
         if name in element.attributes:
             text = attribute(element, name, context)
             truth_values = {"true": True, "1": True, "false": False, "0": False}
@@ -106,7 +106,7 @@ def _condition_holds(element: Element, context: Context) -> bool:
                     f"the condition comes to {text!r}; accepted are true, 1, false, 0",
                     element.location,
                 )
-            return truth_values[text.strip().lower()] is expected
+            return truth_values[text.strip().lower()] is expected_truth
     return True
 
 

@@ -88,7 +88,7 @@ class Context:
         if self.files_read > MAX_FILES:
             raise LaunchError(f"more than {MAX_FILES} files are included", location)
         if file in self.open_files:
-            chain = " -> ".join(f.name for f in (*self.open_files, file))
+            chain = " -> ".join(open_file.name for open_file in (*self.open_files, file))
             raise LaunchError(f"a file includes itself: {chain}", location)
         self.open_files.append(file)
         self.ros_current_file = file

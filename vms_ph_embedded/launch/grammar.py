@@ -111,25 +111,25 @@ class _Reader:
                 raise self._error(begin, f"the quote {quote_character} is not closed")
             self._position += 1
             return quoted
-        stops = " ()" + (quote or "'\"")
+        stop_characters = " ()" + (quote or "'\"")
         parts: list[str | Call] = []
         while self._position < len(self._text):
             if self._opens_substitution():
                 parts.append(self._substitution(quote))
-            elif any(self._is_special(stop) for stop in stops):
+            elif any(self._is_special(stop) for stop in stop_characters):
                 break
             else:
-                parts.append(self._literal_text(stops))
+                parts.append(self._literal_text(stop_characters))
         if not parts:
             raise self._error(
                 begin, "an argument expected; quote it if it is empty or has a space", here=True
             )
         return tuple(parts)
 
-    def _literal_text(self, stops: str) -> str:
+    def _literal_text(self, stop_characters: str) -> str:
         begin = self._position
         while self._position < len(self._text) and not self._opens_substitution():
-            if any(self._is_special(stop) for stop in stops):
+            if any(self._is_special(stop) for stop in stop_characters):
                 break
             self._position += 1
         return unescape(self._text[begin : self._position])

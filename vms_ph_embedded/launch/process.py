@@ -147,7 +147,7 @@ class Process:
         """Send the next harder signal at once."""
         if self._signals_due:
             time_shift = self._signals_due[0][0] - now
-            self._signals_due = [(due - time_shift, number) for due, number in self._signals_due]
+            self._signals_due = [(time - time_shift, number) for time, number in self._signals_due]
             self._log_and_send(self._signals_due.pop(0)[1])
 
     def escalate(self, now: float) -> None:

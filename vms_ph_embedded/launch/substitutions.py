@@ -24,7 +24,7 @@ from vms_ph_embedded.launch.errors import EXIT_CONFIG_ERROR, SUBSET_REMARK, Laun
 from vms_ph_embedded.launch.grammar import Call, Template, parse
 
 _MAX_LENGTH = 2**20  # characters that a text with substitutions may come to
-_REQUIRED = object()
+_NO_DEFAULT = object()
 Default = TypeVar("Default")
 
 
@@ -72,10 +72,10 @@ def attribute(
     element: Element,
     name: str,
     context: Context,
-    default: Default = _REQUIRED,  # type: ignore[assignment]
+    default: Default = _NO_DEFAULT,  # type: ignore[assignment]
 ) -> str | Default:
     """An attribute with its substitutions carried out, or the default if it is not given."""
-    if default is not _REQUIRED and name not in element.attributes:
+    if default is not _NO_DEFAULT and name not in element.attributes:
         return default
     return evaluate(element.attributes[name], context, element.location)
 
@@ -190,13 +190,13 @@ def _var(arguments: _Arguments, context: Context) -> str:
         return context.configurations[name]
     if len(arguments) == 2:
         return arguments[1]
-    defined = ", ".join(sorted(context.configurations)) or "none"
-    raise _Failure(f"no variable {name!r} is set here; set are: {defined}")
+    defined_names = ", ".join(sorted(context.configurations)) or "none"
+    raise _Failure(f"no variable {name!r} is set here; set are: {defined_names}")
 
 
 def _env(arguments: _Arguments, context: Context) -> str:
-    default = arguments[1] if len(arguments) == 2 else None
-    value = context.environment.get(arguments[0], default)
+    default_text = arguments[1] if len(arguments) == 2 else None
+    value = context.environment.get(arguments[0], default_text)
     if value is None:
         raise _Failure(
             f"environment variable {arguments[0]!r} is not set; a default may follow its name"
@@ -228,7 +228,7 @@ def _command(arguments: _Arguments, context: Context) -> str:
         # In an environment that is not activated, python3 is not the interpreter of the nodes.
         if words[0] == "python3":
             words[0] = sys.executable
-        result = subprocess.run(
+        process = subprocess.run(
             words,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if on_stderr == "capture" else subprocess.PIPE,
@@ -239,16 +239,16 @@ def _command(arguments: _Arguments, context: Context) -> str:
         )
     except (OSError, ValueError, IndexError) as error:
         raise _Failure(f"command {command!r} cannot be run: {error}") from None
-    stderr = (result.stderr or "").strip()
-    if result.returncode == EXIT_CONFIG_ERROR and stderr:
+    stderr = (process.stderr or "").strip()
+    if process.returncode == EXIT_CONFIG_ERROR and stderr:
         raise LaunchError(stderr)
-    if result.returncode != 0:
-        raise _Failure(f"command {command!r} failed with exit code {result.returncode}: {stderr}")
+    if process.returncode != 0:
+        raise _Failure(f"command {command!r} failed with exit code {process.returncode}: {stderr}")
     if stderr and on_stderr == "fail":
         raise _Failure(f"command {command!r} wrote to stderr: {stderr}")
     if stderr and on_stderr == "warn":
         context.warnings.append(f"command {command!r} wrote to stderr: {stderr}")
-    return result.stdout
+    return process.stdout
 
 
 def _dirname(_arguments: _Arguments, context: Context) -> str:

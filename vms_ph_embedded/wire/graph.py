@@ -164,7 +164,7 @@ class Graph:
             name = names.ros_topic(endpoint.topic_name)
             if name is not None and (gids is None or endpoint.key.bytes in gids):
                 types_by_name[name].add(names.ros_type(endpoint.type_name))
-        return _sorted(types_by_name)
+        return _sorted_types(types_by_name)
 
     def services(self, gids: set[bytes] | None = None, *, requests: bool = False) -> NamesAndTypes:
         """The services with their types; of some endpoints only when their identities are given.
@@ -179,7 +179,7 @@ class Graph:
                 continue
             if not requests or endpoint.topic_name.startswith(f"{names.REQUEST_PREFIX}/"):
                 types_by_name[name].add(names.ros_service_type(endpoint.type_name))
-        return _sorted(types_by_name)
+        return _sorted_types(types_by_name)
 
 
 class _Endpoints:
@@ -209,5 +209,5 @@ class _Endpoints:
                 self._endpoints.pop(endpoint.key.bytes, None)
 
 
-def _sorted(types_by_name: dict[str, set[str]]) -> NamesAndTypes:
+def _sorted_types(types_by_name: dict[str, set[str]]) -> NamesAndTypes:
     return [(name, sorted(types_by_name[name])) for name in sorted(types_by_name)]

@@ -69,8 +69,8 @@ class MatchedClients:
         wait_set.watch([self._reply_writer.entity])
         try:
             while not self._is_matched(publication_handle):
-                remaining = int((deadline - time.monotonic()) * 1e9)
-                if remaining <= 0 or not wait_set.wait(remaining):
+                remaining_ns = int((deadline - time.monotonic()) * 1e9)
+                if remaining_ns <= 0 or not wait_set.wait(remaining_ns):
                     return
         finally:
             wait_set.close()

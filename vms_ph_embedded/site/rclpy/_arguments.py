@@ -51,14 +51,14 @@ class Arguments:
 
 def parse(args: Sequence[str]) -> Arguments:
     """Sort a command line; ROS arguments stand between --ros-args and --."""
-    parsed = Arguments()
+    arguments = Arguments()
     words = iter(args)
     for word in words:
         if word == "--ros-args":
-            _parse_ros(words, parsed)
+            _parse_ros(words, arguments)
         else:
-            parsed.non_ros_args.append(word)
-    return parsed
+            arguments.non_ros_args.append(word)
+    return arguments
 
 
 def remap_name(
@@ -106,7 +106,7 @@ def parse_value(text: str) -> Any:
         raise RCLError(f"Failed to parse ROS arguments: {text!r} is not YAML ({error})") from error
 
 
-def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
+def _parse_ros(words: Iterator[str], arguments: Arguments) -> None:
     unknown_arguments = []
     for word in words:
         if word == "--":
@@ -114,19 +114,19 @@ def _parse_ros(words: Iterator[str], parsed: Arguments) -> None:
         if word == "--ros-args":
             continue
         if word in ("-r", "--remap"):
-            parsed.remap_rules.append(_remap_rule(_next_word(words, word)))
+            arguments.remap_rules.append(_remap_rule(_next_word(words, word)))
         elif word in ("-p", "--param"):
             node, name, value = _parameter(_next_word(words, word))
-            parsed.parameters.setdefault(node, {})[name] = value
+            arguments.parameters.setdefault(node, {})[name] = value
         elif word == "--params-file":
             for node, parameters in _parameter_file(_next_word(words, word)).items():
-                parsed.parameters.setdefault(node, {}).update(parameters)
+                arguments.parameters.setdefault(node, {}).update(parameters)
         elif word == "--log-level":
-            parsed.log_levels.append(_log_level(_next_word(words, word)))
+            arguments.log_levels.append(_log_level(_next_word(words, word)))
         elif word in ("-e", "--enclave"):
             _next_word(words, word)  # there is no security here for an enclave to name
         elif word in ("--enable-rosout-logs", "--disable-rosout-logs"):
-            parsed.enable_rosout = word.startswith("--enable")
+            arguments.enable_rosout = word.startswith("--enable")
         elif word in _UNSUPPORTED_FLAGS:
             subset.refuse(f"the ROS argument {word}")
         else:

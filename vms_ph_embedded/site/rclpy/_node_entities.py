@@ -264,14 +264,14 @@ class NodeEntities:
             is_publisher = isinstance(entity, Publisher)
             policy = mismatch.take_policy(entity._writer if is_publisher else entity._reader)
             if policy is not None:
-                peer, offers, passed = (
+                peer, offers, message_way = (
                     ("subscription", "requesting", "sent to")
                     if is_publisher
                     else ("publisher", "offering", "received from")
                 )
                 self._logger.warning(
                     f"New {peer} discovered on topic '{entity.topic_name}', {offers} incompatible "
-                    f"QoS. No messages will be {passed} it. Last incompatible policy: {policy}"
+                    f"QoS. No messages will be {message_way} it. Last incompatible policy: {policy}"
                 )
         for service in self._services:
             if (conflict := service._conflict_of_new_clients()) is not None:

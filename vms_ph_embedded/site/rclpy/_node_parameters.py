@@ -80,8 +80,8 @@ class NodeParameters:
             if result.successful:
                 continue
             if result.reason.startswith(REJECTED_TYPE):
-                expected = Parameter.Type(descriptor.type).name
-                raise InvalidParameterTypeException(parameter, expected)
+                expected_type = Parameter.Type(descriptor.type).name
+                raise InvalidParameterTypeException(parameter, expected_type)
             raise InvalidParameterValueException(parameter.name, parameter.value, result.reason)
         return [self._parameters[parameter.name] for parameter, _ in results]
 

@@ -230,9 +230,9 @@ class Executor(subset.Subset):
                 self._entity_blocked = True
                 if not timer.callback_group.can_execute(timer):  # type: ignore[union-attr]
                     continue
-            remaining = timer._wait_time()
-            if remaining is not None and remaining < timeout:
-                timeout, timer_is_next = remaining, True
+            remaining_time = timer._wait_time()
+            if remaining_time is not None and remaining_time < timeout:
+                timeout, timer_is_next = remaining_time, True
         if not self._wait_set.wait(timeout):
             return self._timers if timer_is_next else None
         try:

@@ -32,20 +32,20 @@ class TimeSource:
         self._subscription: Any = None
         self._clocks: list[ROSClock] = []
         self._last_time = Time(clock_type=ClockType.ROS_TIME)
-        self._active = False
+        self._is_active = False
         if node is not None:
             self.attach_node(node)
 
     @property
     def ros_time_is_active(self) -> bool:
         """Whether the clocks go by /clock."""
-        return self._active
+        return self._is_active
 
     @ros_time_is_active.setter
     def ros_time_is_active(self, enabled: bool) -> None:
-        if self._active == enabled:
+        if self._is_active == enabled:
             return
-        self._active = enabled
+        self._is_active = enabled
         for clock in self._clocks:
             clock._set_ros_time_is_active(enabled)
         node = self._node_of()
@@ -79,7 +79,7 @@ class TimeSource:
         if not isinstance(clock, ROSClock):
             raise ValueError("Only clocks with type ROS_TIME can be attached.")
         clock.set_ros_time_override(self._last_time)
-        clock._set_ros_time_is_active(self._active)
+        clock._set_ros_time_is_active(self._is_active)
         self._clocks.append(clock)
 
     def clock_callback(self, msg: Any) -> None:

@@ -92,8 +92,8 @@ class Timer(Entity, subset.Subset):
         """Time to wait for this timer; None when waiting will not make it ready."""
         if self._cancelled:
             return None
-        remaining = max(self._time_until_next(), 0)
-        return None if remaining and self._clock._follows_topic() else remaining
+        remaining_time = max(self._time_until_next(), 0)
+        return None if remaining_time and self._clock._follows_topic() else remaining_time
 
     def _has_work(self) -> bool:
         return not self._cancelled and self._time_until_next() <= 0

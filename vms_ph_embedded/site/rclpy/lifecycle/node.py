@@ -155,7 +155,7 @@ class LifecycleNodeMixin:
         return response
 
     def _on_get_graph(self, request: Any, response: Any) -> Any:
-        response.available_transitions = [_to_description(t) for t in TRANSITIONS]
+        response.available_transitions = [_to_description(transition) for transition in TRANSITIONS]
         return response
 
 
