@@ -111,7 +111,7 @@ def largest_share(
 ) -> EffortShare:
     """Return the largest share of an effort with which a sample meets the limits.
 
-    With accelerations linear in the share s, velocities after the sample are ``v_1 = v + dt a(s)``.
+    With accelerations a linear in the share, velocities after the sample are ``v + dt a(share)``.
     Speeds at the end of the sample and the mean power over it are limited.
 
     Args:
@@ -123,41 +123,41 @@ def largest_share(
         settings: the limits.
         dt: duration of the sample, s.
     """
-    s = settings
     M_inverse = np.linalg.inv(d.M)
     braked_velocity = v + dt * (M_inverse @ (brake - d.C @ d.v - d.g))
     velocity_step = dt * (M_inverse @ (desired_effort - brake))
     shares = [EffortShare(1.0, "")]
-    if s.power > 0.0:
+    if settings.power > 0.0:
         net_brake, effort_change = brake - compensation, desired_effort - brake
         mean_velocity = 0.5 * (v + braked_velocity)
         share = _largest_root(
             0.5 * float(effort_change @ velocity_step),
             float(effort_change @ mean_velocity) + 0.5 * float(net_brake @ velocity_step),
-            float(net_brake @ mean_velocity) - s.power,
+            float(net_brake @ mean_velocity) - settings.power,
         )
-        shares.append(EffortShare(share, f"power at its limit of {s.power:g} W"))
-    if s.joint_speed > 0.0:
+        shares.append(EffortShare(share, f"power at its limit of {settings.power:g} W"))
+    if settings.joint_speed > 0.0:
         b = d.model.b
-        share = _largest_rate_share(braked_velocity[b:], velocity_step[b:], s.joint_speed)
-        shares.append(EffortShare(share, f"joint rate at its limit of {s.joint_speed:g}"))
-    if s.speed > 0.0 or s.kinetic_energy > 0.0:
+        share = _largest_rate_share(braked_velocity[b:], velocity_step[b:], settings.joint_speed)
+        shares.append(EffortShare(share, f"joint rate at its limit of {settings.joint_speed:g}"))
+    if settings.speed > 0.0 or settings.kinetic_energy > 0.0:
         jacobian = d.J_end_effector[:3]
         v_brake, v_step = jacobian @ braked_velocity, jacobian @ velocity_step
         v_squared = float(v_step @ v_step), 2.0 * float(v_brake @ v_step), float(v_brake @ v_brake)
-        if s.speed > 0.0:
-            share = _largest_root(v_squared[0], v_squared[1], v_squared[2] - s.speed * s.speed)
-            shares.append(EffortShare(share, f"speed at its limit of {s.speed:g} m/s"))
-        if s.kinetic_energy > 0.0:
+        if settings.speed > 0.0:
+            share = _largest_root(v_squared[0], v_squared[1], v_squared[2] - settings.speed**2)
+            shares.append(EffortShare(share, f"speed at its limit of {settings.speed:g} m/s"))
+        if settings.kinetic_energy > 0.0:
             v_start = jacobian @ v
             is_moving = float(np.sqrt(v_start @ v_start)) > _MIN_SPEED
             v_tool = v_start if is_moving else v_brake + v_step
             tool_speed = float(np.sqrt(v_tool @ v_tool))
             if tool_speed > _MIN_SPEED:
                 direction = jacobian.T @ (v_tool / tool_speed)
-                squared_limit = 2.0 * s.kinetic_energy * float(direction @ M_inverse @ direction)
+                mobility = float(direction @ M_inverse @ direction)
+                squared_limit = 2.0 * settings.kinetic_energy * mobility
                 share = _largest_root(v_squared[0], v_squared[1], v_squared[2] - squared_limit)
-                reason = f"kinetic energy at its limit of {s.kinetic_energy:g} J"
+                reason = f"kinetic energy at its limit of {settings.kinetic_energy:g} J"
                 shares.append(EffortShare(share, reason))
     return min(shares, key=lambda candidate: candidate.share)
 

@@ -292,23 +292,23 @@ class PortGuard:
         self, d: Evaluation, desired_effort: Array, compensation: Array, period: float, dt: float
     ) -> tuple[Array, str]:
         """Return the effort within the limits of joints and motion, and what was limited."""
-        s, b = self.settings, self._b
+        limits, b = self.settings, self._b
         torque, reason = desired_effort[b:], ""
-        if s.torque < 1.0:
-            torque_bound = s.torque * self._full_model.joints.effort
+        if limits.torque < 1.0:
+            torque_bound = limits.torque * self._full_model.joints.effort
             if (np.abs(torque) > torque_bound).any():
                 torque = np.clip(torque, -torque_bound, torque_bound)
-                reason = f"torque at {s.torque:.0%} of its limit"
-        torques = self._limits.apply(torque, compensation[b:], d.v[b:], s.torque_rate, 0.0, dt)
+                reason = f"torque at {limits.torque:.0%} of its limit"
+        torques = self._limits.apply(torque, compensation[b:], d.v[b:], limits.torque_rate, 0.0, dt)
         force = desired_effort
         if reason or torques.reason:
             force = np.concatenate([desired_effort[:b], torques.effort])
         reason = "; ".join(filter(None, (reason, torques.reason)))
-        if not has_motion_limits(s):
+        if not has_motion_limits(limits):
             return force, reason
         brake = self._budget.strongest_brake(d, period)
         next_v = self._budget.next_velocity(d, self._queue.efforts[1:], period)
-        effort_share = largest_share(d, next_v, force, brake, compensation, s, period)
+        effort_share = largest_share(d, next_v, force, brake, compensation, limits, period)
         if effort_share.share < 1.0:
             force = brake + effort_share.share * (force - brake)
             self._limits.replace_torque(force[b:])

@@ -131,8 +131,8 @@ class ServoGuard(ABC):
             positions: (n,) of the joints, rad or m.
             command: (n,) that the servos follow now; None for one that moves nothing.
         """
-        s, self._is_engaged = self.settings, True
-        self.tank, self._counts = EnergyTank(s.tank_capacity, s.tank_initial), SampleCounts()
+        self.tank = EnergyTank(self.settings.tank_capacity, self.settings.tank_initial)
+        self._counts, self._is_engaged = SampleCounts(), True
         self._positions = np.array(positions, float)
         initial_command = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.

@@ -146,23 +146,23 @@ class DifferentialDrive(WheeledController):
         position, heading = _place_and_heading(model.base_pose(t.d.q))
         cosine, sine = cos(heading), sin(heading)
         x_error, y_error = base_ref.position - position
-        x, y = cosine * x_error + sine * y_error, cosine * y_error - sine * x_error
-        a = base_ref.heading - heading
-        u, w = t.d.v[0], t.d.v[2]
-        x_rate, y_rate = w * y - u + base_ref.speed * cos(a), base_ref.speed * sin(a) - w * x
-        a_rate = base_ref.turn_rate - w
+        x, y = cosine * x_error + sine * y_error, cosine * y_error - sine * x_error  # base axes
+        heading_error, turn_rate = base_ref.heading - heading, t.d.v[2]
+        x_speed, y_speed = base_ref.speed * cos(heading_error), base_ref.speed * sin(heading_error)
+        x_rate, y_rate = turn_rate * y - t.d.v[0] + x_speed, y_speed - turn_rate * x
+        heading_error_rate = base_ref.turn_rate - turn_rate
         joints, positions = self._joint_ref, model.joint_positions(t.d.q)
         joint_rates = joints.rates + k_joints * (joints.positions - positions)
         joint_accelerations = joints.accelerations + k_joints * (joints.rates - t.d.v[model.b :])
         base_outputs = [
-            base_ref.speed * cos(a) + k * x,
-            base_ref.turn_rate + gains.lateral * base_ref.speed * y + k * sin(a),
+            x_speed + k * x,
+            base_ref.turn_rate + gains.lateral * base_ref.speed * y + k * sin(heading_error),
         ]
         base_output_rates = [
-            base_ref.acceleration * cos(a) - base_ref.speed * sin(a) * a_rate + k * x_rate,
+            base_ref.acceleration * cos(heading_error) - y_speed * heading_error_rate + k * x_rate,
             base_ref.turn_acceleration
             + gains.lateral * (base_ref.acceleration * y + base_ref.speed * y_rate)
-            + k * cos(a) * a_rate,
+            + k * cos(heading_error) * heading_error_rate,
         ]
         outputs = np.concatenate([base_outputs, joint_rates[arm]])
         output_rates = np.concatenate([base_output_rates, joint_accelerations[arm]])

@@ -56,11 +56,11 @@ def split_motion(d: Evaluation, jacobian: Array, singular_below: float) -> Split
     sigma_min = float(sigma[-1])
     eta = jacobian @ d.v
     if sigma_min >= singular_below:
-        z = right[m:]
-        weighted_basis = z @ d.M
-        null_map = np.linalg.solve(weighted_basis @ z.T, weighted_basis)
+        Z = right[m:]
+        weighted_basis = Z @ d.M
+        null_map = np.linalg.solve(weighted_basis @ Z.T, weighted_basis)
         nu = null_map @ d.v
-        n = z.T @ nu
+        n = Z.T @ nu
         null_energy = 0.5 * float(nu @ (weighted_basis @ d.v))
     else:
         null_shares = np.ones(len(right))

@@ -225,8 +225,8 @@ class SamplePrediction:
             power = float((net_force - gravity) @ v)
             return np.array(pin.aba(tree.pinocchio, data, local_q, v, force)), power
         d = Evaluation(self._model, q, v)
-        a = np.asarray(np.linalg.solve(d.M, force - d.C @ v - d.g))
-        return a, float((net_force - d.g) @ v)
+        acceleration = np.asarray(np.linalg.solve(d.M, force - d.C @ v - d.g))
+        return acceleration, float((net_force - d.g) @ v)
 
 
 def _cubic_maximum(end: float, slope_0: float, slope_1: float) -> float:
