@@ -267,9 +267,9 @@ class ActuatorDynamics:
 
     def _rotor_rates(self, thrusts: Array) -> Array:
         """Return the rates at which rotors give thrusts, both of rotors alone; zero for others."""
-        k = self.actuators.thrust_constant[self.actuators.rotors]
-        rates = np.sign(thrusts) * np.sqrt(np.abs(thrusts) / np.where(k > 0.0, k, 1.0))
-        return np.where(k > 0.0, rates, 0.0)
+        k_rotor = self.actuators.thrust_constant[self.actuators.rotors]
+        rates = np.sign(thrusts) * np.sqrt(np.abs(thrusts) / np.where(k_rotor > 0.0, k_rotor, 1.0))
+        return np.where(k_rotor > 0.0, rates, 0.0)
 
     def _input_bounds(self, relative_rates: Array) -> tuple[Array, Array]:
         """Return the bounds of the inputs now, (m,) each."""
@@ -314,9 +314,9 @@ class ActuatorDynamics:
         tilts_of_columns = middle_tilts, a.tilt_lower, a.tilt_upper
         matrices = [a.matrix(tilts, self.steering_angles) for tilts in tilts_of_columns]
         columns = np.hstack([matrices[0], matrices[1][:, i], matrices[2][:, i]])
-        smallest, largest = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
-        smallest[:m] = lower
-        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, smallest, largest)
+        minima, maxima = np.zeros(m + 2 * i.size), np.concatenate([upper, upper[i], upper[i]])
+        minima[:m] = lower
+        inputs = _least_norm(a.weights[:, None] * columns, a.weights * wrench, minima, maxima)
         lower_forces, upper_forces = inputs[m : m + i.size], inputs[m + i.size :]
         half_range = 0.5 * (a.tilt_upper[i] - a.tilt_lower[i])
         lateral_forces = (upper_forces - lower_forces) * np.sin(half_range)

@@ -195,15 +195,15 @@ def _with_followers(values: Array, rows: list[int], projection: Array | None, po
 
 
 def _limits(limits: Array, rows: list[int]) -> Array:
-    numbers = np.array(limits, dtype=np.float64)[rows]
+    bounds = np.array(limits, dtype=np.float64)[rows]
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
-    return frozen(np.where((numbers > 0) & (numbers < _NO_LIMIT), numbers, np.inf))
+    return frozen(np.where((bounds > 0) & (bounds < _NO_LIMIT), bounds, np.inf))
 
 
 def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:
-    entries = np.array([model.joints[joint].idx_q for joint in joints], dtype=int)
+    q_indices = np.array([model.joints[joint].idx_q for joint in joints], dtype=int)
     is_continuous = np.array([model.joints[i].nq == 2 for i in joints], dtype=bool)
-    lower, upper = model.lowerPositionLimit[entries], model.upperPositionLimit[entries]
+    lower, upper = model.lowerPositionLimit[q_indices], model.upperPositionLimit[q_indices]
     lower[lower <= -_NO_LIMIT], upper[upper >= _NO_LIMIT] = -np.inf, np.inf
     is_unlimited = is_continuous | (lower >= upper)
     lower[is_unlimited], upper[is_unlimited] = -np.inf, np.inf
@@ -214,7 +214,7 @@ PORTS = ("torque", "wrench_base", "wrench_end_effector")
 """The names of the power ports of every robot, in the order that is used throughout."""
 
 # What stands beside the ports in energy balances.
-_RESERVED = (*PORTS, "dissipated", "unaccounted", "stored")
+_RESERVED_NAMES = (*PORTS, "dissipated", "unaccounted", "stored")
 
 
 def checked_tools(tools: Iterable[str], end_effector: str) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def checked_tools(tools: Iterable[str], end_effector: str) -> tuple[str, ...]:
                 f"'{name}' is the end effector, whose port is wrench_end_effector; tools are "
                 "further frames"
             )
-        if name in _RESERVED:
+        if name in _RESERVED_NAMES:
             raise ModelError(f"a tool cannot be called '{name}', the name of another port")
         if names.count(name) > 1:
             raise ModelError(f"the tool '{name}' is given twice")

@@ -90,8 +90,8 @@ class CasadiForm(ABC):
 
         ``-R dH`` is the rate that friction and drag contribute.
         """
-        g, r = self._input_matrix, dissipation_matrix(self._tree, self._velocity, self.friction)
-        return self._function("dissipation", {"R": g @ r @ g.T})
+        G, R = self._input_matrix, dissipation_matrix(self._tree, self._velocity, self.friction)
+        return self._function("dissipation", {"R": G @ R @ G.T})
 
     @cached_property
     def rate(self) -> Function:
