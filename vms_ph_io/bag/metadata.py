@@ -24,7 +24,7 @@ VERSION = 9
 NS_PER_SEC = 1e9
 
 # The start time that rosbag2 writes for a recording without messages.
-NEVER = 2**63 - 1
+NO_START_TIME = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -110,15 +110,15 @@ class BagMetadata:
             "topics_with_message_count": [
                 {
                     "topic_metadata": {
-                        "name": item.topic.name,
-                        "type": item.topic.type,
-                        "serialization_format": item.topic.serialization_format,
-                        "offered_qos_profiles": [qos.as_dict() for qos in item.topic.qos],
-                        "type_description_hash": item.topic.definition.hash,
+                        "name": entry.topic.name,
+                        "type": entry.topic.type,
+                        "serialization_format": entry.topic.serialization_format,
+                        "offered_qos_profiles": [qos.as_dict() for qos in entry.topic.qos],
+                        "type_description_hash": entry.topic.definition.hash,
                     },
-                    "message_count": item.message_count,
+                    "message_count": entry.message_count,
                 }
-                for item in self.topics
+                for entry in self.topics
             ],
             "compression_format": "",
             "compression_mode": "",
@@ -200,7 +200,7 @@ class BagMetadata:
 def _time_entries(start: int | None, end: int | None) -> dict[str, dict[str, int]]:
     return {
         "duration": {"nanoseconds": 0 if start is None or end is None else end - start},
-        "starting_time": {"nanoseconds_since_epoch": NEVER if start is None else start},
+        "starting_time": {"nanoseconds_since_epoch": NO_START_TIME if start is None else start},
     }
 
 

@@ -132,10 +132,10 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
     with writing(out):
         if out.suffix == ".npz":
             arrays = {}
-            for topic, c in columns.items():
-                values = c.values
-                arrays[f"{topic}.time"] = c.table.times * 1e-9
-                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(c.names)}
+            for topic, table in columns.items():
+                values = table.values
+                arrays[f"{topic}.time"] = table.table.times * 1e-9
+                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(table.names)}
             np.savez_compressed(out, **arrays)
             return [out]
         if out.suffix == ".csv":
@@ -147,8 +147,8 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
             return [_write_csv(column, out) for column in columns.values()]
         out.mkdir(parents=True, exist_ok=True)
         return [
-            _write_csv(c, out / (topic.strip("/").replace("/", "__") + ".csv"))
-            for topic, c in columns.items()
+            _write_csv(table, out / (topic.strip("/").replace("/", "__") + ".csv"))
+            for topic, table in columns.items()
         ]
 
 

@@ -118,12 +118,12 @@ class Messages:
         target, remedy = folder / file.stem, "unpack it with zstd -d, and read that"
         try:
             size, unpacked_size = file.stat().st_size, 0
-            with file.open("rb") as source, target.open("wb") as unpacked:
+            with file.open("rb") as source, target.open("wb") as target_file:
                 stream = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
                 while chunk := stream.read(_CHUNK_SIZE):
                     unpacked_size += len(chunk)
                     check_decompressed(file.name, size, unpacked_size, remedy)
-                    unpacked.write(chunk)
+                    target_file.write(chunk)
         except zstandard.ZstdError as error:
             self.notes.append(f"{file.name} is damaged: decompressed as far as it goes; {error}")
         except OSError as error:
@@ -177,7 +177,7 @@ class _BoundedRos1Reader(Ros1Reader):
     def read_chunk(self) -> Chunk:
         """Read the head of a chunk."""
         chunk = super().read_chunk()
-        if any(chunk.datapos == other.datapos for other in self.chunks.values()):
+        if any(chunk.datapos == other_chunk.datapos for other_chunk in self.chunks.values()):
             raise ValueError("a chunk is listed twice")
         compression = next(n for n, unpack in decompressors.items() if unpack is chunk.decompressor)
         return chunk._replace(decompressor=lambda data: decompress(data, compression))

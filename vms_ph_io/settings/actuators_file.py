@@ -53,7 +53,7 @@ def actuators_in(content: Mapping[str, Any], prefix: str, origin: str) -> Actuat
     try:
         check_keys(content, origin, (), _TOP_KEYS)
         sections = filter(content.__contains__, SECTIONS)
-        actuators = [a for section in sections for a in _actuators(section, content)]
+        actuators = [actuator for section in sections for actuator in _actuators(section, content)]
         if not actuators:
             raise ModelError(f"{origin} has none of {', '.join(SECTIONS)}")
         base, weights = str(content.get("base", "floating")), content.get("weights")
@@ -71,14 +71,14 @@ def _actuators(section: str, content: Mapping[str, Any]) -> list[Actuator]:
     if not isinstance(common_entries, Mapping):
         raise ModelError(f"defaults: {section} must be a mapping; given: {common_entries!r}")
     if section == "rotors":
-        terms = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
-        common_entries = {**terms, **common_entries}
-    kind_name, make = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
+        rotor_terms = {name: content[name] for name in ("thrust", "drag_ratio") if name in content}
+        common_entries = {**rotor_terms, **common_entries}
+    kind_name, constructor = section[:-1].replace("_", " "), _CONSTRUCTORS[section]
     actuators = []
-    for i, entry in enumerate(items(content[section], section)):
+    for index, entry in enumerate(items(content[section], section)):
         if not isinstance(entry, Mapping):
-            raise ModelError(f"{kind_name} {i} must be a mapping; given: {entry!r}")
-        actuators.append(make({**common_entries, **entry}, f"{kind_name} {i}"))
+            raise ModelError(f"{kind_name} {index} must be a mapping; given: {entry!r}")
+        actuators.append(constructor({**common_entries, **entry}, f"{kind_name} {index}"))
     return actuators
 
 
@@ -114,10 +114,10 @@ def _axis(axis: Array | None, orientation: Any, name: str) -> Array:
     return np.asarray(pin.Quaternion(quaternion).toRotationMatrix()[:, 2])
 
 
-def _tilt(value: Any, name: str) -> Tilt:
-    check_keys(value, name, ("axis", "limits"), ("rate",))
-    entries = {key: entry for key, entry in value.items() if key != "limits"}
-    lower, upper = vector_of(2)(value["limits"], f"limits of {name}").tolist()
+def _tilt(tilt_entries: Any, name: str) -> Tilt:
+    check_keys(tilt_entries, name, ("axis", "limits"), ("rate",))
+    entries = {key: entry for key, entry in tilt_entries.items() if key != "limits"}
+    lower, upper = vector_of(2)(tilt_entries["limits"], f"limits of {name}").tolist()
     return Tilt(lower=lower, upper=upper, **fields_of(Tilt, entries, name, names=("axis", "rate")))
 
 
@@ -190,12 +190,12 @@ def _section_of(element: ET.Element) -> str:
 
 
 def _entry(element: ET.Element) -> dict[str, Any]:
-    item = _attributes(element)
+    entries = _attributes(element)
     for child in element:
-        if child.tag in item:
+        if child.tag in entries:
             raise ModelError(f"<{element.tag}> has <{child.tag}> twice")
-        item[child.tag] = _attributes(child)
-    return item
+        entries[child.tag] = _attributes(child)
+    return entries
 
 
 def _attributes(element: ET.Element) -> dict[str, Any]:
