@@ -80,8 +80,8 @@ def describe(
         model = settings.model(ET.tostring(root, encoding="unicode"))
         if model.b:
             raise VmsPhError(f"no ros2_control tag for a {model.base} base; give a xacro file")
-        homes = zip(model.joint_names, model.joint_positions(model.home), strict=True)
-        values["joints"] = " ".join(f"{name}={home:.6g}" for name, home in homes)
+        home_positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
+        values["joints"] = " ".join(f"{name}={home:.6g}" for name, home in home_positions)
         values["gravity"] = "0 0 0" if driver and driver.compensates_weight else "0 0 -9.81"
     root.extend(ET.fromstring(read_urdf(file, values | (arguments or {}))).findall("ros2_control"))
     _add_plugin_tags(root, xml, settings, fluid)

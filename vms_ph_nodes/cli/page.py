@@ -123,7 +123,7 @@ def supervise(
     from ..node.process import catch_signals, interrupt
     from ..views.commands import CHOICE_TOPICS
 
-    page, last_working = start, start
+    selection, last_working = start, start
     requests: list[Choice] = []
 
     def request_choice(choice: Choice) -> None:
@@ -147,7 +147,7 @@ def supervise(
             )
             return
         # Another robot begins with its own law, and alone.
-        previous_choice = Choice("") if choice == "robot" else page._replace(demo="")
+        previous_choice = Choice("") if choice == "robot" else selection._replace(demo="")
         request_choice(previous_choice._replace(**{choice: name}))
 
     for choice, topic in CHOICE_TOPICS.items():
@@ -155,7 +155,7 @@ def supervise(
     try:
         while not signals:
             # A session of its own: Ctrl-C reaches it from here only.
-            process = subprocess.Popen(command_of(page), start_new_session=True)
+            process = subprocess.Popen(command_of(selection), start_new_session=True)
             try:
                 while not (signals or requests) and process.poll() is None:
                     rclpy.spin_once(node, timeout_sec=0.1)
@@ -163,13 +163,13 @@ def supervise(
                 exit_code = process.poll()
                 interrupt(process, _STOP_TIMEOUT)
             if requests:
-                last_working, page = page, requests.pop()
+                last_working, selection = selection, requests.pop()
                 requests.clear()
             elif not signals:
-                if not exit_code or page == last_working:
+                if not exit_code or selection == last_working:
                     return exit_code or 0
-                node.get_logger().warning(f"{page} has failed; {last_working} is shown again")
-                page = last_working
+                node.get_logger().warning(f"{selection} has failed; {last_working} is shown again")
+                selection = last_working
         return 0
     finally:
         node.destroy_node()

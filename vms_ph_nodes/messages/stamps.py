@@ -127,8 +127,8 @@ class StampGate:
         self._refused_pair: tuple[int, int] | None = None  # likewise, of the last refused one
         self._consistent_count = 0
 
-    def problem(self, stamp: int, now: int) -> str:
-        """Return why a message is refused, or an empty string.
+    def check(self, stamp: int, now: int) -> str:
+        """Judge a message; return why it is refused, or an empty string.
 
         Args:
             stamp: of the message, ns.
@@ -175,6 +175,6 @@ class StampGate:
         return 0 < stamp - last_stamp <= now - last_arrival
 
 
-def _age_text(nanoseconds: int) -> str:
-    direction = "older than" if nanoseconds > 0 else "newer than"
-    return f"{abs(nanoseconds) / NS_PER_SEC:.3g} s {direction}"
+def _age_text(age: int) -> str:
+    direction = "older than" if age > 0 else "newer than"
+    return f"{abs(age) / NS_PER_SEC:.3g} s {direction}"

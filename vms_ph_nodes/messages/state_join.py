@@ -144,7 +144,7 @@ class StateJoin:
 
     def add_base(self, stamp: int, motion: BaseMotion, now: int) -> None:
         """Take the motion of the base at a stamp, ns, by the node's clock."""
-        if problem := self._stamp_gates[-1].problem(stamp, now):
+        if problem := self._stamp_gates[-1].check(stamp, now):
             self._on_refusal(f"the odometry {problem}")
             return
         self._base = motion
@@ -157,7 +157,7 @@ class StateJoin:
         problems: dict[str, list[str]] = {}
         accepted_pairs = []
         for row, joint in index_pairs:
-            problem = self._stamp_gates[row].problem(stamp, now)
+            problem = self._stamp_gates[row].check(stamp, now)
             if problem and not stamp:
                 problem = "has no stamp (header.stamp is zero); its driver must set it"
             if not problem and not abs(position[joint]) <= MAX_VALUE:

@@ -151,14 +151,14 @@ class PayloadSender:
         if speed > _LARGEST_SPEED:
             raise VmsPhError(f"the robot moves with {speed:.2g} rad/s (or m/s); let it rest")
         mass, deviation = self.load.mass + payload.mass, payload.mass_deviation
-        is_none = mass < 2.0 * deviation
+        is_unloaded = mass < 2.0 * deviation
         bounds = f"{mass:.3g} kg ({mass - 2.0 * deviation:.3g} to {mass + 2.0 * deviation:.3g})"
-        if deviation > (_NO_MASS if is_none else _MASS_SHARE * mass):
+        if deviation > (_NO_MASS if is_unloaded else _MASS_SHARE * mass):
             raise VmsPhError(f"the mass is not known well enough: {bounds}; wait, or move the arm")
         if mass < -2.0 * deviation:
             raise VmsPhError(f"the payload has a negative mass, {bounds}; the model is too heavy")
         load = pin.Inertia.Zero()
-        if not is_none:
+        if not is_unloaded:
             moment = self.load.mass * self.load.lever + payload.moment
             total_payload = Payload(mass, moment, payload.covariance, False)
             if (spread := total_payload.centre_deviation.max()) > _CENTRE_DEVIATION:
@@ -171,29 +171,29 @@ class PayloadSender:
         inertia = self._tool + self._tip_at_flange.act(load)
         if inertia.mass > limit:
             raise VmsPhError(f"{inertia.mass:.3g} kg are more than the {limit:.3g} kg allowed")
-        text = f"no load ({bounds})" if is_none else bounds
+        text = f"no load ({bounds})" if is_unloaded else bounds
         text += f" and the tool of {self._tool.mass:.3g} kg" if self._service.with_tool else ""
         text += f", centre of mass ({', '.join(f'{x:.3f}' for x in inertia.lever)}) m in "
         text += f"{self._flange.name}, to {self._client.srv_name}"
         body = Body(inertia.mass, inertia.lever, inertia.inertia)
         return _Proposal(load, body, text, deviation, now)
 
-    async def _send(self, present: _Proposal) -> str:
+    async def _send(self, offer: _Proposal) -> str:
         """Send what was reported, and return what the driver answered.
 
         Raises:
             VmsPhError: nothing valid was reported before, or the driver did not take it.
         """
         report, self._reported_proposal = self._reported_proposal, None
-        if report is None or present.time - report.time > _CONFIRMATION_TIME:
+        if report is None or offer.time - report.time > _CONFIRMATION_TIME:
             raise VmsPhError("ask what would be sent first: call with data: false")
-        if abs(present.load.mass - report.load.mass) > 2.0 * (report.deviation + present.deviation):
-            raise VmsPhError(f"it has changed since the report, and would be {present.text}")
+        if abs(offer.load.mass - report.load.mass) > 2.0 * (report.deviation + offer.deviation):
+            raise VmsPhError(f"it has changed since the report, and would be {offer.text}")
         if not self._client.service_is_ready():
             raise VmsPhError(f"there is no service {self._client.srv_name}; is the driver running?")
         answer = self._client.call_async(fill_request(self._type, report.payload))
-        end = partial(answer.set_result, None)
-        timer = self._node.create_timer(_ANSWER_TIME, end, self._group, self._node._steady)
+        end_wait = partial(answer.set_result, None)
+        timer = self._node.create_timer(_ANSWER_TIME, end_wait, self._group, self._node._steady)
         try:
             response = await answer
         except RuntimeError as error:  # of the middleware
