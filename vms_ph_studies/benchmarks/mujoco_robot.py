@@ -31,14 +31,14 @@ class FreeRobot:
             MissingExtraError: MuJoCo is not installed.
         """
         self._mujoco, self._robot = import_mujoco(), robot
-        self._compiled = build(robot, Scene(), 1e-3, friction, friction is not None)
-        self.model = self._compiled.model
+        self._mujoco_robot = build(robot, Scene(), 1e-3, friction, friction is not None)
+        self.model = self._mujoco_robot.model
         if friction is None:
             self.model.opt.disableflags |= self._mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         integrators = self._mujoco.mjtIntegrator
         self.model.opt.integrator = getattr(integrators, f"mjINT_{integrator.upper()}")
         self._data = self._mujoco.MjData(self.model)
-        self._coordinates = Coordinates(robot, self._compiled)
+        self._coordinates = Coordinates(robot, self._mujoco_robot)
 
     def begin(self, q: Array, v: Array, dt: float) -> None:
         """Set configuration (nq,), velocity (nv,) and step, s."""
@@ -72,7 +72,7 @@ class FreeRobot:
     def joint_accelerations(self) -> Array:
         """Return the accelerations of the joints, (n,)."""
         self.accelerate()
-        return np.array(self._data.qacc[self._compiled.joints_v])
+        return np.array(self._data.qacc[self._mujoco_robot.joints_v])
 
     def compute_mass_matrix(self) -> None:
         """Compute the mass matrix of the present configuration, sparse."""

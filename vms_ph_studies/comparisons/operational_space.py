@@ -154,9 +154,9 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             push_records,
             lambda r: float(np.max(r.kinetic_null)),
         ),
-        _baseline_check(f"{prefix} push, largest", "J", push_records, _unaccounted),
+        _baseline_check(f"{prefix} push, largest", "J", push_records, _open_energy),
         _baseline_check(elbow_name, "m", null_records, lambda r: float(np.max(r.distance))),
-        _baseline_check(f"{prefix} null-space motion, largest", "J", null_records, _unaccounted),
+        _baseline_check(f"{prefix} null-space motion, largest", "J", null_records, _open_energy),
         _baseline_check(rise_name, "J", null_records, _largest_rise),
         _baseline_check("work of the springs around a closed path", "J", path_works, abs),
     ]
@@ -183,7 +183,7 @@ def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluatio
     return work
 
 
-def _unaccounted(record: PushRecord) -> float:
+def _open_energy(record: PushRecord) -> float:
     start = record.total[0]
     return float(np.abs(record.total - start + record.dissipated - record.work).max())
 
@@ -226,7 +226,7 @@ def _plot(
     names = [contender.name for contender in contenders]
     quantities: dict[str, Callable[[PushRecord], Array]] = {
         "||dx|| (mm)": lambda r: r.distance,
-        "prefix energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
+        "unaccounted energy (mJ)": lambda r: r.total - r.total[0] + r.dissipated - r.work,
     }
     for label, quantity in quantities.items():
         for title, records in (("pushed", push_records), ("null-space motion", null_records)):

@@ -53,9 +53,9 @@ class PassiveRobot:
         n = self.model.n
         return zip(self.model.joint_names, self.q[-n:], self.v[-n:], strict=True)
 
-    def motion(self, x: ArrayLike, rates: ArrayLike, pose: Array, twist: Array) -> Motion:
+    def motion(self, positions: ArrayLike, rates: ArrayLike, pose: Array, twist: Array) -> Motion:
         """Return configuration and velocity from those of joints and base."""
-        return np.r_[pose[: self.model.nq_base], x], np.r_[twist[: self.model.b], rates]
+        return np.r_[pose[: self.model.nq_base], positions], np.r_[twist[: self.model.b], rates]
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def _mujoco(integrator: str, robot: PassiveRobot, dt: float) -> Run:
 def _dart(robot: PassiveRobot, dt: float) -> Run:
     dart = import_module("dartpy")
     loader, world = dart.utils.DartLoader(), dart.simulation.World()
-    root = dart.utils.DartLoaderRootJointType(int(not robot.is_free))
-    loader.setOptions(dart.utils.DartLoaderOptions(defaultRootJointType=root))
+    root_type = dart.utils.DartLoaderRootJointType(int(not robot.is_free))
+    loader.setOptions(dart.utils.DartLoaderOptions(defaultRootJointType=root_type))
     skeleton = loader.parseSkeletonString(robot.urdf, dart.common.Uri())
     world.setTimeStep(dt)
     world.setGravity(robot.model.gravity)
