@@ -66,16 +66,16 @@ class NodeParameters:
         self, namespace: str, parameters: Sequence[tuple[Any, ...]], ignore_override: bool = False
     ) -> list[Parameter]:
         """Declare parameters given as (name, value or type, descriptor)."""
-        results = [
+        pairs = [
             self._ros_read_declaration(index, declaration, namespace, ignore_override)
             for index, declaration in enumerate(parameters)
         ]
         duplicates = [
-            parameter.name for parameter, _ in results if self.has_parameter(parameter.name)
+            parameter.name for parameter, _ in pairs if self.has_parameter(parameter.name)
         ]
         if duplicates:
             raise ParameterAlreadyDeclaredException(duplicates)
-        for parameter, descriptor in results:
+        for parameter, descriptor in pairs:
             result = self._ros_set_together([parameter], {parameter.name: descriptor})
             if result.successful:
                 continue
@@ -83,7 +83,7 @@ class NodeParameters:
                 expected_type = Parameter.Type(descriptor.type).name
                 raise InvalidParameterTypeException(parameter, expected_type)
             raise InvalidParameterValueException(parameter.name, parameter.value, result.reason)
-        return [self._parameters[parameter.name] for parameter, _ in results]
+        return [self._parameters[parameter.name] for parameter, _ in pairs]
 
     def undeclare_parameter(self, name: str) -> None:
         """Forget a parameter."""
@@ -148,9 +148,9 @@ class NodeParameters:
         def is_listed(name: str) -> bool:
             if not prefixes:
                 return is_within_depth(name)
-            starts = [prefix + PARAMETER_SEPARATOR_STRING for prefix in prefixes]
+            branches = [prefix + PARAMETER_SEPARATOR_STRING for prefix in prefixes]
             return name in prefixes or any(
-                name.startswith(start) and is_within_depth(name[len(start) :]) for start in starts
+                name.startswith(start) and is_within_depth(name[len(start) :]) for start in branches
             )
 
         names = [name for name in self._parameters if is_listed(name)]

@@ -188,7 +188,7 @@ class Executor(subset.Subset):
         return None
 
     def _work_of(self, entity: Any) -> _Work | None:
-        if entity._destroyed or not entity._has_work():
+        if entity._is_destroyed or not entity._has_work():
             return None
         group = entity.callback_group
         if not group.beginning_execution(entity):

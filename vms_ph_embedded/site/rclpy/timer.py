@@ -80,7 +80,7 @@ class Timer(Entity, subset.Subset):
 
     def destroy(self) -> None:
         """Stop permanently."""
-        self._destroyed = self._cancelled = True
+        self._is_destroyed = self._cancelled = True
 
     def _time_until_next(self) -> int:
         now = self._clock._now_ns()
