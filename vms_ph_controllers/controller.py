@@ -544,16 +544,16 @@ class FunctionLaw(Controller):
                 np.zeros(model.b) if wrench is None else wrench,
                 np.zeros(model.n) if torque is None else torque,
             )
-        array = float_array(efforts)
-        if array.shape == (model.n,):
-            return Command(np.zeros(model.b), array)
-        if array.shape == (model.nv,):
-            return Command(array[: model.b], array[model.b :])
-        accepted = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
+        numbers = float_array(efforts)
+        if numbers.shape == (model.n,):
+            return Command(np.zeros(model.b), numbers)
+        if numbers.shape == (model.nv,):
+            return Command(numbers[: model.b], numbers[model.b :])
+        accepted_shapes = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
         if model.b:
-            accepted += f", or base wrench and torques ({model.nv},)"
-        shape = f"shape {array.shape}" if array.size and array.ndim else repr(efforts)
-        raise ControlFault(f"{self.name} returned {shape}; a law returns {accepted}")
+            accepted_shapes += f", or base wrench and torques ({model.nv},)"
+        shape = f"shape {numbers.shape}" if numbers.size and numbers.ndim else repr(efforts)
+        raise ControlFault(f"{self.name} returned {shape}; a law returns {accepted_shapes}")
 
 
 class LawWrapper(Controller):

@@ -96,15 +96,15 @@ class Proposal:
     @property
     def is_sure(self) -> bool:
         """Whether nothing has to be asked."""
-        return not any(item.question for item in self.evidence)
+        return not any(evidence.question for evidence in self.evidence)
 
     @property
     def text(self) -> str:
         """The column map as YAML, with the evidence as comments."""
         lines = [f"# Proposed for {self.path.name}; check what is not sure."]
-        for item in self.evidence:
-            question = [f"#   NOT SURE: {item.question}"] if item.question else []
-            lines += [f"# {item.part}: {item.text}", *question]
+        for evidence in self.evidence:
+            question = [f"#   NOT SURE: {evidence.question}"] if evidence.question else []
+            lines += [f"# {evidence.part}: {evidence.text}", *question]
         content = yaml.safe_dump(self.content, default_flow_style=None, sort_keys=False, width=9999)
         return "\n".join([*lines, content])
 
@@ -480,11 +480,11 @@ def _effort_start(proposal: Proposal, model: VMSModel, names: list[str], motion:
         balance = block.without_lag(block.lag(model)[0]).thinned().balances(model)
         errors.append(balance.log_error(balance.required))
     best, second = np.argsort(errors)[:2]
-    shares = np.exp(np.array(errors) / n)
-    text = f"of the columns that are left, those from '{names[best]}' leave {shares[best]:.0%} "
-    text += f"of what friction alone leaves, those from '{names[second]}' {shares[second]:.0%}"
+    ratios = np.exp(np.array(errors) / n)
+    text = f"of the columns that are left, those from '{names[best]}' leave {ratios[best]:.0%} "
+    text += f"of what friction alone leaves, those from '{names[second]}' {ratios[second]:.0%}"
     is_far = errors[second] - errors[best] > 2.0 * _LOG_MARGIN
-    is_sure = is_far and shares[best] < _MAX_ORDER_ERROR
+    is_sure = is_far and ratios[best] < _MAX_ORDER_ERROR
     question = "" if is_sure else f"which {n} of {', '.join(names)} are efforts?"
     proposal.note("effort", text, question)
     return int(best)
@@ -689,10 +689,10 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
         offsets[joint] = angle
     if original - least < _LOG_MARGIN or abs(angle) < 0.05:
         return np.zeros(model.n)
-    shares = np.exp(np.array([least, original, second_error]) / np.count_nonzero(balances.null))
-    text = f"with {angle:.2f} rad added to {name} the efforts leave {shares[0]:.0%} of what "
-    text += f"friction alone leaves, else {shares[1]:.0%}; another joint turned {shares[2]:.0%}"
-    is_sure = second_error - least > 2.0 * _LOG_MARGIN and shares[0] < _MAX_ZERO_ERROR
+    ratios = np.exp(np.array([least, original, second_error]) / np.count_nonzero(balances.null))
+    text = f"with {angle:.2f} rad added to {name} the efforts leave {ratios[0]:.0%} of what "
+    text += f"friction alone leaves, else {ratios[1]:.0%}; another joint turned {ratios[2]:.0%}"
+    is_sure = second_error - least > 2.0 * _LOG_MARGIN and ratios[0] < _MAX_ZERO_ERROR
     question = "" if is_sure else f"is the zero of {name} off by {-angle:.2f} rad?"
     proposal.note("zero", text, question)
     return offsets
@@ -702,14 +702,14 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
     """Return the columns in the order of the joints, by names or by the efforts, (n,)."""
     order, named_joints = np.arange(model.n), _named_joints(names, model)
     speed = np.sqrt(np.mean(motion.v**2, axis=0))
-    unnamed = [k for k, name in enumerate(names) if named_joints.get(k) != name]
-    if len(unnamed) < 2:
-        text = "".join(f"; '{names[k]}' is left for {model.joint_names[k]}" for k in unnamed)
+    unnamed_ids = [k for k, name in enumerate(names) if named_joints.get(k) != name]
+    if len(unnamed_ids) < 2:
+        text = "".join(f"; '{names[k]}' is left for {model.joint_names[k]}" for k in unnamed_ids)
         proposal.note("joints", f"the names of the columns are those of the joints{text}")
         return order
     # The efforts hardly show where columns belong that rest: two of them are asked about.
-    moving_columns = [k for k in unnamed if speed[k] > _REST_SHARE * speed.max()]
-    rest_joints = [model.joint_names[k] for k in unnamed if k not in moving_columns]
+    moving_columns = [k for k in unnamed_ids if speed[k] > _REST_SHARE * speed.max()]
+    rest_joints = [model.joint_names[k] for k in unnamed_ids if k not in moving_columns]
     question = f"is the first column {model.joint_names[0]}, and the last {model.joint_names[-1]}?"
     if not motion.effort.any() or len(moving_columns) < 2:
         proposal.note("joints", "the order of the columns, which no efforts confirm", question)
