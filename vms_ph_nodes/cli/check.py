@@ -63,7 +63,7 @@ def check(
     base_reason = "" if bundled_robot is not None else base_origin(model, base)
     typer.echo(f"  base          {model.base} (b = {model.b}{base_reason and ', ' + base_reason})")
     typer.echo(f"  joints        {model.n}: {', '.join(model.joint_names)}")
-    guess_note = "" if bundled_robot is not None or end_effector else " (guessed; see --end-effector)"
+    guess_note = "" if bundled_robot is not None or end_effector else " (guess; see --end-effector)"
     typer.echo(f"  end effector  {model.end_effector}{guess_note}")
     positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
     home = ", ".join(f"{name} at {position:.4g}" for name, position in positions if position)
