@@ -341,7 +341,7 @@ class RobotModel(WithHints):
         def reach(frame_id: int) -> tuple[int, float]:
             frame = m.frames[frame_id]
             count = sum(m.names[joint] not in coupled for joint in m.supports[frame.parentJoint])
-            return count, np.linalg.norm(frame.placement.translation)
+            return count, float(np.linalg.norm(frame.placement.translation))
 
         return links[max(range(len(links)), key=lambda k: (reach(ids[k]), k))]
 
