@@ -222,14 +222,14 @@ void nothing_is_allocated_while_it_moves() {
     const Eigen::VectorXd torque = Eigen::VectorXd::Constant(2, 0.01);
     Eigen::VectorXd wrench = Eigen::VectorXd::Zero(robot.model->b());
     CHECK(robot.plant->advance(wrench, false, torque, 1));
-    const long before = allocations();
+    const long initial_count = allocations();
     bool all_succeeded = true;
     for (int i = 0; i < 100; ++i) {
       wrench[0] = 2.0 * std::sin(0.1 * i);
       wrench[2] = i == 50 ? 1e3 : 0.1;  // at the limits once
       all_succeeded = robot.plant->advance(wrench, i % 10 == 0, torque, 1) && all_succeeded;
     }
-    CHECK(allocations() == before);
+    CHECK(allocations() == initial_count);
     CHECK(all_succeeded);
   }
 }
@@ -297,7 +297,7 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
   CHECK(compared_count > 400);
   // Rounding, and of tilting rotors what the search within limits leaves open: how the parts of a
   // force share it.
-  CHECK(furthest < (name == "tilting_rotors" ? 1e-7 : 1e-10));
+  CHECK(max_difference < (name == "tilting_rotors" ? 1e-7 : 1e-10));
 }
 
 void an_input_that_is_not_valid_is_refused_in_a_sentence() {

@@ -28,7 +28,7 @@ void survives_everything(Base base, bool decoupled) {
   Eigen::VectorXd effort = v;
   const double wrong[] = {std::nan(""), std::numeric_limits<double>::infinity(), -1.0};
   int contacts = 0, observed = 0;
-  const long before = allocations();
+  const long initial_count = allocations();
   const auto begin = std::chrono::steady_clock::now();
   for (int k = 0; k < 4000; ++k) {
     const double t = 1e-3 * k;
@@ -47,7 +47,7 @@ void survives_everything(Base base, bool decoupled) {
     CHECK(observers.wrench().wrench().allFinite());
     CHECK(std::isfinite(observers.payload().mass));
   }
-  CHECK(allocations() == before);
+  CHECK(allocations() == initial_count);
   CHECK(observed > 3000 && contacts > 100);
   const double spent =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();

@@ -344,7 +344,7 @@ void bind_task_space(py::module_& module) {
     current_minimum.x = x;
     solver.compute(vms_ph::PositionTask(model.end_effector()), current_minimum, step, posture,
                    {damping, dt, reach, margin});
-    return py::make_tuple(solver.next_minimum.q, solver.next_minimum.x, solver.is_settled,
+    return py::make_tuple(solver.next_minimum.q, solver.next_minimum.x, solver.was_at_target,
                           solver.is_out_of_reach);
   });
 }

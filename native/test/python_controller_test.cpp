@@ -324,7 +324,7 @@ void loading_many_times_leaves_nothing_behind() {
     }
   };
   for (int k = 0; k < 20; ++k) load();
-  const long before = resident_kilobytes();
+  const long initial_kilobytes = resident_kilobytes();
   const int initial_thread_count = thread_count();
   for (int k = 0; k < 80; ++k) load();
   CHECK(thread_count() == initial_thread_count);
