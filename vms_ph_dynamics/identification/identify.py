@@ -172,9 +172,10 @@ def identify(
         motions = [with_described_load(model, motion, options.length) for motion in motions]
     elif prior_means:
         motions = [with_net_load(model, m, prior_means) for m in motions]
-    regression = _Regression(model, motions, options, left_out)
-
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior_kinds, settings)
+    usual = [u for u in unknowns if u.kind in ("friction", "armature", "timing")]
+    corrected = [*usual, *_correction_unknowns(model, regressor, usual, 1.0)]
+    regression = _Regression(model, motions, options, left_out, corrected)
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
     rival_kinds = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
@@ -258,10 +259,8 @@ def identify(
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
     windows = stack([energy_windows(model, regressor, m, superset, options) for m in motions])
     notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
-    pairs = zip(model.joint_names, error[-model.n :], strict=True)
-    big_errors = np.array(
-        [x * bool(x > _LARGE_ERROR and joint not in reasons) for joint, x in pairs]
-    )
+    is_told = np.array([joint not in reasons for joint in model.joint_names])
+    big_errors = error[-model.n :] * (is_told & (error[-model.n :] > _LARGE_ERROR))
     left = [(m.samples, big_errors * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
     fits = {u.name: float(x) for u, x in zip(unknowns, consistent, strict=True)}
     armature = np.maximum([fits.get(f"armature.{joint}", 0.0) for joint in model.joint_names], 0.0)
@@ -470,6 +469,7 @@ class _Regression:
         motions: Sequence[Motion],
         settings: WindowSettings,
         left_out: npt.NDArray[np.bool_],
+        unknowns: Sequence[Unknown],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
         self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
@@ -478,7 +478,7 @@ class _Regression:
         # A joint at rest has whatever load its dry friction holds.
         self._is_used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
         self._widths = [
-            best_width(model, m, settings.length) if model.fluid is None and m.moves else 0
+            best_width(model, m, unknowns, settings) if model.fluid is None and m.moves else 0
             for m in motions
         ]
 
@@ -658,15 +658,10 @@ def _correction_unknowns(
     return [*inertia_unknowns(regressor, share), *rotors]
 
 
-def arm_mass(model: VMSModel) -> float:
-    """Return the mass of all bodies but that of a moving base, kg."""
-    inertias = list(model.tree.pinocchio.inertias)
-    return float(sum(inertia.mass for inertia in inertias[2 if model.b else 1 :]))
-
-
 def load_unknowns(model: VMSModel) -> list[Unknown]:
-    """Return the unknowns of a load, which is at most half the arm."""
-    return payload_unknowns(arm_mass(model))
+    """Return the unknowns of a load, at most half of all bodies but a moving base."""
+    inertias = list(model.tree.pinocchio.inertias)[2 if model.b else 1 :]
+    return payload_unknowns(float(sum(inertia.mass for inertia in inertias)))
 
 
 def _prior(unknowns: Sequence[Unknown], prior: Posterior | None) -> tuple[Array, Array]:

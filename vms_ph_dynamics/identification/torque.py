@@ -17,13 +17,14 @@ from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smooth, 
 from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
-from .result import EFFORT_LAG, Unknown
+from .result import EFFORT_LAG, Unknown, prior_of
 from .windows import SLIP, Motion, Windows, WindowSettings, joint_columns
 
 ROW_SPACING = 10  # samples to a row: accelerations of neighbours share their samples
 _MAX_INSTANTS = 3000
-_MAX_SMOOTHED = 1500  # instants from which the smoothing is chosen
+_MAX_SMOOTHED = 1500  # instants from which a lag is found
 _SEARCHED_LAG = 1.2 * LONGEST_LAG
+_MAX_COMPARED = 750  # instants at which widths are compared
 _WIDTHS = (0.2, 0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
 
 
@@ -35,12 +36,13 @@ def torque_windows(
     stride: int = 0,
     width: int = 0,
     at_base: bool = False,
+    effort_width: int = 0,
 ) -> Windows:
     """Return rows ``effort = regressor x`` at samples, with accelerations from the positions.
 
     Each row is one joint at one sample, divided by the root mean square of the joint's effort.
-    Accelerations are slopes of the velocities
-    by local cubics; efforts and what friction multiplies are smoothed in the same way.
+    Accelerations are slopes of the velocities by local cubics; efforts and what friction multiplies
+    are smoothed in the same way.
 
     Args:
         model: the robot.
@@ -50,6 +52,7 @@ def torque_windows(
         stride: samples to a row; 0: as many as accelerations that share few samples have.
         width: half width of the cubics in samples; 0: half a window.
         at_base: whether the rows of the wrench of a moving base come before those of its joints.
+        effort_width: half width of those of efforts and friction; 0: as of accelerations.
     """
     samples, b = motion.samples, model.b
     regressor = EnergyRegressor(model)
@@ -62,7 +65,8 @@ def torque_windows(
     if at_base:
         wrench = samples.wrenches["base"]
         measured_efforts = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured_efforts])
-    efforts = smooth(samples.t, measured_efforts, width)[0]
+    effort_width = effort_width or width
+    efforts = smooth(samples.t, measured_efforts, effort_width, points)[0]
     # With the noise of few samples, lags would seem smaller than they are.
     rate_width = max(width, smoothing_width(samples.t, settings.length))
     effort_rates = smooth(samples.t, measured_efforts, rate_width, points)[1]
@@ -71,14 +75,15 @@ def torque_windows(
     )
     index_of = {unknown.name: k for k, unknown in enumerate(unknowns)}
     columns = np.zeros((len(points), measured_efforts.shape[1], len(unknowns)))
-    target = efforts[points]
+    target = efforts.copy()
     joint_target = target[:, b - start :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
             target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, start:]
     if settings.friction is not None:
-        joint_target -= smooth(samples.t, settings.friction(motion.v[:, b:]), width, points)[0]
+        known_friction = settings.friction(motion.v[:, b:])
+        joint_target -= smooth(samples.t, known_friction, effort_width, points)[0]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
     for row, k in enumerate(points):
@@ -103,7 +108,7 @@ def torque_windows(
     terms = [x for x in joint_columns(model, *signals) if x[0] in index_of and x[0][:5] != "gain."]
     if terms:
         friction = np.stack([effort for _, _, effort in terms], axis=1)
-        values = smooth(samples.t, friction, width, points)[0]
+        values = smooth(samples.t, friction, effort_width, points)[0]
         for (name, j, _), signal in zip(terms, values.T, strict=True):
             columns[:, b - start + j, index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
@@ -113,7 +118,7 @@ def torque_windows(
         if f"gain.{joint}" in index_of:
             # The errors are those of the efforts: a gain g divides what is required. About one that
             # is (2 - g) times it, and the column has no errors that would make the gain too small.
-            required_efforts = efforts[points, b - start + j] - joint_target[:, j]
+            required_efforts = efforts[:, b - start + j] - joint_target[:, j]
             joint_target[:, j] -= required_efforts
             columns[:, b - start + j, index_of[f"gain.{joint}"]] = -required_efforts
         if f"{EFFORT_LAG}.{joint}" in index_of:
@@ -121,7 +126,7 @@ def torque_windows(
             columns[:, row, index_of[f"{EFFORT_LAG}.{joint}"]] = -effort_rates[:, row]
     if EFFORT_LAG in index_of:
         columns[:, :, index_of[EFFORT_LAG]] = -effort_rates
-    rms = np.sqrt(np.mean(efforts**2, axis=0))
+    rms = np.sqrt(np.mean(measured_efforts**2, axis=0))
     rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
     scaled_columns = (columns / rms[:, None]).reshape(-1, len(unknowns))
     t = np.repeat(samples.t[points], rms.size)
@@ -137,29 +142,9 @@ def smoothing_width(t: Array, half_time: float) -> int:
 
 
 def _row_indices(count: int, width: int, spacing: int, largest_count: int) -> Any:
-    return np.arange(width, count - width, max(1, spacing, -(-count // largest_count)))
-
-
-def described_torque(
-    model: VMSModel, motion: Motion, width: int, effort_width: int
-) -> tuple[Array, Array, list[Array]]:
-    """Return joint efforts by the description without friction, recorded ones, and friction.
-
-    Args:
-        model: the robot.
-        motion: the recording.
-        width: half width in samples of the cubics of accelerations.
-        effort_width: that of efforts and friction.
-
-    Returns:
-        Efforts (M,n) of the description and of the recording, and what friction multiplies.
-    """
-    samples, b = motion.samples, model.b
-    points = _row_indices(len(samples), width, effort_width, _MAX_SMOOTHED)
-    rate = motion.v[:, b:]
-    signals = np.hstack([motion.torque, rate, np.tanh(rate / SLIP)])
-    efforts, *friction = np.split(smooth(samples.t, signals, effort_width, points)[0], 3, axis=1)
-    return _model_efforts(model, motion, width, points), efforts, [*friction, np.ones_like(efforts)]
+    # From a multiple of the spacing on, so that other widths have the same samples.
+    spacing = max(1, spacing, -(-count // largest_count))
+    return np.arange(-(-width // spacing) * spacing, count - width, spacing)
 
 
 def _model_efforts(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
@@ -208,21 +193,29 @@ def with_net_load(model: VMSModel, motion: Motion, coefficients: Mapping[str, fl
     return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
 
-def best_width(model: VMSModel, motion: Motion, length: float) -> int:
-    """Return the half width, in samples, with which the description errs least on held-out time.
+def best_width(
+    model: VMSModel, motion: Motion, unknowns: Sequence[Unknown], settings: WindowSettings
+) -> int:
+    """Return the half width, in samples, of accelerations that predict held-out efforts best.
 
-    Joints of which friction alone explains the efforts as well do not count.
+    The efforts are hardly smoothed, and joints count alike.
+
+    Args:
+        model: the robot.
+        motion: the recording.
+        unknowns: with all errors of the description, which would hide those of accelerations.
+        settings: see :func:`torque_windows`.
     """
-    t = motion.samples.t
-    widths = [smoothing_width(t, share * length) for share in _WIDTHS]
-    errors: dict[int, float] = {}
+    t, moments, errors = motion.samples.t, prior_of(unknowns), dict[int, float]()
+    widths = sorted({smoothing_width(t, share * settings.length) for share in _WIDTHS})
+    widths = [width for width in widths if 40 * width < len(t)]  # few windows tell nothing
     for width in widths:
-        if 40 * width < len(t):  # of few windows the error tells nothing
-            # Always against efforts that are hardly smoothed.
-            described_effort, efforts, friction = described_torque(model, motion, width, widths[0])
-            error = held_out_error(efforts - described_effort, friction)
-            friction_error = np.maximum(held_out_error(efforts, friction), 1e-12)
-            errors[width] = float(np.sum(np.log(np.clip(error / friction_error, 1e-3, 1.0))))
+        options = max(min(ROW_SPACING, widths[0]), len(t) // _MAX_COMPARED), width, False, widths[0]
+        rows = torque_windows(model, motion, unknowns, settings, *options)
+        # All at the same samples.
+        rows = rows.select((rows.begin >= t[widths[-1]]) & (rows.begin < t[-1 - widths[-1]]))
+        error = torque_error(rows, model.n, *moments)[0][motion.moving_joints]
+        errors[width] = float(np.log(np.maximum(error, 1e-3)).sum())
     return min(errors, key=lambda width: errors[width], default=0)
 
 
@@ -261,16 +254,19 @@ def effort_lags(
     no_steps, indices = np.zeros((0, model.nv)), np.arange(len(t))
     motion = Motion(samples, no_steps, v, effort[:-1], effort, rate, indices, effort)
     width = smoothing_width(t, 0.02)
-    described_effort, _, friction = described_torque(model, motion, width, width)
-    sample_times = t[_row_indices(len(t), width, width, _MAX_SMOOTHED)]
-    is_inside = (sample_times > t[0] + _SEARCHED_LAG) & (sample_times < t[-1] - _SEARCHED_LAG)
-    if is_inside.sum() < 50:
+    points = _row_indices(len(t), width, width, _MAX_SMOOTHED)
+    points = points[(t[points] > t[0] + _SEARCHED_LAG) & (t[points] < t[-1] - _SEARCHED_LAG)]
+    if points.size < 50:
         return float("nan"), 0.0, 0.0, 0.0
-    terms = [described_effort[is_inside], *(term[is_inside] for term in friction)]
+    rates = v[:, model.b :]
+    friction = np.split(
+        smooth(t, np.hstack([rates, np.tanh(rates / SLIP)]), width, points)[0], 2, 1
+    )
+    terms = [_model_efforts(model, motion, width, points), *friction, np.ones_like(friction[0])]
     # Between samples their mean has less noise, which must not look like a better fit.
     effort = smooth(t, effort, width)[0]
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
-    times = sample_times[is_inside, None] + lags
+    times = t[points, None] + lags
     values = np.stack([np.interp(times, t, column) for column in effort.T], axis=1)
     ratio = held_out_error(values, terms) / np.maximum(held_out_error(values, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)

@@ -57,7 +57,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"No effort of {joint_names} is recorded: what it supplies is unaccounted for."
+        yield f"No effort of {joint_names} is recorded: record it, as what it supplies is missing."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -132,9 +132,9 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     instant = int(np.argmax(energies))
     energy = energies[instant]
-    share_text = f"{100 * energy / exchanged:.2g} % of the energy through the "
+    share_text = f"{float(f'{100 * energy / exchanged:.2g}'):g} % of the energy through the "
     share_text += "joints" if ledger.joints else "ports"
-    loss_text = f"{source}{energy:.3g} J ({share_text}) is unaccounted for"
+    loss_text = f"{source}{float(f'{energy:.3g}'):g} J ({share_text}) is unaccounted for"
     if names := " and ".join(map(label_of, audit.other_energies)):
         yield f"{loss_text}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
@@ -160,10 +160,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{loss_text}; it is missing at the base."
         yield "Look for drag, a wrench that is not recorded, and axes that are not those of ROS."
         return
-    if percentages[row] > _DOMINANT_SHARE:
-        names, percent = balanced[row], percentages[row]
-    else:
-        names, percent = " and ".join(balanced[k] for k in order[:2]), percentages[order[:2]].sum()
+    order = order[: 1 if percentages[row] > _DOMINANT_SHARE else 2]
+    names, percent = " and ".join(balanced[k] for k in order), percentages[order].sum()
     if audit.findings and not audit.identified:  # they tell the cause
         yield f"{loss_text}."
         return
@@ -181,7 +179,10 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
         ]
         yield loss_text
-        if terms and audit.identified.get("largest_unaccounted", 0.0) < 0.5 * energy:
+        if (left := audit.identified.get("largest_unaccounted", np.inf)) > 0.5 * energy:
+            return
+        yield f"What --identify found explains all but {left:.2g} J of it: use what of it is sure."
+        if terms:
             yield f"Friction at {ledger.joints[row]}: {'; '.join(terms)}."
         return
     if meaning is not None and meaning.unrelated_joints.any():

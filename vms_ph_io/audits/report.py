@@ -140,8 +140,7 @@ def _figure_html(figure: Any) -> str:
 
 def _sankey(go: Any, audit: Audit) -> Any:
     """Return the flow of energy: what supplied it on the left, where it went on the right."""
-    ledger = audit.ledger
-    robot = "robot"
+    ledger, robot = audit.ledger, "robot"
     links: list[tuple[str, str, float, str]] = []  # from, to, J, and the quantity of its colour
     for k, name in enumerate(ledger.joints):
         returned_energy = -float(ledger.returned_by_joint[k])
