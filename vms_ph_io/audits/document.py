@@ -57,7 +57,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"No effort of {joint_names} is recorded: record it, as what it supplies is missing."
+        yield f"No effort of {joint_names} is recorded: record it, or its work is missing."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
