@@ -35,12 +35,8 @@ VMS_PH_FMA double AlignedBasis::compute(const ConstMatrix& jacobian,
 }
 
 MatrixV AlignedBasis::spin(const MatrixV& f) const noexcept {
-  MatrixV result(f.rows(), f.rows());
-  for (Eigen::Index i = 0; i < f.rows(); ++i) {
-    for (Eigen::Index j = 0; j < f.rows(); ++j) {
-      result(i, j) = (f(j, i) - f(i, j)) / (cosines[i] + cosines[j]);
-    }
-  }
+  MatrixV result = f.transpose() - f;
+  for (Eigen::Index i = 0; i < f.rows(); ++i) result.col(i).array() /= cosines.array() + cosines[i];
   return result;
 }
 
@@ -204,15 +200,12 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   const Eigen::Index m = jacobian.rows(), nv = v.size(), k = nv - m, w = width_,
                      stride = static_cast<Eigen::Index>(t.stride_);
   const Eigen::Index by_z = static_cast<Eigen::Index>(t.base_column_) + d.b();
-  const Rows slice{w, w, w}, into_columns{w, stride, w}, rows{nv * w, nv * w, nv * w},
-      blocks{k * w, k * w, k * w};
-  products_.resize(static_cast<std::size_t>((2 * nv + 3 * m + m * m + 2 * m * k + 4 * k * k) * w));
+  const Rows slice{w, w, w}, into_columns{w, stride, w}, rows{nv * w, nv * w, nv * w};
+  products_.resize(
+      static_cast<std::size_t>((2 * nv + 2 * m + m * m + 2 * m * k) * w + 2 * m * (2 * k + m) * k));
   double *sums = products_.data(), *rate_sums = sums + nv * w, *by_velocity = rate_sums + nv * w,
-         *by_rate = by_velocity + m * w, *by_momentum = by_rate + m * w,
-         *by_inverse = by_momentum + m * w, *along = by_inverse + m * m * w,
-         *overlaps = along + m * k * w, *scaled = overlaps + k * k * w;
-  double *symmetric = scaled + k * k * w, *spin = symmetric + k * k * w,
-         *along_rate = spin + k * k * w;  // one after the other, factors of a product
+         *by_rate = by_velocity + m * w, *by_inverse = by_rate + m * w,
+         *along = by_inverse + m * m * w, *along_rate = along + m * k * w;
   TreeDerivatives::Columns& c = t.state_;
   std::fill(c.split.begin(), c.split.end(), 0.0);
   std::fill(c.known.begin(), c.known.end(), 0.0);
@@ -241,7 +234,6 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
     slice.write(Z, row_rate, along_rate + a * k * w);
     slice.write(inverse_transpose_, row, by_inverse + a * m * w);
     slice.add(transposed(jacobian_null), by_inverse + a * m * w, along_rate + a * k * w, -1.0);
-    slice.write(transposed(null_momentum_), along + a * k * w, by_momentum + a * w);
   }
   into_columns.add(task_inertia_, by_velocity, &c.split[0]);
   into_columns.add(task_inertia_, by_rate, &c.known[0]);
@@ -251,70 +243,69 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   //   dZdot p = spin_rate dZ p - spin(f) (Jdot Z^T)^T chi - (dJ' Z^T)^T chi
   //             - (Jdot Z^T)^T (J J^T)^-1 dJ Z^T y - spin(f') y with y = Z p,
   //   f' = spin_rate g + f_rate spin(f) - overlap dJ' Z^T + (Jdot Z^T)^T (J J^T)^-1 dJ Z^T S,
-  // where g, symmetric, solves S g + g S = S f^T + f S.
+  // where g, symmetric, solves S g + g S = S f^T + f S. Entry j of both is a sum over the entries
+  // (a,l) of dJ Z^T and dJ' Z^T, by factors of which the state alone decides.
   const MatrixV gram_null = product<MatrixV>(gram_inverse_, jacobian_null);
   const MatrixV inverse_rate = product<MatrixV>(jacobian_rate_, transposed(inverse_transpose_));
   const MatrixV overlap_rate = product<MatrixV>(overlap, jacobian_null);
-  blocks.add(inverse_rate, along, along_rate, -1.0);
-  blocks.write(overlap, along, overlaps);
-  blocks.write(transposed(gram_null), along, scaled);
-  const MatrixV spin_rate = null_space.spin(overlap_rate);
-  MatrixV factors(k, 2 * k + m);
-  factors << spin_rate, overlap_rate, -overlap;
-  // Entries (i, j) and (j, i) of matrices that are symmetric or skew.
-  const auto each_pair = [&](auto&& evaluate) VMS_PH_INLINED {
-    for (Eigen::Index i = 0; i < k; ++i) {
-      for (Eigen::Index j = 0; j <= i; ++j) {
-        const double share = 1.0 / (null_space.cosines[i] + null_space.cosines[j]);
-        for (Eigen::Index l = 0; l < w; l += static_cast<Eigen::Index>(kLaneCount)) {
-          evaluate((i * k + j) * w + l, (j * k + i) * w + l, share * null_space.cosines[i],
-                   share * null_space.cosines[j], share);
-        }
-      }
-    }
-  };
-  const auto write_pair = [](double* matrix, Eigen::Index entry, Eigen::Index other,
-                             const Lanes& value, double sign) VMS_PH_INLINED {
-    store(matrix + other, sign * value);
-    store(matrix + entry, value);
-  };
-  each_pair([&](Eigen::Index entry, Eigen::Index other, double c_i, double c_j, double share)
-                VMS_PH_INLINED {
-                  const Lanes f = load(overlaps + entry), f_other = load(overlaps + other);
-                  write_pair(spin, entry, other, share * (f_other - f), -1.0);
-                  write_pair(symmetric, entry, other, c_i * f_other + c_j * f, 1.0);
-                });
-  blocks.write(factors, symmetric, overlaps);
-  each_pair([&](Eigen::Index entry, Eigen::Index other, double c_i, double c_j, double share)
-                VMS_PH_INLINED {
-                  write_pair(symmetric, entry, other,
-                             share * (load(overlaps + entry) - load(overlaps + other)) +
-                                 (c_j * load(scaled + entry) - c_i * load(scaled + other)),
-                             -1.0);
-                });
+  Rows{k * w, k * w, k * w}.add(inverse_rate, along, along_rate, -1.0);
   const VectorV task_momentum = product<VectorV>(inverse_transpose_, momentum),
                 task_force = product<VectorV>(inverse_transpose_, force_);
   VectorV spun = product<VectorV>(Z, force_);
   add_product(transposed(jacobian_null), task_momentum, spun, -1.0);
-  // Matrices of spins are skew: products from the left have the other sign.
-  blocks.write(transposed(null_momentum_), spin, sums, -1.0);
-  blocks.add(transposed(task_momentum), along, sums, -1.0);
-  blocks.write(transposed(spun), spin, rate_sums, -1.0);
-  blocks.add(transposed(null_momentum_), symmetric, rate_sums, -1.0);
-  blocks.add(transposed(task_force), along, rate_sums, -1.0);
-  blocks.add(transposed(task_momentum), along_rate, rate_sums, -1.0);
-  double *split = &c.split[0] + m * stride, *rate = &c.known[0] + m * stride;
-  for (Eigen::Index i = 0; i < k; ++i) {
-    std::copy_n(sums + i * w, w, split + i * stride);
-    std::copy_n(rate_sums + i * w, w, rate + i * stride);
+  const Eigen::VectorXd &cosines = null_space.cosines, &y = null_momentum_;
+  const MatrixV spin_rate = null_space.spin(overlap_rate);
+  // The share that a spin has of an entry of F^T - F, and its products.
+  MatrixV share(k, k), turn(k, k), by_row(k, k), by_column(k, k);
+  for (Eigen::Index l = 0; l < k; ++l) {
+    share.col(l) = (cosines.array() + cosines[l]).inverse();
+    turn.col(l) = y[l] * share.col(l);
   }
-  Rows{stride, stride, w}.add(spin_rate, split, rate);
-  into_columns.add(transposed(gram_null), by_momentum, rate, -1.0);
-  for (Eigen::Index i = 0; i < k; ++i) {
-    for (Eigen::Index l = 0; l < k; ++l) {
-      split[i * stride + by_z + m + l] = -null_space.axes()(l, i);
+  const MatrixV rate_turn = product<MatrixV>(turn, overlap_rate),
+                spin_turn = product<MatrixV>(turn, spin_rate);
+  const Eigen::Index parts = 2 * k + m;
+  Eigen::Map<Eigen::MatrixXd> stacked(along_rate + m * k * w, m * parts, k),
+      shared(stacked.data() + stacked.size(), m * parts, k);
+  for (Eigen::Index l = 0; l < k; ++l) {
+    const auto p = rate_turn.col(l).array(), s = spin_turn.col(l).array();
+    by_row.col(l) = share.col(l).array() * (spun[l] + p + s * cosines[l]);
+    by_column.col(l) = share.col(l).array() * (spun[l] + p - s * cosines.array());
+    for (Eigen::Index a = 0; a < m; ++a) {
+      auto part = stacked.col(l).segment(a * parts, parts);
+      part.head(k) = overlap(l, a) * turn.col(l);
+      part.segment(k, k) = overlap(l, a) * spin_rate.col(l);
+      part.tail(m) = overlap(l, a) * jacobian_null.col(l);
     }
   }
+  products::write(stacked, share, 1.0, shared.data(), m * parts);
+  const MatrixV diagonal = product<MatrixV>(turn, overlap),
+                change_diagonal = product<MatrixV>(by_column, overlap),
+                gram_diagonal = product<MatrixV>(turn, transposed(gram_null));
+  // Factors of dJ Z^T in the rate, then those of dJ' Z^T there, as of dJ Z^T in Z p.
+  Eigen::Map<Eigen::MatrixXd> factors(stacked.data(), k, 2 * m * k);
+  for (Eigen::Index a = 0; a < m; ++a) {
+    const VectorV o = overlap.col(a), gram = gram_null.row(a);
+    const MatrixV change = product<MatrixV>(overlap, shared.middleRows(a * parts + 2 * k, m));
+    for (Eigen::Index l = 0; l < k; ++l) {
+      const double* from = &shared(a * parts, l);
+      double *in_rate = &factors(0, a * k + l), *in_both = &factors(0, (m + a) * k + l);
+      for (Eigen::Index j = 0; j < k; ++j) {
+        in_both[j] = -o[j] * turn(j, l);
+        in_rate[j] = (overlap_rate(j, l) + spin_rate(j, l) * cosines[l]) * from[j] +
+                     turn(j, l) * (cosines[l] * (from[k + j] + gram[j]) - change(j, l)) -
+                     o[j] * by_row(j, l) - gram[j] * y[l];
+      }
+      in_both[l] += diagonal(l, a) - task_momentum[a];
+      in_rate[l] += change_diagonal(l, a) - cosines[l] * gram_diagonal(l, a) - task_force[a];
+    }
+  }
+  double *split = &c.split[0] + m * stride, *rate = &c.known[0] + m * stride;
+  into_columns.add(MatrixView(factors).right_columns(m * k), along, split);
+  into_columns.add(factors, along, rate);  // dJ' Z^T follows dJ Z^T
+  for (Eigen::Index i = 0; i < k; ++i) {
+    Eigen::Map<Eigen::VectorXd>(split + i * stride + by_z + m, k) = -null_space.axes().col(i);
+  }
+  Rows{stride, stride, w}.add(spin_rate, split, rate);
 }
 
 VMS_PH_FMA void TaskDerivatives::add_energy(const Dynamics& d, const TaskForm& form,

@@ -422,10 +422,9 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   }
   if (task_ != nullptr) {
     // The rows of the map are the columns of its transpose.
-    const AlignedBasis& null_space = task_->null_space;
     MatrixV by_force = task_->inverse;
     by_force.rightCols(nv - task_->rows()) =
-        product<MatrixV>(transposed(null_space.Z), transposed(null_space.axes()));
+        product<MatrixV>(task_->null_space.axes(), task_->null_space.Z).transpose();
     std::copy_n(by_force.data(), nv * nv, force);
   }
   if (out.velocity_by_parameters != nullptr) write_parameters(tree, out);
