@@ -497,10 +497,9 @@ py::dict evaluate(Batch& batch, const Numbers& q, const Numbers& v,
                                     [&](const Term& entry) { return name == entry.name; });
     if (term == std::end(kTerms)) throw ModelError("there is no term '" + name + "'");
     std::vector<py::ssize_t> shape = shape_of(*term, robot);
-    py::ssize_t size = 1;
-    for (const py::ssize_t length : shape) size *= length;
     shape.insert(shape.begin(), count);
     Array array(shape);
+    const py::ssize_t size = array.size() / std::max<py::ssize_t>(1, count);
     outputs.push_back({term, array, array.mutable_data(), size});
   }
   {

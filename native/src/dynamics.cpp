@@ -50,9 +50,9 @@ bool Dynamics::is_configuration(const double* q) const noexcept {
          are_unit(unit_slices_, q);
 }
 
-void Dynamics::set_configuration(const double* q) noexcept {
+void Dynamics::set_configuration(const double* q, const Tree* tree) noexcept {
   q_ = Eigen::Map<const VectorXd>(q, nq());
-  tree_.set_configuration(q_);
+  tree == nullptr ? tree_.set_configuration(q_) : tree_.copy_configuration(*tree);
   place_base(q);
 }
 
@@ -146,8 +146,6 @@ void Dynamics::kinetic_gradient(double* out) const noexcept {
 void Dynamics::locked_velocity(double* out) const noexcept {
   tree_.write_base(tree_.locked_twist(tree_.momentum()), out);
 }
-
-void Dynamics::shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }
 
 void Dynamics::kinetic_regressor(double* out) const noexcept {
   std::fill(out, out + 10 * bodies(), 0.0);

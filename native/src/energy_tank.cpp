@@ -213,7 +213,9 @@ double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept 
     fluid_state_->set(q_, velocity_);
     return (force - unactuated_gravity_ - fluid_state_->g()).dot(v);
   }
-  return (force - unactuated_gravity_).dot(v) - later_stage_.gravity_power(q_, v.data());
+  later_stage_.set_configuration(q_.data());
+  later_stage_.gravity(weight_.data());
+  return (force - unactuated_gravity_ - weight_).dot(v);
 }
 
 SampleGrant::SampleGrant(const Model& model)

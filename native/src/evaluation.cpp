@@ -34,7 +34,7 @@ Evaluation::Evaluation(const Model& model)
       b_(model.b()),
       n_(model.n()),
       dynamics_(model),
-      dynamics_at_other_q_(model),
+      dynamics_at_other_state_(model),
       fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
@@ -53,6 +53,13 @@ void Evaluation::set(const ConstVector& q, const ConstVector& v) noexcept {
   q_ = q;
   v_ = v;
   computed_ = Computed{};
+}
+
+Dynamics& Evaluation::set_ahead(const RobotState& state, const Tree* tree) noexcept {
+  set(state.q, state.v);
+  dynamics_.set_configuration(q_.data(), tree);
+  computed_.dynamics_at_q = computed_.is_ahead = true;
+  return dynamics_at_v();
 }
 
 Dynamics& Evaluation::dynamics_at_q() noexcept {
@@ -148,15 +155,15 @@ const MatrixV& Evaluation::C() noexcept {
 
 VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
   VectorV result(b_ + n_);
-  if (velocity.data() == v_.data()) {
-    dynamics_at_v();
-  } else {
-    dynamics_at_q().set_velocity(velocity.data());
-    computed_.dynamics_at_v = computed_.fluid_at_v = false;
+  if (velocity.data() != v_.data()) {
+    dynamics_at_other_state_.set_configuration(q_.data(), &dynamics_at_q().tree());
+    dynamics_at_other_state_.set_velocity(velocity.data());
+    computed_.fluid_at_v = false;
   }
-  dynamics_.kinetic_gradient(result.data());
+  Dynamics& d = velocity.data() == v_.data() ? dynamics_at_v() : dynamics_at_other_state_;
+  d.kinetic_gradient(result.data());
   if (fluid_.exists()) {
-    fluid_at_q().set_velocity(dynamics_, velocity);
+    fluid_at_q().set_velocity(d, velocity);
     fluid_.add_kinetic_gradient(result);
   }
   return result;
@@ -178,14 +185,15 @@ VectorV Evaluation::drag() noexcept {
 }
 
 double Evaluation::gravity_power(const Eigen::VectorXd& q) noexcept {
-  const double power = dynamics_at_other_q_.gravity_power(q, v_.data());
-  if (!fluid_.exists()) return power;
-  dynamics_at_other_q_.set_configuration(q.data());
-  fluid_.set_configuration(dynamics_at_other_q_);
-  computed_.fluid_at_q = computed_.fluid_at_v = false;
-  VectorV buoyancy = VectorV::Zero(v_.size());
-  fluid_.add_gravity(buoyancy);
-  return power + buoyancy.dot(v_);
+  VectorV weight(v_.size());
+  dynamics_at_other_state_.set_configuration(q.data());
+  dynamics_at_other_state_.gravity(weight.data());
+  if (fluid_.exists()) {
+    fluid_.set_configuration(dynamics_at_other_state_);
+    computed_.fluid_at_q = computed_.fluid_at_v = false;
+    fluid_.add_gravity(weight);
+  }
+  return weight.dot(v_);
 }
 
 double Evaluation::kinetic_energy() noexcept {

@@ -144,8 +144,9 @@ Screw Tree::locked_twist(const Screw& momentum) const noexcept {
   return mobility(moment_about_centre(momentum));
 }
 
-Screw Tree::from_end_effector(const Screw& wrench) const noexcept {
-  return in_root_axes(placement(end_effector_), wrench);
+void Tree::add_tool_wrench(const Screw& wrench, double* force) const noexcept {
+  const Frame pose = placement(end_effector_);
+  add_wrench(pose, in_root_axes(pose, wrench), force);
 }
 
 Screw Tree::in_root_axes(const Frame& frame, const Screw& wrench) {
@@ -173,15 +174,6 @@ void Tree::add_base(const Screw& wrench, double* force, int stride) const noexce
     force[stride] += wrench.linear.y();
     force[2 * stride] += wrench.angular.z();
   }
-}
-
-double Tree::power_of(const Screw& wrench, const VectorXd& v) const noexcept {
-  double power = base_twist(v).dot(wrench);
-  for (int i = end_effector_.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
-    const auto k = static_cast<std::size_t>(i);
-    power += v[b_ + joints_[k].leader] * screw(k).dot(wrench);
-  }
-  return power;
 }
 
 Tree::Frame Tree::placement(const Frame& frame) const noexcept {

@@ -48,21 +48,35 @@ VMS_PH_FMA void Tree::update_poses(const double* q) noexcept {
       store(group.translation[k], load(link.offset[k]) + position * load(link.linear_rate[k]));
     }
   }
+  Lanes x{}, y{}, z{}, origin{};  // columns of the pose of a body, with a zero each
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const Scratch& joint = scratch_[i / kLaneCount];
-    LinkGroup& pose = link_groups_[i / kLaneCount];
     const std::size_t lane = i % kLaneCount;
-    Matrix3d rotation = matrix_at(joint.rotation, lane);
-    Vector3d origin = vector_at(joint.translation, lane);
-    if (joints_[i].parent >= 0) {
-      const auto parent = static_cast<std::size_t>(joints_[i].parent);
-      const LinkGroup& parent_pose = link_groups_[parent / kLaneCount];
-      const Matrix3d parent_rotation = matrix_at(parent_pose.rotation, parent % kLaneCount);
-      origin = vector_at(parent_pose.origin, parent % kLaneCount) + parent_rotation * origin;
-      rotation = parent_rotation.lazyProduct(rotation).eval();
+    if (joints_[i].parent < 0) {
+      x = Lanes{1.0}, y = Lanes{0.0, 1.0}, z = Lanes{0.0, 0.0, 1.0}, origin = Lanes{};
+    } else if (const auto parent = static_cast<std::size_t>(joints_[i].parent); parent + 1 != i) {
+      const auto column = [&](const LaneRow* rows) VMS_PH_INLINED {
+        const Vector3d v = vector_at(rows, parent % kLaneCount);
+        return Lanes{v.x(), v.y(), v.z(), 0.0};
+      };
+      const LinkGroup& pose = link_groups_[parent / kLaneCount];
+      x = column(pose.rotation), y = column(pose.rotation + 3), z = column(pose.rotation + 6);
+      origin = column(pose.origin);
     }
-    set_lane(rotation, pose.rotation, lane);
-    set_lane(origin, pose.origin, lane);
+    const auto turned = [&](const LaneRow* rows) VMS_PH_INLINED {
+      return x * rows[0][lane] + y * rows[1][lane] + z * rows[2][lane];
+    };
+    origin += turned(joint.translation);
+    const Lanes columns[] = {turned(joint.rotation), turned(joint.rotation + 3),
+                             turned(joint.rotation + 6)};
+    x = columns[0], y = columns[1], z = columns[2];
+    LinkGroup& pose = link_groups_[i / kLaneCount];
+    for (std::size_t k = 0; k < 3; ++k) {
+      pose.rotation[k][lane] = x[k];
+      pose.rotation[k + 3][lane] = y[k];
+      pose.rotation[k + 6][lane] = z[k];
+      pose.origin[k][lane] = origin[k];
+    }
   }
 }
 
@@ -111,6 +125,18 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   inverse_inertia_(2, 2) = inverse_determinant * (xx * yy - xy * xy);
 }
 
+void Tree::copy_configuration(const Tree& other) noexcept {
+  computed_q_ = other.computed_q_;
+  is_computed_ = other.is_computed_;
+  has_reactions_ = other.has_reactions_;
+  is_factorised_ = false;
+  link_groups_ = other.link_groups_;
+  columns_ = other.columns_;
+  total_ = other.total_;
+  centre_of_mass_ = other.centre_of_mass_;
+  inverse_inertia_ = other.inverse_inertia_;
+}
+
 VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
   momentum_ = b_ == 0 ? Screw{} : root_ * base;
@@ -132,33 +158,6 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
   kinetic_energy_ = 0.5 * (twice_kinetic_energy + sum_of(powers));
   momentum_ +=
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
-}
-
-VMS_PH_FMA double Tree::gravity_power(const VectorXd& q, const double* v,
-                                      const Vector3d& field) noexcept {
-  is_computed_ = false;
-  update_poses(q.data());
-  for (std::size_t i = 0; i < joints_.size(); ++i) body_rates_[i] = v[b_ + joints_[i].leader];
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LinkConstants& link = link_constants_[g];
-    const LaneMatrix rotation(link_groups_[g].rotation);
-    const LaneVector angular = rotation * LaneVector(link.axis);
-    const LaneVector linear = rotation * LaneVector(link.linear_axis);
-    const LaneScrew screw(linear + LaneVector(link_groups_[g].origin).cross(angular), angular);
-    (screw * load(&body_rates_[g * kLaneCount])).store_in(motions_[g].twist);
-    const LaneVector lever = rotation * LaneVector(link.lever);
-    (LaneVector(link_groups_[g].origin) + lever).store_in(motions_[g].momentum);  // the centre
-  }
-  const Screw base = base_twist(v);
-  add_from_parents(base, [this](std::size_t g) VMS_PH_INLINED { return motions_[g].twist; });
-  Lanes power{};
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew twist(motions_[g].twist);
-    const LaneVector velocity =
-        twist.linear + twist.angular.cross(LaneVector(motions_[g].momentum));
-    power -= load(link_constants_[g].mass) * LaneVector(field).dot(velocity);
-  }
-  return sum_of(power) - field.dot((root_ * base).linear);
 }
 
 VMS_PH_FMA void Tree::compute_reactions() noexcept {

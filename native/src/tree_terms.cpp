@@ -105,8 +105,19 @@ VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
 void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
   const Vector3d weight = -factor * field;
   add_base({total_.mass * weight, total_.mc.cross(weight)}, out);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    out[b_ + joints_[i].leader] += this->weight(i, factor * field);
+  add_joint_weight(weight, out + b_);
+}
+
+/// Add to the efforts of the joints (n,) those of bodies that all accelerate alike, m/s^2.
+VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* out) const noexcept {
+  const LaneVector a(acceleration);
+  for (std::size_t g = 0; g < groups(); ++g) {
+    const LaneScrew screw(link_groups_[g].screw);
+    const LaneRow* composite = link_groups_[g].composite;
+    const Lanes efforts = screw.linear.dot(a) * load(composite[0]) +
+                          screw.angular.dot(LaneVector(composite + 1).cross(a));
+    const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
+    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += efforts[l];
   }
 }
 
@@ -160,10 +171,6 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
     const auto index = static_cast<std::size_t>(i);
     add_column(twist(index), screw(index), b_ + joints_[index].leader);
   }
-}
-
-void Tree::write_momentum(double* out) const noexcept {
-  write_joint_momenta(write_base(momentum_, out));
 }
 
 void Tree::write_shape_momentum(double* out) noexcept {

@@ -103,13 +103,15 @@ _AXES = pin.LOCAL, pin.LOCAL_WORLD_ALIGNED
 
 
 def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
-    """Return the ``vms_ph_native.Model`` of a tree, with the joints that mimic others.
+    """Return the one ``vms_ph_native.Model`` of a tree, with the joints that mimic others.
 
     Raises:
         ValueError: the core does not cover the robot; the message says why.
     """
-    mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
-    return module.Model(tree.pinocchio, end_effector, mimics)
+    if end_effector not in tree.cpp_robots:
+        mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
+        tree.cpp_robots[end_effector] = module.Model(tree.pinocchio, end_effector, mimics)
+    return tree.cpp_robots[end_effector]
 
 
 class NativeAlgorithms(TreeAlgorithms):

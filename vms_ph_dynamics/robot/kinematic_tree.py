@@ -16,7 +16,7 @@ from ..errors import ModelError
 from ..groups import SE2
 from ..native import native_part
 from .algorithms import NativeAlgorithms, TreeAlgorithms
-from .inertia import InertiaDefect, LinkInertia, check_rotors, check_size
+from .inertia import LinkInertia, check_rotors, check_size
 from .inertia_repair import InertiaMode, accept_inertias, links_of
 from .joints import (
     BASE_DIMENSION,
@@ -91,7 +91,6 @@ class KinematicTree:
             raise ModelError(f"the robot '{pinocchio.name}' has no joint that moves")
         check_size(pinocchio)
         self.name: str = pinocchio.name
-        self.repairs: tuple[InertiaDefect, ...]
         self.mimics = dict(mimics or {})
         self._map = Projection(pinocchio, self.mimics) if self.mimics else None
         self.projection: Array | None = None if self._map is None else self._map.matrix
@@ -120,8 +119,8 @@ class KinematicTree:
         self._thread_data = threading.local()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave to each copy its own data of threads and its own model in C++."""
-        excluded = ("_thread_data", "algorithms", "cpp_core")
+        """Leave to each copy its own data of threads and its own models in C++."""
+        excluded = ("_thread_data", "algorithms", "cpp_core", "cpp_robots")
         return {name: part for name, part in vars(self).items() if name not in excluded}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -139,26 +138,30 @@ class KinematicTree:
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
         """
-        tree = copy_with(self, native=native)
+        is_chosen = "native" in vars(self) and native is self.native
+        tree = self if is_chosen else copy_with(self, native=native)
         _ = tree.algorithms
         return tree
 
     @cached_property
     def algorithms(self) -> TreeAlgorithms:
         """The recursions that compute the terms, in C++ or in Python."""
-        native_algorithms = native_part(
-            self.native,
-            None,
-            lambda module: NativeAlgorithms(module, self.pinocchio),
-            "the terms are computed in Python",
-        )
-        return TreeAlgorithms() if native_algorithms is None else native_algorithms
+
+        def make(module: Any) -> NativeAlgorithms:
+            return NativeAlgorithms(module, self.pinocchio)
+
+        fallback = "the terms are computed in Python"
+        return native_part(self.native, None, make, fallback) or TreeAlgorithms()
 
     @cached_property
     def cpp_core(self) -> NativeAlgorithms | None:
         """The recursions in C++, or None where the terms are computed in Python."""
-        algorithms = self.algorithms
-        return algorithms if isinstance(algorithms, NativeAlgorithms) else None
+        return self.algorithms if isinstance(self.algorithms, NativeAlgorithms) else None
+
+    @cached_property
+    def cpp_robots(self) -> dict[str, Any]:
+        """The robots in C++ by their end effectors: one for all that stand at the same state."""
+        return {}
 
     def inertial_parameters(self) -> Array:
         """Return the inertial parameters of all bodies in the order of the joints, (10 bodies,).
@@ -188,11 +191,9 @@ class KinematicTree:
 
     def data(self) -> Any:
         """Return this thread's ``pinocchio.Data``; the next call of any term overwrites it."""
-        try:
-            return self._thread_data.data
-        except AttributeError:
+        if not hasattr(self._thread_data, "data"):
             self._thread_data.data = self.pinocchio.createData()
-            return self._thread_data.data
+        return self._thread_data.data
 
     def full_configuration(self, q: Array) -> Array:
         """Return Pinocchio's configuration, with the joints that mimic others filled in."""

@@ -17,6 +17,7 @@
 
 namespace vms_ph {
 
+class Evaluation;
 class Model;
 
 /// Longest time between updates that laws accept, s.
@@ -30,6 +31,9 @@ struct RobotState {
   Eigen::VectorXd v;  ///< (nv,) velocity
 
   double age = 0.0;  ///< time since it was measured, s, at which the law must be stable as well
+
+  /// What a host has set to this state with Evaluation::set_ahead(); a law does not set it again.
+  const Evaluation* evaluation = nullptr;
 
   /// Whether the state has the dimensions of this robot, is finite and has an age.
   bool is_usable(const Model& model) const noexcept;
@@ -127,6 +131,9 @@ class Controller {
   /// @returns a record that stays valid, and unchanged, until the next call.
   virtual const Command& update(const RobotState& state, const Reference& reference,
                                 double dt) noexcept = 0;
+
+  /// What update() sets to its state first, for a host that needs terms at it; null for none.
+  virtual Evaluation* evaluation() noexcept { return nullptr; }
 
   /// Report missed updates: the safe output has acted since the last one.
   ///

@@ -131,8 +131,9 @@ class Dynamics {
   /// Whether the entries are finite and every rotation in q has length one.
   bool is_configuration(const double* q) const noexcept;
 
-  /// Set the configuration (nq,), then the velocity (nv,).
-  void set_configuration(const double* q) noexcept;
+  /// Set the configuration (nq,), then the velocity (nv,). `tree` is one of this robot at the joint
+  /// positions of q, whose results are copied, or null.
+  void set_configuration(const double* q, const Tree* tree = nullptr) noexcept;
   void set_velocity(const double* v) noexcept;
 
   const Tree& tree() const noexcept { return tree_; }
@@ -145,11 +146,6 @@ class Dynamics {
   void gravity(double* out) const noexcept;                                       ///< g, (nv,)
   double potential_energy() const noexcept;                                       ///< J
 
-  /// Power against gravity, W, at a configuration (nq,) and velocity (nv,) that replace the last.
-  double gravity_power(const Eigen::VectorXd& q, const double* v) noexcept {
-    return tree_.gravity_power(q, v, base_rotation(b(), q.data()).transpose() * mount_gravity_);
-  }
-
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
   void jacobian(int frame, bool inertial, double* out) const noexcept;
 
@@ -160,8 +156,8 @@ class Dynamics {
   double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }  ///< J
   void jacobian_rate(int frame, bool inertial, double* out) const noexcept;  ///< (6,nv)
   Momenta momenta() const noexcept;
-  void locked_velocity(double* out) const noexcept;  ///< v_hat, (b,)
-  void shape_momentum(double* out) noexcept;         ///< pi_hat, (n,)
+  void locked_velocity(double* out) const noexcept;                               ///< v_hat, (b,)
+  void shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }  ///< pi_hat, (n,)
 
   /// The energies are products of such a row with the ten parameters of every body that moves, the
   /// base first: mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz about the body's origin.

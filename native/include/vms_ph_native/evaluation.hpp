@@ -29,7 +29,15 @@ class Evaluation {
 
   /// Set configuration (nq,) and velocity (nv,), which must be finite; both are copied.
   void set(const ConstVector& q, const ConstVector& v) noexcept;
-  void set(const RobotState& state) noexcept { set(state.q, state.v); }
+
+  /// The same, unless it was set ahead to this state, and nothing else was set since.
+  void set(const RobotState& state) noexcept {
+    if (state.evaluation != this || !computed_.is_ahead) set(state.q, state.v);
+  }
+
+  /// Set a state for an update that follows; `tree` is one of this robot at its joint positions, or
+  /// null. Return the dynamics there.
+  Dynamics& set_ahead(const RobotState& state, const Tree* tree) noexcept;
 
   const Model& model() const noexcept { return model_; }
   const Eigen::VectorXd& q() const noexcept { return q_; }
@@ -93,7 +101,7 @@ class Evaluation {
 
   const Model& model_;
   const int b_, n_;
-  Dynamics dynamics_, dynamics_at_other_q_;  ///< the latter for a term at another configuration
+  Dynamics dynamics_, dynamics_at_other_state_;  ///< the latter for a term at another state
   FluidTerms fluid_;
   Eigen::VectorXd q_, v_, rows_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
@@ -103,8 +111,8 @@ class Evaluation {
   MatrixBN A_;
   VectorV momentum_, g_;
   struct Computed {
-    bool dynamics_at_q, dynamics_at_v, fluid_at_q, fluid_at_v, M, M_b_inverse, A, M_hat_m, momentum,
-        C, g;
+    bool is_ahead, dynamics_at_q, dynamics_at_v, fluid_at_q, fluid_at_v, M, M_b_inverse, A, M_hat_m,
+        momentum, C, g;
   } computed_{};
 };
 

@@ -29,6 +29,7 @@ class PayloadCompensation final : public Controller {
 
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   bool resume(const RobotState& state) noexcept override { return law_->resume(state); }
+  Evaluation* evaluation() noexcept override { return law_->evaluation(); }
   void missed_updates() noexcept override { law_->missed_updates(); }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
@@ -76,6 +77,7 @@ class Supervisor final : public Controller {
 
   /// Restart the law, and accept where the robot is.
   bool reset(const RobotState& state) noexcept override;
+  Evaluation* evaluation() noexcept override { return law_->evaluation(); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   void missed_updates() noexcept override { law_->missed_updates(); }

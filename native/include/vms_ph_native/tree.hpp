@@ -21,8 +21,7 @@ class Model;
 ///
 /// In common axes composite inertias are plain sums and a row of the mass matrix costs one product
 /// per joint. The base is eliminated by way of the centre of mass, where its inertia is
-/// block-diagonal: only the shape inertia [A (55)] remains to be factorised. At seven joints this
-/// takes half the time of the articulated-body algorithm with its 6x6 inertias.
+/// block-diagonal: only the shape inertia [A (55)] remains to be factorised.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
@@ -53,6 +52,9 @@ class Tree {
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
   void set_configuration(const Eigen::VectorXd& q) noexcept;
 
+  /// Take over the joint positions of another tree of this robot, with what it has computed there.
+  void copy_configuration(const Tree& other) noexcept;
+
   // Of the configuration set last:
   const Eigen::Vector3d& centre_of_mass() const { return centre_of_mass_; }  ///< root axes, m
   double potential_energy() const { return potential_in(field_); }           ///< of the field, J
@@ -60,24 +62,15 @@ class Tree {
   /// The twist of the base that has a given momentum with all joints locked.
   Screw locked_twist(const Screw& momentum) const noexcept;
 
-  /// The wrench in root axes of a wrench in the axes of the end effector.
-  Screw from_end_effector(const Screw& wrench) const noexcept;
-
-  /// Add the generalised force of a wrench on the end effector (root axes) to ``force`` (nv,).
-  void add_wrench(const Screw& wrench, double* force) const noexcept {
-    add_wrench(end_effector_, wrench, force);
-  }
-
-  /// Power of a wrench on the end effector (root axes) at a velocity (nv,), W.
-  double power_of(const Screw& wrench, const Eigen::VectorXd& v) const noexcept;
+  /// Add the generalised force of a wrench on the end effector, in its axes, to ``force`` (nv,).
+  void add_tool_wrench(const Screw& wrench, double* force) const noexcept;
 
   /// Number of entries of a configuration that belong to the joints.
   int position_count() const { return nq_ - (b_ == 6 ? 7 : b_ == 3 ? 4 : 0); }
 
   /// Gradient of the potential by the joints, added to ``out`` (n,) times ``factor``.
-  template <class Out>
-  void add_weight(double factor, Out&& out) const noexcept {
-    for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] += factor * weight(i);
+  void add_weight(double factor, double* out) const noexcept {
+    add_joint_weight(-factor * field_, out);
   }
 
   /// Compute twists and momenta of a velocity (nv,).
@@ -126,10 +119,6 @@ class Tree {
   /// Add `factor` times the force (nv,) that holds the robot in a field in root axes, m/s^2.
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
 
-  /// Power, W, that raises the robot at (q, v) in a field in root axes, m/s^2; set both again.
-  double gravity_power(const Eigen::VectorXd& q, const double* v,
-                       const Eigen::Vector3d& field) noexcept;
-
   const Eigen::Vector3d& root_origin() const { return root_origin_; }  ///< of the root's origin, m
 
   /// Its potential with the root at the origin of its coordinates, J.
@@ -159,7 +148,9 @@ class Tree {
   void write_coriolis(double* out) noexcept;
 
   /// Generalised momentum, (nv,), and shape momentum [A (56)], (n,).
-  void write_momentum(double* out) const noexcept;
+  void write_momentum(double* out) const noexcept {
+    write_joint_momenta(write_base(momentum_, out));
+  }
   void write_shape_momentum(double* out) noexcept;
 
   /// The twist of a body about the root's origin.
@@ -269,8 +260,7 @@ class Tree {
   /// rates of the joints of all bodies.
   template <class Rows>
   void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
-  double weight(std::size_t body) const noexcept { return weight(body, field_); }
-  double weight(std::size_t body, const Eigen::Vector3d& field) const noexcept;
+  void add_joint_weight(const Eigen::Vector3d& acceleration, double* out) const noexcept;
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.position_index] + joint.offset;
   }

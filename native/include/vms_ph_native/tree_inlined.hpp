@@ -61,13 +61,6 @@ VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
   return {p.linear / total_.mass + centre_of_mass_.cross(angular), angular};
 }
 
-VMS_PH_INLINED inline double Tree::weight(std::size_t body,
-                                          const Eigen::Vector3d& field) const noexcept {
-  const SpatialInertia y = composite(body);
-  const Screw s = screw(body);
-  return -y.mass * s.linear.dot(field) - s.angular.dot(y.mc.cross(field));
-}
-
 /// A twist in the axes of a frame, about its origin.
 inline Screw in_axes_of(const Tree::Frame& frame, const Screw& s) {
   return {frame.rotation.transpose() * (s.linear + s.angular.cross(frame.origin)),
@@ -77,37 +70,33 @@ inline Screw in_axes_of(const Tree::Frame& frame, const Screw& s) {
 template <int kRows, class Rows>
 VMS_PH_INLINED inline Eigen::Matrix<double, kRows, 1> Tree::root_sum(Rows&& rows) noexcept {
   Eigen::Matrix<double, kRows, 1> sum = Eigen::Matrix<double, kRows, 1>::Zero();
+  double carried[kRows] = {};  // from a body to the one right before it, without a way by memory
   for (std::size_t i = joints_.size(); i-- > 0;) {
-    const LaneRow* from = rows(i / kLaneCount);
-    const std::size_t lane = i % kLaneCount;
-    if (joints_[i].parent < 0) {
-      for (int k = 0; k < kRows; ++k) sum[k] += from[k][lane];
-      continue;
-    }
+    LaneRow* row = rows(i / kLaneCount);
+    for (int k = 0; k < kRows; ++k) carried[k] = row[k][i % kLaneCount] += carried[k];
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    LaneRow* to = rows(parent / kLaneCount);
-    const std::size_t parent_lane = parent % kLaneCount;
-    for (int k = 0; k < kRows; ++k) to[k][parent_lane] += from[k][lane];
+    if (parent + 1 == i && i > 0) continue;
+    for (int k = 0; k < kRows; ++k) {
+      (joints_[i].parent < 0 ? sum[k] : rows(parent / kLaneCount)[k][parent % kLaneCount]) +=
+          carried[k];
+      carried[k] = 0.0;
+    }
   }
   return sum;
 }
 
 template <class Rows>
 VMS_PH_INLINED inline void Tree::add_from_parents(const Screw& root_value, Rows&& rows) noexcept {
+  Screw carried;  // from a body to the one right behind it
   for (std::size_t i = 0; i < joints_.size(); ++i) {
-    LaneRow* to = rows(i / kLaneCount);
-    const std::size_t lane = i % kLaneCount;
-    if (joints_[i].parent < 0) {
-      for (int k = 0; k < 3; ++k) {
-        to[k][lane] += root_value.linear[k];
-        to[k + 3][lane] += root_value.angular[k];
-      }
-      continue;
-    }
     const auto parent = static_cast<std::size_t>(joints_[i].parent);
-    const LaneRow* from = rows(parent / kLaneCount);
-    const std::size_t parent_lane = parent % kLaneCount;
-    for (int k = 0; k < 6; ++k) to[k][lane] += from[k][parent_lane];
+    if (joints_[i].parent < 0) {
+      carried = root_value;
+    } else if (parent + 1 != i) {
+      carried = screw_at(rows(parent / kLaneCount), parent % kLaneCount);
+    }
+    carried += screw_at(rows(i / kLaneCount), i % kLaneCount);
+    set_lane(carried, rows(i / kLaneCount), i % kLaneCount);
   }
 }
 

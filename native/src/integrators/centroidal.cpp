@@ -17,7 +17,8 @@ CentroidalRobot::CentroidalRobot(const Model& robot, bool gravity)
     : model(robot),
       tree(robot, gravity),
       centre_dim(tree.free_dimensions()),
-      mass(tree.total_mass()) {}
+      mass(tree.total_mass()),
+      tool_force_(VectorXd::Zero(tree.nv())) {}
 
 Matrix3d CentroidalRobot::rotation(const VectorXd& q) const noexcept {
   return base_rotation(tree.b(), q.data());
@@ -84,22 +85,26 @@ double CentroidalRobot::energy(const VectorXd& q, const VectorXd& v) noexcept {
   return tree.kinetic_energy() + tree.potential_energy();
 }
 
-void CentroidalRobot::add_friction(const Ports& ports, int joint, double rate,
-                                   double& force) const noexcept {
-  force -= ports.viscous[joint] * rate;
-  if (ports.coulomb[joint] != 0.0) force -= ports.coulomb[joint] * std::tanh(rate / ports.slip);
+double CentroidalRobot::friction(const Ports& ports, int joint, double rate) const noexcept {
+  const double coulomb = ports.coulomb[joint];
+  return ports.viscous[joint] * rate +
+         (coulomb == 0.0 ? 0.0 : coulomb * std::tanh(rate / ports.slip));
 }
 
 void CentroidalRobot::port_force(const Ports& ports, double t, const VectorXd& v,
-                                 VectorXd& force) const noexcept {
+                                 VectorXd& force) noexcept {
   const int b = tree.b();
   force.setZero();
   if (ports.torque.size() > 0) force.tail(tree.n()) += ports.torque;
   if (ports.wrench_base.size() > 0) force.head(b) += ports.wrench_base;
   if (ports.spin.is_spinning) force.segment<3>(3) += ports.spin.moment(t, v.segment<3>(3));
-  if (ports.has_tool) tree.add_wrench(tree.from_end_effector(ports.tool_wrench), force.data());
+  if (ports.has_tool) {
+    tool_force_.setZero();
+    tree.add_tool_wrench(ports.tool_wrench, tool_force_.data());
+    force += tool_force_;
+  }
   if (ports.viscous.size() == 0) return;
-  for (int i = 0; i < tree.n(); ++i) add_friction(ports, i, v[b + i], force[b + i]);
+  for (int i = 0; i < tree.n(); ++i) force[b + i] -= friction(ports, i, v[b + i]);
 }
 
 void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
@@ -109,16 +114,10 @@ void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, d
   if (ports.wrench_base.size() > 0) {
     result.supplied_energy[1] += duration * ports.wrench_base.dot(v.head(b));
   }
-  if (ports.has_tool) {
-    result.supplied_energy[2] +=
-        duration * tree.power_of(tree.from_end_effector(ports.tool_wrench), v);
-  }
+  if (ports.has_tool) result.supplied_energy[2] += duration * tool_force_.dot(v);
   if (ports.viscous.size() == 0) return;
-  for (int i = 0; i < n; ++i) {
-    double force = 0.0;
-    add_friction(ports, i, v[b + i], force);
-    result.dissipated_energy -= duration * force * v[b + i];
-  }
+  for (int i = b; i < v.size(); ++i)
+    result.dissipated_energy += duration * v[i] * friction(ports, i - b, v[i]);
 }
 
 }  // namespace vms_ph

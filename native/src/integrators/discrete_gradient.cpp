@@ -240,7 +240,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   mid_tree.set_velocity(v_mid_);
   shape_force_.setZero();
   mid_tree.add_kinetic_gradient(1.0, shape_force_.data());
-  if (robot_.tree.has_potential()) mid_tree.add_weight(-1.0, shape_force_);
+  if (robot_.tree.has_potential()) mid_tree.add_weight(-1.0, shape_force_.data());
   end_state.pi = x.pi + dt_ * shape_force_;
   end_state.angular_momentum = x.angular_momentum;
   end_state.energy = x.energy;

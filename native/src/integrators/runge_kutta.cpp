@@ -105,7 +105,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   tree.set_velocity(locked_velocity_);
   gradient_.setZero();
   tree.add_kinetic_gradient(-1.0, gradient_.data());
-  if (robot_.tree.has_potential()) tree.add_weight(1.0, gradient_);
+  if (robot_.tree.has_potential()) tree.add_weight(1.0, gradient_.data());
   direction_.setZero();
   increment_.head(n) = gradient_;
   tree.solve_shape(increment_.data());
@@ -183,7 +183,7 @@ StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, d
   if (ports.acts) {
     forced_step(x, ports, t, dt, next, result);
   } else {
-    order_ == 2 ? free_midpoint(x, dt, next) : free_rk4(x, dt, next);
+    free_step(x, dt, next);
   }
   if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
     result.failure = Failure::not_finite;
@@ -204,40 +204,32 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
   robot_.tree.accelerate(v, zero_effort_, a);
 }
 
-VMS_PH_FMA void ProjectedRungeKutta::free_midpoint(const SolverState& x, double dt,
-                                                   SolverState& next) noexcept {
+VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
+                                               SolverState& next) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
   v_ = x.v + half_step * a_;
   accelerate(x, half_step, x.v, v_, a2_);
-  increment_ = dt * v_;
-  next.q = x.q;
-  robot_.model.integrate(x.q, increment_, next.q, true);
-  next.v = x.v + dt * a2_;
-}
-
-VMS_PH_FMA void ProjectedRungeKutta::free_rk4(const SolverState& x, double dt,
-                                              SolverState& next) noexcept {
-  const double half_step = 0.5 * dt;
-  robot_.tree.set_configuration(x.q);
-  robot_.tree.accelerate(x.v, zero_effort_, a_);
-  v_ = x.v + half_step * a_;
-  accelerate(x, half_step, x.v, v_, a2_);
-  rate_ = x.v + half_step * a2_;
-  accelerate(x, half_step, v_, rate_, a3_);
-  v_ = x.v + dt * a3_;
-  accelerate(x, dt, rate_, v_, a4_);
-  a2_ += a3_;
-  increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
-  if (robot_.centre_dim == 3) {
+  if (order_ == 2) {
+    increment_ = dt * v_;
+    next.v = x.v + dt * a2_;
+  } else {
+    rate_ = x.v + half_step * a2_;
+    accelerate(x, half_step, v_, rate_, a3_);
+    v_ = x.v + dt * a3_;
+    accelerate(x, dt, rate_, v_, a4_);
+    a2_ += a3_;
+    increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
+    next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
+  }
+  if (order_ == 4 && robot_.centre_dim == 3) {
     // The commutator that makes the exponentials of rotations of fourth order.
     const Vector3d start_rate = x.v.segment<3>(3), end_rate = v_.segment<3>(3);
     increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
   }
   next.q = x.q;
   robot_.model.integrate(x.q, increment_, next.q, true);
-  next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
 }
 
 VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports, double t,

@@ -160,19 +160,27 @@ constexpr double kRelativeTolerance = 1e-6;
 }  // namespace
 
 ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy)
-    : stepper_(stepper), d_(model), has_gravity_(gravity), rounding_energy_(rounding_energy) {
+    : model_(model),
+      stepper_(stepper),
+      dynamics_(model),
+      has_gravity_(gravity),
+      rounding_energy_(rounding_energy) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
   state_.q = Eigen::VectorXd::Zero(model.nq());
   state_.v = Eigen::VectorXd::Zero(model.nv());
 }
 
-ClosedLoop::Energy ClosedLoop::energy(const SolverState& x) noexcept {
+/// Energies in the inertial frame; `tree` is one at the joint positions of x, or null.
+ClosedLoop::Energy ClosedLoop::energy(const SolverState& x, const Tree* tree) noexcept {
   stepper_.motion(x, state_.q, state_.v);
-  d_.set_configuration(state_.q.data());
-  d_.set_velocity(state_.v.data());
-  const double kinetic = d_.kinetic_energy();
-  const double potential = has_gravity_ ? d_.potential_energy() : 0.0;
+  if (evaluation_ == nullptr) {
+    dynamics_.set_configuration(state_.q.data(), tree);
+    dynamics_.set_velocity(state_.v.data());
+  }
+  const Dynamics& d = evaluation_ == nullptr ? dynamics_ : evaluation_->set_ahead(state_, tree);
+  const double kinetic = d.kinetic_energy();
+  const double potential = has_gravity_ ? d.potential_energy() : 0.0;
   return {kinetic + potential, kinetic + std::abs(potential)};
 }
 
@@ -188,7 +196,10 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   result.total = MultiStepResult();
   SolverState* current_state = &x;
   SolverState* next_state = &scratch;
-  Energy start_energy = energy(x);
+  evaluation_ = control.evaluation();
+  if (evaluation_ != nullptr && &evaluation_->model() != &model_) evaluation_ = nullptr;
+  state_.evaluation = evaluation_;
+  Energy start_energy = energy(x, nullptr);
   for (long k = 0; k < steps; ++k) {
     ports_.torque = result.next_command.torque;
     if (external_ports.torque.size() > 0) ports_.torque += external_ports.torque;
@@ -197,7 +208,7 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
     const double t = t0 + static_cast<double>(first_step + k) * dt;
     const StepResult step_result = stepper_.step(*current_state, ports_, t, dt, *next_state);
     if (step_result.failure != Failure::none) break;
-    const Energy end_energy = energy(*next_state);
+    const Energy end_energy = energy(*next_state, stepper_.end_tree());
     double exchanged_energy = step_result.dissipated_energy;
     for (const double work : step_result.supplied_energy) exchanged_energy += std::abs(work);
     const double tolerance =

@@ -55,14 +55,16 @@ class CentroidalRobot {
 
   /// Generalised force (nv,) of all efforts but gravity at time t, at the tree's configuration.
   void port_force(const Ports& ports, double t, const Eigen::VectorXd& v,
-                  Eigen::VectorXd& force) const noexcept;
+                  Eigen::VectorXd& force) noexcept;
 
-  /// Add the work of the efforts at a velocity (nv,) in the inertial frame, held for `duration` s.
+  /// Add the work of these efforts at a velocity (nv,) in the inertial frame, held for a duration.
   void add_port_energies(const Ports& ports, const Eigen::VectorXd& v, double duration,
                          StepResult& result) const noexcept;
 
  private:
-  void add_friction(const Ports& ports, int joint, double rate, double& force) const noexcept;
+  double friction(const Ports& ports, int joint, double rate) const noexcept;
+
+  Eigen::VectorXd tool_force_;  ///< (nv,) of the tool's wrench
 };
 
 /// Finds the fixed point of a sweep; see vms_ph_dynamics/integrators/implicit.py.
@@ -172,11 +174,11 @@ class ProjectedRungeKutta final : public Stepper {
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                   SolverState& next) noexcept override;
+  const Tree* end_tree() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  void free_rk4(const SolverState& x, double dt, SolverState& next) noexcept;
-  void free_midpoint(const SolverState& x, double dt, SolverState& next) noexcept;
+  void free_step(const SolverState& x, double dt, SolverState& next) noexcept;
   void accelerate(const SolverState& x, double duration, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
   void forced_step(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,

@@ -141,6 +141,9 @@ class Stepper {
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
                           SolverState& next) noexcept = 0;
 
+  /// The tree at the end of the last step, if there is one.
+  virtual const Tree* end_tree() const noexcept { return nullptr; }
+
   /// The motion in the inertial frame.
   virtual void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept;
 
@@ -180,6 +183,8 @@ class Control {
 
   /// The command for a state, dt s after the last one; null where it has failed.
   virtual const Command* update(const RobotState& state, double dt) noexcept = 0;
+
+  virtual Evaluation* evaluation() noexcept { return nullptr; }  ///< as Controller::evaluation()
 };
 
 /// A law on a reference that does not move.
@@ -191,6 +196,7 @@ class ConstantReference final : public Control {
   const Command* update(const RobotState& state, double dt) noexcept override {
     return &law_.update(state, reference_, dt);
   }
+  Evaluation* evaluation() noexcept override { return law_.evaluation(); }
 
  private:
   Controller& law_;
@@ -223,10 +229,12 @@ class ClosedLoop {
   struct Energy {
     double total, magnitude;  // with the magnitude of the potential energy
   };
-  Energy energy(const SolverState& x) noexcept;
+  Energy energy(const SolverState& x, const Tree* tree) noexcept;
 
+  const Model& model_;
   Stepper& stepper_;
-  Dynamics d_;
+  Evaluation* evaluation_ = nullptr;  ///< that of the control, if it is of this model
+  Dynamics dynamics_;                 ///< otherwise
   const bool has_gravity_;
   const double rounding_energy_;
   Ports ports_;
