@@ -37,19 +37,16 @@ double total_mass_of(const pinocchio::Model& model) {
 pinocchio::FrameIndex find_frame(const pinocchio::Model& model, const std::vector<Mimic>& mimics,
                                  const std::string& name) {
   if (name.empty()) {
-    // Behind the most joints, without the coupled ones of grippers; of those links the farthest
-    // from the joint that carries it.
+    // Behind the most joints, without coupled ones as of grippers; of those the farthest out.
     const auto is_free = [&](pinocchio::JointIndex joint) {
-      const std::string& joint_name = model.names[joint];
       return std::none_of(mimics.begin(), mimics.end(), [&](const Mimic& mimic) {
-        return mimic.joint == joint_name || mimic.leader == joint_name;
+        return mimic.joint == model.names[joint] || mimic.leader == model.names[joint];
       });
     };
     const auto reach = [&](pinocchio::FrameIndex i) {
-      const auto& frame = model.frames[i];
-      const auto& joints = model.supports[frame.parentJoint];
+      const auto& joints = model.supports[model.frames[i].parentJoint];
       return std::make_pair(std::count_if(joints.begin(), joints.end(), is_free),
-                            frame.placement.translation().norm());
+                            model.frames[i].placement.translation().norm());
     };
     std::optional<pinocchio::FrameIndex> tip;
     for (pinocchio::FrameIndex i = 0; i < static_cast<pinocchio::FrameIndex>(model.nframes); ++i) {

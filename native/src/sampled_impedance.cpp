@@ -12,8 +12,7 @@
 namespace vms_ph {
 namespace {
 
-// Share of the damping power, and least power (W), from which a reduction is reported; share of
-// the spring's generalised force that a reduction may take unreported.
+// Share of the damping power, least power (W), and share of the spring's force that are reported.
 constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kSilentReduction = 0.05;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
@@ -51,8 +50,7 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   system_matrix_ = largest_stiffness * mass - stiffness_;
   if (!Cholesky(system_matrix_).is_positive()) {
     reduce_stiffness(mass, largest_stiffness);
-    is_stiffness_reduced_ = (gradient - spring_force).squaredNorm() >
-                            kSilentReduction * kSilentReduction * gradient.squaredNorm();
+    is_stiffness_reduced_ = (gradient - spring_force).norm() > kSilentReduction * gradient.norm();
   }
   system_matrix_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(damping_velocity);
