@@ -133,7 +133,7 @@ class StripChart:
     def _axes(self) -> tuple[Any, ...]:
         return plot_axes("time (s), now is 0", f"{self._prefix}{self._unit}", self._dark)
 
-    def _data(self) -> tuple[np.ndarray, ...]:
+    def _plot_data(self) -> tuple[np.ndarray, ...]:
         if len(self._times) < 2:
             return (np.array([-_TIME_SPAN, 0.0]), *np.zeros((len(self._labels), 2)))
         times = np.array(self._times) - self._times[-1]
