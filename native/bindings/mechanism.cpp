@@ -152,14 +152,14 @@ void bind_mechanism(py::module_& module) {
            py::arg("tolerance"))
       .def("project",
            [](Mechanism& m, const Numbers& x, double tolerance) {
-             Array after(m.parts().nx, x_of(m, x));
-             const double opening = m.project(after.mutable_data(), tolerance);
-             return py::make_tuple(after, opening);
+             Array x_after(m.parts().nx, x_of(m, x));
+             const double opening = m.project(x_after.mutable_data(), tolerance);
+             return py::make_tuple(x_after, opening);
            })
       .def("violation", [](Mechanism& m, const Numbers& x) { return m.violation(x_of(m, x)); })
       .def("energy", [](const Mechanism& m, const Numbers& x) { return m.energy(x_of(m, x)); })
-      .def("friction_rate",
-           [](Mechanism& m, const Numbers& x) { return m.friction_rate(x_of(m, x)); });
+      .def("friction_decay_rate",
+           [](Mechanism& m, const Numbers& x) { return m.friction_decay_rate(x_of(m, x)); });
 }
 
 }  // namespace vms_ph

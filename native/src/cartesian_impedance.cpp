@@ -227,7 +227,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   // With a limited force the energy is concave in the stiffness: secants approach the bound.
   for (int iteration = 0; iteration < 5; ++iteration) {
     effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), axis_gains, h);
-    if (!(last_axis_gains_ && dt > 0.0) || axis_gains.equals(*last_axis_gains_)) break;
+    if (!(last_axis_gains_ && dt > 0.0) || axis_gains.has_same_springs(*last_axis_gains_)) break;
     supplied_power = (effort_.potential_energy - effort_.energy(*last_axis_gains_)) / dt;
     if (supplied_power <= kGainPower || iteration == 4) break;
     const Twist increase = axis_gains.stiffness - last_axis_gains_->stiffness;
@@ -256,7 +256,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     supplied_power += friction_effort_.dot(d_.v());
   }
   supplied_power += effort_.posture_effort.dot(d_.v());
-  posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.damping_null};
+  posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.null_damping_power};
   last_effort_ = apply_output_stage(sampled_effort_, dt);
 
   ControlEnergy& energy = command_.energy;
@@ -265,8 +265,8 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const auto task_momentum = product<Twist>(momentum_map_, d_.v());
   energy.kinetic_task = 0.5 * task_momentum.dot(product<Twist>(jacobian_, d_.v()));
   energy.kinetic_null = d_.kinetic_energy() - energy.kinetic_task;
-  energy.damping_task = effort_.damping_task;
-  energy.damping_null = effort_.damping_null;
+  energy.damping_task = effort_.task_damping_power;
+  energy.damping_null = effort_.null_damping_power;
   energy.reference_power = base_power_ + supplied_power + effort_.reference_power;
   if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
   energy.clipped_power = (last_effort_ - desired_effort_).dot(d_.v());

@@ -150,16 +150,16 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     std::copy_n(joint.rate.data(), d, rate + description.position_rate);
     for (int k = 0; flow && k < d; ++k) joint.force[k] += flow[description.effort + k];
     if (description.friction != FrictionKind::none) {
-      const auto heat = static_cast<std::size_t>(description.heat);
+      const auto heat_index = static_cast<std::size_t>(description.heat);
       MechanismTree::JointVector force;
       if (description.friction == FrictionKind::coulomb) {
-        force = friction_coefficient(description, joint.rate[0], theta_[heat]) * joint.rate;
+        force = friction_coefficient(description, joint.rate[0], theta_[heat_index]) * joint.rate;
       } else {
         force.resize(d);
         apply(description.friction_tensor.topLeftCorner(d, d), joint.rate.data(), force.data());
       }
       joint.force -= force;
-      rate[parts_.heats[heat].state] += joint.rate.dot(force) / theta_[heat];
+      rate[parts_.heats[heat_index].state] += joint.rate.dot(force) / theta_[heat_index];
     }
     Twist motion;
     apply(description.subspace, joint.rate.data(), motion.data());
@@ -250,10 +250,10 @@ void Mechanism::write_efforts(double* efforts) const {
     const MechanismJoint& description = parts_.joints[j];
     const Joint& joint = tree_->joints[j];
     std::copy_n(joint.rate.data(), description.freedoms, efforts + description.effort);
-    const auto write_end_twist = [&](int index, const SE3& frame, double* to) {
+    const auto write_end_twist = [&](int index, const SE3& frame, double* out) {
       if (index < 0) return;
       rigid::write_twist(frame.act_inv(tree_->bodies[static_cast<std::size_t>(index)].velocity),
-                         to);
+                         out);
     };
     write_end_twist(description.body_1, joint.offset_1, efforts + description.effort_1);
     write_end_twist(description.body_2, joint.offset_2, efforts + description.effort_2);
@@ -450,7 +450,7 @@ double Mechanism::energy(const double* x) const {
   return sum;
 }
 
-double Mechanism::friction_rate(const double* x) {
+double Mechanism::friction_decay_rate(const double* x) {
   find_temperatures(x);
   tree_->set_configuration(x);
   double sum = 0.0;

@@ -260,8 +260,8 @@ void PoseEffort::compute(const MatrixV& mass, const Matrix6V& J, const VectorV& 
   auto twist_error = product<Twist>(J, v);
   twist_error -= reference_twist_;
   const Twist braking_force = task_damping - feedforward_;
-  damping_task = twist_error.dot(braking_force);
-  damping_null = v.dot(null_force_);
+  task_damping_power = twist_error.dot(braking_force);
+  null_damping_power = v.dot(null_force_);
   reference_power = rotation_power_ - force.dot(reference_twist_);
 }
 

@@ -138,8 +138,8 @@ class PoseIDAPBC final : public RampedGains<StagedController, PoseIdaPbcGains> {
     energy.closed_loop_energy =
         energy.kinetic_task + energy.kinetic_null + effort_.potential_energy;
     energy.shaped_potential = effort_.potential_energy;
-    energy.damping_task = effort_.damping_task;
-    energy.damping_null = effort_.damping_null;
+    energy.damping_task = effort_.task_damping_power;
+    energy.damping_null = effort_.null_damping_power;
     energy.reference_power = effort_.reference_power;
     energy.clipped_power = (output - desired_effort_).dot(d_.v());
     energy.routing_power = gyroscopic_force_.dot(d_.v());

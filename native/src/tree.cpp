@@ -93,8 +93,8 @@ Tree::Tree(const Model& model, bool gravity)
   }
   has_mimics_ = static_cast<int>(joints_.size()) > n_;
   const std::size_t padded_count = groups() * kLaneCount;
-  const std::size_t columns = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
-  columns_.resize(columns);
+  const std::size_t column_groups = (static_cast<std::size_t>(n_) + kLaneCount - 1) / kLaneCount;
+  columns_.resize(column_groups);
   link_groups_.resize(groups());
   motions_.resize(groups());
   scratch_.resize(groups());

@@ -99,8 +99,8 @@ class WheeledImpedance final : public WheeledController<WheeledGains> {
     ControlEnergy& energy = command_.energy;
     energy.closed_loop_energy = d.kinetic_energy() + effort_.potential_energy;
     energy.shaped_potential = effort_.potential_energy;
-    energy.damping_task = effort_.damping_task;
-    energy.damping_null = effort_.damping_null;
+    energy.damping_task = effort_.task_damping_power;
+    energy.damping_null = effort_.null_damping_power;
     energy.reference_power = effort_.reference_power;
     energy.clipped_power = (command_.torque - desired_torque_).dot(d.v().tail(n_));
     command_.task_error = effort_.distance;

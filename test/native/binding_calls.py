@@ -190,7 +190,7 @@ class Kit:
             "Mechanism.project": (x, 1e-6),
             "Mechanism.violation": (x,),
             "Mechanism.energy": (x,),
-            "Mechanism.friction_rate": (x,),
+            "Mechanism.friction_decay_rate": (x,),
             "Allocation.of_matrix": (matrix, -large, large),
             "make_law": (usual, robot, allocation if b else None, True, {}),
             "run_batch": (

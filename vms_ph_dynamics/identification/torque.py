@@ -198,7 +198,8 @@ def best_width(
 ) -> int:
     """Return the half width, in samples, of accelerations that predict held-out efforts best.
 
-    The efforts are hardly smoothed, and joints count alike.
+    The least one that does so within 2 %: less is smoothed away. The efforts are hardly smoothed,
+    and joints count alike.
 
     Args:
         model: the robot.
@@ -215,8 +216,9 @@ def best_width(
         # All at the same samples.
         rows = rows.select((rows.begin >= t[widths[-1]]) & (rows.begin < t[-1 - widths[-1]]))
         error = torque_error(rows, model.n, *moments)[0][motion.moving_joints]
-        errors[width] = float(np.log(np.maximum(error, 1e-3)).sum())
-    return min(errors, key=lambda width: errors[width], default=0)
+        errors[width] = float(np.log(np.maximum(error, 1e-3)).mean())
+    least = min(errors.values(), default=0.0)
+    return next((width for width in widths if errors[width] <= least + 0.02), 0)
 
 
 def effort_lag(model: VMSModel, t: Array, q: Array, effort: Array) -> float:

@@ -105,7 +105,7 @@ class StiffFriction:
             return None
         equations = self._equations
         core = equations.core
-        if core is not None and dt * core.friction_rate(x) <= self._max_ratio:
+        if core is not None and dt * core.friction_decay_rate(x) <= self._max_ratio:
             return None
         e = equations.storages.efforts(x)
         a = equations.constraints.variable_rows(equations.states.views)

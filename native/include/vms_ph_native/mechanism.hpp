@@ -125,7 +125,7 @@ class Mechanism {
   double energy(const double* x) const;
 
   /// A bound on the rate at which friction stops motions, 1/s.
-  double friction_rate(const double* x);
+  double friction_decay_rate(const double* x);
 
   /// Eigenvalues of the scaled constraints of loops at the last projection, ascending.
   const Eigen::VectorXd& loop_spectrum() const;

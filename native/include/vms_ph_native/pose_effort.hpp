@@ -63,8 +63,8 @@ struct AxisGains {
     damping << d, d, d, d_rotation, d_rotation, d_rotation;
   }
 
-  /// Whether the springs are those of another.
-  bool equals(const AxisGains& other) const noexcept {
+  /// Whether the springs, not the dampers, are those of another.
+  bool has_same_springs(const AxisGains& other) const noexcept {
     return reference_share == other.reference_share && force_limit == other.force_limit &&
            moment_limit == other.moment_limit && stiffness == other.stiffness;
   }
@@ -136,14 +136,14 @@ class PoseEffort {
   MatrixV extra_stiffness, extra_damping;
 
   SampledImpedance impedance;
-  double potential_energy = 0.0;  ///< energy of all springs, J
-  double damping_task = 0.0;      ///< power that the damping of the pose takes out, W
-  double damping_null = 0.0;      ///< power dissipated by the other dampers, W
-  double reference_power = 0.0;   ///< with which the reference moves the minimum, W
-  double distance = 0.0;          ///< of the pose to its reference, m
-  VectorV continuous_effort;      ///< (m,) the force in which the energy balance is stated
-  VectorV sampled_effort;         ///< (m,) with the reduced spring
-  VectorV posture_effort;         ///< (nv,) the part of both by hold_posture()
+  double potential_energy = 0.0;    ///< energy of all springs, J
+  double task_damping_power = 0.0;  ///< power that the damping of the pose takes out, W
+  double null_damping_power = 0.0;  ///< power dissipated by the other dampers, W
+  double reference_power = 0.0;     ///< with which the reference moves the minimum, W
+  double distance = 0.0;            ///< of the pose to its reference, m
+  VectorV continuous_effort;        ///< (m,) the force in which the energy balance is stated
+  VectorV sampled_effort;           ///< (m,) with the reduced spring
+  VectorV posture_effort;           ///< (nv,) the part of both by hold_posture()
 
  private:
   struct Springs {

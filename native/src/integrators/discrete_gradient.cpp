@@ -188,11 +188,11 @@ void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
-                                  SolverState& next) noexcept {
+                                  SolverState& end_state) noexcept {
   const int nv = robot_.tree.nv();
   start_state_ = &x;
   ports_ = &ports;
-  result_state_ = &next;
+  result_state_ = &end_state;
   t_ = t;
   dt_ = dt;
   start_momentum_ = to_base(x.q, x.angular_momentum);
@@ -210,8 +210,8 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   }
   remove_rounding_error(result);
   if (ports.acts) robot_.add_port_energies(ports, v_mid_, dt, result);
-  next.past_steps = x.past_steps;
-  next.past_steps.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
+  end_state.past_steps = x.past_steps;
+  end_state.past_steps.append(t + 0.5 * dt, solver.unknown.head(nv + 1));
   return result;
 }
 
@@ -261,7 +261,7 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       for (int i = 0; i < n; ++i) {
         force_[b + i] -= mid_tree.linear_coupling(i).dot(wrench.linear) / robot_.mass;
       }
-      const Vector3d inertial_force = rotation * wrench.linear, half_phi = 0.5 * phi;
+      const Vector3d world_force = rotation * wrench.linear, half_phi = 0.5 * phi;
       // In inertial axes, such that its work is w . torque.
       const Vector3d rotated_torque =
           torque - half_phi.cross(torque) + half_phi * half_phi.dot(torque);
@@ -270,10 +270,10 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
       end_state.energy.add(
           dt_ * (torque.dot(mid_tree.base_twist(unknown).angular) + force_.tail(n).dot(y.tail(n))));
       // A constant force over the step: the mean of the velocity it adds is half the final one.
-      const Vector3d velocity_gain = (0.5 * dt_ / robot_.mass) * inertial_force;
+      const Vector3d velocity_gain = (0.5 * dt_ / robot_.mass) * world_force;
       image.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt_) + velocity_gain;
-      if (!inertial_force.isZero(0.0)) {
-        end_state.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * inertial_force);
+      if (!world_force.isZero(0.0)) {
+        end_state.fall = x.fall.after_impulse(x.t, dt_, dt_ * velocity_gain, dt_ * world_force);
         end_state.fall.start_time = end_state.t;
       }
     } else {
@@ -309,7 +309,7 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_m
   if (step_norm_ == 0.0) return 0.0;
   const SolverState& x = *start_state_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const Energy end_energy = energy(result_state_->q, end_momentum, result_state_->pi);
+  const Energy end_energy = evaluate_energy(result_state_->q, end_momentum, result_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
   double expected_change = -shape_force_.dot(increment_.tail(n));
   for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
@@ -320,9 +320,9 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_m
   return dt_ * energy_error / (inertia_scale_ * step_norm_);
 }
 
-DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q,
-                                                  const Vector3d& angular_momentum,
-                                                  const VectorXd& pi) noexcept {
+DiscreteGradient::Energy DiscreteGradient::evaluate_energy(const VectorXd& q,
+                                                           const Vector3d& angular_momentum,
+                                                           const VectorXd& pi) noexcept {
   end_tree_.set_configuration(q);
   end_tree_.solve({Vector3d::Zero(), angular_momentum}, pi, velocity_);
   const double kinetic = 0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
@@ -335,7 +335,7 @@ DiscreteGradient::Energy DiscreteGradient::energy(const VectorXd& q,
 void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const int n = robot_.tree.n();
   const Vector3d angular_momentum = to_base(result_state_->q, result_state_->angular_momentum);
-  const Energy end_energy = energy(result_state_->q, angular_momentum, result_state_->pi);
+  const Energy end_energy = evaluate_energy(result_state_->q, angular_momentum, result_state_->pi);
   const double energy_gap = end_energy.value - result_state_->energy.value;
   if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.

@@ -107,8 +107,8 @@ class DiscreteGradient final : public Stepper {
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
   void set_guess(const SolverState& x, double t, double dt, bool ignore_past_steps) noexcept;
-  Energy energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
-                const Eigen::VectorXd& pi) noexcept;
+  Energy evaluate_energy(const Eigen::VectorXd& q, const Eigen::Vector3d& angular_momentum,
+                         const Eigen::VectorXd& pi) noexcept;
   double multiplier(const Eigen::VectorXd& image, const Eigen::Vector3d& end_momentum) noexcept;
   void correct_momenta(double lambda) noexcept;
   void remove_rounding_error(StepResult& result) noexcept;
