@@ -116,7 +116,7 @@ Tree::Tree(const Model& model, bool gravity)
   }
   angles_.assign(padded_count, 0.0);
   sines_ = cosines_ = body_rates_ = products_ = angles_;
-  const std::size_t stride = columns * kLaneCount, size = static_cast<std::size_t>(n_);
+  const std::size_t stride = column_groups * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
   if (has_mimics_) shape_inertia_.assign(size * size, 0.0);
