@@ -13,7 +13,7 @@ from vms_ph_embedded.launch.actions import ACTIONS
 from vms_ph_embedded.launch.substitutions import SUBSTITUTIONS
 from vms_ph_embedded.launch.values import KINDS
 from vms_ph_embedded.rclpy_names import MISSING_MODULES, MISSING_NAMES
-from vms_ph_embedded.subset import Subset
+from vms_ph_embedded.subset import RclpySubset
 
 FILE = Path(__file__).parents[1] / "COVERAGE.md"
 
@@ -85,7 +85,7 @@ def _covered(module: ModuleType) -> Iterator[str]:
     if listed := {*defined, *getattr(module, "__all__", ())}:
         yield f"- `{module.__name__}`: {_listed(sorted(listed))}"
     for name, holder in defined.items():
-        if Subset in getattr(holder, "__bases__", ()):
+        if RclpySubset in getattr(holder, "__bases__", ()):
             yield f"- `{module.__name__}.{name}`: {_listed(_public(holder))}"
 
 

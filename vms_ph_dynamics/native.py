@@ -17,7 +17,7 @@ from .errors import ModelError
 
 Part = TypeVar("Part")
 
-NOT_INSTALLED = (
+NOT_INSTALLED_MESSAGE = (
     "the C++ core is not installed or VMS_PH_NATIVE=0 excludes it; "
     "./vms native builds and installs it"
 )
@@ -31,7 +31,7 @@ def native_module() -> ModuleType | None:
         import vms_ph_native
     except ImportError:
         return None
-    # A core of earlier sources has fewer parts.
+    # A core that was built from older sources may lack make_law.
     return vms_ph_native if hasattr(vms_ph_native, "make_law") else None
 
 
@@ -53,7 +53,7 @@ def native_part(
         return None
     module = native_module()
     if obstacle is None and module is None:
-        obstacle = NOT_INSTALLED
+        obstacle = NOT_INSTALLED_MESSAGE
     if obstacle is None and module is not None:
         try:
             return make(module)

@@ -26,7 +26,7 @@ def refuse(name: str) -> NoReturn:
     raise NotImplementedError(missing_message(name))
 
 
-def missing_from(module: str) -> Callable[[str], Any]:
+def make_module_getattr(module: str) -> Callable[[str], Any]:
     """A module-level ``__getattr__`` that names what the subset lacks."""
 
     def __getattr__(name: str) -> Any:
@@ -41,7 +41,7 @@ def missing_from(module: str) -> Callable[[str], Any]:
     return __getattr__
 
 
-class Subset:
+class RclpySubset:
     """Base of the classes that offer a part of what their rclpy namesakes do."""
 
     def __getattr__(self, name: str) -> Any:

@@ -129,7 +129,7 @@ class Drive:
         force = np.concatenate([told.wrench_base, told.torque])
         if self.case.wheels():
             form = self.law.form
-            t = form.terms(self.q, self.v[form.independent])
+            t = form.terms(self.q, self.v[form.independent_ids])
             self.v = t.basis @ (t.nu + self.dt * t.acceleration(force - t.d.g))
         else:
             a = np.array(pin.aba(self._plant, self._data, self.q, self.v, force + self.outside))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, ModelError, StateError, VMSModel
-from vms_ph_dynamics.native import NOT_INSTALLED, native_module
+from vms_ph_dynamics.native import NOT_INSTALLED_MESSAGE, native_module
 from vms_ph_dynamics.robot.algorithms import native_robot
 from vms_ph_dynamics.robot_model import require_model
 
@@ -101,7 +101,7 @@ class TwinnedController(Controller):
         if law_class is not library_class:
             self._python_reason = f"{law_class.__name__} derives from {library_class.__name__}"
         elif module is None:
-            self._python_reason = NOT_INSTALLED
+            self._python_reason = NOT_INSTALLED_MESSAGE
         elif not model.is_native:
             self._python_reason = f"the model of '{model.name}' is evaluated in Python"
         elif options := self._missing_options():

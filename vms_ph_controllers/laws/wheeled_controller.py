@@ -98,7 +98,7 @@ class WheeledController(TwinnedController):
             return self._holding_command(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:
-            t = self.form.terms(state.q, state.v[self.form.independent])
+            t = self.form.terms(state.q, state.v[self.form.independent_ids])
             command = self._control(t, reference, dt)
         except (StateError, np.linalg.LinAlgError) as error:
             return self._holding_command(state.q, str(error))

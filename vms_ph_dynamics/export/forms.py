@@ -42,7 +42,7 @@ class FormArrays(ArrayNamespace):
         return x
 
     @abstractmethod
-    def factorised(self, matrix: Expression) -> Any:
+    def factorise(self, matrix: Expression) -> Any:
         """Return an object that solves with a symmetric positive definite matrix (n,n).
 
         Its method ``solve`` takes a vector or a matrix (n,m).
@@ -56,9 +56,9 @@ class FormArrays(ArrayNamespace):
 
     def inverse(self, matrix: Expression) -> Expression:
         """Return the inverse of a symmetric positive definite matrix, symmetric."""
-        if matrix.shape[0] == 0:
+        if (size := matrix.shape[0]) == 0:
             return matrix
-        return self.mirrored(self.factorised(matrix).solve(self.constant(np.eye(matrix.shape[0]))))
+        return self.symmetric_from_upper(self.factorise(matrix).solve(self.constant(np.eye(size))))
 
 
 def checked_friction(model: VMSModel, friction: Friction | None) -> Friction | None:
@@ -89,7 +89,7 @@ class FormTerms(ABC):
     @cached_property
     def factors(self) -> Any:
         """The mass matrix, factorised."""
-        return self.xp.factorised(self.tree.M)
+        return self.xp.factorise(self.tree.M)
 
     @abstractmethod
     def velocity(self, z: Expression) -> Expression:
@@ -155,7 +155,7 @@ class DecoupledTerms(FormTerms):
     def shape_factors(self) -> Any:
         """The shape inertia, factorised [A (55)]."""
         shape = self.tree.M[self.b :, self.b :] - self.coupling.T @ self.connection
-        return self.xp.factorised(shape)
+        return self.xp.factorise(shape)
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``(v_hat - A qdot, qdot)`` with ``qdot = M_hat_m^-1 pi_hat``."""
@@ -222,17 +222,17 @@ class TaskTerms(FormTerms):
     @cached_property
     def task_inertia(self) -> Expression:
         """Lambda_t, (m,m)."""
-        return self.xp.inverse(self.xp.mirrored(self.jacobian @ self.M_inv_JT))
+        return self.xp.inverse(self.xp.symmetric_from_upper(self.jacobian @ self.M_inv_JT))
 
     @cached_property
     def null_inertia(self) -> Expression:
         """Lambda_nu, (nv-m,nv-m)."""
-        return self.xp.mirrored(self.basis @ self.tree.M @ self.basis.T)
+        return self.xp.symmetric_from_upper(self.basis @ self.tree.M @ self.basis.T)
 
     @cached_property
     def null_factors(self) -> Any:
         """The inertia of the null space, factorised."""
-        return self.xp.factorised(self.null_inertia)
+        return self.xp.factorise(self.null_inertia)
 
     @cached_property
     def sharp(self) -> Expression:
@@ -319,7 +319,7 @@ def nearest_orthonormal(xp: FormArrays, rows: Expression, normal: Expression) ->
         return square_roots(xp, projected @ projected.T)[1] @ projected
     unit = xp.constant(np.eye(m))
     square_root, inverse_root = square_roots(xp, unit - x.T @ x)
-    return projected + x @ (inverse_root @ xp.factorised(unit + square_root).solve(x.T @ projected))
+    return projected + x @ (inverse_root @ xp.factorise(unit + square_root).solve(x.T @ projected))
 
 
 class CoordinateRates:

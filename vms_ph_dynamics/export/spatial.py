@@ -65,10 +65,10 @@ class ArrayNamespace(ABC):
         """Return the cross product of vectors (3,1)."""
         return self.skew(x) @ y
 
-    def mirrored(self, upper: Expression) -> Expression:
+    def symmetric_from_upper(self, upper_triangle: Expression) -> Expression:
         """Return the symmetric matrix whose upper triangle is that of a matrix (n,n)."""
-        mask = np.triu(np.ones(upper.shape, dtype=int))
-        return upper * mask + (upper * np.triu(mask, 1)).T
+        mask = np.triu(np.ones(upper_triangle.shape, dtype=int))
+        return upper_triangle * mask + (upper_triangle * np.triu(mask, 1)).T
 
     def ad(self, x: Expression, y: Expression) -> Expression:
         """Return ``ad_x y`` of two twists, (6,1)."""
@@ -184,7 +184,7 @@ class BodyInertia(NamedTuple):
         m_hat, p_hat = xp.skew(moment), xp.skew(p)
         # Symmetric products are computed once: their upper triangle is mirrored.
         moment_shift = m_hat @ p_hat + (m_hat @ p_hat).T + self.mass * (p_hat @ p_hat)
-        rotational = xp.mirrored(rotation @ self.rotational @ rotation.T - moment_shift)
+        rotational = xp.symmetric_from_upper(rotation @ self.rotational @ rotation.T - moment_shift)
         adjoint = placement.inverse_adjoint()
         added_mass = adjoint.T @ self.added_mass @ adjoint
         net_moment = rotation @ self.net_moment + self.net_mass * p

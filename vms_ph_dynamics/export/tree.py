@@ -138,7 +138,7 @@ class ExportedTree(MimicMap):
             for i in range(1, count)
         ]
         armature = xp.constant(np.diag(np.asarray(self._pin.armature)))
-        return self.projected(xp.mirrored(armature + xp.vstack(rows)))
+        return self.projected(xp.symmetric_from_upper(armature + xp.vstack(rows)))
 
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:

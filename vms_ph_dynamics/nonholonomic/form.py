@@ -77,9 +77,9 @@ class WheelConstraint(Task):
         joint = tree.getJointId(wheel)
         self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
         joint_rates = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
-        self._wheel_index = int(np.argmax(np.abs(joint_rates)))
+        self._velocity_index = int(np.argmax(np.abs(joint_rates)))
         d = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
-        axle = self._joint_jacobian(d)[3:, self._wheel_index]
+        axle = self._joint_jacobian(d)[3:, self._velocity_index]
         self._axis_length = float(np.linalg.norm(axle))
         if self._axis_length < 1e-9 or abs(float(axle @ _UP)) > 1e-6 * self._axis_length:
             raise ModelError(
@@ -91,8 +91,8 @@ class WheelConstraint(Task):
         return d.jacobian(self._frame, "world")
 
     def _axle(self, jacobian: Array) -> Array:
-        """Return the axis of the joint in inertial axes, (3,), which the wheel turns about."""
-        return jacobian[3:, self._wheel_index] / self._axis_length
+        """Return the axis about which the wheel turns, in inertial axes, (3,)."""
+        return jacobian[3:, self._velocity_index] / self._axis_length
 
     def jacobian(self, d: Evaluation) -> Array:
         """Return the rows of the velocity of the point of contact, (m,nv)."""
@@ -126,7 +126,7 @@ _MAX_VIOLATION = 1e-9
 
 
 class NonholonomicForm:
-    r"""``v = S(q) nu``: the Dirac structure of a robot restricted to the velocities of its wheels.
+    r"""``v = S(q) nu``: the Dirac structure of a robot restricted to what its wheels allow.
 
     The constraints ``J_c(q) v = 0`` are eliminated: with a basis S of the velocities that they
     allow, the momentum is ``z = S^T M v = M_nu nu`` with ``M_nu = S^T M S``, and forces act by
@@ -139,15 +139,16 @@ class NonholonomicForm:
     with the brackets of the columns of S as vector fields on the group of the base and the joints.
     As in all forms gravity is one of the forces f.
 
-    Independent velocities ``nu`` are entries of v, chosen once: :attr:`independent`. Some postures
-    can have none of the others determined by these, as a bicycle steered by a quarter turn whose
-    rear wheel is driven; :meth:`basis` says so, and :meth:`chart` has others.
+    Independent velocities ``nu`` are entries of v, chosen once: :attr:`independent_ids`. At some
+    postures they do not determine the others: on a bicycle whose front wheel is steered by 90
+    degrees, the speed of the driven rear wheel does not. :meth:`basis` then raises an error, and
+    :meth:`chart` chooses others.
 
     Attributes:
         model: the robot.
         constraints: velocity constraints as given.
         dimension: m, number of independent velocities.
-        independent: (m,) their indices in v.
+        independent_ids: (m,) their indices in v.
     """
 
     def __init__(self, model: VMSModel, constraints: Sequence[Task]) -> None:
@@ -164,25 +165,26 @@ class NonholonomicForm:
         if not constraints or any(task.model.tree is not model.tree for task in constraints):
             raise ModelError("give at least one constraint, all made for the model of the form")
         self.model, self.constraints = model, tuple(constraints)
-        self._row_ids, self._dependent_ids, self.independent = self._partition()
-        self.dimension = len(self.independent)
+        self._row_ids, self._dependent_ids, self.independent_ids = self._partition()
+        self.dimension = len(self.independent_ids)
 
     def _partition(self) -> tuple[Array, Array, Array]:
         """Return the independent rows of the constraints, and dependent and independent entries."""
         model, rng = self.model, np.random.default_rng(0)
         postures = [model.neutral_configuration()]
         postures += [model.random_configuration(rng) for _ in range(4)]
-        states = (Evaluation(model, posture, np.zeros(model.nv)) for posture in postures)
-        jacobians = [self._stacked_jacobian(state) for state in states]
-        rank = max(int(np.linalg.matrix_rank(rows, _RANK_TOLERANCE)) for rows in jacobians)
+        evaluations = (Evaluation(model, posture, np.zeros(model.nv)) for posture in postures)
+        jacobians = [self._stacked_jacobian(d) for d in evaluations]
+        rank = max(int(np.linalg.matrix_rank(J, _RANK_TOLERANCE)) for J in jacobians)
         if rank == model.nv:
-            raise ModelError("the constraints leave the robot no motion; take away those too many")
-        # The Gram matrix over several configurations orders rows and columns by what they add.
-        rows = _pivot_rows(
-            np.concatenate([r / max(1e-300, np.abs(r).max()) for r in jacobians], axis=1), rank
+            raise ModelError("the constraints leave the robot no motion; remove superfluous ones")
+        # The Gram matrix over several configurations orders rows and columns by their share
+        # in the rank.
+        row_ids = _pivot_rows(
+            np.concatenate([J / max(1e-300, np.abs(J).max()) for J in jacobians], axis=1), rank
         )
-        columns = _pivot_rows(np.concatenate([jacobian[rows] for jacobian in jacobians]).T, rank)
-        return np.sort(rows), np.sort(columns), np.setdiff1d(np.arange(model.nv), columns)
+        column_ids = _pivot_rows(np.concatenate([J[row_ids] for J in jacobians]).T, rank)
+        return np.sort(row_ids), np.sort(column_ids), np.setdiff1d(np.arange(model.nv), column_ids)
 
     def chart(self, q: Array) -> "NonholonomicForm":
         """Return this robot in the independent velocities that are best at a posture ``q`` (nq,).
@@ -193,7 +195,7 @@ class NonholonomicForm:
         chart = copy(self)
         jacobian = self.constraint_jacobian(Evaluation(self.model, q, np.zeros(self.model.nv)))
         chart._dependent_ids = np.sort(_pivot_rows(jacobian.T, len(jacobian)))
-        chart.independent = np.setdiff1d(np.arange(self.model.nv), chart._dependent_ids)
+        chart.independent_ids = np.setdiff1d(np.arange(self.model.nv), chart._dependent_ids)
         return chart
 
     def momentum(self, q: Array, v: Array) -> Array:
@@ -218,18 +220,18 @@ class NonholonomicForm:
         Raises:
             StateError: the others are not determined by these at this posture.
         """
-        rows = self.constraint_jacobian(d)
-        block = rows[:, self._dependent_ids]
-        if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(rows):
-            base_names = ("base x", "base y", "base yaw")[: self.model.b]
-            names = ", ".join((*base_names, *self.model.joint_names)[i] for i in self.independent)
+        J = self.constraint_jacobian(d)
+        block = J[:, self._dependent_ids]
+        if np.linalg.svd(block, compute_uv=False)[-1] <= _RANK_TOLERANCE * np.linalg.norm(J):
+            names = (*("base x", "base y", "base yaw")[: self.model.b], *self.model.joint_names)
+            independent_names = ", ".join(names[i] for i in self.independent_ids)
             raise StateError(
-                f"the velocities {names} do not determine the others at this posture: a wheel "
-                "stands across the motion that they describe"
+                f"the velocities {independent_names} do not determine the others at this posture: "
+                "a wheel stands across the motion that they describe"
             )
         basis = np.zeros((self.model.nv, self.dimension))
-        basis[self.independent] = np.eye(self.dimension)
-        basis[self._dependent_ids] = -np.linalg.solve(block, rows[:, self.independent])
+        basis[self.independent_ids] = np.eye(self.dimension)
+        basis[self._dependent_ids] = -np.linalg.solve(block, J[:, self.independent_ids])
         return frozen(basis)
 
     def terms(self, q: Array, nu: Array) -> "NonholonomicTerms":
@@ -249,8 +251,8 @@ class NonholonomicForm:
         """Return the state ``(q, S^T M v)`` of a velocity that the constraints allow.
 
         Raises:
-            StateError: they do not allow it, by how much the message says, or an argument is not
-                valid.
+            StateError: the velocity violates a constraint (the message says by how much), or an
+                argument is not valid.
         """
         d = self.model.evaluate(q, v)
         violation = float(np.abs(self._stacked_jacobian(d) @ d.v).max())
@@ -259,7 +261,7 @@ class NonholonomicForm:
                 f"the velocity violates a constraint by {violation:.3g} m/s; a velocity that they "
                 "allow is basis(d) @ nu for independent velocities nu"
             )
-        return PHState(d.q, self.terms(d.q, d.v[self.independent]).momentum)
+        return PHState(d.q, self.terms(d.q, d.v[self.independent_ids]).momentum)
 
     def velocity(self, x: PHState) -> Array:
         """Return the velocity (nv,) of a state.
@@ -268,12 +270,12 @@ class NonholonomicForm:
             StateError: the argument has the wrong shape or is not finite.
         """
         q, z = self.model.checked_configuration(x.q), vector(x.z, self.dimension, "z")
-        at_rest = Evaluation(self.model, q, np.zeros(self.model.nv))
-        basis = self.basis(at_rest)
-        return basis @ np.linalg.solve(basis.T @ at_rest.M @ basis, z)
+        rest_evaluation = Evaluation(self.model, q, np.zeros(self.model.nv))
+        basis = self.basis(rest_evaluation)
+        return basis @ np.linalg.solve(basis.T @ rest_evaluation.M @ basis, z)
 
     def _terms_at(self, x: PHState) -> "NonholonomicTerms":
-        return self.terms(x.q, self.velocity(x)[self.independent])
+        return self.terms(x.q, self.velocity(x)[self.independent_ids])
 
     def hamiltonian(self, x: PHState) -> StandardEnergy:
         """Return ``1/2 z^T M_nu^-1 z + V(q)``."""
@@ -286,9 +288,9 @@ class NonholonomicForm:
         Raises:
             StateError: a state or effort has the wrong shape or is not finite.
         """
-        t = self._terms_at(x)
-        force = t.basis.T @ Ports.checked(self.model, ports).force(t.d)
-        return PHRate(t.d.v, t.coriolis.T @ t.nu + force)
+        terms = self._terms_at(x)
+        force = terms.basis.T @ Ports.checked(self.model, ports).force(terms.d)
+        return PHRate(terms.d.v, terms.coriolis.T @ terms.nu + force)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dT/dq at fixed z, nu)``, (nv+m,), the gradient of the kinetic energy T.
@@ -296,23 +298,23 @@ class NonholonomicForm:
         The derivatives are along unit velocities, those of the base in its own axes. That of the
         Hamiltonian has ``dT/dq + g``: gravity is a force, as in :meth:`.Form.gradient`.
         """
-        t, energy_gradient = self._terms_at(x), []
-        for unit in np.eye(self.model.nv):
-            d = Evaluation(self.model, t.d.q, unit)
-            mass_rate = NonholonomicTerms(self, d, t.basis, t.nu).mass_rate
-            energy_gradient.append(-0.5 * float(t.nu @ mass_rate @ t.nu))
-        return np.concatenate([energy_gradient, t.nu])
+        terms, energy_gradient = self._terms_at(x), []
+        for unit_velocity in np.eye(self.model.nv):
+            d = Evaluation(self.model, terms.d.q, unit_velocity)
+            mass_rate = NonholonomicTerms(self, d, terms.basis, terms.nu).mass_rate
+            energy_gradient.append(-0.5 * float(terms.nu @ mass_rate @ terms.nu))
+        return np.concatenate([energy_gradient, terms.nu])
 
     def interconnection(self, x: PHState) -> Array:
         """Return the skew-symmetric J of :meth:`gradient`, (nv+m,nv+m)."""
-        t, m, nv, b = self._terms_at(x), self.dimension, self.model.nv, self.model.b
+        terms, m, nv, b = self._terms_at(x), self.dimension, self.model.nv, self.model.b
+        d, basis = terms.d, terms.basis
         # rates[i]: derivative of S^T p along column i of S, at fixed p.
-        states = (Evaluation(self.model, t.d.q, column) for column in t.basis.T)
-        rates = np.array([t.d.momentum @ self.rate_of_basis(state, t.basis) for state in states])
-        base_brackets = t.basis[:b].T @ coadjoint_matrix(self.model, t.d.p) @ t.basis[:b]
-        brackets = rates.T + 0.5 * base_brackets
+        evaluations = (Evaluation(self.model, d.q, column) for column in basis.T)
+        rates = np.array([d.momentum @ self.rate_of_basis(e, basis) for e in evaluations])
+        brackets = rates.T + 0.5 * (basis[:b].T @ coadjoint_matrix(self.model, d.p) @ basis[:b])
         matrix = np.zeros((nv + m, nv + m))
-        matrix[:nv, nv:], matrix[nv:, :nv] = t.basis, -t.basis.T
+        matrix[:nv, nv:], matrix[nv:, :nv] = basis, -basis.T
         matrix[nv:, nv:] = brackets - brackets.T
         return matrix
 
@@ -326,12 +328,12 @@ class NonholonomicForm:
         Raises:
             StateError: a state or effort has the wrong shape or is not finite.
         """
-        t = self._terms_at(x)
+        terms, zdot = self._terms_at(x), self.rate(x, ports).zdot
         # dH/dt = nu . zdot - 1/2 nu . dM_nu/dt nu at fixed z, with the rate of the reduced inertia.
-        stored = float(t.nu @ self.rate(x, ports).zdot) - 0.5 * float(t.nu @ t.mass_rate @ t.nu)
+        stored_power = float(terms.nu @ zdot) - 0.5 * float(terms.nu @ terms.mass_rate @ terms.nu)
         if ports.gravity:
-            stored += float(t.d.g @ t.d.v)
-        return PowerBalance(stored, ports.supplied(t.d), ports.dissipated(t.d))
+            stored_power += float(terms.d.g @ terms.d.v)
+        return PowerBalance(stored_power, ports.supplied(terms.d), ports.dissipated(terms.d))
 
 
 class NonholonomicTerms:
@@ -347,7 +349,7 @@ class NonholonomicTerms:
         """Hold the terms; :meth:`NonholonomicForm.terms` makes them.
 
         Args:
-            form: of the robot.
+            form: the form that makes the terms.
             d: the evaluation at ``(q, v = S nu)``.
             basis: S, (nv,m).
             nu: (m,) independent velocities, m/s and rad/s.
@@ -403,18 +405,22 @@ def _pivot_rows(matrix: Array, count: int) -> Array:
         norms[pivots] = -1.0
         best_row = int(np.argmax(np.round(norms, 9)))
         pivots.append(best_row)
-        unit = residuals[best_row] / np.linalg.norm(residuals[best_row])
-        residuals = residuals - np.outer(residuals @ unit, unit)
+        unit_vector = residuals[best_row] / np.linalg.norm(residuals[best_row])
+        residuals = residuals - np.outer(residuals @ unit_vector, unit_vector)
     return np.array(pivots)
 
 
-def on_wheels(model: VMSModel, wheels: Mapping[str, float]) -> NonholonomicForm | None:
-    """Return a robot on wheels, radii by the names of their joints (m); None without any.
+def wheeled_form(model: VMSModel, radii: Mapping[str, float]) -> NonholonomicForm | None:
+    """Return the form of a robot on wheels without slip, or None without any.
+
+    Args:
+        model: a robot on a planar base.
+        radii: of the wheels by the names of their joints, m.
 
     Raises:
         ModelError: the base is not planar, a joint is unknown or turns no wheel, or a radius is not
             positive.
     """
-    if not wheels:
+    if not radii:
         return None
-    return NonholonomicForm(model, [WheelConstraint(model, name, r) for name, r in wheels.items()])
+    return NonholonomicForm(model, [WheelConstraint(model, name, r) for name, r in radii.items()])

@@ -77,7 +77,7 @@ class NonholonomicRK4(Stepper):
         energies = PowerQuadrature()
         q_rate: Array = np.zeros(model.nv)
         nudot: Array = np.zeros(form.dimension)
-        mean_rate, mean_nudot, start_nu = q_rate, nudot, x.v[form.independent]
+        mean_rate, mean_nudot, start_nu = q_rate, nudot, x.v[form.independent_ids]
         for fraction, weight in STAGES:
             q = model.integrate(x.q, fraction * dt * q_rate) if fraction else x.q
             nu = start_nu + fraction * dt * nudot

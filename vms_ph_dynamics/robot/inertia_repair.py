@@ -32,7 +32,7 @@ from .inertia import (
 )
 from .joints import is_ancestor
 
-NEGLIGIBLE = 0.1
+MAX_NEGLIGIBLE_CHANGE = 0.1
 """Largest relative change of the kinetic energy that is repaired unasked; published inertias, of
 uniform bodies or from drawings, are hardly more accurate."""
 
@@ -48,9 +48,8 @@ class RepairGrading:
             projection: (nv_full,nv) where joints mimic others.
             added_joints: joints that were given an inertia, since they moved none.
         """
-        self._model, self._added = model, added_joints
+        self._model, self._added_joints, self._projection = model, added_joints, projection
         self._samples: list[tuple[Array, Array]] = []  # q and the Cholesky factor of M
-        self._projection = projection
         # The motions of joints that had no inertia count for those joints alone.
         is_added = np.repeat([i in added_joints for i in range(1, model.njoints)], model.nvs[1:])
         if projection is not None:
@@ -59,16 +58,16 @@ class RepairGrading:
         data = model.createData()
         for q in sampled_configurations(model):
             mass = mass_matrix(model, data, q, projection)
-            with suppress(np.linalg.LinAlgError):  # singular here, not everywhere
+            with suppress(np.linalg.LinAlgError):  # a singular sample is skipped
                 self._samples.append((q, np.linalg.cholesky(mass)))
 
-    def change(self, joint: int, difference: Array, exclude_added: bool = False) -> float:
+    def relative_change(self, joint: int, difference: Array, exclude_added: bool = False) -> float:
         """Return the largest modulus of the eigenvalues of ``M^-1 J^T difference J``.
 
         Args:
-            joint: whose body changes.
+            joint: the joint whose body changes.
             difference: (6,6) of its inertia, in the axes of the joint.
-            exclude_added: only the motion of joints that had an inertia.
+            exclude_added: count only the motion of joints that had an inertia.
         """
         model, max_change = self._model, 0.0
         data = model.createData()
@@ -78,54 +77,55 @@ class RepairGrading:
             J = J if self._projection is None else J @ self._projection
             mass_change = J.T @ difference @ J
             if exclude_added:
-                rows = np.ix_(self._had_inertia, self._had_inertia)
-                mass_change, mass = mass_change[rows], (factor @ factor.T)[rows]
+                block = np.ix_(self._had_inertia, self._had_inertia)
+                mass_change, mass = mass_change[block], (factor @ factor.T)[block]
                 if not mass_change.size:
                     continue
                 factor = np.linalg.cholesky(mass)
-            relative_change = np.linalg.solve(factor, np.linalg.solve(factor, mass_change).T)
-            max_change = max(max_change, float(np.abs(np.linalg.eigvalsh(relative_change)).max()))
+            scaled_change = np.linalg.solve(factor, np.linalg.solve(factor, mass_change).T)
+            max_change = max(max_change, float(np.abs(np.linalg.eigvalsh(scaled_change)).max()))
         return max_change if self._samples else np.inf
 
-    def of_link(
-        self, link: LinkInertia, defect: BodyDefect, inertia: PhysicalInertia | None
+    def link_defect(
+        self, link: LinkInertia, defect: BodyDefect, inertias: Mapping[int, PhysicalInertia]
     ) -> InertiaDefect:
-        """Return the record of a defect of a link; ``inertia`` is None if it is not repaired."""
-        original = _mass_and_moments(link.mass, link.rotational)
+        """Return the record of a defect of a link; ``inertias`` are those of repaired links."""
+        kind, excess = defect
+        inertia = inertias.get(id(link))
+        original_values = _mass_and_moments(link.mass, link.rotational)
         grade: DefectGrade = "harmless"
         if inertia is None:
             reason = "its digits are rounded, or the body that its joint moves is physical"
-            reason = reason if link.joint else "the link does not move"
-            change, repaired, remedy = 0.0, original, f"taken as it is, since {reason}"
+            remedy = f"taken as it is, since {reason if link.joint else 'the link does not move'}"
+            change, repaired_values = 0.0, original_values
         else:
             difference = link.in_joint(*inertia).matrix()
             difference -= link.in_joint(link.mass, link.rotational).matrix()
-            change, repaired = self.change(link.joint, difference), _mass_and_moments(*inertia)
-            grade = "negligible" if change <= NEGLIGIBLE else "grave"
-            moments = ", ".join(f"{moment:.6g}" for moment in repaired[1:])
+            change = self.relative_change(link.joint, difference)
+            repaired_values = _mass_and_moments(*inertia)
+            grade = "negligible" if change <= MAX_NEGLIGIBLE_CHANGE else "grave"
+            moments_text = ", ".join(f"{moment:.6g}" for moment in repaired_values[1:])
             remedy = (
-                f"the nearest physical inertia has {repaired[0]:g} kg and {moments} kg m^2 and "
-                f"changes the mass matrix by {_percent(change)}"
+                f"the nearest physical inertia has {repaired_values[0]:g} kg and {moments_text} "
+                f"kg m^2 and changes the mass matrix by {_percent(change)}"
             )
         joint = self._model.names[link.joint]
         return InertiaDefect(
-            defect.kind, link.link, joint, grade, defect.excess, change, original, repaired, remedy
+            kind, link.link, joint, grade, excess, change, original_values, repaired_values, remedy
         )
 
-    def of_joint(self, links: Sequence[LinkInertia], joint: int, inertia: Any) -> InertiaDefect:
+    def joint_defect(self, links: Sequence[LinkInertia], joint: int, inertia: Any) -> InertiaDefect:
         """Return the record of a joint that moves no inertia."""
         model = self._model
-        change = self.change(joint, inertia.matrix(), exclude_added=True)
+        change = self.relative_change(joint, inertia.matrix(), exclude_added=True)
         is_isolated = not any(
             is_ancestor(model, joint, other_joint) or is_ancestor(model, other_joint, joint)
-            for other_joint in self._added - {joint}
+            for other_joint in self._added_joints - {joint}
         )
-        has_other_masses = any(
-            model.inertias[i].mass > 0.0 for i in range(1, model.njoints) if i not in self._added
-        )
-        is_negligible = is_isolated and has_other_masses and change <= NEGLIGIBLE
-        links_of_joint = [link for link in links if link.joint == joint]
-        original_moments = (sum(link.mass for link in links_of_joint), 0.0, 0.0, 0.0)
+        other_joints = set(range(1, model.njoints)) - self._added_joints
+        has_other_masses = any(model.inertias[i].mass > 0.0 for i in other_joints)
+        is_negligible = is_isolated and has_other_masses and change <= MAX_NEGLIGIBLE_CHANGE
+        original_mass = sum(link.mass for link in links if link.joint == joint)
         mass, moment = inertia.mass, inertia.inertia[0, 0]
         remedy = (
             f"a thousandth of the mass of the body that carries it, {mass:.3g} kg and "
@@ -139,31 +139,33 @@ class RepairGrading:
             "negligible" if is_negligible else "grave",
             0.0,
             change,
-            original_moments,
+            (original_mass, 0.0, 0.0, 0.0),
             (mass, moment, moment, moment),
             remedy,
         )
 
     def _link_of(self, joint: int) -> str:
         frames = self._model.frames
-        links = (f.name for f in frames if f.type == pin.FrameType.BODY and f.parentJoint == joint)
-        return str(next(links, self._model.names[joint]))
+        names = (f.name for f in frames if f.type == pin.FrameType.BODY and f.parentJoint == joint)
+        return str(next(names, self._model.names[joint]))
 
 
 def _percent(change: float) -> str:
     return f"{100.0 * change:.2g} % at most" if np.isfinite(change) else "more than can be computed"
 
 
-def _mass_and_moments(mass: float, rotational: Array) -> tuple[float, float, float, float]:
-    a, b, c = np.linalg.eigvalsh(rotational).tolist()
+def _mass_and_moments(mass: float, rotational_inertia: Array) -> tuple[float, float, float, float]:
+    a, b, c = np.linalg.eigvalsh(rotational_inertia).tolist()
     return float(mass), a, b, c
 
 
 # A joint without inertia gets this share of the mass of the body that carries it.
-_ADDED_RATIO = 1e-3
-_MIN_RATIO = 1e-6  # of the heaviest mass: a body below it is too light to take a share of
-_OUTSIZED_RATIO = 100.0  # radius of gyration over the reach of the robot that is no body's
-_RADII = (0.01, 0.1)  # m, least and largest radius of gyration of what a joint gets
+_ADDED_MASS_RATIO = 1e-3
+# Of the heaviest mass: a body below it is too light to take a share of.
+_MIN_CARRIER_MASS_RATIO = 1e-6
+# A radius of gyration above this multiple of the reach of the robot is not physical.
+_OUTSIZED_RATIO = 100.0
+_RADIUS_RANGE = (0.01, 0.1)  # m, least and largest radius of gyration of what a joint gets
 
 
 class Repair(NamedTuple):
@@ -178,7 +180,7 @@ class Repair(NamedTuple):
     defects: tuple[InertiaDefect, ...]
 
 
-def links_of(model: Any) -> list[LinkInertia]:
+def body_inertias(model: Any) -> list[LinkInertia]:
     """Return the inertias of the moving bodies of a Pinocchio model, under their joints' names."""
     return [
         LinkInertia(model.names[i], i, pin.SE3.Identity(), body.mass, body.lever, body.inertia)
@@ -197,37 +199,39 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     Raises:
         ModelError: no link has a mass, or an inertia is not finite.
     """
-    defective: list[tuple[LinkInertia, BodyDefect]] = []
+    defective_links: list[tuple[LinkInertia, BodyDefect]] = []
     for link in links:
         if not (np.isfinite(link.mass) and np.isfinite(link.rotational).all()):
             name = link.link
             raise ModelError(f"the inertia of '{name}' must be finite; given: mass {link.mass}")
         if defect := defect_of(link.mass, link.rotational):
-            defective.append((link, defect))
+            defective_links.append((link, defect))
     inertias = {
         id(link): nearest_inertia(link.mass, link.rotational)
-        for link, defect in defective
+        for link, defect in defective_links
         # Defects due to rounding, of a link that does not move, or of a part of a body are left.
         if link.joint and not is_rounding(defect, link.mass, link.rotational)
         if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
-    repaired_model, added = _with_additions(_with_nearest(model, links, inertias), projection)
+    repaired_model, additions = _with_additions(_with_nearest(model, links, inertias), projection)
     if joints_without_inertia(repaired_model, projection):
-        for link, defect, reduced_inertia in _outsized_moments(model, links, inertias):
+        for link, defect, reduced_inertia in _outsized_links(model, links, inertias):
             inertias[id(link)] = reduced_inertia
-            defective = [*(d for d in defective if d[0] is not link), (link, defect)]
-        repaired_model, added = _with_additions(_with_nearest(model, links, inertias), projection)
-    if not defective and not added:
+            defective_links = [*(d for d in defective_links if d[0] is not link), (link, defect)]
+        nearest_model = _with_nearest(model, links, inertias)
+        repaired_model, additions = _with_additions(nearest_model, projection)
+    if not defective_links and not additions:
         return Repair(model, ())
-    grading = RepairGrading(repaired_model, projection, set(added))
-    defects = [grading.of_link(link, defect, inertias.get(id(link))) for link, defect in defective]
-    defects += [grading.of_joint(links, joint, inertia) for joint, inertia in added.items()]
+    grading = RepairGrading(repaired_model, projection, set(additions))
+    defects = [grading.link_defect(link, defect, inertias) for link, defect in defective_links]
+    defects += [grading.joint_defect(links, joint, inertia) for joint, inertia in additions.items()]
     return Repair(repaired_model, tuple(defects))
 
 
 def _with_nearest(
     model: Any, links: Sequence[LinkInertia], inertias: Mapping[int, PhysicalInertia]
 ) -> Any:
+    """Return a model with the nearest physical inertias of the links in ``inertias``."""
     if not inertias:
         return model
     repaired_model = model.copy()
@@ -240,7 +244,7 @@ def _with_nearest(
     return repaired_model
 
 
-def _outsized_moments(
+def _outsized_links(
     model: Any, links: Sequence[LinkInertia], nearest_inertias: Mapping[int, PhysicalInertia]
 ) -> Iterator[tuple[LinkInertia, BodyDefect, PhysicalInertia]]:
     """Yield links whose moments need a body far larger than the robot, with reduced inertias.
@@ -250,11 +254,11 @@ def _outsized_moments(
     """
     reach = _reach(model, links)
     for link in links:
-        mass, rotational = nearest_inertias.get(id(link), (link.mass, link.rotational))
-        largest = float(np.linalg.eigvalsh(rotational)[-1])
-        if link.joint > 0 and largest > mass * (_OUTSIZED_RATIO * reach) ** 2:
-            reduced_rotational = rotational * (mass * reach**2 / largest)
-            yield link, BodyDefect("outsized", largest), PhysicalInertia(mass, reduced_rotational)
+        mass, rotational_inertia = nearest_inertias.get(id(link), (link.mass, link.rotational))
+        max_moment = float(np.linalg.eigvalsh(rotational_inertia)[-1])
+        if link.joint > 0 and max_moment > mass * (_OUTSIZED_RATIO * reach) ** 2:
+            reduced_inertia = rotational_inertia * (mass * reach**2 / max_moment)
+            yield link, BodyDefect("outsized", max_moment), PhysicalInertia(mass, reduced_inertia)
 
 
 def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
@@ -274,9 +278,9 @@ def _with_additions(model: Any, projection: Array | None) -> tuple[Any, dict[int
     ]:
         joint = inertialess_joints[0]
         body = _carrying_inertia(model, joint)
-        # The inertia of a link that does not move is not repaired: no body may have it.
+        # The inertia of a fixed link is not repaired and may be unphysical, hence max(0, ...).
         radius_squared = max(0.0, float(np.linalg.eigvalsh(body.inertia)[-1]) / body.mass)
-        radius, mass = np.clip(radius_squared**0.5, *_RADII), _ADDED_RATIO * body.mass
+        radius, mass = np.clip(radius_squared**0.5, *_RADIUS_RANGE), _ADDED_MASS_RATIO * body.mass
         added_inertias[joint] = pin.Inertia(mass, np.zeros(3), mass * radius**2 * np.eye(3))
         trial = model.copy() if trial is model else trial
         trial.inertias[joint] += added_inertias[joint]
@@ -286,13 +290,13 @@ def _with_additions(model: Any, projection: Array | None) -> tuple[Any, dict[int
 def _carrying_inertia(model: Any, joint: int) -> Any:
     """Return the inertia of the body that carries a joint, or the heaviest if that is too light."""
     masses = [inertia.mass for inertia in model.inertias]
-    index = int(np.argmax(masses))
-    if not masses[index] > 0.0:
+    min_mass = _MIN_CARRIER_MASS_RATIO * max(masses)
+    if not min_mass > 0.0:
         raise ModelError("no link has an <inertial> with a mass, so there is no dynamics")
     parent = model.parents[joint]
-    while parent > 0 and masses[parent] < _MIN_RATIO * masses[index]:
+    while parent > 0 and masses[parent] < min_mass:
         parent = model.parents[parent]
-    return model.inertias[parent if masses[parent] >= _MIN_RATIO * masses[index] else index]
+    return model.inertias[parent if masses[parent] >= min_mass else int(np.argmax(masses))]
 
 
 InertiaMode = Literal["auto", "strict", "repair", "as_given"]

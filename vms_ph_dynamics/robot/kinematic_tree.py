@@ -17,7 +17,7 @@ from ..groups import SE2
 from ..native import native_part
 from .algorithms import NativeAlgorithms, TreeAlgorithms
 from .inertia import LinkInertia, check_rotors, check_size
-from .inertia_repair import InertiaMode, accept_inertias, links_of
+from .inertia_repair import InertiaMode, accept_inertias, body_inertias
 from .joints import (
     BASE_DIMENSION,
     BASE_POSITION_SIZE,
@@ -94,7 +94,7 @@ class KinematicTree:
         self.mimics = dict(mimics or {})
         self._map = Projection(pinocchio, self.mimics) if self.mimics else None
         self.projection: Array | None = None if self._map is None else self._map.matrix
-        links = links_of(pinocchio) if links is None else links
+        links = body_inertias(pinocchio) if links is None else links
         pinocchio, self.repairs = accept_inertias(pinocchio, links, inertia, self.projection)
         self.pinocchio = pinocchio
         self.base: Base = base_of(pinocchio)

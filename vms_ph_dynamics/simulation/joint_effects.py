@@ -37,7 +37,7 @@ def independent_motion(form: SimulatedForm, q: Array, v: Array) -> tuple[Array, 
     """
     if isinstance(form, NonholonomicForm):
         chart = form.chart(q)
-        terms = chart.terms(q, v[chart.independent])
+        terms = chart.terms(q, v[chart.independent_ids])
         return terms.mass, terms.basis, terms.nu
     return form.model.evaluate(q, v).M, np.eye(form.model.nv), v
 

@@ -24,14 +24,14 @@ _SO3 = SO3()
 class Payload:
     """A rigid body that passes a place, or rests there, at the time at which it is taken.
 
-    All vectors are in inertial axes, and those of the body are as it is at that time.
+    All vectors are in inertial axes, those fixed in the body as they are when it is taken.
 
     Attributes:
         mass: kg.
         moments: (3,) of inertia about the centre of mass, about the inertial axes, which are its
             principal axes at that time, kg m^2.
-        at: time at which it is taken, s; zero for the start, infinite for one that rests until
-            somebody says so.
+        at: time at which it is taken, s; zero for the start, infinite for one at rest that is taken
+            on command.
         place: (3,) of its handle, relative to the place of the end effector at the start, m.
         centre: (3,) of mass relative to the handle, m.
         velocity: (3,) of the handle, m/s.
@@ -40,7 +40,8 @@ class Payload:
         release: time at which it is set down where it then is, s; None to keep it.
         to: (3,) place at which it is wanted in the end, relative to where it was taken, m; None
             for anywhere.
-        within: largest distance from the place ``to``, and below its support, m.
+        within: largest distance from ``to``, and largest depth below its support, at which it
+            counts as delivered, m.
         in_model: whether the model of the law has its mass, centre and inertia while the robot
             carries it.
 
@@ -62,16 +63,16 @@ class Payload:
     in_model: bool = True
 
     def __post_init__(self) -> None:
-        """Check that it is a body, and that times follow each other."""
+        """Check that it is a body, and that it is set down after it is taken."""
         for name in ("moments", "place", "centre", "velocity", "spin"):
             checked_vector = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked_vector.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
         for name in ("at", "reach", "within"):
             value = getattr(self, name)
-            times = (0.0, np.inf) if name == "at" else ()
-            if not (isinstance(value, Real) and (value in times or 0.0 < float(value) < np.inf)):
-                accepted_range = "zero or more, s" if times else "above zero, m"
+            ends = (0.0, np.inf) if name == "at" else ()
+            if not (isinstance(value, Real) and (value in ends or 0.0 < float(value) < np.inf)):
+                accepted_range = "zero or more, s" if ends else "above zero, m"
                 raise ModelError(f"{name} of a payload must be {accepted_range}; given: {value}")
         if self.moves and not np.isfinite(self.at):
             raise ModelError("a payload that moves is taken at a time; give 'at', s")
@@ -91,42 +92,47 @@ class Payload:
         v = self.velocity + np.cross(self.spin, self.centre)
         return 0.5 * float(self.mass * (v @ v) + self.spin @ (self.moments * self.spin))
 
-    def momentum(self, handle: Array) -> Array:
-        """Return its momentum about the origin with its handle at a place (3,) as it is taken.
+    def momentum(self, handle_position: Array) -> Array:
+        """Return its momentum about the inertial origin, (6,), linear first, N s and N m s.
 
-        (6,), linear first, N s and N m s; before that it is the same.
+        It is conserved until the body is taken.
+
+        Args:
+            handle_position: (3,) position of the handle when it is taken, m.
         """
         linear = self.mass * (self.velocity + np.cross(self.spin, self.centre))
-        angular = self.moments * self.spin + np.cross(handle + self.centre, linear)
+        angular = self.moments * self.spin + np.cross(handle_position + self.centre, linear)
         return np.concatenate([linear, angular])
 
-    def free_pose(self, time: float, handle: Array) -> Array:
-        """Return the pose of its handle before it is taken, (4,4), with the inertial axes as then.
+    def free_pose(self, time: float, handle_position: Array) -> Array:
+        """Return the pose of its handle before it is taken, (4,4).
+
+        Its axes are the inertial ones when it is taken.
 
         Its centre moves straight on, and its angular velocity is constant, as it is where the
         moments are equal or the spin is about a principal axis.
 
         Args:
             time: s.
-            handle: (3,) its place as it is taken, m.
+            handle_position: (3,) position of the handle when it is taken, m.
         """
         if not self.moves:
-            return pose(np.eye(3), handle)
+            return pose(np.eye(3), handle_position)
         remaining_time = self.at - time
         rotation = _SO3.exp(-remaining_time * self.spin)
         centre_velocity = self.velocity + np.cross(self.spin, self.centre)
         displacement = self.centre - rotation @ self.centre - remaining_time * centre_velocity
-        return pose(rotation, handle + displacement)
+        return pose(rotation, handle_position + displacement)
 
-    def in_grasp(self, d: Evaluation, handle: Array) -> tuple[Body, Array]:
+    def body_and_twist_in_tool(self, d: Evaluation, handle_position: Array) -> tuple[Body, Array]:
         """Return it in the axes of the end effector, and its twist at the origin of these.
 
         Args:
-            d: the robot as it takes it.
-            handle: (3,) its place in the inertial frame, m.
+            d: the robot when it takes the body.
+            handle_position: (3,) position of the handle in the inertial frame, m.
         """
         tool_pose = d.placement(d.model.end_effector)
-        rotation, offset = tool_pose[:3, :3], tool_pose[:3, 3] - handle
+        rotation, offset = tool_pose[:3, :3], tool_pose[:3, 3] - handle_position
         inertia = rotation.T @ np.diag(self.moments) @ rotation
         body = Body(self.mass, (self.centre - offset) @ rotation, inertia)
         velocity = self.velocity + np.cross(self.spin, offset)
@@ -136,7 +142,7 @@ class Payload:
 def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
     """Return the energy that the capture of a body loses, J.
 
-    That of the relative motion over the combined mobility, ``(J M^-1 J^T + I^-1)^-1``.
+    The kinetic energy of the relative twist in the combined inertia ``(J M^-1 J^T + I^-1)^-1``.
 
     Args:
         d: the robot before it.
@@ -149,7 +155,7 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
     return 0.5 * float(relative_twist @ np.linalg.solve(mobility, relative_twist))
 
 
-def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[float, float]:
+def carried_energies(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[float, float]:
     """Return kinetic and potential energy of a body at the end effector, J.
 
     Args:
@@ -160,8 +166,8 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
     """
     d = model.evaluate(q, v)
     twist = d.J_end_effector @ d.v
-    pose = d.placement(model.end_effector)
-    centre = pose[:3, 3] + pose[:3, :3] @ np.asarray(body.centre, float)
+    tool_pose = d.placement(model.end_effector)
+    centre = tool_pose[:3, 3] + tool_pose[:3, :3] @ np.asarray(body.centre, float)
     kinetic_energy = 0.5 * float(twist @ body.spatial_inertia() @ twist)
     return kinetic_energy, -body.mass * float(model.gravity @ centre)
 
@@ -169,7 +175,7 @@ def motion_energy(model: VMSModel, body: Body, q: Array, v: Array) -> tuple[floa
 def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
     """Return the wrench of a carried body on the end effector, (6,) in its axes.
 
-    Its weight less the rate of its momentum.
+    It is the weight of the body minus the rate of its momentum.
 
     Args:
         d: evaluation of the robot, with or without the body.
@@ -177,13 +183,11 @@ def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
         acceleration: (nv,) of the robot.
     """
     model, tree = d.model, d.model.tree
-    data = tree.data()
+    robot, data = tree.pinocchio, tree.data()
     frame = model.frame_id(model.end_effector)
-    pin.forwardKinematics(
-        tree.pinocchio, data, d.q_origin, d.v_full, tree.full_velocity(acceleration)
-    )
-    twist = pin.getFrameVelocity(tree.pinocchio, data, frame, pin.LOCAL)
-    frame_acceleration = pin.getFrameAcceleration(tree.pinocchio, data, frame, pin.LOCAL)
+    pin.forwardKinematics(robot, data, d.q_origin, d.v_full, tree.full_velocity(acceleration))
+    twist = pin.getFrameVelocity(robot, data, frame, pin.LOCAL)
+    frame_acceleration = pin.getFrameAcceleration(robot, data, frame, pin.LOCAL)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
     inertia = body.pinocchio_inertia()
     weight = inertia * pin.Motion(gravity, np.zeros(3))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vms_ph_embedded.launch import document, grammar, schema, values
 from vms_ph_embedded.launch.context import Context
-from vms_ph_embedded.launch.description import DeclaredArgument, Log
+from vms_ph_embedded.launch.description import DeclaredArgument, LogLine
 from vms_ph_embedded.launch.document import Element
 from vms_ph_embedded.launch.errors import LaunchError, Location
 from vms_ph_embedded.launch.processes import NAMESPACE, join, run_executable, run_node
@@ -143,7 +143,7 @@ def _set_env(element: Element, context: Context) -> None:
 
 
 def _log(element: Element, context: Context) -> None:
-    context.steps.append(Log(attribute(element, "message", context)))
+    context.steps.append(LogLine(attribute(element, "message", context)))
 
 
 def _push_ros_namespace(element: Element, context: Context) -> None:

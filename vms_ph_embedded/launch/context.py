@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vms_ph_embedded.launch.description import Log, ProcessDescription
+from vms_ph_embedded.launch.description import LogLine, ProcessDescription
 from vms_ph_embedded.launch.errors import LaunchError, Location
 
 FindShare = Callable[[str], Path]
@@ -48,7 +48,7 @@ class Context:
     resolve: Resolver
     configurations: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
-    steps: list[Log | ProcessDescription] = field(default_factory=list)
+    steps: list[LogLine | ProcessDescription] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     parameters: tuple[tuple[str, str], ...] = ()
     outer_parameters: tuple[tuple[str, str], ...] = ()

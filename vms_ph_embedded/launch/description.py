@@ -31,7 +31,7 @@ class DeclaredArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class LogLine:
     """A ``<log>`` line."""
 
     message: str
@@ -110,7 +110,7 @@ class LaunchDescription:
     """
 
     file: Path
-    steps: tuple[Log | ProcessDescription, ...]
+    steps: tuple[LogLine | ProcessDescription, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -121,4 +121,4 @@ class LaunchDescription:
     @property
     def messages(self) -> tuple[str, ...]:
         """The log lines among the steps."""
-        return tuple(step.message for step in self.steps if isinstance(step, Log))
+        return tuple(step.message for step in self.steps if isinstance(step, LogLine))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from vms_ph_embedded.launch.description import LaunchDescription, Log, ProcessDescription, YamlFile
+from vms_ph_embedded.launch.description import LaunchDescription, ProcessDescription, YamlFile
 from vms_ph_embedded.launch.errors import EXIT_CONFIG_ERROR
 from vms_ph_embedded.launch.output import Outputs, Screen, default_log_folder, print_line
 from vms_ph_embedded.launch.process import Process
@@ -169,10 +169,10 @@ class Launcher:
             self._outputs.log("WARNING", "launch", warning)
         processes = iter(self.processes)
         for step in self.description.steps:
-            if isinstance(step, Log):
-                self._outputs.log("INFO", "launch.user", step.message)
-            else:
+            if isinstance(step, ProcessDescription):
                 self._start(next(processes))
+            else:
+                self._outputs.log("INFO", "launch.user", step.message)
 
     def _start(self, process: Process) -> None:
         # Unbuffered, so that the output of Python programs is shown at once.

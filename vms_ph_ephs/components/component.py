@@ -218,9 +218,9 @@ class NumericOps:
         return getattr(np, name)(x)
 
     @staticmethod
-    def choose(conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
-        """Return the value of the first pair (condition, value) whose condition is positive."""
-        return next((value for condition, value in conditions if condition > 0.0), otherwise)
+    def choose(cases: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return the value of the first case (guard, value) whose guard is positive."""
+        return next((value for guard, value in cases if guard > 0.0), otherwise)
 
 
 NUMERIC = NumericOps()

@@ -219,8 +219,8 @@ class Battery(StorageLaw):
         q, v, step_count = states[0][0], self.voltage, self.voltage.shape[0] - 1
         step = self.full / step_count
         segments = [v[k] + (v[k + 1] - v[k]) / step * (q - k * step) for k in range(step_count)]
-        conditions = [(k + 1) * step - q for k in range(step_count - 1)]
-        return [ops.choose(list(zip(conditions, segments, strict=False)), segments[-1])]
+        guards = [(k + 1) * step - q for k in range(step_count - 1)]
+        return [ops.choose(list(zip(guards, segments, strict=False)), segments[-1])]
 
     def hessian(self, *states: Array) -> Array:
         """Return its slope."""

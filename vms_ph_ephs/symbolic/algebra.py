@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What SymPy and CasADi call the same things."""
+"""One interface to operations that SymPy and CasADi name differently."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,12 +12,18 @@ import numpy as np
 from vms_ph_dynamics import Array, MissingExtraError
 
 
-class Expressions(ABC):
-    """What matrices of both libraries share; both have ``+``, ``-``, ``@``, ``.T`` and indices."""
+class MatrixAlgebra(ABC):
+    """Operations that need only what matrices of both libraries share.
+
+    Both have ``+``, ``-``, ``@``, ``.T`` and indices.
+    """
 
     @abstractmethod
     def matrix(self, rows: Any, width: int = 0) -> Any:
-        """Return a matrix of numbers and expressions, of a list of rows; width for no rows."""
+        """Return a matrix of numbers and expressions from a list of rows.
+
+        ``width`` is the number of columns if there are no rows.
+        """
 
     def hstack(self, blocks: Sequence[Any]) -> Any:
         """Return matrices side by side."""
@@ -41,7 +47,7 @@ class Expressions(ABC):
         return self.matrix([[entry] for entry in entries], 1)
 
 
-class SympyAlgebra(Expressions):
+class SympyAlgebra(MatrixAlgebra):
     """Expressions of SymPy; numbers that are integers stay exact.
 
     Raises:
@@ -69,12 +75,12 @@ class SympyAlgebra(Expressions):
         )
 
     def function(self, name: str, x: Any) -> Any:
-        """Return the function of an expression."""
+        """Apply the named elementary function to an expression."""
         return (self._sympy.Abs if name == "abs" else getattr(self._sympy, name))(x)
 
-    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
-        """Return a Piecewise."""
-        pairs = [(value, bound > 0) for bound, value in conditions]
+    def choose(self, cases: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return the value of the first case (guard, value) whose guard is positive."""
+        pairs = [(value, guard > 0) for guard, value in cases]
         return self._sympy.Piecewise(*pairs, (otherwise, True))
 
     def solve_symmetric(self, a: Any, b: Any) -> Any:
@@ -93,21 +99,22 @@ class SympyAlgebra(Expressions):
         """Return whether symbols are shared."""
         return bool(y.free_symbols & x.free_symbols)
 
-    def at_zero(self, y: Any, x: Any) -> Any:
-        """Return the expression with zeros."""
+    def substitute_zeros(self, y: Any, x: Any) -> Any:
+        """Return y with zeros in place of x."""
         return y.subs(dict.fromkeys(list(x), 0))
 
-    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
-        """Return a function of numpy."""
-        inner = self._sympy.lambdify([list(block) for block in inputs], output, "numpy", cse=True)
+    def compile_numpy_function(self, inputs: Sequence[Any], output: Any) -> Any:
+        """Return a function of NumPy arrays that computes ``output``."""
+        blocks = [list(block) for block in inputs]
+        numeric_function = self._sympy.lambdify(blocks, output, "numpy", cse=True)
 
         def call(*values: Array) -> Array:
-            return np.asarray(inner(*values), dtype=np.float64).reshape(output.shape)
+            return np.asarray(numeric_function(*values), dtype=np.float64).reshape(output.shape)
 
         return call
 
 
-class CasadiAlgebra(Expressions):
+class CasadiAlgebra(MatrixAlgebra):
     """Expressions of CasADi.
 
     Raises:
@@ -138,14 +145,14 @@ class CasadiAlgebra(Expressions):
         return matrix
 
     def function(self, name: str, x: Any) -> Any:
-        """Return the function of an expression."""
+        """Apply the named elementary function to an expression."""
         return getattr(self._casadi, "fabs" if name == "abs" else name)(x)
 
-    def choose(self, conditions: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
-        """Return nested conditions."""
+    def choose(self, cases: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
+        """Return the value of the first case (guard, value) whose guard is positive."""
         expression = otherwise
-        for bound, value in reversed(conditions):
-            expression = self._casadi.if_else(bound > 0, value, expression)
+        for guard, value in reversed(cases):
+            expression = self._casadi.if_else(guard > 0, value, expression)
         return expression
 
     def solve_symmetric(self, a: Any, b: Any) -> Any:
@@ -165,12 +172,12 @@ class CasadiAlgebra(Expressions):
         """Return whether it depends on a symbol."""
         return bool(self._casadi.depends_on(y, x))
 
-    def at_zero(self, y: Any, x: Any) -> Any:
-        """Return the expression with zeros."""
+    def substitute_zeros(self, y: Any, x: Any) -> Any:
+        """Return y with zeros in place of x."""
         return self._casadi.substitute(y, x, self._casadi.SX.zeros(*x.shape))
 
-    def numeric(self, inputs: Sequence[Any], output: Any) -> Any:
-        """Return a function of numpy."""
+    def compile_numpy_function(self, inputs: Sequence[Any], output: Any) -> Any:
+        """Return a function of NumPy arrays that computes ``output``."""
         numeric_function = self._casadi.Function("f", list(inputs), [self._casadi.densify(output)])
 
         def call(*values: Array) -> Array:

@@ -174,7 +174,7 @@ class SymbolicEquations:
                     "that it has no closed form; give the junction a storage, or use rates and "
                     "balance"
                 )
-            solution = a.solve(jacobian, -a.at_zero(self.balance, self.unknowns))
+            solution = a.solve(jacobian, -a.substitute_zeros(self.balance, self.unknowns))
             rates = self._substituted(rates, solution)
         return rates
 
@@ -182,7 +182,7 @@ class SymbolicEquations:
         """Return a function of numbers: ``f(x, inputs) -> (stored,)``, as the assembled rates."""
         names = list(self.inputs)
         columns = [self.x, *(self.inputs[name] for name in names)]
-        numeric_function = self.algebra.numeric(columns, self.explicit())
+        numeric_function = self.algebra.compile_numpy_function(columns, self.explicit())
         widths = [self.inputs[name].shape[0] for name in names]
 
         def call(x: Array, inputs: Mapping[str, Array] | None = None) -> Array:

@@ -238,14 +238,14 @@ class RobotSettings:
         """
         if not (radii := _per_joint(self.wheels, "wheels", True)):
             return None
-        from vms_ph_dynamics.nonholonomic import on_wheels
+        from vms_ph_dynamics.nonholonomic import wheeled_form
 
         if self.actuators not in ("", "ideal"):
             raise OptionError(
                 f"actuators:={self.actuators} drive a base that can move in every direction; one "
                 f"on wheels:={self.wheels} is driven by their joints, leave actuators empty"
             )
-        return on_wheels(model, radii)
+        return wheeled_form(model, radii)
 
     def chosen_actuators(self, description: str = "") -> "Actuators | None":
         """Return the actuators with which the base is simulated, or None for an ideal base.

@@ -12,7 +12,7 @@ from vms_ph_dynamics.capture import Body, capture, with_body
 from vms_ph_dynamics.energy.audit import ExergyMap
 from vms_ph_dynamics.groups import pose
 from vms_ph_dynamics.simulation import HeldMechanism, Payload, Simulation
-from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
+from vms_ph_dynamics.simulation.payload import carried_energies, carried_wrench, plastic_loss
 
 
 class PayloadUse:
@@ -103,7 +103,7 @@ class PayloadUse:
         """Set down the body that is carried; return the robot without it."""
         assert self.carried is not None
         sample = simulation.sample()
-        energies = motion_energy(plant, self.carried, sample.q, sample.v)
+        energies = carried_energies(plant, self.carried, sample.q, sample.v)
         self.lost["setting_down"], self.final_energy = energies[0], energies[1]
         self._final_pose, self.carried = self.pose(sample.q, sample.time), None
         simulation.change_robot(StandardForm(plant), sample.v)
@@ -117,10 +117,10 @@ class PayloadUse:
         self.capture_distance = float(np.linalg.norm(tool_pose[:3, 3] - self._handle))
         if self.capture_distance > self.payload.reach:
             return plant
-        body, twist = self.payload.in_grasp(d, self._handle)
+        body, twist = self.payload.body_and_twist_in_tool(d, self._handle)
         capture_result = capture(plant, sample.q, sample.v, body, twist)
         self._grip = np.linalg.solve(tool_pose, pose(np.eye(3), self._handle))
-        potential = motion_energy(plant, body, sample.q, sample.v)[1]
+        potential = carried_energies(plant, body, sample.q, sample.v)[1]
         self.initial_energy = self.payload.kinetic_energy + potential
         self.lost["capture"] = plastic_loss(d, body, twist)
         self.carried = body
@@ -156,7 +156,7 @@ class PayloadUse:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        terms = () if self.carried is None else motion_energy(self._model, self.carried, q, v)
+        terms = () if self.carried is None else carried_energies(self._model, self.carried, q, v)
         return -self.residual - sum(terms)
 
     def wrench(self, simulation: Simulation) -> Array:

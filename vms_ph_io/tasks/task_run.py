@@ -17,7 +17,7 @@ from vms_ph_controllers.hosting.loop_control import Sensor
 from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Array, OptionError, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.energy.audit import ExergyMap
-from vms_ph_dynamics.nonholonomic import NonholonomicForm, on_wheels
+from vms_ph_dynamics.nonholonomic import NonholonomicForm, wheeled_form
 from vms_ph_dynamics.simulation import Engine, FormEngine, Simulation, WaterCurrent, in_world_axes
 from vms_ph_dynamics.simulation.robot_task import RobotTask
 
@@ -124,7 +124,7 @@ class TaskRun:
         home = settings.initial_configuration(model)
         allocation, actuators = settings.allocation(), settings.chosen_actuators()
         water_current = WaterCurrent(task.current) if task.current.any() else None
-        wheel_form = on_wheels(model, task.wheels)
+        wheel_form = wheeled_form(model, task.wheels)
         self._make_law, self._allocation = make_law, allocation
         if not task.base_actuated:
             self._make_law = partial(make_controller, base_actuated=False)
@@ -149,7 +149,7 @@ class TaskRun:
         self._plant = self._unloaded_plant = plant
         self._actuator_use = ActuatorUse(model, actuators)
         self.simulation = Simulation(
-            on_wheels(plant, task.wheels) or StandardForm(plant),
+            wheeled_form(plant, task.wheels) or StandardForm(plant),
             start_q,
             task.step,
             self._control,

@@ -88,7 +88,7 @@ def swinging_fork(form: NonholonomicForm) -> tuple[Array, Array, Ports]:
     q = model.configuration({"steer": 1.45, "shoulder": 0.4, "elbow": 0.3})
     chart = form.chart(q)
     chosen = np.zeros(form.dimension)
-    chosen[list(chart.independent).index(3 + steer)] = 2.5
+    chosen[list(chart.independent_ids).index(3 + steer)] = 2.5
     v = chart.basis(model.evaluate(q, np.zeros(model.nv))) @ chosen
     torque = np.zeros(model.n)
     torque[[steer, model.joint_index("rear"), model.joint_index("shoulder")]] = -0.6, 0.5, 1.0

@@ -110,7 +110,7 @@ def test_rate_of_the_basis_is_its_derivative(form: NonholonomicForm) -> None:
 
 def test_reduced_mass_rate_is_the_coriolis_matrix_and_its_transpose(form: NonholonomicForm) -> None:
     q, v = _moving(form, 4)
-    t = form.terms(q, v[form.independent])
+    t = form.terms(q, v[form.independent_ids])
     assert np.abs(t.mass_rate - t.coriolis - t.coriolis.T).max() < 1e-12 * np.abs(t.mass).max()
 
 
@@ -120,7 +120,7 @@ def test_power_balance_closes_and_wheels_do_no_work(form: NonholonomicForm) -> N
     balance = form.power_balance(form.state(q, v), ports)
     assert abs(balance.residual) < 1e-12 * max(1.0, sum(map(abs, balance.supplied.values())))
     assert sum(map(abs, balance.supplied.values())) > 0.1
-    t = form.terms(q, v[form.independent])
+    t = form.terms(q, v[form.independent_ids])
     force = t.constraint_force(ports.force(t.d))
     assert abs(float(force @ t.d.v)) < 1e-11 * np.abs(force).max()
     # It lies in the range of the constraints.
@@ -302,7 +302,7 @@ def test_what_cannot_be_is_refused_in_words(drive: NonholonomicForm) -> None:
 def test_a_posture_whose_independent_velocities_determine_nothing_is_said() -> None:
     model = differential_drive().model
     form = NonholonomicForm(model, [Axle(model, "fore", axis=0)])
-    (dependent,) = set(range(model.nv)) - set(form.independent)
+    (dependent,) = set(range(model.nv)) - set(form.independent_ids)
 
     def coefficient(angle: float) -> float:
         q = model.configuration({"shoulder": angle})

@@ -27,7 +27,7 @@ def test_a_cart_coasts_onto_the_stop_of_its_elbow_and_its_wheels_do_not_slip() -
     model = form.model
     q = model.configuration({"elbow": 2.8})
     nu = {"left": 3.0, "right": 2.0, "shoulder": 0.5, "elbow": 8.0}
-    names = [model.joint_names[i - model.b] for i in form.independent]
+    names = [model.joint_names[i - model.b] for i in form.independent_ids]
     v = form.terms(q, np.array([nu[name] for name in names])).d.v
     simulation = Simulation(form, q, DT, None, joint_stops=True, start_velocity=v)
     start = model.evaluate(q, v)
@@ -56,7 +56,7 @@ def test_friction_that_is_held_stops_the_motion_that_the_wheels_allow() -> None:
     torque = held_friction(form, friction, q, v, Ports(gravity=False), DT)
     # The torque is that at the velocity at the end of the step, to first order.
     after = form.rate(form.state(q, v), Ports(torque=torque, gravity=False))
-    terms = form.terms(q, v[form.independent])
+    terms = form.terms(q, v[form.independent_ids])
     gained = np.linalg.solve(terms.mass, DT * after.zdot - DT * terms.mass_rate @ terms.nu)
     end = (v + terms.basis @ gained + DT * terms.basis_rate @ terms.nu)[model.b :]
     np.testing.assert_allclose(torque, friction.force(end), rtol=0.02, atol=2e-3)

@@ -12,7 +12,7 @@ from vms_ph_dynamics import ModelError, VMSModel, momenta
 from vms_ph_dynamics.capture import Body, capture, with_body
 from vms_ph_dynamics.groups import SE3
 from vms_ph_dynamics.simulation import Payload
-from vms_ph_dynamics.simulation.payload import carried_wrench, motion_energy, plastic_loss
+from vms_ph_dynamics.simulation.payload import carried_energies, carried_wrench, plastic_loss
 from vms_ph_io import robots
 
 BODY = Payload(
@@ -33,7 +33,7 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
     d = model.evaluate(q, v)
     pose = d.placement(model.end_effector)
     handle = pose[:3, 3] + np.array([0.004, -0.002, 0.003])
-    body, twist = BODY.in_grasp(d, handle)
+    body, twist = BODY.body_and_twist_in_tool(d, handle)
     seen = SE3().Ad(SE3().inverse(pose)).T @ (body.spatial_inertia() @ twist)
     np.testing.assert_allclose(seen, BODY.momentum(handle), atol=1e-13)
     assert 0.5 * twist @ body.spatial_inertia() @ twist == pytest.approx(
@@ -44,7 +44,7 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
     np.testing.assert_allclose(after, momenta(d).spatial + BODY.momentum(handle), atol=1e-12)
     assert plastic_loss(d, body, twist) == pytest.approx(caught.lost_energy, rel=1e-9)
     assert caught.lost_energy > 1e-3
-    carried = motion_energy(model, body, q, caught.v)[0]
+    carried = carried_energies(model, body, q, caught.v)[0]
     own = model.evaluate(q, caught.v).kinetic_energy
     assert own + carried == pytest.approx(
         caught.model.evaluate(q, caught.v).kinetic_energy, rel=1e-12
@@ -74,7 +74,9 @@ def test_the_wrench_of_a_carried_body_is_what_the_robot_alone_lacks(
     model = robots.load("hextilt")
     q, v, a = model.random_configuration(rng), *rng.standard_normal((2, model.nv))
     d, handle = model.evaluate(q, v), np.zeros(3)
-    body, _ = replace(BODY, velocity=np.zeros(3), spin=np.zeros(3)).in_grasp(d, handle)
+    body, _ = replace(BODY, velocity=np.zeros(3), spin=np.zeros(3)).body_and_twist_in_tool(
+        d, handle
+    )
     loaded = with_body(model, body).evaluate(q, v)
     alone, together = (each.M @ a + each.C @ v + each.g for each in (d, loaded))
     wrench = carried_wrench(d, body, a)
@@ -105,6 +107,6 @@ def test_energies_of_a_held_body_are_what_it_adds_to_those_of_the_robot(
     loaded = VMSModel.from_pinocchio(robot, model.end_effector)
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
     alone, both = model.evaluate(q, v), loaded.evaluate(q, v)
-    kinetic, potential = motion_energy(model, body, q, v)
+    kinetic, potential = carried_energies(model, body, q, v)
     assert kinetic == pytest.approx(both.kinetic_energy - alone.kinetic_energy, rel=1e-10)
     assert potential == pytest.approx(both.potential_energy - alone.potential_energy, rel=1e-10)

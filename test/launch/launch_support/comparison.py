@@ -11,7 +11,7 @@ import yaml
 from jazzy.launch_cases import Case
 
 from vms_ph_embedded.launch import LaunchError, load, show_arguments
-from vms_ph_embedded.launch.description import Log, ProcessDescription, YamlFile
+from vms_ph_embedded.launch.description import LogLine, ProcessDescription, YamlFile
 
 JAZZY = Path(__file__).parents[1] / "jazzy"
 PARAMETER_TYPES = {bool: "BOOL", int: "INTEGER", float: "DOUBLE", str: "STRING"}
@@ -37,8 +37,8 @@ def ours(case: Case, folder: Path) -> list[dict[str, Any]] | None:
     return [as_recorded(step, folder) for step in description.steps]
 
 
-def as_recorded(step: Log | ProcessDescription, folder: Path) -> dict[str, Any]:
-    if isinstance(step, Log):
+def as_recorded(step: LogLine | ProcessDescription, folder: Path) -> dict[str, Any]:
+    if isinstance(step, LogLine):
         return {"log": relative(step.message, folder)}
     recorded: dict[str, Any] = {
         "name": step.name,

@@ -14,7 +14,7 @@ from ..spatial import Expression
 
 
 class CasadiArrays(FormArrays):
-    """The array namespace of ``casadi.SX``; zeros that are known are not computed with."""
+    """The array namespace of ``casadi.SX``; structural zeros are skipped."""
 
     module = ca
 
@@ -23,7 +23,7 @@ class CasadiArrays(FormArrays):
         return ca.SX(ca.sparsify(ca.DM(np.asarray(numbers, dtype=np.float64))))
 
     def zeros(self, rows: int, columns: int) -> Expression:
-        """Return a matrix without entries."""
+        """Return a matrix of structural zeros."""
         return ca.SX(rows, columns)
 
     def vstack(self, matrices: Sequence[Expression]) -> Expression:
@@ -38,23 +38,23 @@ class CasadiArrays(FormArrays):
         """Return the cross product of vectors (3,1)."""
         return ca.cross(x, y)
 
-    def mirrored(self, upper: Expression) -> Expression:
+    def symmetric_from_upper(self, upper_triangle: Expression) -> Expression:
         """Return the symmetric matrix of an upper triangle."""
-        return ca.triu2symm(ca.triu(upper))
+        return ca.triu2symm(ca.triu(upper_triangle))
 
     def concatenate(self, columns: Sequence[Expression]) -> Expression:
         """Return columns one below the other."""
         return ca.vertcat(*columns)
 
-    def factorised(self, matrix: Expression) -> "Factorised":
-        """Return a matrix in factors, without pivoting and square roots."""
-        return Factorised(matrix)
+    def factorise(self, matrix: Expression) -> "LTDLFactorisation":
+        """Factorise a matrix, without pivoting or square roots."""
+        return LTDLFactorisation(matrix)
 
 
 CASADI = CasadiArrays()
 
 
-class Factorised:
+class LTDLFactorisation:
     """``M = L^T D L`` of a symmetric positive definite matrix, L unit lower triangular.
 
     The order from the last row to the first leaves the zeros of a kinematic tree in place

@@ -43,7 +43,7 @@ class JaxArrays(FormArrays):
         """Return a vector as a matrix with one column."""
         return x[:, None]
 
-    def factorised(self, matrix: Expression) -> "EliminationFactors":
+    def factorise(self, matrix: Expression) -> "EliminationFactors":
         """Return a matrix that is eliminated where it is solved with."""
         return EliminationFactors(matrix)
 

@@ -18,4 +18,4 @@ __all__ = [
     "get_package_share_directory",
     "get_package_share_path",
 ]
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vms_ph_embedded import packages, subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class PackageNotFoundError(KeyError):

@@ -38,7 +38,7 @@ __all__ = [
     "spin_until_future_complete",
     "try_shutdown",
 ]
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 _executor: Executor | None = None
 

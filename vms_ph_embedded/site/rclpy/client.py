@@ -22,10 +22,10 @@ from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, seri
 from vms_ph_embedded.wire import names, pairing, service_header
 from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
-class Client(Entity, subset.Subset):
+class Client(Entity, subset.RclpySubset):
     """Asks a service; made by :meth:`Node.create_client`."""
 
     def __init__(

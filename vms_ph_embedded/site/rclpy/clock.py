@@ -13,10 +13,10 @@ from rclpy.time import Time
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
-class Clock(subset.Subset):
+class Clock(subset.RclpySubset):
     """A clock of some type; Clock(clock_type=ClockType.ROS_TIME) gives a ROSClock."""
 
     _clock_type: ClockType

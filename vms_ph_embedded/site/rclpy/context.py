@@ -21,12 +21,12 @@ from vms_ph_embedded import discovery, subset
 from vms_ph_embedded.wire.graph import Graph
 from vms_ph_embedded.wire.participant import Participant
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 _joined_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 
-class Context(subset.Subset):
+class Context(subset.RclpySubset):
     """Life between init and shutdown, with one DDS participant; not to be used twice."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from rclpy.constants import S_TO_NS
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 @total_ordering

@@ -25,7 +25,7 @@ from vms_ph_embedded.wire.waiting import FOREVER, WaitSet
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class TimeoutException(Exception):
@@ -45,7 +45,7 @@ class _Work:
         self.task: Task | None = None
 
 
-class Executor(subset.Subset):
+class Executor(subset.RclpySubset):
     """Base of the executors."""
 
     def __init__(self, *, context: Context | None = None) -> None:

@@ -29,7 +29,7 @@ from rclpy.time_source import TimeSource
 from vms_ph_embedded import ros_names, subset
 from vms_ph_embedded.wire.graph import NodeEntry
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 __all__ = ["Node", "NodeNameNonExistentError"]
 
 _ROSOUT_QOS = QoSProfile(
@@ -37,7 +37,7 @@ _ROSOUT_QOS = QoSProfile(
 )
 
 
-class Node(NodeEntities, NodeParameters, NodeGraph, subset.Subset):
+class Node(NodeEntities, NodeParameters, NodeGraph, subset.RclpySubset):
     """A participant in the ROS graph: a name with publishers, subscriptions, parameters ..."""
 
     def __init__(

@@ -17,10 +17,10 @@ from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import serialize
 from vms_ph_embedded.wire.participant import Writer
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
-class Publisher(Entity, subset.Subset):
+class Publisher(Entity, subset.RclpySubset):
     """Publishes messages on a topic; made by :meth:`Node.create_publisher`."""
 
     def __init__(

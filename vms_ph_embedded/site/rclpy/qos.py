@@ -12,7 +12,7 @@ from rclpy.duration import Duration
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class InvalidQoSProfileException(Exception):

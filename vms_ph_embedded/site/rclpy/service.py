@@ -18,7 +18,7 @@ from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize, serialize
 from vms_ph_embedded.wire import names, pairing, service_header
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class RequestHeader(NamedTuple):
@@ -29,7 +29,7 @@ class RequestHeader(NamedTuple):
     publication_handle: int
 
 
-class Service(Entity, subset.Subset):
+class Service(Entity, subset.RclpySubset):
     """Answers requests; made by :meth:`Node.create_service`."""
 
     def __init__(

@@ -15,7 +15,7 @@ from rclpy import context as _context
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class SignalHandlerOptions(IntEnum):

@@ -18,10 +18,10 @@ from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import DecodingError, deserialize
 from vms_ph_embedded.wire import mismatch, names
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
-class Subscription(Entity, subset.Subset):
+class Subscription(Entity, subset.RclpySubset):
     """Has a callback called with each message; made by :meth:`Node.create_subscription`."""
 
     def __init__(

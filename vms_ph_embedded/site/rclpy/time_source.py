@@ -18,7 +18,7 @@ from rclpy.time import Time
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 CLOCK_TOPIC = "/clock"
 USE_SIM_TIME_NAME = "use_sim_time"

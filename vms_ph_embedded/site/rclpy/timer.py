@@ -14,10 +14,10 @@ from rclpy.clock import Clock
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
-class Timer(Entity, subset.Subset):
+class Timer(Entity, subset.RclpySubset):
     """Has its callback called by an executor at a fixed period.
 
     Periods are counted from the start, so that delays do not add up; one that an executor was too

@@ -10,7 +10,7 @@ from typing import Any
 from vms_ph_embedded import subset
 from vms_ph_embedded.interfaces.messages import MessageMeta, ServiceMeta
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:

@@ -13,7 +13,7 @@ from rclpy.context import Context, _default_lock, _reset_default, get_default_co
 
 from vms_ph_embedded import subset
 
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 __all__ = [
     "get_default_context",

@@ -15,7 +15,7 @@ from tf2_msgs.msg import TFMessage
 from vms_ph_embedded import subset
 
 __all__ = ["StaticTransformBroadcaster", "TransformBroadcaster"]
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)
 
 
 class TransformBroadcaster:

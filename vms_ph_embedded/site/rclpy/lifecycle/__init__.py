@@ -21,4 +21,4 @@ __all__ = [
     "State",
     "TransitionCallbackReturn",
 ]
-__getattr__ = subset.missing_from(__name__)
+__getattr__ = subset.make_module_getattr(__name__)

@@ -1,7 +1,7 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes whose start and stop others manage."""
+"""Managed (lifecycle) nodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LifecycleNodeMixin:
             (srv.ChangeState, "change_state", self._on_change_state),
             (srv.GetState, "get_state", self._on_get_state),
             (srv.GetAvailableStates, "get_available_states", self._on_get_states),
-            (srv.GetAvailableTransitions, "get_available_transitions", self._on_get_available),
+            (srv.GetAvailableTransitions, "get_available_transitions", self._on_get_transitions),
             (srv.GetAvailableTransitions, "get_transition_graph", self._on_get_graph),
         ):
             self.create_service(service_type, f"~/{name}", callback)
@@ -63,7 +63,7 @@ class LifecycleNodeMixin:
         return self._trigger("deactivate")
 
     def trigger_shutdown(self) -> TransitionCallbackReturn:
-        """Go to the end, from any state."""
+        """Go to finalized, from any primary state."""
         return self._trigger("shutdown")
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -115,11 +115,11 @@ class LifecycleNodeMixin:
             self._enter(start_state, transition)
         return result
 
-    def _run_callback(self, callback: str, state: LifecycleState) -> TransitionCallbackReturn:
+    def _run_callback(self, callback_name: str, state: LifecycleState) -> TransitionCallbackReturn:
         try:
-            return getattr(self, callback)(state)
+            return getattr(self, callback_name)(state)
         except Exception as error:
-            self.get_logger().error(f"{callback} failed: {error}")
+            self.get_logger().error(f"{callback_name} failed: {error}")
             return _ERROR
 
     def _enter(self, state: LifecycleState, transition: Transition) -> None:
@@ -127,40 +127,39 @@ class LifecycleNodeMixin:
         if self._event_publisher is not None:
             event = lifecycle_msgs.msg.TransitionEvent(
                 timestamp=self.get_clock().now().nanoseconds,
-                transition=_to_transition(transition),
-                start_state=_to_state(start_state),
-                goal_state=_to_state(state),
+                transition=_transition_msg(transition),
+                start_state=_state_msg(start_state),
+                goal_state=_state_msg(state),
             )
             self._event_publisher.publish(event)
 
     def _on_change_state(self, request: Any, response: Any) -> Any:
-        requested = request.transition
+        label, number = request.transition.label, request.transition.id
         for transition in self._available_transitions():
             # A label takes precedence over a number, as in rclpy.
-            matches_label = requested.label and transition.label == requested.label
-            if matches_label or (not requested.label and transition.number == requested.id):
+            if transition.label == label or (not label and transition.number == number):
                 response.success = self._run_transition(transition) is _SUCCESS
         return response
 
     def _on_get_state(self, request: Any, response: Any) -> Any:
-        response.current_state = _to_state(self._lifecycle_state)
+        response.current_state = _state_msg(self._lifecycle_state)
         return response
 
     def _on_get_states(self, request: Any, response: Any) -> Any:
-        response.available_states = [_to_state(state) for state in STATES]
+        response.available_states = [_state_msg(state) for state in STATES]
         return response
 
-    def _on_get_available(self, request: Any, response: Any) -> Any:
-        response.available_transitions = [_to_description(t) for t in self._available_transitions()]
+    def _on_get_transitions(self, request: Any, response: Any) -> Any:
+        response.available_transitions = [_describe(t) for t in self._available_transitions()]
         return response
 
     def _on_get_graph(self, request: Any, response: Any) -> Any:
-        response.available_transitions = [_to_description(transition) for transition in TRANSITIONS]
+        response.available_transitions = [_describe(transition) for transition in TRANSITIONS]
         return response
 
 
 class LifecycleNode(LifecycleNodeMixin, Node):
-    """A node whose start and stop others manage."""
+    """A managed (lifecycle) node."""
 
     def __init__(
         self, node_name: str, *, enable_communication_interface: bool = True, **kwargs: Any
@@ -169,17 +168,17 @@ class LifecycleNode(LifecycleNodeMixin, Node):
         self._begin_lifecycle(enable_communication_interface)
 
 
-def _to_state(state: LifecycleState) -> Any:
+def _state_msg(state: LifecycleState) -> Any:
     return lifecycle_msgs.msg.State(id=state.state_id, label=state.label)
 
 
-def _to_transition(transition: Transition) -> Any:
+def _transition_msg(transition: Transition) -> Any:
     return lifecycle_msgs.msg.Transition(id=transition.number, label=transition.label)
 
 
-def _to_description(transition: Transition) -> Any:
+def _describe(transition: Transition) -> Any:
     return lifecycle_msgs.msg.TransitionDescription(
-        transition=_to_transition(transition),
-        start_state=_to_state(transition.start_state),
-        goal_state=_to_state(transition.goal_state),
+        transition=_transition_msg(transition),
+        start_state=_state_msg(transition.start_state),
+        goal_state=_state_msg(transition.goal_state),
     )
