@@ -12,8 +12,8 @@
 namespace vms_ph {
 namespace {
 
-// Share of the damping power, least power (W), and share of the spring's force that are reported.
-constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kSilentReduction = 0.05;
+// Of a reduction that is reported: damping power, share and W, and lost spring force, share and N.
+constexpr double kReportedShare = 0.5, kMinPower = 1e-3, kLostShare = 0.05, kLeastLost = 1e-6;
 
 // The pose at which the weight is looked up is at most this far ahead, rad or m.
 constexpr double kMaxPredictedStep = 0.5;
@@ -39,7 +39,7 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
                                           const VectorV* feedforward) noexcept {
   spring_force = gradient;
   damping_velocity = velocity;
-  is_stiffness_reduced_ = false;
+  bool is_stiffness_reduced = false;
   reason_ = "";
   if (!(h > 0.0)) {
     predicted_spring_force.setZero(damping_velocity.size());
@@ -50,7 +50,8 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   system_matrix_ = largest_stiffness * mass - stiffness_;
   if (!Cholesky(system_matrix_).is_positive()) {
     reduce_stiffness(mass, largest_stiffness);
-    is_stiffness_reduced_ = (gradient - spring_force).norm() > kSilentReduction * gradient.norm();
+    const double lost_force = (gradient - spring_force).norm();
+    is_stiffness_reduced = lost_force > kLostShare * gradient.norm() + kLeastLost;
   }
   system_matrix_ = mass + h * (damping + h * stiffness_);
   const VectorV damping_force = damping.lazyProduct(damping_velocity);
@@ -66,11 +67,11 @@ VMS_PH_FMA void SampledImpedance::compute(const MatrixV& mass, const MatrixV& da
   damping_velocity = predicted_velocity;
   predicted_spring_force = h * stiffness_.lazyProduct(damping_velocity);
   if (is_damping_reduced) {
-    reason_ = is_stiffness_reduced_
+    reason_ = is_stiffness_reduced
                   ? "damping reduced to what is stable at this rate; stiffness reduced to "
                     "what is stable at this rate"
                   : reasons::damping_reduced;
-  } else if (is_stiffness_reduced_) {
+  } else if (is_stiffness_reduced) {
     reason_ = reasons::stiffness_reduced;
   }
 }

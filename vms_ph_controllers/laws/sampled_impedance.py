@@ -32,9 +32,8 @@ from vms_ph_dynamics import Array, Evaluation, VMSModel
 from ..controller import ControlEnergy
 from ..safety.limits import join
 
-# Share of the damping power, and least power (W), from which a reduction is reported; share of
-# the spring's generalised force that a reduction may take unreported.
-_REPORTED_SHARE, _LEAST_POWER, _SILENT_REDUCTION = 0.5, 1e-3, 0.05
+# Of a reduction that is reported: damping power, share and W, and lost spring force, share and N.
+_REPORTED_SHARE, _LEAST_POWER, _LOST_SHARE, _LEAST_LOST = 0.5, 1e-3, 0.05, 1e-6
 
 # The pose at which the weight is looked up is at most this far ahead, rad or m.
 _MAX_DISPLACEMENT = 0.5
@@ -128,8 +127,8 @@ class SampledImpedance:
             share = stable_ratio / np.maximum(eigvals, stable_ratio)
             spring = modes @ (share * np.linalg.solve(modes, gradient))
             stiffness = (modes * np.clip(eigvals, 0.0, stable_ratio)) @ modes.T
-            change = spring - gradient
-            is_softened = bool(change @ change > _SILENT_REDUCTION**2 * (gradient @ gradient))
+            lost_force, force_size = np.linalg.norm(gradient - spring), np.linalg.norm(gradient)
+            is_softened = bool(lost_force > _LOST_SHARE * force_size + _LEAST_LOST)
         D_total = damping + h * stiffness
         damped_velocity = np.linalg.solve(mass + h * D_total, mass @ velocity + h * force)
         desired_power = float(velocity @ (damping @ velocity - force))

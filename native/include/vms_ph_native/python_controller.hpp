@@ -31,9 +31,9 @@ struct PythonAllocation {
 
 /// The arguments of vms_ph_dynamics.VMSModel.from_urdf.
 struct PythonRobot {
-  std::string urdf;                          ///< text of the URDF
-  std::string base = "auto";                 ///< auto, fixed, planar or floating
-  std::string end_effector;                  ///< name of a frame; when empty, that of the longest chain
+  std::string urdf;           ///< text of the URDF
+  std::string base = "auto";  ///< auto, fixed, planar or floating
+  std::string end_effector;   ///< name of a frame; when empty, that of the longest chain
   std::vector<std::string> locked_joints;    ///< joints fixed at zero
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};  ///< in the inertial frame, m/s^2
   bool base_actuated = true;    ///< whether the base has actuators, for controllers that ask

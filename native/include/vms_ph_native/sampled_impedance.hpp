@@ -56,7 +56,6 @@ class SampledImpedance {
   MatrixV stiffness_, system_matrix_, modes_;
   VectorV brake_;
   SymmetricEigen eigen_;
-  bool is_stiffness_reduced_ = false;
   const char* reason_ = "";
 };
 
