@@ -18,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include <rcutils/logging.h>
 #include <geometry_msgs/msg/point_stamped.hpp>
 #include <geometry_msgs/msg/pose_stamped.hpp>
 #include <geometry_msgs/msg/twist_stamped.hpp>

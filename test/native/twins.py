@@ -72,7 +72,10 @@ class Twins:
         """Return the size at which a difference of potentials over a sample is rounded, W."""
         if not dt > 0.0 or np.shape(q) != (self.python.model.nq,) or not np.isfinite(q).all():
             return 1.0
-        return 1e-4 * self.python._tank_budget.potential.energy(q) / dt
+        # In it potentials of gravity cancel, of heights of about a metre.
+        model = self.python.model
+        weight = model.total_mass * float(np.linalg.norm(model.gravity))
+        return 1e-4 * (self.python._tank_budget.potential.energy(q) + weight) / dt
 
     def _compare(self, obtained: Any, expected: Any, name: str, least: float = 1.0) -> None:
         ours, theirs = np.asarray(obtained), np.asarray(expected)
