@@ -4,8 +4,8 @@
 """One side of a conversation between two runtimes: `peer.py OWN_NAME OTHER_NAME [CLONE]`.
 
 With the folder of a clone the embedded runtime takes part, otherwise the rclpy of this Python. Each
-side talks, listens, serves and calls, and prints a line when it has met the other. When its
-standard input ends it prints the outcome as a line of JSON.
+side talks, listens, serves and calls, and prints a line when it has met the other. It goes on to
+call until its standard input ends, and then prints the outcome as a line of JSON.
 """
 
 import json
@@ -111,7 +111,6 @@ def has_heard_all() -> bool:
     return bool(reliable and best_effort and latched and fast and of_other(parameter_events))
 
 
-# Created early, so that those who read along have discovered them when they ask.
 calls = [
     (name, node.create_client(service, f"/{other_name}/{name}"), request)
     for name, service, request in (
@@ -147,6 +146,9 @@ for name, client, request in calls:
     outcome["answers"][name] = answer_of_other
 print("met", flush=True)
 
+# Those who read along may discover the requests later than the one that is called.
+_, switch, switch_request = calls[0]
+node.create_timer(0.1, lambda: switch.call_async(switch_request))
 has_ended = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), has_ended.set()), daemon=True).start()
 spin_until(has_ended.is_set, float("inf"))

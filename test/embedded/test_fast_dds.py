@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
@@ -143,10 +144,13 @@ def conversation(fast_dds: _Prepared, ros_domain: int) -> Iterator[_Conversation
     ]
     try:
         met = [peer.stdout.readline() for peer in peers if peer.stdout is not None]
+        deadline = time.monotonic() + 30.0  # s; it only ends what has failed
+        while not (overheard := reader.take(100)) and time.monotonic() < deadline:
+            time.sleep(0.05)
         ends = [peer.communicate(timeout=60) for peer in peers]
         assert met == ["met\n"] * 2, ends
         outcomes = [json.loads(output) for output, _ in ends]
-        yield _Conversation(*outcomes, logs=ends[0][1], overheard=reader.take(100))
+        yield _Conversation(*outcomes, logs=ends[0][1], overheard=overheard)
     finally:
         for peer in peers:
             peer.kill()
