@@ -19,6 +19,6 @@ assert np.allclose(d.M[7], model.evaluate(Q[7], V[7]).M)
 form = DecoupledForm(model)
 states = [form.state(q, 0.1 * v) for q, v in zip(Q[:5], V[:5], strict=True)]
 efforts = [Ports(torque=0.01 * k * np.ones(model.n)) for k in range(5)]
-runs = integrate_batch(form, states, efforts, dt=1e-3, steps=50, every=50)
+runs = integrate_batch(form, states, efforts, dt=1e-3, steps=50, stride=50)
 print("runs", runs.q.shape, f"largest residual {abs(runs.residual).max():.0e} J")
 assert abs(runs.residual).max() < 1e-9

@@ -205,9 +205,9 @@ def p4_gravity_is_no_port() -> None:
 def p5_dissipation_is_positive() -> None:
     form = CanonicalForm(ARM)
     x = form.state(np.zeros(7), np.full(7, 2.0))
-    assert form.power_balance(x, Ports(friction=Friction.of(ARM))).dissipated == pytest.approx(
-        7 * 0.003 * 4
-    )
+    assert form.power_balance(
+        x, Ports(friction=Friction.from_model(ARM))
+    ).dissipated == pytest.approx(7 * 0.003 * 4)
 
 
 def p6_wrench_before_torque() -> None:

@@ -225,7 +225,7 @@ class Command:
         reason = f"{self.reason}; {addition}" if self.reason else addition
         return replace(self, reason=reason, status=status)
 
-    def within(self, limits: Array, reason: str) -> "Command":
+    def clip(self, limits: Array, reason: str) -> "Command":
         """Return the command with torques within limits (n,), and a reason where they were not."""
         if not exceeds(self.torque, limits):
             return self
@@ -390,11 +390,11 @@ class Controller(WithHints, ABC):
             reference: as received.
         """
         targets = {n: x for n in Reference.__slots__ if (x := getattr(reference, n)) is not None}
-        ignored, refusal = [name for name in targets if name in self.IGNORES], ""
-        if ignored:
+        ignored_names, refusal = [name for name in targets if name in self.IGNORES], ""
+        if ignored_names:
             examples = [f"{name}=..." for name in Reference.__slots__ if name not in self.IGNORES]
             refusal = (
-                f"the law follows no {' and no '.join(ignored)} of a reference; give "
+                f"the law follows no {' and no '.join(ignored_names)} of a reference; give "
                 f"Reference({', '.join(examples)})"
             )
         for name, target in targets.items():

@@ -14,9 +14,9 @@ Target = TypeVar("Target", bound=Callable[..., Any])
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint at the one of the accepted names that is most like a name, or an empty text."""
-    accepted = {entry.lower(): entry for entry in names if entry != name}
-    matches = get_close_matches(name[:100].lower(), accepted, n=1)
-    return f" (did you mean '{accepted[matches[0]]}'?)" if matches else ""
+    names_by_lowercase = {entry.lower(): entry for entry in names if entry != name}
+    matches = get_close_matches(name[:100].lower(), names_by_lowercase, n=1)
+    return f" (did you mean '{names_by_lowercase[matches[0]]}'?)" if matches else ""
 
 
 def hint_for(name: str, hints: Mapping[str, str]) -> str:
@@ -124,16 +124,16 @@ def check_arguments(hints: Mapping[str, str]) -> Callable[[Target], Target]:
 
     def decorate(target: Target) -> Target:
         function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
-        accepted = signature(target).parameters
+        parameters = signature(target).parameters
 
         @wraps(function)
         def checked(*arguments: Any, **keywords: Any) -> Any:
             try:
                 return function(*arguments, **keywords)
             except TypeError:
-                for name in keywords.keys() - accepted.keys():
-                    remedy, names = hint_for(name, hints), ", ".join(accepted)
-                    suggestion = f"{did_you_mean(name, accepted)}; its arguments are {names}"
+                for name in keywords.keys() - parameters.keys():
+                    remedy, names = hint_for(name, hints), ", ".join(parameters)
+                    suggestion = f"{did_you_mean(name, parameters)}; its arguments are {names}"
                     hint = f"; use {remedy}" if remedy else suggestion
                     message = f"{target.__qualname__}() has no argument '{name}'{hint}"
                     raise OptionError(message) from None

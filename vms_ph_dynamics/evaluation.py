@@ -91,7 +91,7 @@ class Evaluation(Kinematics, WithHints):
     def M(self) -> Array:
         """Mass matrix, (nv,nv) [A (17)]."""
         tree, fluid = self.tree, self.model.fluid
-        mass = tree.projected(tree.algorithms.mass(self))
+        mass = tree.project(tree.algorithms.mass(self))
         return frozen(mass if fluid is None else mass + fluid.added_mass(self))
 
     @cached_property
@@ -178,7 +178,7 @@ class Evaluation(Kinematics, WithHints):
         fluid the part of the added mass is another matrix with the same property.
         """
         tree, fluid = self.tree, self.model.fluid
-        c = tree.projected(tree.algorithms.coriolis(self))
+        c = tree.project(tree.algorithms.coriolis(self))
         return frozen(c if fluid is None else c + fluid.coriolis(self))
 
     @cached_property
@@ -197,9 +197,9 @@ class Evaluation(Kinematics, WithHints):
         matrix = self.C + self.C.T
         matrix[:b] -= base_group(self.model.base).coad(twist) @ self.M[:b]
         # Row k: half of v_b^T dM_bb/dq_k; v_b^T dM_bq/dq_k and half of qdot^T dM_qq/dq_k.
-        by_base, by_arm = twist @ self.dM[:, :b], rates @ self.dM[:, b:, b:]
-        matrix[b:, :b] -= 0.5 * by_base[:, :b]
-        matrix[b:, b:] -= by_base[:, b:] + 0.5 * by_arm
+        base_part, arm_part = twist @ self.dM[:, :b], rates @ self.dM[:, b:, b:]
+        matrix[b:, :b] -= 0.5 * base_part[:, :b]
+        matrix[b:, b:] -= base_part[:, b:] + 0.5 * arm_part
         return frozen(matrix)
 
     @cached_property
@@ -210,7 +210,7 @@ class Evaluation(Kinematics, WithHints):
         if model.fluid is None:
             p = tree.projection
             rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
-            return frozen(tree.projected(rates))
+            return frozen(tree.project(rates))
         matrices = [Evaluation(model, self.q, unit).C for unit in units]
         return frozen(np.array([c + c.T for c in matrices]).reshape(-1, model.nv, model.nv))
 

@@ -147,7 +147,7 @@ class RobotModel(WithHints):
 
     def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
-        return self.tree.neutral()
+        return self.tree.neutral_configuration()
 
     def _neutral_within_limits(self) -> Array:
         """Return the neutral configuration, with joints that exclude zero inside their limits."""
@@ -293,8 +293,7 @@ class RobotModel(WithHints):
 
     def is_continuous(self, entry: int) -> bool:
         """Return whether a (cos, sin) pair of a joint begins at an entry of a configuration."""
-        pair = slice(entry, entry + 2)
-        return any(rotation.entries == pair for rotation in self.tree.rotations)
+        return any(rotation.entries == slice(entry, entry + 2) for rotation in self.tree.rotations)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -336,7 +335,7 @@ class RobotModel(WithHints):
         # Behind the most joints, without the coupled ones of grippers; of those links the farthest
         # from the joint that carries it.
         m, ids, mimics = self.tree.pinocchio, [*map(self.frame_id, links)], self.tree.mimics
-        coupled = {*mimics, *(mimic.of for mimic in mimics.values())}
+        coupled = {*mimics, *(mimic.leader for mimic in mimics.values())}
 
         def reach(frame_id: int) -> tuple[int, float]:
             frame = m.frames[frame_id]

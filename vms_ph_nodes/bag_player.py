@@ -101,7 +101,7 @@ class BagPlayer(ReportingNode):
         """Yield the messages from a bag time on, and latched messages from before it."""
         translator = PresentNames()
         for raw_message in BagReader(self._bag).messages(self._played_topics):
-            message = translator.translated(raw_message)
+            message = translator.translate(raw_message)
             durability = self._senders[message.topic].qos_profile.durability
             if message.log_time >= start_time or durability == DurabilityPolicy.TRANSIENT_LOCAL:
                 yield message

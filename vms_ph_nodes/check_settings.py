@@ -59,7 +59,7 @@ def check(arguments: Mapping[str, str]) -> list[str]:
         scenes.load(scene)
     if arguments.get("engine") == "ephs":
         hook("ephs", "robot", user="engine:=ephs")
-    settings = RobotSettings().updated(arguments)
+    settings = RobotSettings().with_changes(arguments)
     law, config = arguments.get("controller", ""), arguments.get("config", "")
     if settings.is_bundled and settings.are_defaults and not law:
         robots.get(settings.robot).path()

@@ -185,7 +185,7 @@ class ControllerNode(ManagedNode):
         return super().on_deactivate(state)
 
     def _host(self, model: VMSModel) -> None:
-        self._model, self._frames = model, Frames.of(model, self._frame_prefix)
+        self._model, self._frames = model, Frames.from_model(model, self._frame_prefix)
         self._health.declare_robot(model, CONTROLLER)
         # A base on wheels that do not slip is driven by their joints.
         if self._robot_parameters.settings.wheels:
@@ -217,7 +217,7 @@ class ControllerNode(ManagedNode):
 
     def _host_separately(self, model: VMSModel) -> None:
         self._host(model)
-        self._effort_topics = EffortPublishers(self, model, Frames.of(model, self._frame_prefix))
+        self._effort_topics = EffortPublishers(self, model, self._frames)
         self._last_state_time: int | None = None
         self._last_refusal = ""
         self._check_period = 0.25 * self._state_timeout

@@ -138,7 +138,7 @@ class EnergyMonitor(MotionNode):
         self._task = PositionTask(model)
         self._task_power_exchange = TaskExchange(model, self._task)
         self._audit = EnergyAudit()
-        self._friction_model = Friction.of(model) if self._has_friction else None
+        self._friction_model = Friction.from_model(model) if self._has_friction else None
         self._joint_names = model.joint_names
         self._identifier.begin(model)
 
@@ -159,7 +159,7 @@ class EnergyMonitor(MotionNode):
         power, dissipated_power = ports.supplied(motion.d), ports.dissipated(motion.d)
         sample = EnergySample(stamp, energy.total, power, dissipated_power, motion.port_energies)
         self._audit.add(sample)
-        power_exchange = self._task_power_exchange.at(motion.d)
+        power_exchange = self._task_power_exchange.exchange(motion.d)
         self._power_publisher.publish(to_power(header, sample, self._audit, power_exchange))
         self._publish_identification()
         self._report()

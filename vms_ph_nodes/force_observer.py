@@ -76,7 +76,7 @@ class ForceObserver(MotionNode):
 
     def _set_up_observers(self, model: VMSModel) -> None:
         """Begin to observe a robot."""
-        friction = Friction.of(model) if self._has_friction else None
+        friction = Friction.from_model(model) if self._has_friction else None
         coordinates = "decoupled" if self._is_decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
         self._momentum_observer = MomentumObserver(model, self._bandwidth)
@@ -139,7 +139,7 @@ class ForceObserver(MotionNode):
             publisher.publish(to_wrench_base(header, wrench))
 
     def _report(self, contact: ContactReport, without_base_wrench: bool) -> None:
-        self._contact_count += contact.began
+        self._contact_count += contact.has_begun
         message = "in contact" if contact.contact else "no contact"
         if without_base_wrench:
             message += "; without vms_ph/wrench_base, the actuators of the base count as external"

@@ -43,7 +43,7 @@ class MarkerPublisher(MotionNode):
             return
         self._last_stamp = now
         header = self._frames.header(self._frames.inertial, motion.stamp)
-        shapes = self._shapes.at(motion.d, motion.ports(None))
+        shapes = self._shapes.shapes(motion.d, motion.ports(None))
         self._publisher.publish(to_markers(header, shapes, self._shapes.size))
         summary = f"{len(shapes)} shapes"
         if motion.missing_efforts:

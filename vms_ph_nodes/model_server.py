@@ -56,7 +56,7 @@ class ModelAnswers:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._task, self._frames = PositionTask(model), Frames.of(model)
+        self._task, self._frames = PositionTask(model), Frames.from_model(model)
 
     def fill_info(self, request: GetModelInfo.Request, response: GetModelInfo.Response) -> None:
         """Set the properties of the model."""

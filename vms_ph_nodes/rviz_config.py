@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--namespace", default="")
     options = parser.parse_args()
     try:
-        settings = RobotSettings().updated(from_arguments(options.settings))
+        settings = RobotSettings().with_changes(from_arguments(options.settings))
         model = settings.model(settings.description(lambda _: None))
         content = fit(read_yaml(options.template), model, settings.initial_configuration(model))
         content = set_names(content, options.prefix, options.namespace)

@@ -36,7 +36,7 @@ def scene_model(robot: str, scene: str = "", step: float = 0.001, driver: str = 
 
     scene_file = scenes.load(scene) if scene else None
     gravity = "0 0 0" if driver and drivers.get(driver).compensates_weight else ""
-    settings = RobotSettings(robot, gravity=gravity).at_start_of(scene_file and scene_file.task)
+    settings = RobotSettings(robot, gravity=gravity).for_task(scene_file and scene_file.task)
     description = settings.description()
     model = settings.model(description)
     home = settings.initial_configuration(model)

@@ -44,7 +44,7 @@ _MAX_LATE_TICKS, _MAX_LATE_TICKS_WALL_TIME = 25, 5
 _REPORTED_DROPS = 0.1
 
 # Time for which a dropped tick is reported in the diagnostics, ns.
-_RECENT = 2 * NS_PER_SEC
+_GRACE = 2 * NS_PER_SEC
 
 # Time after which a callback leaves the rest of its work to the next: services must answer, ns.
 _MAX_CALLBACK_TIME = NS_PER_SEC // 20
@@ -82,10 +82,10 @@ class Simulator(ManagedNode):
         self._controller: ControllerNode | None = None
         self.simulation = self._make_simulation(None)
 
-        self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_RECENT
+        self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_GRACE
         self._failure, self._remaining_steps = "", 0
         self._step_outcome: Future | None = None
-        frames = Frames.of(self.model, declare(self, "frame_prefix"))
+        frames = Frames.from_model(self.model, declare(self, "frame_prefix"))
         self._topics = RobotPublishers(self, self.model, frames, description)
         self._grasp_topics = GraspPublishers(
             self, self.model, self._home, self._engine, frames, self._announce_body
@@ -217,7 +217,7 @@ class Simulator(ManagedNode):
         self._engine.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._drop_time < _RECENT and not self._paused
+            late = self._steady.now().nanoseconds - self._drop_time < _GRACE and not self._paused
             message = "too slow for real time" if late else self._activity()
             self._health.report(WARN if late else OK, message, self._diagnostics())
             return
@@ -312,7 +312,7 @@ class Simulator(ManagedNode):
         if self._failure or not self.is_active:
             response.message = self._failure or "the simulator is not active; activate it first"
             return response
-        response = self._grasp_topics.on_hold(self.simulation, request, response)
+        response = self._grasp_topics.set_hold(self.simulation, request, response)
         if response.success and self._paused:
             self._publish()
         return response

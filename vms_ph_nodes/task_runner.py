@@ -72,7 +72,7 @@ class TaskRunner(ReportingNode):
         self.failed = False
         name: str = declare(self, "task")
         self._task = task = load_for_nodes(name)
-        self._duration: float = declare(self, "seconds") or task.shortest
+        self._duration: float = declare(self, "seconds") or task.min_duration
         self._once: bool = declare(self, "once")
         self._report_period: float = declare(self, "period")
         simulator: str = declare(self, "simulator")
@@ -80,7 +80,7 @@ class TaskRunner(ReportingNode):
         prefix: str = declare(self, "frame_prefix")
         arguments = RobotParameters(self, default=task.robot).arguments
         settings, model = node_settings(task)
-        launch_settings = settings.updated(arguments)
+        launch_settings = settings.with_changes(arguments)
         if launch_settings != settings:
             settings, model = launch_settings, launch_settings.model(launch_settings.description())
         law_name = arguments.get("controller") or task.controller
@@ -94,7 +94,7 @@ class TaskRunner(ReportingNode):
             if is_of_leg(name)
             else TaskScore(self, task, settings, model, self._is_simulated)
         )
-        frames = Frames.of(model, prefix)
+        frames = Frames.from_model(model, prefix)
         kinds = [k for k, names in _ERROR_NAMES.items() if any(map(self._has_reference_for, names))]
         self._reference_publishers = ReferencePublishers(self, controller, model, frames, kinds)
         self._progress_publisher = self.create_publisher(TaskProgress, "vms_ph/task", 10)
@@ -118,7 +118,7 @@ class TaskRunner(ReportingNode):
 
     def _has_reference_for(self, error_name: str) -> bool:
         """Whether the task has references for one of the errors."""
-        has_goal = any(goal.of == error_name for goal in self._task.goals.values())
+        has_goal = any(goal.error == error_name for goal in self._task.goals.values())
         return has_goal or any(target.concerns(error_name) for target in self._task.targets)
 
     def _poll(self) -> None:
@@ -175,10 +175,11 @@ class TaskRunner(ReportingNode):
     def _publish_due(self, time: float) -> None:
         """Publish what is due at a time of the task, s."""
         until = time + 0.5 * self._task.step
-        due_targets = list(self._task.due(max(self._published_until, 0.0), until))
+        due_targets = list(self._task.targets_between(max(self._published_until, 0.0), until))
         # A reference that moves is held until the next state: it is that of the middle.
         lead = 0.5 * max(until - self._published_until, 0.0) if self._published_until > 0.0 else 0.0
-        self._reference_publishers.publish(self._reference.due(self._published_until, until, lead))
+        reference = self._reference.reference_between(self._published_until, until, lead)
+        self._reference_publishers.publish(reference)
         self._published_until = until
         self._target_count += len(due_targets)
         if due_targets and len(self._task.targets) <= 10:  # more draw a figure
@@ -268,7 +269,7 @@ class TaskRunner(ReportingNode):
         is_missed = any(goal["obtained"] is not None and not goal["met"] for goal in goals.values())
         verdict = "met" if met else "NOT MET" if is_missed else "NOT ALL JUDGED"
         log(f"task {self._task.name} after {time:.2f} s: goals {verdict}")
-        for line in goal_lines(goals, self._task.shortest):
+        for line in goal_lines(goals, self._task.min_duration):
             log(line)
 
 

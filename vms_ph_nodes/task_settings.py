@@ -74,7 +74,7 @@ def node_settings(task: RobotTask) -> tuple[RobotSettings, VMSModel]:
         return settings, model
     task.wind.check(model)
     root = model.link_names[0]
-    return settings.updated({"tools": root}), model.with_tools([root])
+    return settings.with_changes({"tools": root}), model.with_tools([root])
 
 
 def parameters(
@@ -110,7 +110,7 @@ def parameters(
     nodes = {
         "simulator": simulator,
         "controller": {"controller": task.controller, "base_actuated": task.base_actuated, **gains},
-        "energy_monitor": {**friction, "unaccounted_tolerance": float(task.unaccounted)},
+        "energy_monitor": {**friction, "unaccounted_tolerance": float(task.max_residual)},
     }
     return {f"/**/{name}": {"ros__parameters": values} for name, values in nodes.items()}
 

@@ -173,7 +173,7 @@ class WebViewer(ReportingNode):
         self._server.gui.set_panel_label(f"vms_ph: {self._robot_name}")
         home = settings.initial_configuration(model)
         root_position = scene.root_position(home)
-        self._view.look(viewpoint(model, scene.box(home)), root_position)
+        self._view.show(viewpoint(model, scene.box(home)), root_position)
         self._root_position = tuple(root_position.tolist())
         if self._commands is not None:
             if self._controls is not None:

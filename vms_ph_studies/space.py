@@ -86,7 +86,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
     stages.begin("simulation with sampled torques", 9)
     law = ComputedTorque(model, home, plan.path, 10.0)
     steps = int(np.ceil(plan.path.duration / dt)) + round(_SETTLING_TIME / dt)
-    run = simulate(DecoupledForm(model), law, steps * dt, q=home, rate=1.0 / dt, every=steps)
+    run = simulate(DecoupledForm(model), law, steps * dt, q=home, rate=1.0 / dt, stride=steps)
     d = model.evaluate(run.q[-1], run.v[-1])
     pose = np.linalg.inv(model.base_pose(home)) @ model.base_pose(d.q)
     planned_pose = plan.displacement

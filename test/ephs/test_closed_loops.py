@@ -157,7 +157,7 @@ def test_a_motion_that_begins_at_a_singular_position_is_refused_once_it_leaves_i
 
 def test_discrete_gradients_keep_the_energy_of_a_closed_loop() -> None:
     equations, x = assembled_four_bar()
-    motion = simulate(equations, x, dt=2e-3, steps=50, scheme="discrete_gradient", every=10)
+    motion = simulate(equations, x, dt=2e-3, steps=50, scheme="discrete_gradient", stride=10)
     # Rounding of 50 steps; the joints drift apart by the square of the step.
     assert np.abs(motion.first_law).max() < 1e-13
     assert motion.violation.max() < 1e-3

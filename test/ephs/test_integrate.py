@@ -44,8 +44,8 @@ def angle(equations: Equations, joint: str, x: np.ndarray) -> float:
 def test_the_pendulum_moves_as_in_its_own_simulation(scheme: Any, heat: mb.Heat | None) -> None:
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
-    run = integrate(equations, x, dt=2e-3, steps=30, every=10, scheme=scheme)
-    motion = simulate(equations, x, dt=2e-3, steps=30, every=10, scheme=scheme)
+    run = integrate(equations, x, dt=2e-3, steps=30, stride=10, scheme=scheme)
+    motion = simulate(equations, x, dt=2e-3, steps=30, stride=10, scheme=scheme)
     np.testing.assert_array_equal(run.states, motion.states)
     assert run.spatial_momentum.shape == (4, 0)
     assert not run.failures
@@ -55,7 +55,7 @@ def test_the_pendulum_moves_as_in_its_own_simulation(scheme: Any, heat: mb.Heat 
 def test_exergy_that_the_pendulum_loses_is_entropy_produced(heat: mb.Heat | None) -> None:
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
-    run = integrate(equations, x, dt=2.5e-3, steps=120, every=20)
+    run = integrate(equations, x, dt=2.5e-3, steps=120, stride=20)
     assert np.abs(np.cumsum(run.audit.residual)).max() < 1e-9
     assert run.audit.dissipated.min() > 0.0
     entropy = [equations.storages.entropy(state) for state in run.states]
@@ -68,7 +68,7 @@ def test_exergy_that_the_pendulum_loses_is_entropy_produced(heat: mb.Heat | None
 
 def test_the_exergy_of_an_isothermal_pendulum_is_its_mechanical_energy() -> None:
     equations = assemble(pendulum())
-    run = integrate(equations, pendulum_state(equations), dt=2e-3, steps=50, every=25)
+    run = integrate(equations, pendulum_state(equations), dt=2e-3, steps=50, stride=25)
     for x, energy in zip(run.states, run.energy, strict=True):
         parts = equations.storages.energies(x)
         mechanical = sum(e for box, e in parts.items() if not box.endswith(".env"))
@@ -106,7 +106,7 @@ def straight_joints(equations: Equations) -> list[Event]:
 def exact_instants() -> list[float]:
     equations = assemble(pendulum())
     x, straight = pendulum_state(equations), straight_joints(equations)
-    run = integrate(equations, x, dt=2e-3, steps=425, every=425, events=straight)
+    run = integrate(equations, x, dt=2e-3, steps=425, stride=425, events=straight)
     return [event.t for event in run.events]
 
 
@@ -153,7 +153,7 @@ def test_a_step_too_long_is_taken_in_halves_and_reported(scheme: str) -> None:
     if scheme == "discrete_gradient":
         np.testing.assert_allclose(run.audit.residual, 0.0, atol=1e-12)
     else:
-        exact = integrate(equations, x, dt=4e-3, steps=250, every=250)
+        exact = integrate(equations, x, dt=4e-3, steps=250, stride=250)
         # A step may open a joint by 1e-3, and some dozen steps of that size add up.
         np.testing.assert_allclose(run.states[1], exact.states[-1], atol=2e-2)
 
@@ -280,5 +280,5 @@ def test_bodies_that_do_not_meet_and_ports_that_are_not_there_are_refused() -> N
 
 def test_the_recorded_motion_shows_its_size_and_the_unaccounted_energy() -> None:
     equations = assemble(oscillator())
-    motion = simulate(equations, equations.states.vector({"q": 1.0}), dt=0.1, steps=7, every=2)
+    motion = simulate(equations, equations.states.vector({"q": 1.0}), dt=0.1, steps=7, stride=2)
     assert repr(motion).startswith("Trajectory(4 instants from 0 to 0.6 s, largest unaccounted ")

@@ -51,7 +51,7 @@ def watched_and_simulated(dt: float) -> tuple[np.ndarray, np.ndarray]:
     q = model.configuration(robot.home)
     x = mb.state_of(equations, model, q, np.zeros(7))
     motion = simulate(equations, x, dt, round(0.1 / dt))
-    watching = JointHeat(model.joint_names, Friction.of(model), heat)
+    watching = JointHeat(model.joint_names, Friction.from_model(model), heat)
     rates = [mb.configuration_of(equations, model, x)[1] for x in motion.states]
     for before, after in pairwise(rates):
         found = watching.update(before, after, dt)

@@ -173,7 +173,7 @@ def test_a_pair_between_free_bodies_keeps_energy_and_the_momentum_of_both(
         poses={"a": random_pose(rng)},
         twists={"a": rng.uniform(-1, 1, 6)},
     )
-    motion = simulate(equations, x, dt=1e-3, steps=100, every=10)
+    motion = simulate(equations, x, dt=1e-3, steps=100, stride=10)
     group = SE3()
     spatial = np.array(
         [

@@ -64,7 +64,7 @@ def test_two_seconds_of_motion_agree_with_minimal_coordinates(
     golden = published[system]
     assert equations.storages.energy(x) == pytest.approx(golden["E0"], abs=1e-12)
     steps = 700 if free else 1000
-    motion = simulate(equations, x, dt=2.0 / steps, steps=steps, every=steps // 5)
+    motion = simulate(equations, x, dt=2.0 / steps, steps=steps, stride=steps // 5)
     # The golden poses are accurate to 1e-8 by themselves.
     for body, key in (("b1.q", "q1"), ("b2.q", "q2")):
         np.testing.assert_allclose(motion.value(body)[-1], golden[key], rtol=0, atol=1e-8)
@@ -77,7 +77,7 @@ def test_the_pendulum_keeps_both_laws_and_its_joints_closed(
     heat: mb.Heat | None,
 ) -> None:
     equations = assemble(pendulum(heat))
-    motion = simulate(equations, pendulum_state(equations), dt=1.25e-3, steps=160, every=16)
+    motion = simulate(equations, pendulum_state(equations), dt=1.25e-3, steps=160, stride=16)
     rest = mechanical(motion)
     scale = rest[0] - rest.min()
     # The campaign below runs the full minute.
@@ -91,7 +91,7 @@ def test_the_pendulum_keeps_both_laws_and_its_joints_closed(
 @pytest.mark.parametrize("heat", [None, HEATED], ids=["isothermal", "heated"])
 def test_the_full_minute_of_the_pendulum(heat: mb.Heat | None) -> None:
     equations = assemble(pendulum(heat))
-    motion = simulate(equations, pendulum_state(equations), dt=1e-3, steps=60_000, every=50)
+    motion = simulate(equations, pendulum_state(equations), dt=1e-3, steps=60_000, stride=50)
     rest = mechanical(motion)
     assert np.abs(motion.first_law).max() < 1e-9 * (rest[0] - rest.min())
     assert np.diff(motion.entropy).min() >= 0.0
@@ -103,7 +103,7 @@ def test_the_discrete_gradient_keeps_the_first_law_to_rounding(heat: mb.Heat | N
     equations = assemble(pendulum(heat))
     x = pendulum_state(equations)
     steps = 40
-    motion = simulate(equations, x, dt=4e-3, steps=steps, scheme="discrete_gradient", every=5)
+    motion = simulate(equations, x, dt=4e-3, steps=steps, scheme="discrete_gradient", stride=5)
     # Rounding of the total energy, which counts 6 kJ of heat at 298 K where there is a capacity.
     limit = 1e-12 if heat is None else steps * np.finfo(float).eps * motion.energy[0]
     assert np.abs(motion.first_law).max() < limit
@@ -140,7 +140,7 @@ def test_a_heated_joint_warms_by_the_energy_that_friction_takes() -> None:
     capacity = 20.0
     equations = assemble(pendulum(mb.Heat(capacity=capacity)))
     x = pendulum_state(equations)
-    motion = simulate(equations, x, dt=1.25e-3, steps=160, every=16)
+    motion = simulate(equations, x, dt=1.25e-3, steps=160, stride=16)
     rest = mechanical(motion)
     temperatures = [equations.storages.temperatures(state) for state in motion.states]
     heat = sum(capacity * (temperatures[-1][k] - temperatures[0][k]) for k in temperatures[0])

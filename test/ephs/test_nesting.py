@@ -43,7 +43,7 @@ def test_a_robot_in_a_box_is_placed_and_read_like_one_without(
     np.testing.assert_allclose(again[1], v, atol=1e-11)
     ends = []
     for equations, start in ((plain, mb.state_of(plain, model, q, v)), (nested, x)):
-        motion = simulate(equations, start, steps=5, every=5)
+        motion = simulate(equations, start, steps=5, stride=5)
         ends.append(mb.configuration_of(equations, model, motion.final)[1])
     np.testing.assert_array_equal(*ends)
 

@@ -21,7 +21,7 @@ def accelerations(
 ) -> np.ndarray:
     """Pinocchio's forward dynamics, with the friction of the URDF."""
     force = np.concatenate([wrench, tau])
-    friction = Friction.of(model).force(v[model.b :])
+    friction = Friction.from_model(model).force(v[model.b :])
     force[model.b :] += friction
     return np.asarray(pin.aba(model.pinocchio, model.tree.data(), q, v, force))
 
@@ -80,7 +80,7 @@ def test_a_robot_falls_the_same_way_as_bodies_and_joints_and_in_minimal_coordina
     equations = assemble(mb.from_urdf(robot.description(), robot.base, robot.gravity))
     q, v = state_of(model, rng)
     v = 0.5 * v
-    motion = simulate(equations, mb.state_of(equations, model, q, v), dt=1e-3, steps=40, every=20)
+    motion = simulate(equations, mb.state_of(equations, model, q, v), dt=1e-3, steps=40, stride=20)
 
     def acceleration(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return accelerations(model, q, v, np.zeros(model.n), np.zeros(model.b))

@@ -21,7 +21,7 @@ HORIZON = 5e-3
 
 def rates_in_minimal_coordinates(model: VMSModel, v: np.ndarray) -> np.ndarray:
     """Joint rates after the horizon, by an implicit solver at tight tolerances."""
-    friction, data, nq = Friction.of(model), model.pinocchio.createData(), model.nq
+    friction, data, nq = Friction.from_model(model), model.pinocchio.createData(), model.nq
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         q, u = y[:nq], y[nq:]
@@ -143,7 +143,7 @@ def test_a_step_in_which_held_friction_would_supply_power_is_halved(
     assert heated is not None
     assert heated[0][1] == pytest.approx(1e-4)
     # Steps of 1 ms are refused here, and their halves are taken.
-    whole, original = simulate(equations, x, 5e-4, 20, every=2), StiffFriction.heat
+    whole, original = simulate(equations, x, 5e-4, 20, stride=2), StiffFriction.heat
     refused = []
 
     def heat(

@@ -18,8 +18,8 @@ def test_two_arms_with_one_body_are_their_boxes_joined_and_the_whole_of_mujoco(
     system = composed()
     nested, joined = assemble(system), assemble(flat(system))
     x, steps = start_of(nested), round(seconds / 1e-3)
-    motion = simulate(nested, x, 1e-3, steps, every=steps // 10)
-    other = simulate(joined, start_of(joined), 1e-3, steps, every=steps)
+    motion = simulate(nested, x, 1e-3, steps, stride=steps // 10)
+    other = simulate(joined, start_of(joined), 1e-3, steps, stride=steps)
     end = by_ports(nested, motion.final)
     powers = [p for state in motion.states for p in box_powers(nested, system, state).values()]
     assert max(abs(sum(parts.values())) for parts in powers) < 1e-12

@@ -51,7 +51,7 @@ def test_a_law_for_the_franka_sends_no_weight_and_keeps_the_rate_of_its_torques(
 def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:
     place = Reference(position=np.array([0.35, 0.1, 0.7]))
     runs = {
-        name: simulate("fr3", CartesianImpedance, 0.5, reference=place, driver=name, every=5)
+        name: simulate("fr3", CartesianImpedance, 0.5, reference=place, driver=name, stride=5)
         for name in (None, "franka_fr3")
     }
     run, other = runs["franka_fr3"], runs[None]

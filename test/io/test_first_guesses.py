@@ -80,10 +80,10 @@ GUESSES: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: RUN.energy_balance, "use audit"),  # type: ignore[attr-defined]
     (lambda: audit(simulate("panda", seconds=0.01)), r"run\.audit"),  # type: ignore[arg-type]
-    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "at of a payload must be zero or more, s"),  # type: ignore[arg-type]
+    (lambda: Payload(1.0, np.ones(3), "panda_hand"), "capture_time of a payload must be zero"),  # type: ignore[arg-type]
     (lambda: Payload(1.0, position=REST), r"Payload\(\) has no argument 'position'; use place"),  # type: ignore[call-arg]
     (
-        lambda: Payload(mass=1.0, moment=REST, at=1.0),
+        lambda: Payload(mass=1.0, moment=REST, capture_time=1.0),
         r"did you mean 'moments'\?\); its arguments are mass,",
     ),  # type: ignore[call-arg]
     (lambda: Reference(orientation=REST), r"use pose, \(4,4\)"),  # type: ignore[call-arg]

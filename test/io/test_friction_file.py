@@ -48,14 +48,14 @@ def test_friction_goes_from_motion_to_file_to_model_and_back(tmp_path: Path) -> 
     file.write_text(friction_text(found))
     settings = RobotSettings("panda", friction=str(file))
     model = settings.model(settings.description())
-    ours = Friction.of(model)
+    ours = Friction.from_model(model)
     np.testing.assert_allclose(ours.viscous, truth.viscous, atol=0.02)
     np.testing.assert_allclose(ours.coulomb, truth.coulomb, atol=0.02)
     # What nodes have is what an audit reads from the same file.
     read = read_friction(file, model)
     np.testing.assert_allclose(ours.viscous, read.viscous, rtol=1e-12)
     np.testing.assert_allclose(ours.coulomb, read.coulomb, rtol=1e-12)
-    np.testing.assert_allclose(JointFriction.of(model).viscous, read.viscous, rtol=1e-12)
+    np.testing.assert_allclose(JointFriction.from_model(model).viscous, read.viscous, rtol=1e-12)
     # And what is identified of the model with it is the same again.
     again = _identified(model, ours)
     for term, coefficients in (("viscous", ours.viscous), ("coulomb", ours.coulomb)):
@@ -71,9 +71,9 @@ def test_a_node_with_the_description_of_a_topic_has_the_friction_too(tmp_path: P
     np.testing.assert_array_equal(from_topic.joints.damping, [0, 0, 1.5, 0, 0, 0, 0])
     np.testing.assert_array_equal(own.joints.damping, from_topic.joints.damping)
     # Joints that are left out have none, whatever the URDF says.
-    assert (Friction.of(robots.load("baxter")).viscous > 0.0).all()
+    assert (Friction.from_model(robots.load("baxter")).viscous > 0.0).all()
     bare = RobotSettings("baxter", friction=str(_file(tmp_path, "  left_s0: {viscous: 1.0}\n")))
-    viscous = Friction.of(bare.model(bare.description())).viscous
+    viscous = Friction.from_model(bare.model(bare.description())).viscous
     assert (np.count_nonzero(viscous), viscous.max()) == (1, 1.0)
 
 

@@ -43,7 +43,7 @@ def test_all_settings_of_a_robot_of_a_user_reach_the_model(drone: str) -> None:
         f"robot={drone}; base=floating; end_effector=upper; locked_joints=elbow=0.3;"
         "gravity=0, 0, -1.62; initial_positions=shoulder=-0.5; controller=auto"
     )
-    settings = RobotSettings().updated(from_arguments(text))
+    settings = RobotSettings().with_changes(from_arguments(text))
     model = settings.model(settings.description())
     assert (model.base, model.joint_names, model.end_effector) == (
         "floating", ("shoulder",), "upper"
@@ -73,7 +73,9 @@ def test_settings_change_bundled_robots_and_leave_the_rest_of_them() -> None:
 
 
 def test_empty_settings_leave_what_is_there() -> None:
-    given = RobotSettings(robot="panda", base="fixed").updated({"base": "", "gravity": "0 0 0"})
+    given = RobotSettings(robot="panda", base="fixed").with_changes(
+        {"base": "", "gravity": "0 0 0"}
+    )
     assert given == RobotSettings(robot="panda", base="fixed", gravity="0 0 0")
 
 
@@ -94,7 +96,7 @@ def test_empty_settings_leave_what_is_there() -> None:
 def test_a_setting_that_does_not_fit_is_refused_with_what_is_accepted(
     given: dict[str, str], said: str, drone: str
 ) -> None:
-    settings = RobotSettings(drone).updated(given)
+    settings = RobotSettings(drone).with_changes(given)
     with pytest.raises(VmsPhError, match=said):
         settings.initial_configuration(settings.model(settings.description()))
 
@@ -107,13 +109,13 @@ def test_the_inertia_mode_reaches_the_model(tmp_path: Path) -> None:
     settings = RobotSettings(str(file), "floating")
     with pytest.raises(VmsPhError, match="inertia='repair'"):
         settings.model(settings.description())
-    repaired = settings.updated({"inertia": "repair"})
+    repaired = settings.with_changes({"inertia": "repair"})
     with pytest.warns(InertiaWarning):
         assert repaired.model(repaired.description()).repairs
-    given = settings.updated({"inertia": "as_given"})
+    given = settings.with_changes({"inertia": "as_given"})
     assert not given.model(given.description()).repairs
     with pytest.raises(VmsPhError, match="inertia must be auto, strict"):
-        settings.updated({"inertia": "maybe"}).model(wrong)
+        settings.with_changes({"inertia": "maybe"}).model(wrong)
 
 
 def test_launch_arguments_are_pairs() -> None:

@@ -37,11 +37,11 @@ def test_a_scene_is_read_as_it_is_written() -> None:
     assert goal.force.tolist() == [20.0, 0.0, 0.0]
     assert file.task.move(0.5).push.tolist() == [0.0, 0.0, 0.0]  # type: ignore[union-attr]
     assert file.task.move(1.0).push.tolist() == [20.0, 0.0, 0.0]  # type: ignore[union-attr]
-    other = file.task.by("TaskSpaceIDAPBC")
+    other = file.task.with_controller("TaskSpaceIDAPBC")
     assert other.point.tolist() == [0.0, 0.0, 0.13]
     assert other.goals is file.task.goals
     assert other.initial_positions is file.task.initial_positions
-    unnamed = file.task.by("PushingImpedance")
+    unnamed = file.task.with_controller("PushingImpedance")
     assert (unnamed.controller, unnamed.gains) == ("PushingImpedance", file.task.gains)
     box = scenes.load("box")
     assert box.scene.body("box").is_free

@@ -88,7 +88,7 @@ class Kit:
         mechanism = native.Mechanism(**parts)
         _, result = stepper.step(state, ports, 0.0, dt)
         pinocchio = model.tree.pinocchio
-        mimics = [(k, m.of, m.multiplier, m.offset) for k, m in model.tree.mimics.items()]
+        mimics = [(k, m.leader, m.multiplier, m.offset) for k, m in model.tree.mimics.items()]
         square = np.eye(nv)
         immersed = ("", np.zeros(36), 0.1, np.zeros(3), np.zeros(6), np.zeros(6))
         immersed = (pinocchio.frames[frame].name, *immersed[1:])

@@ -83,7 +83,7 @@ def test_an_arm_pushed_and_pulled_moves_the_same_way_in_both_languages(
         np.array([5.0, 0.0, 3.0, 0.0, 0.2, 0.0]),
         friction=Friction(0.1 * STRENGTH, 0.05 * STRENGTH),
     )
-    one, other = both(form, x, ports, dt=1e-3, steps=100, scheme=scheme, every=20)
+    one, other = both(form, x, ports, dt=1e-3, steps=100, scheme=scheme, stride=20)
     assert_same(one, other)
     np.testing.assert_array_equal(one.audit.iterations > 0, not scheme.startswith("projected"))
     # The books close in C++ as they do in Python: projected, or by the discrete gradient.
@@ -100,7 +100,7 @@ def test_a_law_of_time_and_state_acts_in_a_compiled_run_as_in_any(name: str, sch
     def spring(t: float, x: PHState) -> Ports:
         return Ports(-0.1 * np.sin(3 * t) * np.ones(model.n))
 
-    assert_same(*both(form, x, spring, dt=1e-3, steps=20, scheme=scheme, every=5))
+    assert_same(*both(form, x, spring, dt=1e-3, steps=20, scheme=scheme, stride=5))
 
 
 @pytest.mark.parametrize("scheme", COMPILED)
@@ -128,7 +128,7 @@ PORTS = {
 def end(base: str, ports: str, scheme: str, steps: int, native: bool) -> PHState:
     form, x = moving(panda_on(base))
     run = integrate(
-        form, x, PORTS[ports], dt=0.3 / steps, steps=steps, scheme=scheme, every=steps,
+        form, x, PORTS[ports], dt=0.3 / steps, steps=steps, scheme=scheme, stride=steps,
         native=native,
     )  # fmt: skip
     assert not run.failures

@@ -181,12 +181,12 @@ def test_singular_loops_are_named_along_the_tree_too() -> None:
     near = {"a": 0.4, "b": -0.4, "c": 0.4, "d": 0.4}
     x = close_loops(equations, mb.consistent_state(equations, near, {"a": -8.0}))
     with pytest.raises(SingularConstraint, match=r"constraint of '[abcd]' is singular") as caught:
-        simulate(equations, x, dt=1e-3, steps=1000, every=1000)
+        simulate(equations, x, dt=1e-3, steps=1000, stride=1000)
     angle = float(equations.states.value(np.asarray(caught.value.state), "a.q_r")[0])
     assert abs(angle) < 0.05
     flat = mb.consistent_state(equations, dict.fromkeys("abcd", 0.0))
     with pytest.raises(SingularConstraint, match="began at a singular configuration"):
-        simulate(equations, flat, dt=1e-2, steps=200, every=200)
+        simulate(equations, flat, dt=1e-2, steps=200, stride=200)
 
 
 def test_a_system_that_the_core_does_not_know_is_solved_by_numpy(native: ModuleType) -> None:

@@ -29,7 +29,7 @@ def test_it_moves_as_in_python_and_as_its_twin_without_a_mount(
     x, x_twin = form.state(robot.q, robot.v), twin.state(robot.q_twin, robot.v)
     pushed = Ports(STRENGTH, np.linspace(2.0, -1.0, form.model.b), np.array([5, 0, 3, 0, 0.2, 0]))
     for ports in (Ports(), pushed):
-        how = {"dt": 1e-3, "steps": 100, "scheme": scheme, "every": 20}
+        how = {"dt": 1e-3, "steps": 100, "scheme": scheme, "stride": 20}
         one, other = both(form, x, ports, **how)
         assert_same(one, other)
         assert np.abs(one.audit.residual).max() < 1e-12 * np.abs(one.energy).max()
@@ -45,7 +45,7 @@ def test_it_keeps_its_energy_for_a_second(base: str, scheme: str) -> None:
     robot = mounted(base, ASKEW)
     form = DecoupledForm(robot.model)
     x = form.state(robot.q, robot.v)
-    run = integrate(form, x, dt=1e-3, steps=1000, scheme=scheme, every=100, native=True)
+    run = integrate(form, x, dt=1e-3, steps=1000, scheme=scheme, stride=100, native=True)
     assert not run.failures
     assert np.abs(run.energy - run.energy[0]).max() < 1e-12 * max(np.abs(run.energy).max(), 100.0)
 

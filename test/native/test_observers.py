@@ -56,7 +56,7 @@ def test_both_languages_observe_the_same(native: ModuleType, parity: ModuleType,
     model = known.load()
     noise = NoiseModel(**stated)
     decoupled, friction = options.get("decoupled", False), options.get("friction", False)
-    acting = Friction.of(model) if friction else None
+    acting = Friction.from_model(model) if friction else None
     balance = ImpulseBalance(model, noise, "decoupled" if decoupled else "standard", acting)
     standard = ImpulseBalance(model, noise, "standard", acting)
     force, detector = MomentumObserver(model), ContactDetector(balance)

@@ -61,7 +61,7 @@ def test_a_robot_that_falls_on_the_ground_shows_what_the_ground_takes() -> None:
         assert drawn["ground"].header.frame_id == "panda_link0"
         assert drawn["tool"].header.frame_id == "panda_link8"
         (values,) = [simulator._diagnostics()]
-        assert "energy from the error of MuJoCo's steps (J)" in values
+        assert "energy from MuJoCo's step errors (J)" in values
     finally:
         executor.shutdown()
         for node in (simulator, monitor, observer):

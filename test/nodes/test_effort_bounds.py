@@ -14,7 +14,7 @@ from vms_ph_nodes.simulation.external_efforts import EffortBounds
 @pytest.mark.parametrize("name", robots.names())
 def test_the_bounds_are_twenty_times_the_weight_and_that_at_the_reach(name: str) -> None:
     model = robots.load(name)
-    bounds = EffortBounds.of(model)
+    bounds = EffortBounds.from_model(model)
     assert bounds.force == pytest.approx(20 * 9.81 * model.total_mass)
     rng = np.random.default_rng(1)
     tree, reach = model.tree.pinocchio, 0.0

@@ -129,7 +129,7 @@ def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() 
             executor.spin_once(0.02)
             for each in sent:
                 effort = from_wrench_base(model, each.wrench)
-                assert np.abs(working.within(effort).missing_wrench).max() < 1e-6
+                assert np.abs(working.allocate(effort).missing_wrench).max() < 1e-6
                 largest = max(largest, float(effort[2]))
         # It lifts as well as it can with five rotors.
         assert largest > 20.0

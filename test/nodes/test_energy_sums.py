@@ -69,7 +69,7 @@ def _messages(settings: RobotSettings, push: float) -> Iterator[Messages]:
         audit.add(flow)
         yield (
             energy,
-            to_power(header, flow, audit, exchange.at(d)),
+            to_power(header, flow, audit, exchange.exchange(d)),
             to_controller_state(header, last[0]),
         )
 

@@ -97,7 +97,7 @@ def test_a_payload_is_a_wrench_on_the_robot_whose_work_closes_the_energy_balance
         assert hold(simulator, False).success
         simulator._advance(50)
         assert abs(unaccounted(simulator, start)) < 1e-12
-        lost = simulator._grasp_topics.payload_use.lost
+        lost = simulator._grasp_topics.payload_use.losses
         assert lost["setting_down"] > 0.0
         refused = hold(simulator, True)
         assert not refused.success
@@ -189,7 +189,10 @@ def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_i
         ("mechanism.inertia:=1.0", "takes a payload or holds a mechanism"),
         ("payload.moments:=[1.0, 1.0, 9.0]", "none larger than the sum of the others"),
         ("payload.place:=[1.0]", r"place of a payload must have shape \(3,\)"),
-        ("payload.spin:=[1.0, 0.0, 0.0]", "a payload that moves is taken at a time; give 'at'"),
+        (
+            "payload.spin:=[1.0, 0.0, 0.0]",
+            "a payload that moves is taken at a time; give capture_time",
+        ),
         ("robot:=bluerov2_alpha5", "is in water"),
         ("robot:=prismatic_hopper", "robots without a floor"),
     ],

@@ -36,22 +36,22 @@ def test_a_cubic_has_the_positions_and_velocities_of_its_points() -> None:
     positions, velocities = rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
     path, h = JointPath(times, positions, velocities), 1e-6
     for k, t in enumerate(times):
-        np.testing.assert_allclose(path.at(t), positions[k])
+        np.testing.assert_allclose(path.positions_at(t), positions[k])
     for t, side in ((0.0, h), (0.5, h), (0.5, -h), (2.0, -h)):
-        rate = (path.at(t + side) - path.at(t)) / side
+        rate = (path.positions_at(t + side) - path.positions_at(t)) / side
         np.testing.assert_allclose(rate, velocities[times.tolist().index(t)], atol=1e-4)
     # A cubic polynomial is reproduced between the points.
     cubic = JointPath(times, np.c_[times**3], np.c_[3 * times**2])
-    assert cubic.at(1.3) == pytest.approx(1.3**3)
+    assert cubic.positions_at(1.3) == pytest.approx(1.3**3)
 
 
 def test_without_velocities_the_path_is_straight_and_begins_at_the_robot() -> None:
     goal = [0.1 * k for k in range(MODEL.n)]
     shuffled = NAMES[::-1]
     path = path_from_message(MODEL, trajectory((2.0, goal[::-1], []), names=shuffled), HOME + 0.5)
-    np.testing.assert_allclose(path.at(0.0), 0.5)
-    np.testing.assert_allclose(path.at(1.0), 0.25 + 0.5 * np.array(goal))
-    np.testing.assert_allclose(path.at(5.0), goal)
+    np.testing.assert_allclose(path.positions_at(0.0), 0.5)
+    np.testing.assert_allclose(path.positions_at(1.0), 0.25 + 0.5 * np.array(goal))
+    np.testing.assert_allclose(path.positions_at(5.0), goal)
     assert path.duration == 2.0
 
 

@@ -41,7 +41,7 @@ def test_every_marker_is_drawn_where_rviz_draws_it(server: Any) -> None:
     for _ in range(3):
         d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
         ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
-        shapes = Shapes(Scales(), PositionTask(model)).at(d, ports)
+        shapes = Shapes(Scales(), PositionTask(model)).shapes(d, ports)
         array = to_markers(Header(frame_id="odom"), shapes)
         scene.show(array)
         arrows = [s for s in shapes if isinstance(s, Arrow) and is_visible(s)]
@@ -69,10 +69,10 @@ def test_arrows_that_are_no_longer_published_are_removed(server: Any) -> None:
     shapes = Shapes(Scales(), PositionTask(model))
     scene = MarkerScene(server)
     moving = model.evaluate(model.neutral_configuration(), np.ones(7))
-    scene.show(to_markers(Header(), shapes.at(moving, Ports(np.ones(7)))))
+    scene.show(to_markers(Header(), shapes.shapes(moving, Ports(np.ones(7)))))
     assert scene._arrows.visible
     resting = model.evaluate(model.neutral_configuration(), np.zeros(7))
-    scene.show(to_markers(Header(), shapes.at(resting, Ports(np.ones(7)))))
+    scene.show(to_markers(Header(), shapes.shapes(resting, Ports(np.ones(7)))))
     assert not scene._arrows.visible
 
 
@@ -80,7 +80,7 @@ def test_every_marker_belongs_to_a_group_of_the_legend_that_hides_it(server: Any
     model, rng = robots.load("hextilt"), np.random.default_rng(3)
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
     ports = Ports(rng.normal(size=5), rng.normal(size=6), rng.normal(size=6))
-    array = to_markers(Header(), Shapes(Scales(), PositionTask(model)).at(d, ports))
+    array = to_markers(Header(), Shapes(Scales(), PositionTask(model)).shapes(d, ports))
     groups = {
         m.ns: [g for g in GROUPS if m.ns.startswith(g.names or g.name)] for m in array.markers
     }

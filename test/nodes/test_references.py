@@ -32,7 +32,7 @@ def node() -> Iterator[Node]:
 
 def topics(node: Node, model: VMSModel) -> ReferenceTopics:
     made = ReferenceTopics(node, 0.25)
-    made.serve(model, Frames.of(model))
+    made.serve(model, Frames.from_model(model))
     return made
 
 
@@ -94,7 +94,7 @@ def test_a_position_leads_the_end_effector_beside_a_pose_of_the_base(node: Node)
     listening = ReferenceTopics(node, 0.25)
     # A law that leads both takes no position from a pose.
     for takes_base_and_tool, position in ((True, None), (False, 2.0)):
-        listening.serve(model, Frames.of(model), takes_base_and_tool)
+        listening.serve(model, Frames.from_model(model), takes_base_and_tool)
         listening._on_pose(pose("odom", 2.0))
         told = listening.take(home)
         assert told.pose[0, 3] == pytest.approx(2.0)

@@ -24,7 +24,7 @@ from vms_ph_nodes.views.shapes import (
     round_up,
 )
 
-FAR = Scales(momentum=0.1, velocity=0.5, inertia=0.02, power=0.02, energy=2.0, longest=1e6)
+FAR = Scales(momentum=0.1, velocity=0.5, inertia=0.02, power=0.02, energy=2.0, max_length=1e6)
 
 
 @pytest.fixture(params=robots.names())
@@ -33,7 +33,7 @@ def drawn(request: pytest.FixtureRequest) -> tuple[Evaluation, Ports, dict[str, 
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
     base = rng.normal(size=model.b) if model.b else None
     ports = Ports(rng.normal(size=model.n), base, rng.normal(size=6))
-    shapes = Shapes(FAR, PositionTask(model)).at(d, ports)
+    shapes = Shapes(FAR, PositionTask(model)).shapes(d, ports)
     return d, ports, {shape.name: shape for shape in shapes}
 
 
@@ -166,7 +166,7 @@ def test_without_a_scale_what_is_drawn_fits_the_robot_at_any_speed(name: str, sp
     d = model.evaluate(model.random_configuration(rng), speed * rng.normal(size=model.nv))
     ports = Ports(speed * rng.normal(size=model.n), None, None)
     drawn = Shapes(Scales(), PositionTask(model))
-    shapes = {shape.name: shape for shape in drawn.at(d, ports)}
+    shapes = {shape.name: shape for shape in drawn.shapes(d, ports)}
     bars = [shape.height for shape in shapes.values() if isinstance(shape, Bar)]
     arrows = {n: s for n, s in shapes.items() if isinstance(s, Arrow)}
     for names in (["linear momentum"], [n for n in arrows if n.startswith("power")]):
@@ -206,7 +206,7 @@ def test_a_fitted_scale_is_kept_while_the_motion_dies_away_slowly_and_follows_in
 def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
     model = robots.load("panda")
     d = model.evaluate(model.neutral_configuration(), np.zeros(7))
-    shapes = Shapes(Scales(), PositionTask(model)).at(d, Ports(np.ones(7)))
+    shapes = Shapes(Scales(), PositionTask(model)).shapes(d, Ports(np.ones(7)))
     markers = {m.ns: m for m in to_markers(Header(), shapes).markers}
     assert markers["linear momentum"].action == Marker.DELETE
 
@@ -215,7 +215,7 @@ def test_an_arrow_too_short_to_be_seen_is_deleted() -> None:
 def test_bars_stand_upright_against_gravity(name: str) -> None:
     model, rng = robots.load(name), np.random.default_rng(3)
     d = model.evaluate(model.random_configuration(rng), rng.normal(size=model.nv))
-    shapes = Shapes(FAR, PositionTask(model)).at(d, Ports())
+    shapes = Shapes(FAR, PositionTask(model)).shapes(d, Ports())
     up = np.array([0.0, 1.0, 0.0]) if name.endswith("hopper") else np.array([0.0, 0.0, 1.0])
     bars = [shape for shape in shapes if isinstance(shape, Bar)]
     root = d.placement(model.link_names[0])[:3, 3]
@@ -240,7 +240,7 @@ def test_what_is_drawn_is_in_proportion_to_the_reach_of_the_robot() -> None:
     for model in (baxter, borinot):
         d = model.evaluate(model.neutral_configuration(), np.ones(model.nv))
         shapes = Shapes(Scales(energy=1e9, momentum=1e9), PositionTask(model))
-        markers = to_markers(Header(), shapes.at(d, Ports()), shapes.size).markers
+        markers = to_markers(Header(), shapes.shapes(d, Ports()), shapes.size).markers
         size = reach(model)
         by_name = {m.ns: m.scale for m in markers}
         bar, label = by_name["kinetic energy"], by_name["kinetic energy, label"]

@@ -66,7 +66,7 @@ def lead_home(nodes: list[Any], task: str) -> None:
     (simulator, controller), wanted = nodes, robot_tasks.load(task)
     both = controller.controller.LEADS_BASE_AND_TOOL
     found = TaskReference(wanted, simulator.model, simulator._home, both)
-    given = found.due(-1.0, 0.0)
+    given = found.reference_between(-1.0, 0.0)
     for part in ("pose", "position", "joints"):
         if (value := getattr(given, part)) is not None:
             controller._reference_topics._queue[part] = value

@@ -94,7 +94,7 @@ def test_the_view_goes_with_a_robot_that_leaves_it_and_stays_with_one_that_sways
     _, _, view = _seen(server, RobotSettings("revolute_hopper"))
     start = np.array([1.0, 0.5, 0.0])
     world = WorldView(server)
-    world.look(view, start)
+    world.show(view, start)
     for sway in (0.1, -0.2, 0.0):
         world.follow(start + np.array([0.0, sway * view.size, 0.0]))
     assert not world.shift.any()

@@ -136,7 +136,7 @@ class Certificate(PortCertificate, WithHints):
     first_failure: str = ""
 
     @classmethod
-    def of(
+    def from_guard(
         cls,
         model: VMSModel,
         tank: EnergyTank,

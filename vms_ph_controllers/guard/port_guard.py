@@ -145,7 +145,7 @@ class PortGuard:
         effort = compensation = self._budget.compensation(d)
         if is_effort_known:
             effort = self._budget.delivered_effort(np.array(acting, float))
-        self._queue.restart(effort - self._budget.uncompensated(d), effort - compensation)
+        self._queue.restart(effort - self._budget.uncompensated_effort(d), effort - compensation)
         self._ceiling.motion_energy = d.kinetic_energy
         self._queue.observe(d, d.potential_energy, d.kinetic_energy)
         self._initial_effort = effort if is_effort_known else None
@@ -195,23 +195,23 @@ class PortGuard:
         reasons = (reason, wrench_reason, limit_reason, fade_reason, grant.reason)
         reason = "; ".join(filter(None, reasons))
         self._count_sample(is_reflex, bool(reason), grant.is_brake)
-        self._queue.send(force - self._budget.uncompensated(d), grant.active_effort)
+        self._queue.send(force - self._budget.uncompensated_effort(d), grant.active_effort)
         self._queue.observe(d, d.potential_energy, self._ceiling.motion_energy)
         if is_reflex:
             self._initial_effort, self._fading_offset = force, None
             return GuardedEffort(force, Status.HOLDING, reason, self.level)
         return GuardedEffort(force, Status.SATURATED if reason else Status.OK, reason, self.level)
 
-    def hold(self, why: str, dt: float) -> GuardedEffort:
-        """Return the safe output, for a host without a new state, and why in its reason.
+    def hold(self, reason: str, dt: float) -> GuardedEffort:
+        """Return the safe output, for a host without a new state, with a reason.
 
         Args:
-            why: the reason, in words.
+            reason: in words.
             dt: time since the last update, s.
         """
         self._counts.samples += 1
         judgement = self._plausibility.judge(self._unknown_q, np.full_like(self._zero, np.nan), dt)
-        return self._hold_safe(judgement.q, judgement.v, dt, why)
+        return self._hold_safe(judgement.q, judgement.v, dt, reason)
 
     def refill(self, energy: float) -> float:
         """Add energy to the tank, J; return how much there was room for."""
@@ -225,7 +225,7 @@ class PortGuard:
     @property
     def certificate(self) -> Certificate:
         """Return what the guard has seen since the engagement."""
-        return Certificate.of(
+        return Certificate.from_guard(
             self._full_model,
             self.tank,
             self._counts,
@@ -255,8 +255,7 @@ class PortGuard:
             work = max(work, kinetic - self._ceiling.motion_energy)
             self._counts.record_lost_work(self._queue.largest_work, tank)
         tank.withdraw(work)
-        refill_power = 0.0 if settings.freeze else settings.refill_power
-        refilled_energy = tank.refill(refill_power * dt)
+        refilled_energy = tank.refill(0.0 if settings.freeze else settings.refill_power * dt)
         unobserved_work = self._ceiling.update(tank.level, work, kinetic, refilled_energy)
         self._counts.record_unobserved_work(unobserved_work, self._ceiling.largest_loan)
         self._counts.record_surplus(kinetic - tank.spent, kinetic, self._budget.holds_weight(d))
@@ -316,7 +315,7 @@ class PortGuard:
         return force, reason
 
     def _safe_effort(self, q: Array, v: Array, dt: float) -> Array:
-        safe_command = self._safe_output.at(q, v, (self.delay + 1) * dt)
+        safe_command = self._safe_output.command(q, v, (self.delay + 1) * dt)
         return np.concatenate([safe_command.wrench_base, safe_command.torque])
 
     def _hold_safe(self, q: Array, v: Array, dt: float, cause: str) -> GuardedEffort:
@@ -333,7 +332,7 @@ class PortGuard:
         brake = self._safe_effort(q, v, period) - compensation
         active_effort = queue.covered_share(brake, self._free_level(), period) * brake
         force = compensation + active_effort
-        queue.send(force - self._budget.uncompensated(d), active_effort)
+        queue.send(force - self._budget.uncompensated_effort(d), active_effort)
         queue.advance_without_state()
         self._limits.replace_torque(force[self._b :])
         self._initial_effort, self._fading_offset = force, None

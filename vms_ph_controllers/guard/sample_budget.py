@@ -73,7 +73,7 @@ class BaseWrench:
             return wrench
         if allocation is None:
             return self._zero if np.any(wrench) else wrench
-        nearest_inputs = allocation.nearest(wrench, self._weights)
+        nearest_inputs = allocation.allocate_unchecked(wrench, self._weights)
         if np.abs(nearest_inputs.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
             return wrench
         return allocation.matrix @ nearest_inputs.inputs
@@ -157,13 +157,13 @@ class SampleBudget:
             return d.g
         return self._replace_wrench(d, d.g, self._wrench.nearest_wrench(d.g[: self._b]))
 
-    def uncompensated(self, d: Evaluation) -> Array:
+    def uncompensated_effort(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
         return np.zeros(self._model.nv) if self._wrench.is_ideal else self.compensation(d) - d.g
 
     def holds_weight(self, d: Evaluation) -> bool:
         """Return whether the actuators hold the whole weight."""
-        return self._wrench.is_ideal or not np.any(self.uncompensated(d))
+        return self._wrench.is_ideal or not np.any(self.uncompensated_effort(d))
 
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
         """Return the strongest brake (nv,) within the limits of the actuators.
@@ -182,7 +182,7 @@ class SampleBudget:
         """Return the velocity (nv,) at which the next effort begins to act, about."""
         if not efforts:
             return d.v
-        passive_effort = d.C @ d.v + d.g - self.uncompensated(d)
+        passive_effort = d.C @ d.v + d.g - self.uncompensated_effort(d)
         net_effort = np.sum(efforts, axis=0) - len(efforts) * passive_effort
         return d.v + dt * np.asarray(np.linalg.solve(d.M, net_effort))
 
@@ -210,8 +210,8 @@ class SampleBudget:
             return GrantedEffort(desired_effort, desired_effort - self.compensation(d), "", False)
         state, predicted_energy = d, 0.0
         for effort in queued:
-            self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
-            prediction = self._prediction.predict(effort + self.uncompensated(state))
+            self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
+            prediction = self._prediction.predict(effort + self.uncompensated_effort(state))
             predicted_energy += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
             if not np.isfinite(prediction.energy):
                 break
@@ -227,7 +227,7 @@ class SampleBudget:
         active_effort, queued = force - compensation, queue.active_efforts[1:]
         share = ceiling.permitted_share(active_effort, queued, level, state.M, dt)
         if share < 1.0:
-            self._prediction.start_at(state, self.uncompensated(state), 0.0, dt)
+            self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
             holding, braking_prediction = map(self._prediction.predict, (compensation, force))
             share = max(share, holding.neutral_share(braking_prediction))
             force = compensation + share * (force - compensation)
@@ -251,7 +251,7 @@ class SampleBudget:
         if not available_energy > 0.0:
             return False
         weight, largest_square, max_acceleration = d.g, 0.0, 0.0
-        for effort in (*efforts, desired_effort - self.uncompensated(d)):
+        for effort in (*efforts, desired_effort - self.uncompensated_effort(d)):
             active_effort = effort - weight
             acceleration = np.linalg.solve(d.M, active_effort)
             largest_square = max(largest_square, float(active_effort @ acceleration))

@@ -139,7 +139,7 @@ class ServoGuard(ABC):
         self._commands: deque[Array] = deque([initial_command] * (self.delay + 1))
         self._time, self._committed_energy = 0.0, 0.0
         self._restart(initial_command)
-        self._withdraw_up_to(self._energy_bound(initial_command, initial_command, 0.0))
+        self._withdraw_energy(self._energy_bound(initial_command, initial_command, 0.0))
 
     def update(self, positions: npt.ArrayLike, command: npt.ArrayLike, dt: float) -> GuardedCommand:
         """Return the command to send in place of a wanted one; never raises.
@@ -177,7 +177,7 @@ class ServoGuard(ABC):
         is_valid = self._is_valid(np.asarray(command, float))
         desired_command = np.asarray(command, float) if is_valid else safe_command
         covered_command, share, energy_bound = self._grant(last_command, desired_command, dt)
-        self._withdraw_up_to(energy_bound)
+        self._withdraw_energy(energy_bound)
         self._record_command(last_command, covered_command, dt)
         if not is_valid:
             counts.reflexes += 1
@@ -194,7 +194,7 @@ class ServoGuard(ABC):
     def certificate(self) -> Certificate:
         """What was given since the engagement: energy given or still held by the servos, J."""
         return replace(
-            ServoCertificate.of(self._model, self.tank, self._counts, self.delay, False),
+            ServoCertificate.from_guard(self._model, self.tank, self._counts, self.delay, False),
             ports=self._joint_names,
         )
 
@@ -223,7 +223,7 @@ class ServoGuard(ABC):
                 high_share = share
         return covered_command, low_share if can_hold_last else 0.0, max_energy
 
-    def _withdraw_up_to(self, energy_bound: float) -> None:
+    def _withdraw_energy(self, energy_bound: float) -> None:
         """Withdraw the most that the commands sent so far can give, less what was withdrawn."""
         self.tank.withdraw(energy_bound - self._committed_energy)
         self._committed_energy = energy_bound

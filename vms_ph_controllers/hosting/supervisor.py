@@ -123,8 +123,7 @@ class Supervisor:
             return self._hold(judgement, dt, f"the law raised {type(error).__name__}: {error}")
         if not is_usable:
             return self._hold(judgement, dt, "the law returned no finite efforts of this robot")
-        limits = self._model.joints.effort
-        return command.within(limits, "torque at its limit").with_reason(problem)
+        return command.clip(self._model.joints.effort, "torque at its limit").with_reason(problem)
 
     def synchronise(self) -> Any:
         """Set the present gains in C++ and return the twin; None in Python."""
@@ -153,7 +152,7 @@ class Supervisor:
             is_usable = _is_usable(compensation, self._model)
         except Exception:  # as above
             is_usable = False
-        safe_command = self._safe_output.at(
+        safe_command = self._safe_output.command(
             judgement.q, judgement.v, hold_time, compensation if is_usable else None, self._age
         )
         return replace(safe_command, reason=f"{reason}; holding against gravity and damping")

@@ -100,7 +100,7 @@ class DifferentialDrive(WheeledController):
             )
         if np.linalg.matrix_rank(neutral_terms.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
-        self._friction = Friction.of(model)
+        self._friction = Friction.from_model(model)
         max_rates = model.joints.velocity
         self._v_max = np.where(max_rates > 0.0, max_rates, np.inf)
         self._base_ref, self._joint_ref = DriveReference(), JointReference(model.n)
@@ -170,9 +170,9 @@ class DifferentialDrive(WheeledController):
         nu = np.linalg.solve(output_map, outputs)
         return nu, np.linalg.solve(output_map, output_rates - map_rate @ nu)
 
-    def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+    def inertial_force(self, t: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
         """Return the forces (m,) for velocities and rates (m,); derived laws may replace it."""
-        return t.mass @ rate + t.coriolis @ desired
+        return t.mass @ rate + t.coriolis @ velocity
 
     def _friction_compensation(self, t: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""

@@ -100,7 +100,7 @@ class PayloadCompensation(LawWrapper):
         command = law_command()  # of a law without limits
         wrench, torque = command.wrench_base + load[:b], command.torque + load[b:]
         new_command = replace(command, wrench_base=wrench, torque=torque)
-        return new_command.within(self.model.joints.effort, "torque at its limit with the payload")
+        return new_command.clip(self.model.joints.effort, "torque at its limit with the payload")
 
     def _follow(self, dt: float) -> None:
         difference = self._target_payload - self._payload

@@ -45,7 +45,7 @@ class TaskMotion:
     eta: Array
 
     @classmethod
-    def at(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
+    def from_state(cls, d: Evaluation, frame_id: int) -> "TaskMotion":
         """Return the motion of a state for the pose of a frame."""
         J = d.jacobian(frame_id)
         M_inv_JT = np.linalg.solve(d.M, J.T)
@@ -159,7 +159,7 @@ class PoseIDAPBC(StagedController):
         self._tool_ref.follow(reference, gains.speed, gains.turn, bandwidth, dt)
         pose_error = _SE3.inverse(self._tool_ref.pose) @ d.placement(self._frame_id)
         self._potential.follow(pose_error)
-        motion = TaskMotion.at(d, self._frame_id)
+        motion = TaskMotion.from_state(d, self._frame_id)
         reference_twist = self._tool_ref.twist_at(pose_error)
         spring = self._potential.spring(pose_error, gains.stiffness, gains.stiffness_rotation)
         stiffness = np.diag(spring.stiffness)

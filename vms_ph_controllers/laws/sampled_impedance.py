@@ -91,10 +91,10 @@ class SampledImpedance:
             terms: the arguments of :meth:`of` behind the mass matrix, by their position.
         """
         algebra = None if d.tree.cpp_core is None else d.tree.cpp_core.sampled_algebra
-        return cls.of(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))
+        return cls.from_terms(d.M, *terms) if algebra is None else cls(*algebra.hold(d.M, *terms))
 
     @classmethod
-    def of(
+    def from_terms(
         cls,
         mass: Array,
         damping: Array,

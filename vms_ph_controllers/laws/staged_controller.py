@@ -57,7 +57,7 @@ class StagedController(TwinnedController):
     def _start_holding(self, d: Evaluation) -> None:
         """Make a configuration the reference to hold; d has its terms at rest."""
 
-    def _restart_at(self, state: RobotState) -> Evaluation:
+    def _restart_from(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
         self._was_limited = False
         self._shape_inertia = np.diag(d.M_hat_m).copy()
@@ -66,10 +66,10 @@ class StagedController(TwinnedController):
         return d
 
     def _reset(self, state: RobotState) -> None:
-        self._output.restart(self._restart_at(state))
+        self._output.restart(self._restart_from(state))
 
     def _resume(self, state: RobotState) -> None:
-        self._output.resume(self._restart_at(state))
+        self._output.resume(self._restart_from(state))
 
     def carry_load(self, load: Array) -> bool:
         """Hold a weight (nv,) before the output stage; see :meth:`Controller.carry_load`."""

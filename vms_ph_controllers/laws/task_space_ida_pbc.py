@@ -27,7 +27,7 @@ from .sampled_impedance import LawEffort, horizon
 from .task_effort import EnergyRouting, task_effort
 from .twinned_controller import TwinnedController
 
-_UNUSABLE = (
+_REFUSAL = (
     "the state is not finite or does not fit this robot, or the time step is not in [0, 1] s; "
     "holding the last gravity torque"
 )
@@ -141,14 +141,14 @@ class TaskSpaceIDAPBC(TwinnedController):
         return tank
 
     def _resume(self, state: RobotState) -> None:
-        self._restart_at(state.q)
+        self._restart_from(state.q)
         self._tank_budget.resume(self._potential(self._governor.minimum))
 
     def _reset(self, state: RobotState) -> None:
-        self._restart_at(state.q)
+        self._restart_from(state.q)
         self._tank_budget.reset(self._potential(self._governor.minimum))
 
-    def _restart_at(self, q: Array) -> None:
+    def _restart_from(self, q: Array) -> None:
         d = self._governor.restart(q)
         self._routing.anchor(d.q)
         self._safe_torque = np.array(d.g)
@@ -162,7 +162,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         model = self.model
         if not state.is_usable(model, dt):
             self._on_missed_updates()
-            return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_UNUSABLE)
+            return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_REFUSAL)
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
         h = horizon(dt, gains.delay, state.age)

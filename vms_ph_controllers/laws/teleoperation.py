@@ -164,7 +164,7 @@ class Teleoperation(Controller):
             tank_level=sum(side.guard.tank.level for side in self.sides),
         )
         command = Command(np.zeros(0), torque, energy).with_reason(self._reason)
-        return command.within(self._max_torque, "torques at their limits")
+        return command.clip(self._max_torque, "torques at their limits")
 
     def _directions(self) -> tuple[tuple[_Arm, _Arm], ...]:
         """Return each arm, and the other one."""

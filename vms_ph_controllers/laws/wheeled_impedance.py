@@ -115,7 +115,7 @@ class WheeledImpedance(WheeledController):
         k_limit = gains.limit_frequency**2 * self._shape_inertia
         limits = self._joint_limits.springs(positions, positions, k_limit, gains.limit_margin)
         joint_basis = t.basis[model.b :]
-        impedance = SampledImpedance.of(
+        impedance = SampledImpedance.from_terms(
             t.mass,
             J.T @ damping @ J + null_damping,
             J.T @ stiffness @ J + joint_basis.T @ (limits.stiffness[:, None] * joint_basis),

@@ -41,7 +41,7 @@ class ContactReport:
     """
 
     contact: bool
-    began: bool
+    has_begun: bool
     by_momentum: float
     by_energy: float
     duration: float

@@ -98,8 +98,8 @@ class ImpulseBalance:
         self.coordinates = coordinates
         self._is_decoupled = coordinates == "decoupled" and model.b > 0
         self._friction = friction
-        self._velocity_variance = self.noise.of_velocity(model) ** 2
-        self._effort_variance = self.noise.of_effort(model) ** 2
+        self._velocity_variance = self.noise.velocity_deviations(model) ** 2
+        self._effort_variance = self.noise.effort_deviations(model) ** 2
         self._effort_error = np.r_[np.zeros(model.b), np.full(model.n, self.noise.torque_error)]
         self.restart()
 
@@ -217,9 +217,9 @@ class WorkBalance:
     def __init__(self, balance: ImpulseBalance) -> None:
         """Balance the energy of the robot of a balance of momentum, with the same noise."""
         self._model = balance.model
-        self._position_variance = balance.noise.of_position(self._model) ** 2
-        self._velocity_variance = balance.noise.of_velocity(self._model) ** 2
-        self._effort_variance = balance.noise.of_effort(self._model) ** 2
+        self._position_variance = balance.noise.position_deviations(self._model) ** 2
+        self._velocity_variance = balance.noise.velocity_deviations(self._model) ** 2
+        self._effort_variance = balance.noise.effort_deviations(self._model) ** 2
         self.restart()
 
     def restart(self) -> None:

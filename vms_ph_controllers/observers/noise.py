@@ -81,15 +81,15 @@ class NoiseModel:
                     f"{field.name} of a noise model must be finite and not negative; given: {value}"
                 )
 
-    def of_velocity(self, model: VMSModel) -> Array:
+    def velocity_deviations(self, model: VMSModel) -> Array:
         """Return the standard deviations of a velocity (nv,)."""
         return _per_velocity(model, self.base_linear, self.base_angular, self.velocity)
 
-    def of_position(self, model: VMSModel) -> Array:
+    def position_deviations(self, model: VMSModel) -> Array:
         """Return the standard deviations of a displacement (nv,); zero for the base."""
         return _per_velocity(model, 0.0, 0.0, self.position)
 
-    def of_effort(self, model: VMSModel) -> Array:
+    def effort_deviations(self, model: VMSModel) -> Array:
         """Return the standard deviations of the efforts (nv,)."""
         return _per_velocity(model, self.force, self.moment, self.torque)
 

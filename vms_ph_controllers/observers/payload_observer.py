@@ -118,7 +118,7 @@ class PayloadObserver:
         model = self._model = balance.model
         nv, b = model.nv, model.b
         self._torque_error = balance.noise.torque_error
-        velocity_deviations = np.maximum(balance.noise.of_velocity(model), _LEAST_NOISE)
+        velocity_deviations = np.maximum(balance.noise.velocity_deviations(model), _LEAST_NOISE)
         self._variance = velocity_deviations**2
         moment = _PRIOR_MASS * _PRIOR_REACH
         parameter_deviations = [_PRIOR_MASS] + [moment] * 3 + [0.25 * moment * _PRIOR_REACH] * 6

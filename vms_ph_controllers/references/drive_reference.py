@@ -13,7 +13,7 @@ from vms_ph_dynamics import Array
 # Peaks of the polynomial of degree five from rest to rest over a unit of length and time.
 _PEAK_RATE, _PEAK_ACCELERATION = 1.875, 10.0 / sqrt(3.0)
 # Lengths that count as none, m and rad.
-_NEGLIGIBLE = 1e-9
+_MIN_LENGTH = 1e-9
 # Shortest time in which a motion is brought to rest, s.
 _MIN_BRAKING_TIME = 0.2
 
@@ -85,7 +85,7 @@ class DriveReference:
         if self._segment is None:
             return
         self._time = min(self._time + dt, self._segment.duration)
-        motion = self._segment.at(self._time)
+        motion = self._segment.evaluate(self._time)
         if self._is_turning:
             self.heading, self.turn_rate, self.turn_acceleration = motion
         else:
@@ -97,7 +97,7 @@ class DriveReference:
     def _brake_segment(self, bounds: DriveBounds) -> None:
         """Bring the present part to rest, and forget those after it."""
         assert self._segment is not None  # there is one to brake
-        motion = self._segment.at(self._time)
+        motion = self._segment.evaluate(self._time)
         largest_accel = bounds.turn_acceleration if self._is_turning else bounds.acceleration
         time = max(_PEAK_RATE * abs(motion[1]) / largest_accel, _MIN_BRAKING_TIME)
         self._segment, self._time = _Quintic(motion, motion[0] + 0.5 * motion[1] * time, time), 0.0
@@ -112,12 +112,12 @@ class DriveReference:
             length = remainder(self._goal[1] - self.heading, 2.0 * pi)
         elif segment == "turn":
             # The way may be driven ahead or back.
-            is_distant = float(np.linalg.norm(path)) > _NEGLIGIBLE
+            is_distant = float(np.linalg.norm(path)) > _MIN_LENGTH
             length = remainder(atan2(path[1], path[0]) - self.heading, pi) if is_distant else 0.0
         else:
             length = float(path @ self._heading_vector())
             start, rate, limit = 0.0, bounds.speed, bounds.acceleration
-        if abs(length) <= _NEGLIGIBLE:
+        if abs(length) <= _MIN_LENGTH:
             return
         self._segment_start, self._is_turning = self.position, segment != "drive"
         time = max(_PEAK_RATE * abs(length) / rate, sqrt(_PEAK_ACCELERATION * abs(length) / limit))
@@ -147,7 +147,7 @@ class _Quintic:
             (6.0 * rest_distance - 3.0 * final_rate * t + 0.5 * final_acceleration * t * t) / t**5,
         )
 
-    def at(self, t: float) -> tuple[float, float, float]:
+    def evaluate(self, t: float) -> tuple[float, float, float]:
         """Return place, rate and acceleration."""
         (p, v, a), (c, d, e) = self._start, self._coefficients
         return (

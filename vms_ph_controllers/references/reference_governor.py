@@ -14,7 +14,7 @@ from ..controller import Reference, if_finite
 from ..potentials.shaped_potential import JointLimitPotential
 
 # Displacements shorter than this, m or rad, count as zero.
-_NEGLIGIBLE = 1e-9
+_MIN_LENGTH = 1e-9
 
 # Smallest distance between reference and minimum, m, at which the reference is out of reach.
 _LARGEST_LEAD = 1e-3
@@ -87,7 +87,7 @@ class ReferenceGovernor:
             return self.minimum
         step = self._requested_step(reference, dt)
         length = sqrt(step @ step)
-        if not dt > 0.0 or (length < _NEGLIGIBLE and self._is_settled):
+        if not dt > 0.0 or (length < _MIN_LENGTH and self._is_settled):
             return self.minimum
         max_step = dt * speed
         step *= min(1.0, max_step / length) if length > 0.0 else 0.0
@@ -97,14 +97,14 @@ class ReferenceGovernor:
         position = task.value(at_minimum)
         lead = self.minimum.x + step - position
         distance = sqrt(lead @ lead)
-        self._is_settled = distance < _NEGLIGIBLE
+        self._is_settled = distance < _MIN_LENGTH
         # A reference that the minimum cannot follow is held at this distance ahead of it.
         max_lead = max(_LARGEST_LEAD, 2.0 * max_step)
         self.is_out_of_reach = distance > max_lead
         lead *= min(1.0, max_lead / distance) if distance > 0.0 else 0.0
         positions = model.joint_positions(self.minimum.q)
-        after = self._next_positions(jacobian, lead, positions, dt, margin)
-        return PotentialMinimum(model.integrate(self.minimum.q, after - positions), position + lead)
+        end = self._next_positions(jacobian, lead, positions, dt, margin)
+        return PotentialMinimum(model.integrate(self.minimum.q, end - positions), position + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""
@@ -131,7 +131,7 @@ class ReferenceGovernor:
             step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
             next_positions = self._joint_limits.clip_positions(positions + step, positions, margin)
-            is_stopped = is_free & (np.abs(next_positions - positions - step) > _NEGLIGIBLE)
+            is_stopped = is_free & (np.abs(next_positions - positions - step) > _MIN_LENGTH)
             if not is_stopped.any():
                 break
             is_free &= ~is_stopped

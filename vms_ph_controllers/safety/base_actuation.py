@@ -38,19 +38,19 @@ class BaseActuation:
     actuators do not span a direction, the nearest wrench that they span is applied.
     """
 
-    def __init__(self, model: VMSModel, allocation: Allocation | None, actuated: bool) -> None:
+    def __init__(self, model: VMSModel, allocation: Allocation | None, is_actuated: bool) -> None:
         """Serve a base.
 
         Args:
             model: the robot.
             allocation: the actuators of the base; None for a base that can apply any wrench.
-            actuated: False for a base without actuators.
+            is_actuated: False for a base without actuators.
 
         Raises:
             ModelError: the allocation is for another kind of base.
         """
         check_allocation(model, allocation)
-        self.is_actuated = actuated and model.b > 0
+        self.is_actuated = is_actuated and model.b > 0
         self._b, self._allocation = model.b, allocation
         if allocation is not None:
             # An input without room between its limits, such as a failed one, takes no part.
@@ -76,7 +76,7 @@ class BaseActuation:
         start = self._fixed_thrusts + self._pseudo_inverse @ (compensation - self._fixed_wrench)
         # A start at a bound is not outside by rounding.
         slack = _ROUNDING * np.abs(start).max(initial=0.0)
-        reason, share = "", share_within(start, thrusts - start, allocation.lower, allocation.upper)
+        reason, share = "", step_share(start, thrusts - start, allocation.lower, allocation.upper)
         if (start < allocation.lower - slack).any() or (start > allocation.upper + slack).any():
             thrusts = np.clip(thrusts, allocation.lower, allocation.upper)
             reason = "the base cannot hold the robot against gravity"
@@ -91,7 +91,7 @@ class BaseActuation:
         return LimitedEfforts(wrench, reason)
 
 
-def share_within(start: Array, step: Array, lower: Array, upper: Array) -> float:
+def step_share(start: Array, step: Array, lower: Array, upper: Array) -> float:
     """Return the share, at most 1, of a step from ``start`` that stays within bounds, (m,) each."""
     margin = np.maximum(0.0, np.where(step > 0.0, upper - start, start - lower))
     step_size = np.abs(step)
@@ -127,7 +127,7 @@ class PrioritisedActuation:
             compensation: (b,) wrench that compensates gravity; not used.
         """
         allocation = self._allocation
-        nearest_inputs = allocation.nearest(wrench, self._weights)
+        nearest_inputs = allocation.allocate_unchecked(wrench, self._weights)
         deficit = self._projection @ (self._weights * nearest_inputs.missing_wrench)
         reason = ""
         if np.abs(deficit).max() > _REPORTED_WRENCH * (1.0 + np.abs(self._weights * wrench).max()):

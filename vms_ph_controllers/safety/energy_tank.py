@@ -84,14 +84,14 @@ class EnergyTank:
 
     def drain(self, energy: float) -> float:
         """Grant less energy, J, as far as there is some; return how much was taken."""
-        removed_energy = min(energy, self.available)
+        removed_energy = min(energy, self.available_energy)
         self.level -= removed_energy
         self.budget -= removed_energy
         self.margin = min(self.margin, self.budget - self.spent)
         return removed_energy
 
     @property
-    def available(self) -> float:
+    def available_energy(self) -> float:
         """Energy that may be given now, J."""
         return max(0.0, self.level)
 
@@ -242,7 +242,7 @@ class TankBudget(SampledTank):
         # First the minimum is moved at the present authority; then the authority is adapted.
         for share in _SHARES:
             target = potential_for(share)
-            if self._is_covered(target, q, energy_before, tank.available):
+            if self._is_covered(target, q, energy_before, tank.available_energy):
                 break
         self.potential = target
         full_energy = target.energy(q)

@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
 from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain, limit
-from .base_actuation import BaseActuation, PrioritisedActuation, check_allocation, share_within
+from .base_actuation import BaseActuation, PrioritisedActuation, check_allocation, step_share
 from .energy_tank import SampledTank
 from .limits import LimitedEfforts, LimitGains, TorqueLimits, join
 from .plausibility import braking_rate
@@ -207,7 +207,7 @@ class SafeOutput:
         self._model = model
         self._actuation = BaseActuation(model, allocation, base_actuated)
 
-    def at(
+    def command(
         self, q: Array, v: Array, dt: float, compensation: Command | None = None, age: float = 0.0
     ) -> Command:
         """Return the safe output.
@@ -230,6 +230,6 @@ class SafeOutput:
         braking_effort[:b] += holding_effort[:b]
         # What the base does not apply must not act on the shape either.
         force = base_limited_efforts(self._actuation, d, braking_effort, holding_effort).effort
-        share = share_within(holding_torque, force[b:], -effort_limits, effort_limits)
+        share = step_share(holding_torque, force[b:], -effort_limits, effort_limits)
         torque = np.clip(holding_torque + share * force[b:], -effort_limits, effort_limits)
         return Command(force[:b], torque, status=Status.HOLDING, reason="holding and damping")

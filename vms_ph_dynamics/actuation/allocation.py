@@ -216,7 +216,7 @@ class Allocation:
         """
         return self.matrix.T @ vector(v_base, len(self.matrix), "v_base")
 
-    def within(self, wrench: Array, weights: Array | None = None) -> AllocatedInputs:
+    def allocate(self, wrench: Array, weights: Array | None = None) -> AllocatedInputs:
         """Return the inputs within their limits whose wrench is nearest to a given one.
 
         The weighted error ``|W (B u - w)|`` is least: components of small weight are given up
@@ -231,17 +231,18 @@ class Allocation:
             StateError: the argument has the wrong shape or is not finite.
         """
         target = vector(wrench, len(self.matrix), "wrench_base")
-        return self.nearest(target, default_weights(self.matrix) if weights is None else weights)
+        weights = default_weights(self.matrix) if weights is None else weights
+        return self.allocate_unchecked(target, weights)
 
-    def nearest(self, wrench: Array, weights: Array) -> AllocatedInputs:
-        """Return the inputs of :meth:`within` for a wrench (b,) that is not checked."""
+    def allocate_unchecked(self, wrench: Array, weights: Array) -> AllocatedInputs:
+        """Return the inputs of :meth:`allocate` for a wrench (b,) that is not checked."""
         return nearest_inputs(self.matrix, wrench, self.lower, self.upper, weights)
 
 
 def nearest_inputs(
     matrix: Array, wrench: Array, lower: Array, upper: Array, weights: Array
 ) -> AllocatedInputs:
-    """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.within`."""
+    """Return the inputs within bounds whose wrench is nearest; see :meth:`Allocation.allocate`."""
     weighted_matrix = weights[:, None] * matrix
     is_free = lower < upper
     inputs: Array = np.where(is_free, 0.0, lower)
@@ -279,7 +280,7 @@ class Actuators:
         actuators: in the order of their inputs.
         base: floating or planar.
         weights: (b,) of the components of a wrench where limits do not allow all of it, see
-            :meth:`Allocation.within`; :func:`default_weights` when None.
+            :meth:`Allocation.allocate`; :func:`default_weights` when None.
 
     Attributes:
         members: the actuators.

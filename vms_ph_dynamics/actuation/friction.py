@@ -62,7 +62,7 @@ class Friction:
             raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
 
     @classmethod
-    def of(cls, model: Any) -> "Friction":
+    def from_model(cls, model: Any) -> "Friction":
         """Return the friction declared in the robot's URDF."""
         return cls(model.joints.damping, model.joints.friction)
 

@@ -184,6 +184,6 @@ class PowerQuadrature:
         self.dissipated += duration * efforts.dissipated(d)
 
     @property
-    def net(self) -> float:
+    def sum(self) -> float:
         """Change of the energy of the robot, J: supplied less dissipated."""
         return sum(self.supplied.values()) - self.dissipated

@@ -53,7 +53,7 @@ class JointFriction:
             raise ModelError(text)
 
     @classmethod
-    def of(cls, model: VMSModel) -> "JointFriction":
+    def from_model(cls, model: VMSModel) -> "JointFriction":
         """Return the friction declared in the robot's URDF, as the simulator has it."""
         return cls(model.joints.damping, model.joints.friction)
 

@@ -124,7 +124,7 @@ class Ledger(ArrayRecord):
 
     Attributes:
         joints: names of the joints.
-        balanced: names of the balanced momenta: the base where it moves, then the joints.
+        momenta: names of the balanced momenta: the base where it moves, then the joints.
         ports: names of the ports besides the joints.
         time: (K,) instants of the series, s.
         series: cumulative energies at these instants, each (K,) or (K, number of names); the
@@ -154,7 +154,7 @@ class Ledger(ArrayRecord):
     """
 
     joints: tuple[str, ...]
-    balanced: tuple[str, ...]
+    momenta: tuple[str, ...]
     ports: tuple[str, ...]
     time: Array
     series: Mapping[str, Array]
@@ -372,7 +372,7 @@ class LedgerWriter:
             supplied_by_port=sums["supplied_by_port"],
             residual_effort=effort,
             joints=self.model.joint_names,
-            balanced=((BASE,) if b else ()) + self.model.joint_names,
+            momenta=((BASE,) if b else ()) + self.model.joint_names,
             ports=self.ports,
             time=time,
             series=series,
@@ -522,7 +522,7 @@ def unaccounted_intervals(ledger: Ledger, count: int = 20) -> list[UnaccountedIn
         if abs(jump) < max(_MIN_SHARE * ledger.gross, 2.0 * float(band[end] - band[first])):
             continue
         energies = residual_energy[:, end] - residual_energy[:, first]
-        causes = {ledger.balanced[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
+        causes = {ledger.momenta[k]: float(energies[k]) for k in np.argsort(-np.abs(energies))[:3]}
         intervals.append(UnaccountedInterval(float(edges[first]), float(edges[end]), jump, causes))
     return sorted(intervals, key=lambda interval: -abs(interval.energy))[:count]
 
@@ -531,7 +531,7 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
     """Return what each wrench port, and what is unexplained at each joint, supplied at most."""
     threshold = max(float(ledger.band[-1]), _MIN_SHARE * ledger.gross)
     time, supplies = ledger.time, []
-    for names, key in ((ledger.ports, "supplied_by_port"), (ledger.balanced, "residual_by_joint")):
+    for names, key in ((ledger.ports, "supplied_by_port"), (ledger.momenta, "residual_by_joint")):
         for name, energy in zip(names, ledger.series[key].T, strict=True):
             peak_index = int(np.argmax(energy))
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))

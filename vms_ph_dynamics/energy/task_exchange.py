@@ -76,7 +76,7 @@ class TaskExchange:
         with suppress(ModelError):  # a robot without redundancy has no null space
             self._form = TaskSpaceForm(model, task)
 
-    def at(self, d: Evaluation) -> Exchange:
+    def exchange(self, d: Evaluation) -> Exchange:
         """Return the exchange at a state."""
         if self._form is None:
             return Exchange()

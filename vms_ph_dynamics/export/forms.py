@@ -340,7 +340,7 @@ class CoordinateRates:
             self._partner[pair], self._sign[pair] = (entry + 1, entry), (-1, 1)
         self._v_index = model.b - 1 + np.cumsum(self._sign < 1)  # a sine has that of its cosine
 
-    def at(self, xp: FormArrays, q: Expression, v: Expression) -> Expression:
+    def rate(self, xp: FormArrays, q: Expression, v: Expression) -> Expression:
         """Return the derivative (nq,) at ``q`` (nq,) for a velocity (nv,)."""
         rates = []
         if self._b == 3:

@@ -74,7 +74,7 @@ class MimicMap:
         """Return ``jacobian P`` for a Jacobian of full velocities."""
         return jacobian if self.projection is None else jacobian @ self.projection
 
-    def projected(self, matrix: Expression) -> Expression:
+    def project(self, matrix: Expression) -> Expression:
         """Return ``P^T matrix P`` for a matrix of full velocities."""
         return self.projected_columns(self.restrict(matrix))
 
@@ -138,7 +138,7 @@ class ExportedTree(MimicMap):
             for i in range(1, count)
         ]
         armature = xp.constant(np.diag(np.asarray(self._pin.armature)))
-        return self.projected(xp.symmetric_from_upper(armature + xp.vstack(rows)))
+        return self.project(xp.symmetric_from_upper(armature + xp.vstack(rows)))
 
     @cached_property
     def centre_of_mass_jacobian(self) -> Expression:

@@ -355,7 +355,7 @@ class _MassSensitivity:
     def _derivative_columns(self, by_q: Array, regressors: list[tuple[Array, Array]]) -> Array:
         """Columns of derivatives by q and by the parameters, zero by momenta."""
         tree, columns = self.model.tree, np.zeros((self.nv, self.column_count))
-        columns[:, : self.nv] = tree.projected(by_q)
+        columns[:, : self.nv] = tree.project(by_q)
         if self.column_count > 2 * self.nv:
             rows = sum(self.bodies.by_parameters(*pair) for pair in regressors)
             p = tree.projection
@@ -460,14 +460,14 @@ class _TransformedSensitivity(_MassSensitivity, ABC):
         """The derivatives of ``Tdot^T P + T^T f`` at a fixed velocity and a fixed f (nv,)."""
 
     def energy(self) -> EnergyDerivatives:
-        by = energy_derivatives(self.standard, self.state, self.ports.gravity)
-        return EnergyDerivatives(*self._split(self._total(by.by_q, by.by_z, by.by_parameters)))
+        dH = energy_derivatives(self.standard, self.state, self.ports.gravity)
+        return EnergyDerivatives(*self._split(self._total(dH.by_q, dH.by_z, dH.by_parameters)))
 
     def rate(self) -> RateDerivatives:
         nv, ports = self.nv, self.ports
-        by = rate_derivatives(self.standard, self.state, ports, self.column_count > 2 * nv)
-        velocity = self._total(by.velocity_by_q, by.velocity_by_z, by.velocity_by_parameters)
-        force = self._total(by.zdot_by_q, by.zdot_by_z, by.zdot_by_parameters)
+        dz = rate_derivatives(self.standard, self.state, ports, self.column_count > 2 * nv)
+        velocity = self._total(dz.velocity_by_q, dz.velocity_by_z, dz.velocity_by_parameters)
+        force = self._total(dz.zdot_by_q, dz.zdot_by_z, dz.zdot_by_parameters)
         zdot = self._force_columns(self.standard.rate(self.state, ports).zdot) + self.map @ force
         return self._rates(velocity, zdot + self.drift[:, :nv] @ velocity, self.map)
 

@@ -115,7 +115,7 @@ class Form(WithHints, ABC):
 
         Args:
             gravity: whether gravity and buoyancy act.
-            friction: in the joints; None for none. ``Friction.of(model)`` is that of the URDF.
+            friction: in the joints; None for none. ``Friction.from_model(model)`` has the URDF's.
             parameters: whether the inertial parameters of all bodies are an input of all functions
                 instead of the values of the robot.
 
@@ -133,7 +133,7 @@ class Form(WithHints, ABC):
 
         Args:
             gravity: whether gravity acts.
-            friction: in the joints; None for none. ``Friction.of(model)`` is that of the URDF.
+            friction: in the joints; None for none. ``Friction.from_model(model)`` has the URDF's.
 
         Raises:
             MissingExtraError: JAX is not installed.
@@ -231,7 +231,7 @@ class Form(WithHints, ABC):
             StateError: the state has the wrong shape or is not finite.
         """
         d, b = self.evaluation(x), self.model.b
-        friction = Friction.of(self.model) if friction is None else friction
+        friction = Friction.from_model(self.model) if friction is None else friction
         damping = np.zeros((self.model.nv, self.model.nv))
         damping[b:, b:] = np.diag(friction.secant(d.v[b:]))
         if self.model.fluid is not None:

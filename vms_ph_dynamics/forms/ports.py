@@ -85,8 +85,8 @@ class Ports:
             for name, value in (ports.wrench_tools or {}).items()
         }
         if names := [name for name in tools if name not in model.tools]:
-            accepted = ", ".join(model.tools) or "none; give their names to the model"
-            raise StateError(f"'{names[0]}' is no tool of '{model.name}'; its tools: {accepted}")
+            tool_names = ", ".join(model.tools) or "none; give their names to the model"
+            raise StateError(f"'{names[0]}' is no tool of '{model.name}'; its tools: {tool_names}")
         return replace(
             ports,
             wrench_tools=tools or None,

@@ -102,8 +102,7 @@ class TaskCoupling:
     @cached_property
     def gradient(self) -> Array:
         """The derivatives of J along each unit velocity, the first index, (nv,m,nv)."""
-        gradient = self._t.task.jacobian_gradient(self._t.d)
-        return self._t.regular.rate(np.moveaxis(gradient, 2, 0))
+        return self._t.regular.rate(np.moveaxis(self._t.task.jacobian_gradient(self._t.d), 2, 0))
 
     def split_rates(
         self,

@@ -153,8 +153,7 @@ class TaskSpaceForm(Form):
         """
         nv = self.model.nv
         structure = self.interconnection(x)
-        to_momenta = np.vstack([np.zeros((nv, nv)), np.eye(nv)])
-        port_columns = np.hstack([-self.input_map(x), to_momenta])
+        port_columns = np.hstack([-self.input_map(x), np.vstack([np.zeros((nv, nv)), np.eye(nv)])])
         return np.block([[structure, port_columns], [-port_columns.T, np.zeros((2 * nv, 2 * nv))]])
 
     def rate_arrays(self, q: Array, z: Array, ports: Ports) -> PHRate:

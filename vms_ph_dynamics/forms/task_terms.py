@@ -71,7 +71,7 @@ class NullSpaceRate:
 
     def rate(self, jacobian_rate: Array) -> Array:
         """Return Zdot (...,nv-m,nv) of ``Jdot`` (...,m,nv), of one motion or of several."""
-        return self._completed(self._row_part(jacobian_rate))
+        return self._complete(self._row_part(jacobian_rate))
 
     def rate_gradient(self, gradient: Array, jacobian_rate: Array, rate_gradient: Array) -> Array:
         """Return the derivatives of Zdot (k,nv-m,nv) of one motion along k directions.
@@ -82,16 +82,16 @@ class NullSpaceRate:
             rate_gradient: its derivatives at a fixed velocity, (k,m,nv).
         """
         z, parts, part = self._null_space, self._row_part(gradient), self._row_part(jacobian_rate)
-        rates, rate = self._completed(parts), self._completed(part)
+        rates, rate = self._complete(parts), self._complete(part)
         product = parts @ jacobian_rate.T + part @ np.swapaxes(gradient, -1, -2)
         known_part = (rate @ z.T) @ rates + (rates @ z.T) @ part + self._row_part(rate_gradient)
         known_part -= product @ self._inverse.T + part @ np.swapaxes(parts, -1, -2) @ z
-        return self._completed(known_part)
+        return self._complete(known_part)
 
     def _row_part(self, jacobian_rate: Array) -> Array:
         return -self._null_space @ np.swapaxes(self._inverse @ jacobian_rate, -1, -2)
 
-    def _completed(self, known_part: Array) -> Array:
+    def _complete(self, known_part: Array) -> Array:
         """A derivative of Z from all of it but a rotation ``Omega Z``."""
         f = self._reference @ np.swapaxes(known_part, -1, -2)
         vectors = self._eigenvectors
@@ -131,7 +131,7 @@ class RegularJacobian:
         self.is_regular = bool(self.singular_values[-1] >= threshold)
         self.matrix = jacobian
         if not self.is_regular:
-            self.matrix = self.left @ (self._lifted[:, None] * self.right)
+            self.matrix = self.left @ (self._lifted_values[:, None] * self.right)
 
     @property
     def smallest_singular_value(self) -> float:
@@ -141,12 +141,12 @@ class RegularJacobian:
     @property
     def lift(self) -> float:
         """``|J_hat - J|``, the largest singular value of the difference."""
-        return float(np.max(self._lifted - self.singular_values))
+        return float(np.max(self._lifted_values - self.singular_values))
 
     @cached_property
     def pseudo_inverse(self) -> Array:
         """Moore-Penrose inverse of J_hat, (nv,m)."""
-        return self.right.T @ (self.left / self._lifted).T
+        return self.right.T @ (self.left / self._lifted_values).T
 
     def rate(self, jacobian_rate: Array) -> Array:
         """Return the derivative of J_hat that belongs to one of J, exact, (...,m,nv).
@@ -160,7 +160,7 @@ class RegularJacobian:
         """
         if self.is_regular:
             return jacobian_rate
-        s, lifted = self.singular_values, self._lifted
+        s, lifted = self.singular_values, self._lifted_values
         if s[-1] < _RANK_TOLERANCE * self._threshold:
             rank = int(np.sum(s >= _RANK_TOLERANCE * self._threshold))
             raise StateError(
@@ -177,13 +177,13 @@ class RegularJacobian:
         return self.left @ (row_rate @ self.right + kernel_rate @ self.kernel)
 
     @cached_property
-    def _lifted(self) -> Array:
+    def _lifted_values(self) -> Array:
         s, s0 = self.singular_values, self._threshold
         return np.where(s >= s0, s, (s * s + s0 * s0) / (2 * s0) if s0 > 0 else s)
 
     @cached_property
     def _difference_quotient(self) -> Array:
-        s, lifted = self.singular_values, self._lifted
+        s, lifted = self.singular_values, self._lifted_values
         differences = s[:, None] - s[None, :]
         slope = np.where(s >= self._threshold, 1.0, s / self._threshold)
         is_equal = np.abs(differences) < 1e-9 * (1.0 + s[0])
@@ -265,12 +265,12 @@ class TaskTerms:
     @cached_property
     def Z(self) -> Array:
         """Orthonormal basis of the null space of J, (nv-m,nv): ``J Z^T = 0``."""
-        return frozen(self._aligned.basis)
+        return frozen(self._aligned_basis.basis)
 
     @property
     def alignment(self) -> float:
         """Smallest singular value of ``Zref Z^T``: 1 at the reference, 0 where Z jumps."""
-        return self._aligned.alignment
+        return self._aligned_basis.alignment
 
     @cached_property
     def Lambda_t(self) -> Array:
@@ -375,7 +375,7 @@ class TaskTerms:
         return TaskPower(float(task), float(null_space))
 
     @cached_property
-    def _aligned(self) -> AlignedBasis:
+    def _aligned_basis(self) -> AlignedBasis:
         return aligned_basis(self.regular.kernel, self.reference)
 
     @cached_property

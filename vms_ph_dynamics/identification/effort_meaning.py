@@ -72,7 +72,7 @@ class EffortMeaning:
     """
 
     misfit: dict[str, tuple[float, float]]
-    best: str
+    reading: str
     null: float
     ratio: dict[str, Array]
     gains: Array
@@ -138,7 +138,7 @@ class Balances(NamedTuple):
     null: Array
     time: Array
 
-    def selected(self, windows: npt.NDArray[np.bool_]) -> "Balances":
+    def select(self, windows: npt.NDArray[np.bool_]) -> "Balances":
         """Return the balances over some windows, (W,)."""
         required, weight, samples, commands = (part[windows] for part in self[:4])
         friction = tuple(term[windows] for term in self.friction)
@@ -233,7 +233,7 @@ def effort_meaning(
     edges = np.flatnonzero(np.diff(is_burst, prepend=False, append=False)).reshape(-1, 2)
     times = np.append(joint_balances.time, t[-1])
     bursts = tuple((float(times[a]), float(times[b])) for a, b in edges)
-    joint_balances = joint_balances.selected(~is_burst)
+    joint_balances = joint_balances.select(~is_burst)
     required, weight, samples, commands = (part * is_measured for part in joint_balances[:4])
     friction, null = joint_balances.friction, joint_balances.null * is_measured
     scale = _norm(required) or 1.0
@@ -246,10 +246,10 @@ def effort_meaning(
         for name, impulse in readings.items()
     }
     # Joints whose required effort is large against what friction alone leaves.
-    salient = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
-    salient = salient > np.log(_WORSE_THAN_NULL)
+    contrast = np.abs(np.log(np.maximum([ratio["torque"], ratio["opposite"]], 1e-12))).max(axis=0)
+    contrast = contrast > np.log(_WORSE_THAN_NULL)
     pooled_errors = {
-        name: _norm(r[salient]) / max(np.sqrt(salient.sum()), 1.0) for name, r in ratio.items()
+        name: _norm(r[contrast]) / max(np.sqrt(contrast.sum()), 1.0) for name, r in ratio.items()
     }
     best = min(pooled_errors, key=lambda name: pooled_errors[name])
     if pooled_errors[best] > _BETTER_FIT_SHARE * min(pooled_errors["torque"], 1.0):
@@ -272,7 +272,7 @@ def effort_meaning(
     meaning = EffortMeaning(misfit, best, _norm(null) / scale, *details)
     is_explained = (meaning.ratio[best] < _BEATS_NULL) & ~meaning.scaled
     is_better = meaning.scaled & (meaning.ratio["scaled"] < _BETTER_FIT_SHARE * meaning.ratio[best])
-    return replace(meaning, best="scaled") if is_better.sum() > is_explained.sum() else meaning
+    return replace(meaning, reading="scaled") if is_better.sum() > is_explained.sum() else meaning
 
 
 def _errors(sampled: Array, target: Array, friction: Sequence[Array], error: Array) -> Array:
@@ -307,9 +307,9 @@ def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature:
         rest: (n,) root mean square of what is left of the efforts, N m or N.
         armature: (n,) that the description lacks, kg m^2 or kg.
     """
-    some = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATIONS))
+    sample_subset = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATIONS))
     rotors = np.diag(np.pad(armature, (model.b, 0)))
-    M = model.evaluate_batch(some.q, some.v, terms=("M",)).M + rotors
+    M = model.evaluate_batch(sample_subset.q, sample_subset.v, terms=("M",)).M + rotors
     mobility = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).mean(axis=0)[model.b :]
     return float(rest**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
 

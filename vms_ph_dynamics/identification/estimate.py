@@ -44,7 +44,7 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
     # Moments before masses, from the base outwards: what is regrouped goes to the body before it.
     parameter_order = (4, 6, 9, 5, 7, 8, 1, 2, 3, 0)
     column_order = [10 * b + k for b in range(len(regressor.bodies)) for k in parameter_order]
-    independent: list[int] = []
+    basis_ids: list[int] = []
     basis = np.empty((state_count, 0))
     largest_norm = max(float(np.max(norms)), 1e-300)
     for column in column_order:
@@ -55,12 +55,12 @@ def base_parameters(regressor: EnergyRegressor) -> BaseParameters:
             direction = direction - basis @ (basis.T @ direction)
         remainder = np.linalg.norm(direction)
         if remainder > _TOLERANCE:
-            independent.append(column)
+            basis_ids.append(column)
             basis = np.column_stack([basis, direction / remainder])
-    coefficients = np.linalg.lstsq(rows[:, independent], rows, rcond=1e-12)[0]
+    coefficients = np.linalg.lstsq(rows[:, basis_ids], rows, rcond=1e-12)[0]
     coefficients[np.abs(coefficients) < 1e-7] = 0.0
     labels = [f"{name} of {body}" for body in regressor.bodies for name in PARAMETER_NAMES]
-    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETER_NAMES[c % 10]}" for c in independent]
+    names = [f"inertia.{regressor.bodies[c // 10]}.{PARAMETER_NAMES[c % 10]}" for c in basis_ids]
     meanings = [_in_words(row, labels) for row in coefficients]
     return BaseParameters(tuple(names), tuple(meanings), coefficients)
 
@@ -106,7 +106,7 @@ def nearest_physical(
     scale = 1.0 / np.sqrt(np.diag(information))
     bounded_indices = np.flatnonzero(np.isfinite(floor))
     # A description may be no body itself: then nothing near it is known to be one.
-    if _feasible(mean, floor, bodies) or not _feasible(start, floor, bodies):
+    if _is_valid(mean, floor, bodies) or not _is_valid(start, floor, bodies):
         return mean
     hessian = information * np.outer(scale, scale)
     x = start.copy()
@@ -130,7 +130,7 @@ def nearest_physical(
                 curvature[np.ix_(indices, indices)] += barrier * traces
             step = -np.linalg.solve(curvature, gradient)
             length = 1.0
-            while length > 1e-8 and not _feasible(x + length / 0.9 * step * scale, floor, bodies):
+            while length > 1e-8 and not _is_valid(x + length / 0.9 * step * scale, floor, bodies):
                 length *= 0.5
             if length <= 1e-8:
                 break
@@ -141,7 +141,7 @@ def nearest_physical(
     return x
 
 
-def _feasible(x: Array, floor: Array, bodies: Sequence[BodyConstraint]) -> bool:
+def _is_valid(x: Array, floor: Array, bodies: Sequence[BodyConstraint]) -> bool:
     if np.any(x <= floor):
         return False
     return all(np.linalg.eigvalsh(_pseudo_inertia(body, x))[0] > 0.0 for body in bodies)

@@ -100,13 +100,13 @@ def contacts(
     effort_noise = 1.4826 * deviation + 0.01 * rms + 0.003 * np.max(rms)
     # Of a slow joint dry friction may be anything between both signs.
     estimates = {u.name: x for u, x in zip(unknowns, identification.consistent, strict=True)}
-    dry = np.array([estimates.get(f"friction.{joint}.coulomb", 0.0) for joint in model.joint_names])
+    coulomb = np.array([estimates.get(f"friction.{j}.coulomb", 0.0) for j in model.joint_names])
     stamps, velocity = (
         np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
     )
     speed = np.abs(velocity[np.searchsorted(stamps, t), model.b :])
     is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
-    ratio = np.maximum(np.abs(excess) - 2.0 * dry * is_slow, 0.0) / effort_noise
+    ratio = np.maximum(np.abs(excess) - 2.0 * coulomb * is_slow, 0.0) / effort_noise
     is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
     is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
@@ -175,7 +175,7 @@ _INSTANTS = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
 _MIN_DISTANCE = 1.6
 _SEPARATION = 0.5  # of both half intervals, by which those that disagree are apart
-_NEGLIGIBLE = 1e-3  # share of the efforts of a joint below which friction disagrees with nothing
+_MIN_EFFORT_SHARE = 1e-3  # of the efforts of a joint; less friction disagrees with nothing
 # A change of the model is found if it reduces the residuals to this share.
 _IMPROVEMENT = 0.6
 _MAX_SIGN_ERROR = 0.25  # of the efforts, that another sign may leave
@@ -225,7 +225,7 @@ def _contradictions(
     left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
     joints = {joint for joint in left_out if efforts[joint] > _SMALL_EFFORT * max(efforts.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
-    for p in () if has_gains else identification.claimed:
+    for p in () if has_gains else identification.claims:
         is_large = abs(p.value or 0.0) > _OFFSET * efforts.get(p.joint, np.inf)
         if p.name.endswith(".offset") and is_large and not p.contains(0.0):
             joints.add(p.joint)
@@ -271,11 +271,11 @@ def _disagreements(
     identification: Identification, efforts: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
-    limits = {f"friction.{joint}": _NEGLIGIBLE * effort for joint, effort in efforts.items()}
+    limits = {f"friction.{joint}": _MIN_EFFORT_SHARE * effort for joint, effort in efforts.items()}
     energy = identification.energy
     names = [
         p.name
-        for p in identification.claimed
+        for p in identification.claims
         if p.name in energy
         and p.kind != "timing"
         and not p.overlaps(energy[p.name], _SEPARATION, limits.get(p.name.rpartition(".")[0], 0.0))
@@ -369,7 +369,7 @@ def _model_errors(
     for (j, joint), mistake in product(enumerate(model.joint_names), mistakes):
         if model.joints.prismatic[j] and _MISTAKES[mistake][1]:
             continue  # degrees
-        error_after, errors, _ = errors_of([_corrected(model, m, j, mistake) for m in motions])
+        error_after, errors, _ = errors_of([_correct_motion(model, m, j, mistake) for m in motions])
         trials.append((error_after, j, f"{joint}: {mistake}", errors[j]))
     best_error, j, text, own_error = min(trials, default=(np.inf, 0, "", np.inf))
     # Of two joints that explain the recording as well, neither is told.
@@ -433,7 +433,7 @@ _MISTAKES = {
 }
 
 
-def _corrected(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
+def _correct_motion(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
     """Return the motion with another sign or zero of a joint."""
     position, angle, effort = (np.ones(model.n) for _ in range(3))
     position[j], angle[j], effort[j] = _MISTAKES[mistake]

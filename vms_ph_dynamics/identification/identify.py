@@ -192,7 +192,7 @@ def identify(
         trials.append(regression.trial(variant, prior, None if is_new else trials[-1].rows))
         is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
         if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
-            undisturbed, times = _undisturbed(recordings, trials[0])
+            undisturbed, times = _undisturbed_solution(recordings, trials[0])
             if times and undisturbed:
                 laws: dict[str, Any] = {"friction": friction, "prior": asked_prior}
                 result = identify(model, undisturbed, kinds, frame=frame, settings=settings, **laws)
@@ -219,12 +219,12 @@ def identify(
         # Lags of single joints and of commands, and efforts that lead, must predict clearly better.
         lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
         if lags and (kind == "lag" or lags[0] < 0.0 or is_held):
-            lag_free_rows = rows.without(unknowns, (kind,))
+            lag_free_rows = rows.without_kinds(unknowns, (kind,))
             lag_free_fit = regression.error(lag_free_rows, mean, covariance)
             if np.sum(lag_free_fit[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
                 rows, (error, scale, values) = lag_free_rows, lag_free_fit
     beyond_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
-    friction_rows = rows.without(unknowns, beyond_friction)
+    friction_rows = rows.without_kinds(unknowns, beyond_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
     gain_efforts = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
     friction_rows = replace(friction_rows, target=rows.target - 2.0 * gain_efforts)
@@ -251,7 +251,7 @@ def identify(
         # Also what this does not excite has an interval.
         wide_unknowns = [replace(u, deviation=10.0 * u.deviation) for u in unknowns]
         wider = parameters_of(regressor, wide_unknowns, kinds, wide, wide.mean, coulomb_joints)
-        parameters = tuple(p.widened(q) for p, q in zip(parameters, wider, strict=True))
+        parameters = tuple(p.widen(q) for p, q in zip(parameters, wider, strict=True))
     rest_reason = (
         "" if is_moving else f"not excited: nothing moved by more than {LEAST_MOTION} rad or m"
     )
@@ -274,7 +274,7 @@ def identify(
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
         energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
     if "payload" in kinds:
-        without_load = rows.without(unknowns, ("payload",))
+        without_load = rows.without_kinds(unknowns, ("payload",))
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
         parameters = _with_load_or_doubt(parameters, share, energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
@@ -414,7 +414,7 @@ class _Trial(NamedTuple):
         return float(sizes**2 @ is_inertia) <= limit * float(excited_shares @ is_inertia)
 
 
-def _undisturbed(
+def _undisturbed_solution(
     recordings: Sequence[MotionSamples], trial: _Trial
 ) -> tuple[list[MotionSamples], list[tuple[float, float]]]:
     """Return what is left of recordings without disturbances, and the times of these, s.
@@ -547,8 +547,8 @@ def _effort_exclusions(
     v = np.concatenate([m.v for m in runs])
     meaning = effort_meaning(model, np.concatenate(times), q, v, torque, is_measured)
     is_left_out = ~is_measured | (meaning.unrelated_joints & (not {"inertia", "gain"} & set(kinds)))
-    is_left_out |= (meaning.best == "scaled") & ~(meaning.ratio["scaled"] < 0.9)
-    if meaning.best == "scaled" and not {"gains", "gain"} & set(kinds):
+    is_left_out |= (meaning.reading == "scaled") & ~(meaning.ratio["scaled"] < 0.9)
+    if meaning.reading == "scaled" and not {"gains", "gain"} & set(kinds):
         factors = zip(model.joint_names, meaning.gains, meaning.scaled, strict=True)
         gains = ", ".join(f"{joint} {gain:.3g}" for joint, gain, is_sure in factors if is_sure)
         reason = f"{NO_TORQUES}: they follow the model with the factors {gains} (currents, or the "

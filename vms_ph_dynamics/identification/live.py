@@ -205,8 +205,7 @@ class LiveIdentification:
 
     def _forget(self) -> None:
         """Drop windows beyond the memory, and those from before the change before the last."""
-        age = np.cumsum((self._windows.end - self._windows.begin)[::-1])[::-1]
-        is_recent = age <= self.memory
+        is_recent = np.cumsum((self._windows.end - self._windows.begin)[::-1])[::-1] <= self.memory
         if len(self._epochs):
             is_recent &= (self._epochs >= self._epochs[-1] - 1).all(axis=1)
         self._select(is_recent)

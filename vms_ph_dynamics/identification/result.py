@@ -218,7 +218,7 @@ class Parameter:
         low, high = sorted((gain * self.low, gain * self.high))
         return replace(self, value=gain * self.value, low=low, high=high)
 
-    def widened(self, other: "Parameter") -> "Parameter":
+    def widen(self, other: "Parameter") -> "Parameter":
         """Return the parameter with an interval that contains that of another estimate too."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return self
@@ -348,13 +348,13 @@ class Identification:
     def __repr__(self) -> str:
         """Return how many parameters are claimed, and the first four of them."""
         rows = [
-            f"{p.name} {p.value:.4g} {p.unit} ({p.low:.4g} to {p.high:.4g})" for p in self.claimed
+            f"{p.name} {p.value:.4g} {p.unit} ({p.low:.4g} to {p.high:.4g})" for p in self.claims
         ]
         first = f"Identification({len(rows)} of {len(self.parameters)} claimed)"
         return "\n  ".join([first, *rows[:4]])
 
     @property
-    def claimed(self) -> tuple[Parameter, ...]:
+    def claims(self) -> tuple[Parameter, ...]:
         """The parameters that the data excite."""
         return tuple(parameter for parameter in self.parameters if parameter.value is not None)
 
@@ -372,7 +372,7 @@ class Identification:
     def as_dictionary(self) -> dict[str, object]:
         """Return the claimed parameters by name and what is not excited, ready for JSON."""
         entries: dict[str, object] = {}
-        for p in self.claimed:
+        for p in self.claims:
             entry: dict[str, object] = {k: getattr(p, k) for k in ("value", "low", "high", "unit")}
             entry |= {key: getattr(p, key) for key in ("at_bound", "meaning") if getattr(p, key)}
             if (check := self.energy.get(p.name)) is not None and check.value is not None:

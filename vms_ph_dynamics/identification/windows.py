@@ -63,7 +63,7 @@ class Windows:
         """Return some of the windows, by a mask (W,) or by their indices."""
         return Windows(*(column[selection] for column in vars(self).values()))
 
-    def without(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
+    def without_kinds(self, unknowns: Sequence[Unknown], kinds: Collection[str]) -> "Windows":
         """Return them with no influence of the unknowns of some kinds."""
         is_other = np.array([unknown.kind not in kinds for unknown in unknowns], dtype=float)
         return replace(self, columns=self.columns * is_other)

@@ -46,7 +46,7 @@ class Fall(NamedTuple):
         gravity: (k,) m/s^2.
     """
 
-    since: float
+    start_time: float
     centre: Array
     linear_momentum: Array
     mass: float
@@ -54,12 +54,12 @@ class Fall(NamedTuple):
 
     def centre_at(self, t: float, elapsed: float = 0.0) -> Array:
         """Return the centre of mass at the time ``t + elapsed``, (k,), m."""
-        s = (t - self.since) + elapsed
+        s = (t - self.start_time) + elapsed
         return self.centre + s * (self.linear_momentum / self.mass + (0.5 * s) * self.gravity)
 
     def velocity_at(self, t: float, elapsed: float = 0.0) -> Array:
         """Return its velocity, (k,), m/s."""
-        return self.linear_momentum / self.mass + ((t - self.since) + elapsed) * self.gravity
+        return self.linear_momentum / self.mass + ((t - self.start_time) + elapsed) * self.gravity
 
     def after_impulse(
         self, t: float, displacement: Array, impulse: Array, elapsed: float = 0.0

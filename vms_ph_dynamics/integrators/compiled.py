@@ -233,7 +233,7 @@ class CompiledStepper(RobotStepper):
         native_state = copy(template)
         native_state.q, native_state.t = x.q, x.t
         native_state.energy_and_remainder = tuple(x.energy)
-        native_state.fall.start_time = x.fall.since
+        native_state.fall.start_time = x.fall.start_time
         native_state.fall.centre_of_mass = [*x.fall.centre, *[0.0] * (3 - k)]
         native_state.fall.linear_momentum = [*x.fall.linear_momentum, *[0.0] * (3 - k)]
         native_state.angular_momentum = [*[0.0] * (3 + k - b), *x.angular]

@@ -47,7 +47,7 @@ class PastSteps(NamedTuple):
             (*(self.times[i] for i in indices), t), (*(self.unknowns[i] for i in indices), unknown)
         )
 
-    def extrapolated(self, t: float) -> Array:
+    def extrapolate(self, t: float) -> Array:
         """Return the polynomial through the points, at another time."""
         weights = [
             prod((t - other) / (time - other) for other in self.times if other != time)
@@ -204,7 +204,7 @@ class DiscreteGradient(RobotStepper):
             dv, impulse = (0.5 * dt / robot.mass) * midstep.total_force, dt * midstep.total_force
             next_guess[nv + 1 :] = fall.velocity_at(x.t, 0.5 * dt) + dv
             if impulse.any():
-                fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(since=t + dt)
+                fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(start_time=t + dt)
         end_state = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
         v = next_guess[:nv]
         work = float(v[b:] @ (pi - x.pi) - midstep.gradient @ dq[b:]) + float(v[k:b] @ (l1 - l0))
@@ -274,7 +274,7 @@ class DiscreteGradient(RobotStepper):
 
     def _guess(self, x: MidpointState, t: float, dt: float) -> Array:
         if len(x.past.times) == _MAX_PAST_STEPS:
-            return x.past.extrapolated(t + 0.5 * dt)
+            return x.past.extrapolate(t + 0.5 * dt)
         state = self._centroidal(x)
         acceleration = self.robot.acceleration(state.q, state.v, self.robot.zeros)
         return np.append(state.v + (0.5 * dt) * acceleration, 0.0)

@@ -32,7 +32,7 @@ def integrate(
     scheme: str | Stepper = "projected_rk4",
     native: bool | None = None,
     events: Sequence[Event] = (),
-    every: int = 1,
+    stride: int = 1,
     halvings: int = HALVINGS,
     t0: float = 0.0,
 ) -> Trajectory:
@@ -54,7 +54,7 @@ def integrate(
             where it is installed and exists for the scheme and the robot. With held efforts the run
             does not return to Python between records; the results are the same to rounding.
         events: located at every step.
-        every: number of steps between records; the audit sums over the steps between two records.
+        stride: number of steps between records; the audit sums over the steps between two records.
         halvings: number of times a failed step is halved before the run ends with an error.
         t0: initial time, s.
 
@@ -74,7 +74,7 @@ def integrate(
         >>> print(f"{abs(run.energy[-1] - run.energy[0]):.6f} J")
         0.000000 J
     """
-    check_steps(dt, steps, every)
+    check_steps(dt, steps, stride)
     if isinstance(scheme, Stepper):
         stepper = scheme
     elif isinstance(form, Form):
@@ -83,24 +83,24 @@ def integrate(
         stepper = system_stepper(form, scheme)
     ports = stepper.no_ports if ports is None else ports
     run = _Run(stepper, ports, tuple(events), halvings, stepper.begin(x0, t0), t0)
-    for k in range(0, steps, every):
-        run.advance(t0, dt, k, min(k + every, steps))
+    for k in range(0, steps, stride):
+        run.advance(t0, dt, k, min(k + stride, steps))
         run.record()
         if run.is_ended:
             break
     return run.trajectory()
 
 
-def check_steps(dt: float, steps: int, every: int) -> None:
+def check_steps(dt: float, steps: int, stride: int) -> None:
     """Check the length and number of steps, and how many there are between two records.
 
     Raises:
         StateError: one of them makes no sense.
     """
-    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or every < 1:
+    if not (np.isfinite(dt) and dt != 0.0) or steps < 0 or stride < 1:
         raise StateError(
-            "dt must be finite and not zero, steps not negative and every at least 1; given: "
-            f"dt={dt}, steps={steps}, every={every}"
+            "dt must be finite and not zero, steps not negative and stride at least 1; given: "
+            f"dt={dt}, steps={steps}, stride={stride}"
         )
 
 
@@ -235,7 +235,7 @@ class _Run:
         end_values = self._event_values(t + dt, result.solver_state)
         earliest_time, crossed_events = dt, []
         for i, event in enumerate(self.events):
-            if not event.crossed(self.event_values[i], end_values[i]):
+            if not event.is_crossing(self.event_values[i], end_values[i]):
                 continue
 
             def event_value(s: float, i: int = i) -> float:
@@ -255,19 +255,19 @@ class _Run:
         self.is_ended = any(event.terminal for event in crossed_events)
 
 
-def find_crossing(value: Callable[[float], float], before: float, after: float, dt: float) -> float:
+def find_crossing(value: Callable[[float], float], start: float, end: float, dt: float) -> float:
     """Return the first time found, within (0, dt] or [dt, 0), at which the sign has changed.
 
     Regula falsi with the Illinois weights, on a bracket whose right end has the new sign.
 
     Args:
         value: value of the event over the time since the step began, s.
-        before: its value at 0.
-        after: its value at ``dt``, of the other sign, or zero.
+        start: its value at 0.
+        end: its value at ``dt``, of the other sign, or zero.
         dt: time step, s; negative for integration backwards in time.
     """
     left, right = 0.0, 1.0
-    left_value, right_value = before, after
+    left_value, right_value = start, end
     last_side = 0
     for _ in range(_MAX_ITERATIONS):
         if right - left <= _TIME_TOLERANCE or right_value == 0.0:
@@ -276,7 +276,7 @@ def find_crossing(value: Callable[[float], float], before: float, after: float, 
         if not left < middle < right:
             middle = 0.5 * (left + right)
         middle_value = value(middle * dt)
-        if (middle_value < 0.0) == (before < 0.0) and middle_value != 0.0:
+        if (middle_value < 0.0) == (start < 0.0) and middle_value != 0.0:
             left, left_value = middle, middle_value
             right_value = 0.5 * right_value if last_side == -1 else right_value
             last_side = -1

@@ -67,7 +67,7 @@ def integrate_batch(
     steps: int,
     scheme: str = "projected_rk4",
     native: bool | None = None,
-    every: int = 1,
+    stride: int = 1,
     t0: float = 0.0,
     threads: int | None = None,
 ) -> TrajectoryBatch:
@@ -85,7 +85,7 @@ def integrate_batch(
         steps: number of steps.
         scheme: one of :data:`.SCHEMES`.
         native: whether the scheme runs in C++, as for :func:`.integrate`.
-        every: number of steps between records.
+        stride: number of steps between records.
         t0: initial time, s.
         threads: number of threads; that of the processors when None.
 
@@ -104,10 +104,10 @@ def integrate_batch(
         >>> integrate_batch(form, states, dt=1e-3, steps=10).q.shape
         (3, 11, 7)
     """
-    check_steps(dt, steps, every)
+    check_steps(dt, steps, stride)
     states = [form.checked_state(state) for state in states]
     efforts = _efforts_of_runs(form, ports, len(states))
-    model, record_steps = form.model, np.append(np.arange(0, steps, every), steps)
+    model, record_steps = form.model, np.append(np.arange(0, steps, stride), steps)
     run_count, record_count = len(states), len(record_steps)
 
     def nans(*shape: int) -> Array:
@@ -134,11 +134,11 @@ def integrate_batch(
             np.array([states[i].q for i in held_efforts]),
             np.array([form.velocity(states[i]) for i in held_efforts]),
             list(held_efforts.values()),
-            (t0, dt, steps, every),
+            (t0, dt, steps, stride),
             threads_of(threads),
         )
         is_done = (batch["steps"] == steps) & stepper.balanced_runs(
-            batch["energy"], batch["supplied_energy"], batch["dissipated_energy"], every
+            batch["energy"], batch["supplied_energy"], batch["dissipated_energy"], stride
         )
         runs = np.array(list(held_efforts))[is_done]
         q[runs], v[runs], energy[runs] = (batch[name][is_done] for name in ("q", "v", "energy"))
@@ -149,7 +149,7 @@ def integrate_batch(
             )
         remaining_runs -= set(runs.tolist())
     for i in sorted(remaining_runs):
-        options: dict[str, Any] = {"scheme": scheme, "native": native, "every": every, "t0": t0}
+        options: dict[str, Any] = {"scheme": scheme, "native": native, "stride": stride, "t0": t0}
         try:
             trajectory = integrate(form, states[i], efforts[i], dt=dt, steps=steps, **options)
         except IntegrationError as error:

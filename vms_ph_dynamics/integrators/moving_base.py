@@ -77,5 +77,4 @@ def spatial_momentum(d: Evaluation) -> Array:
     pose = pin.SE3(d.model.base_pose(d.q))
     if base == "planar" and mount.rotation[2, 2] < 1.0 - _TILT_TOLERANCE:
         pose = mount.actInv(pose)
-    momentum = pose.act(pin.Force(*in_space(b, d.p))).vector
-    return momentum[PLANAR_COMPONENTS if b == 3 else slice(b)]
+    return pose.act(pin.Force(*in_space(b, d.p))).vector[PLANAR_COMPONENTS if b == 3 else slice(b)]

@@ -136,7 +136,7 @@ class ProjectedRungeKutta(RobotStepper):
         """Advance momenta, centre of mass and energy by ``dt``, given the impulses of the ports."""
         robot = self.robot
         if robot.centre_dim == 0:
-            return x._replace(energy=x.energy.plus(energies.net), t=t + dt)
+            return x._replace(energy=x.energy.plus(energies.sum), t=t + dt)
         # The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
         # potential energy of that motion, so only differences by the impulse appear: no large
         # numbers are subtracted after a long fall.
@@ -144,9 +144,9 @@ class ProjectedRungeKutta(RobotStepper):
         work = float(impulse @ velocity - robot.mass * robot.fall_acceleration @ displacement)
         fall = x.fall
         if impulse.any():
-            fall = fall.after_impulse(x.t, displacement, impulse, dt)._replace(since=t + dt)
+            fall = fall.after_impulse(x.t, displacement, impulse, dt)._replace(start_time=t + dt)
         angular = x.angular + angular_impulse - robot.moment(displacement, impulse)
-        return CentroidalState(x.q, x.v, fall, angular, x.energy.plus(energies.net - work), t + dt)
+        return CentroidalState(x.q, x.v, fall, angular, x.energy.plus(energies.sum - work), t + dt)
 
 
 class ProjectedRK4(ProjectedRungeKutta):

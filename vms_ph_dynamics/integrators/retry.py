@@ -36,14 +36,14 @@ def check_balance(stepper: Stepper, initial_state: SolverState, result: StepResu
         EnergyBalanceError: the residual is far above rounding.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        before = stepper.stored_energy(initial_state)
-        after = None if before is None else stepper.stored_energy(result.solver_state)
-        if before is None or after is None:
+        start = stepper.stored_energy(initial_state)
+        end = None if start is None else stepper.stored_energy(result.solver_state)
+        if start is None or end is None:
             return
         port_energies = [*result.supplied.values(), -result.dissipated]
-        residual = after.total - before.total - sum(port_energies)
-        scale = before.scale + after.scale + sum(map(abs, port_energies))
-        tolerance = result.steps * (BALANCE_TOLERANCE * scale + before.rounding + after.rounding)
+        residual = end.total - start.total - sum(port_energies)
+        scale = start.scale + end.scale + sum(map(abs, port_energies))
+        tolerance = result.steps * (BALANCE_TOLERANCE * scale + start.rounding + end.rounding)
     if not abs(residual) <= tolerance:  # not a number is not accepted either
         raise EnergyBalanceError(
             f"the energy changes by {residual:.3g} J that crossed no port, beside energies of "

@@ -122,9 +122,9 @@ class Event:
     direction: Literal["up", "down", "both"] = "both"
     terminal: bool = False
 
-    def crossed(self, before: float, after: float) -> bool:
+    def is_crossing(self, start: float, end: float) -> bool:
         """Return whether a change from one value to another is such a crossing."""
-        is_upward, is_downward = before < 0.0 <= after, before > 0.0 >= after
+        is_upward, is_downward = start < 0.0 <= end, start > 0.0 >= end
         return (is_upward and self.direction != "down") or (is_downward and self.direction != "up")
 
 

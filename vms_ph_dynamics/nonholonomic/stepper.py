@@ -95,7 +95,7 @@ class NonholonomicRK4(Stepper):
         q, nu = model.integrate(x.q, dt * mean_rate), start_nu + dt * mean_nudot
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
-        end, target_energy = form.terms(q, nu).d, start_evaluation.kinetic_energy + energies.net
+        end, target_energy = form.terms(q, nu).d, start_evaluation.kinetic_energy + energies.sum
         if efforts.gravity:
             target_energy += start_evaluation.potential_energy - end.potential_energy
         v = end.v * _speed_factor(end.kinetic_energy, target_energy)

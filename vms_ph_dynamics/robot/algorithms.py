@@ -109,7 +109,7 @@ def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
         ValueError: the core does not cover the robot; the message says why.
     """
     if end_effector not in tree.cpp_robots:
-        mimics = [(name, m.of, m.multiplier, m.offset) for name, m in tree.mimics.items()]
+        mimics = [(name, m.leader, m.multiplier, m.offset) for name, m in tree.mimics.items()]
         tree.cpp_robots[end_effector] = module.Model(tree.pinocchio, end_effector, mimics)
     return tree.cpp_robots[end_effector]
 

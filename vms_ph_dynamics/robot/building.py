@@ -41,12 +41,12 @@ class Inertial(NamedTuple):
     Attributes:
         mass: kg.
         centre: (3,) centre of mass in the link, m.
-        rotational: (3,3) about the centre of mass, in the axes of the link, kg m^2.
+        inertia: (3,3) about the centre of mass, in the axes of the link, kg m^2.
     """
 
     mass: float
     centre: Array
-    rotational: Array
+    inertia: Array
 
 
 def inertial_errors(description: ET.Element) -> Iterator[str]:

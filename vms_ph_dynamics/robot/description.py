@@ -332,10 +332,10 @@ def number_errors(root: ET.Element) -> Iterator[str]:
                 # A limit may be as large as it likes.
                 largest = math.inf if element.tag in ("axis", "limit") else LARGEST_NUMBER
                 if not _is_numbers(text, count, largest):
-                    accepted = "a finite number" if count == 1 else f"{count} finite numbers"
+                    expected_text = "a finite number" if count == 1 else f"{count} finite numbers"
                     bound = f" of at most {largest:g}" if math.isfinite(largest) else ""
                     yield (
-                        f"{key} of <{element.tag}> of {label} must be {accepted}{bound}; "
+                        f"{key} of <{element.tag}> of {label} must be {expected_text}{bound}; "
                         f"given: {text[:80]!r}"
                     )
 

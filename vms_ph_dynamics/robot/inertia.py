@@ -64,8 +64,8 @@ class InertiaDefect:
     grade: DefectGrade
     excess: float
     change: float
-    original: tuple[float, float, float, float]
-    repaired: tuple[float, float, float, float]
+    original_values: tuple[float, float, float, float]
+    repaired_values: tuple[float, float, float, float]
     remedy: str
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ class InertiaDefect:
                 f"the motion of joint '{self.joint}' moves no inertia: give '{self.link}' and what "
                 "is fixed to it a mass and an inertia, or make the joint fixed"
             )
-        return describe(self.kind, self.link, self.original[0], self.original[1:])
+        return describe(self.kind, self.link, self.original_values[0], self.original_values[1:])
 
 
 def describe(kind: DefectKind, link: str, mass: float, moments: Sequence[float]) -> str:
@@ -111,21 +111,21 @@ class PhysicalInertia(NamedTuple):
     """A mass, kg, and a rotational inertia about the centre of mass, (3,3), kg m^2."""
 
     mass: float
-    rotational: Array
+    inertia: Array
 
 
-def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
+def defect_of(mass: float, inertia: Array) -> BodyDefect | None:
     """Return the defect of an inertia, or None if a body can have it.
 
     A massless frame (mass and inertia zero) and a point mass (inertia zero) have no defect.
 
     Args:
         mass: kg.
-        rotational: (3,3) rotational inertia about the centre of mass, kg m^2.
+        inertia: (3,3) rotational inertia about the centre of mass, kg m^2.
     """
     if mass < 0.0:
         return BodyDefect("negative mass", -mass)
-    moments = np.linalg.eigvalsh(rotational)
+    moments = np.linalg.eigvalsh(inertia)
     largest_moment = float(np.abs(moments).max())
     if mass == 0.0 and largest_moment > 0.0:
         return BodyDefect("massless inertia", largest_moment)
@@ -137,19 +137,19 @@ def defect_of(mass: float, rotational: Array) -> BodyDefect | None:
     return BodyDefect("negative moment" if is_negative else "triangle", excess)
 
 
-def is_rounding(defect: BodyDefect, mass: float, rotational: Array) -> bool:
+def is_rounding(defect: BodyDefect, mass: float, inertia: Array) -> bool:
     """Return whether a defect may be due to the few digits of published moments.
 
     Moments as small as those of a body of a micrometre are zeros that were computed.
     """
     if defect.kind not in ("triangle", "negative moment"):
         return False
-    largest_moment = float(np.abs(np.linalg.eigvalsh(rotational)).max())
+    largest_moment = float(np.abs(np.linalg.eigvalsh(inertia)).max())
     digit_tolerance = TRIANGLE_TOLERANCE * largest_moment if defect.kind == "triangle" else 0.0
     return defect.excess <= max(digit_tolerance, _ZERO_LENGTH**2 * mass)
 
 
-def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
+def nearest_inertia(mass: float, inertia: Array) -> PhysicalInertia:
     """Return the mass and rotational inertia nearest to given ones that a rigid body can have.
 
     Nearest in the Frobenius norm of the pseudo-inertia about the centre of mass, which is kept;
@@ -158,10 +158,10 @@ def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
 
     Args:
         mass: kg.
-        rotational: (3,3) about the centre of mass, kg m^2; of one that is not symmetric, the
+        inertia: (3,3) about the centre of mass, kg m^2; of one that is not symmetric, the
             symmetric part counts, which is the nearest symmetric one.
     """
-    symmetric_inertia = 0.5 * (rotational + rotational.T)
+    symmetric_inertia = 0.5 * (inertia + inertia.T)
     if mass <= 0.0:
         return PhysicalInertia(0.0, np.zeros((3, 3)))
     moments, axes = np.linalg.eigh(symmetric_inertia)
@@ -169,8 +169,8 @@ def nearest_inertia(mass: float, rotational: Array) -> PhysicalInertia:
     if second_moments.min() >= 0.0:
         return PhysicalInertia(mass, symmetric_inertia)
     second_moments = np.maximum(second_moments, 0.0)
-    nearest_rotational = axes @ np.diag(second_moments.sum() - second_moments) @ axes.T
-    return PhysicalInertia(mass, 0.5 * (nearest_rotational + nearest_rotational.T))
+    nearest = axes @ np.diag(second_moments.sum() - second_moments) @ axes.T
+    return PhysicalInertia(mass, 0.5 * (nearest + nearest.T))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class LinkInertia:
         placement: ``pinocchio.SE3`` of the link in the axes of that joint.
         mass: kg.
         centre: (3,) centre of mass in the link, m.
-        rotational: (3,3) about the centre of mass, in the axes of the link, kg m^2.
+        inertia: (3,3) about the centre of mass, in the axes of the link, kg m^2.
     """
 
     link: str
@@ -191,13 +191,13 @@ class LinkInertia:
     placement: Any
     mass: float
     centre: Array
-    rotational: Array
+    inertia: Array
 
-    def in_joint(self, mass: float, rotational: Array) -> Any:
+    def joint_inertia(self, mass: float, inertia: Array) -> Any:
         """Return another inertia about the same centre, in the axes of the joint."""
-        inertia = pin.Inertia.Zero()  # the constructor refuses what is no body's
-        inertia.mass, inertia.lever, inertia.inertia = mass, self.centre, rotational
-        return self.placement.act(inertia)
+        joint_inertia = pin.Inertia.Zero()  # the constructor refuses what is no body's
+        joint_inertia.mass, joint_inertia.lever, joint_inertia.inertia = mass, self.centre, inertia
+        return self.placement.act(joint_inertia)
 
 
 # Below this ratio of extreme eigenvalues the mass matrix cannot be inverted to useful precision.
@@ -208,7 +208,7 @@ MAX_DOF = 256
 """Largest number of degrees of freedom of a robot; the terms are dense matrices of that size."""
 
 
-def check_inertia(name: str, mass: float, rotational: Array) -> None:
+def check_inertia(name: str, mass: float, inertia: Array) -> None:
     """Check that an inertia is that of a rigid body.
 
     A massless frame (mass and inertia zero) and a point mass (inertia zero) pass.
@@ -216,16 +216,16 @@ def check_inertia(name: str, mass: float, rotational: Array) -> None:
     Args:
         name: of the link or joint, for the error.
         mass: kg.
-        rotational: (3,3) rotational inertia about the centre of mass, kg m^2.
+        inertia: (3,3) rotational inertia about the centre of mass, kg m^2.
 
     Raises:
         ModelError: a number is not finite, the mass is negative, or principal moments a, b, c
             satisfy a + b < c.
     """
-    if not (np.isfinite(mass) and np.isfinite(rotational).all()):
+    if not (np.isfinite(mass) and np.isfinite(inertia).all()):
         raise ModelError(f"the inertia of '{name}' must be finite; given: mass {mass}")
-    if (defect := defect_of(mass, rotational)) and not is_rounding(defect, mass, rotational):
-        raise ModelError(describe(defect.kind, name, mass, np.linalg.eigvalsh(rotational).tolist()))
+    if (defect := defect_of(mass, inertia)) and not is_rounding(defect, mass, inertia):
+        raise ModelError(describe(defect.kind, name, mass, np.linalg.eigvalsh(inertia).tolist()))
 
 
 def check_rotors(model: Any) -> None:

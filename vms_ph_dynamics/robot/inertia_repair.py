@@ -92,15 +92,15 @@ class RepairGrading:
         """Return the record of a defect of a link; ``inertias`` are those of repaired links."""
         kind, excess = defect
         inertia = inertias.get(id(link))
-        original_values = _mass_and_moments(link.mass, link.rotational)
+        original_values = _mass_and_moments(link.mass, link.inertia)
         grade: DefectGrade = "harmless"
         if inertia is None:
             reason = "its digits are rounded, or the body that its joint moves is physical"
             remedy = f"taken as it is, since {reason if link.joint else 'the link does not move'}"
             change, repaired_values = 0.0, original_values
         else:
-            difference = link.in_joint(*inertia).matrix()
-            difference -= link.in_joint(link.mass, link.rotational).matrix()
+            difference = link.joint_inertia(*inertia).matrix()
+            difference -= link.joint_inertia(link.mass, link.inertia).matrix()
             change = self.relative_change(link.joint, difference)
             repaired_values = _mass_and_moments(*inertia)
             grade = "negligible" if change <= MAX_NEGLIGIBLE_CHANGE else "grave"
@@ -154,8 +154,8 @@ def _percent(change: float) -> str:
     return f"{100.0 * change:.2g} % at most" if np.isfinite(change) else "more than can be computed"
 
 
-def _mass_and_moments(mass: float, rotational_inertia: Array) -> tuple[float, float, float, float]:
-    a, b, c = np.linalg.eigvalsh(rotational_inertia).tolist()
+def _mass_and_moments(mass: float, inertia: Array) -> tuple[float, float, float, float]:
+    a, b, c = np.linalg.eigvalsh(inertia).tolist()
     return float(mass), a, b, c
 
 
@@ -201,16 +201,16 @@ def repair(model: Any, links: Sequence[LinkInertia], projection: Array | None = 
     """
     defective_links: list[tuple[LinkInertia, BodyDefect]] = []
     for link in links:
-        if not (np.isfinite(link.mass) and np.isfinite(link.rotational).all()):
+        if not (np.isfinite(link.mass) and np.isfinite(link.inertia).all()):
             name = link.link
             raise ModelError(f"the inertia of '{name}' must be finite; given: mass {link.mass}")
-        if defect := defect_of(link.mass, link.rotational):
+        if defect := defect_of(link.mass, link.inertia):
             defective_links.append((link, defect))
     inertias = {
-        id(link): nearest_inertia(link.mass, link.rotational)
+        id(link): nearest_inertia(link.mass, link.inertia)
         for link, defect in defective_links
         # Defects due to rounding, of a link that does not move, or of a part of a body are left.
-        if link.joint and not is_rounding(defect, link.mass, link.rotational)
+        if link.joint and not is_rounding(defect, link.mass, link.inertia)
         if defect_of(model.inertias[link.joint].mass, model.inertias[link.joint].inertia)
     }
     repaired_model, additions = _with_additions(_with_nearest(model, links, inertias), projection)
@@ -239,7 +239,7 @@ def _with_nearest(
         inertia = pin.Inertia.Zero()
         for link in links:
             if link.joint == joint:
-                inertia += link.in_joint(*inertias.get(id(link), (link.mass, link.rotational)))
+                inertia += link.joint_inertia(*inertias.get(id(link), (link.mass, link.inertia)))
         repaired_model.inertias[joint] = inertia
     return repaired_model
 
@@ -254,7 +254,7 @@ def _outsized_links(
     """
     reach = _reach(model, links)
     for link in links:
-        mass, rotational_inertia = nearest_inertias.get(id(link), (link.mass, link.rotational))
+        mass, rotational_inertia = nearest_inertias.get(id(link), (link.mass, link.inertia))
         max_moment = float(np.linalg.eigvalsh(rotational_inertia)[-1])
         if link.joint > 0 and max_moment > mass * (_OUTSIZED_RATIO * reach) ** 2:
             reduced_inertia = rotational_inertia * (mass * reach**2 / max_moment)

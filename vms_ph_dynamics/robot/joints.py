@@ -176,13 +176,13 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
         _limits(model.velocityLimit if velocity is None else velocity, idx_v),
         lower,
         upper,
-        _with_followers(model.damping, idx_v, projection, 2),
-        _with_followers(model.friction if friction is None else friction, idx_v, projection, 1),
+        _add_followers(model.damping, idx_v, projection, 2),
+        _add_followers(model.friction if friction is None else friction, idx_v, projection, 1),
         tuple(model.joints[i].shortname().startswith("JointModelP") for i in joints),
     )
 
 
-def _with_followers(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
+def _add_followers(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
     """Return friction per joint, including that of its followers.
 
     A follower with the multiplier m moves m times as fast and its torque is multiplied by m:

@@ -207,9 +207,9 @@ class KinematicTree:
         """Return ``P^T force`` of Pinocchio's generalised force, (nv,), or of its rows."""
         return force if self.projection is None else self.projection.T @ force
 
-    def independent(self, q_full: Array) -> Array:
+    def without_mimics(self, q_full: Array) -> Array:
         """Return a copy of a full configuration without the joints that mimic others, (nq,)."""
-        return np.array(q_full) if self._map is None else self._map.independent(q_full)
+        return np.array(q_full) if self._map is None else self._map.without_mimics(q_full)
 
     def at_origin(self, q: Array) -> Array:
         """Return ``q`` with the base moved to the origin, its orientation kept.
@@ -229,7 +229,7 @@ class KinematicTree:
         size = self._base_position_size
         return self.mount[:3, :size] @ q[:size]
 
-    def projected(self, matrix: Array) -> Array:
+    def project(self, matrix: Array) -> Array:
         """Return ``P^T matrix P`` for a matrix of full velocities; unchanged without mimics."""
         p = self.projection
         return matrix if p is None else p.T @ matrix @ p
@@ -241,16 +241,16 @@ class KinematicTree:
         full_columns = jacobian.reshape(len(jacobian), self.pinocchio.nv)
         return full_columns.copy() if p is None else full_columns @ p
 
-    def neutral(self) -> Array:
+    def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
-        return self.independent(pin.neutral(self.pinocchio))
+        return self.without_mimics(pin.neutral(self.pinocchio))
 
     def integrate(self, q: Array, dv: Array) -> Array:
         """Return the configuration reached from ``q`` by the constant velocity ``dv``, (nq,)."""
         if self._is_vector_space:
             return np.add(q, dv)
         q_full = pin.integrate(self.pinocchio, self.full_configuration(q), self.full_velocity(dv))
-        return self.independent(q_full)
+        return self.without_mimics(q_full)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return ``dv`` with ``integrate(q0, dv) = q1``, (nv,)."""

@@ -26,12 +26,12 @@ class Mimic:
     """A joint that follows another: ``position = multiplier * position of the other + offset``.
 
     Attributes:
-        of: name of the joint that it follows.
+        leader: name of the joint that it follows.
         multiplier: of its position; m/rad or rad/m between joints of different kinds.
         offset: rad or m.
     """
 
-    of: str
+    leader: str
     multiplier: float = 1.0
     offset: float = 0.0
 
@@ -70,7 +70,7 @@ def resolve_mimics(
             mimic = mimics[leader]
             offset += multiplier * mimic.offset
             multiplier *= mimic.multiplier
-            leader = mimic.of
+            leader = mimic.leader
             if leader in path:
                 raise ModelError(f"the joints {', '.join(path)} mimic each other in a circle")
             path.append(leader)
@@ -128,33 +128,33 @@ class Projection:
         for k, (name, mimic) in enumerate(self._mimics.items()):
             if mimic.multiplier == 0.0:
                 continue
-            i = joints.names.index(mimic.of)
+            i = joints.names.index(mimic.leader)
             limits = (np.array([table.lower[k], table.upper[k]]) - mimic.offset) / mimic.multiplier
             lower[i], upper[i] = max(lower[i], np.min(limits)), min(upper[i], np.max(limits))
             velocity[i] = min(velocity[i], table.velocity[k] / abs(mimic.multiplier))
             if lower[i] > upper[i]:
                 raise ModelError(
-                    f"the limits of joint '{name}' cannot be met: it mimics '{mimic.of}', whose "
-                    f"own limits are {joints.lower[i]:g} and {joints.upper[i]:g}"
+                    f"the limits of joint '{name}' cannot be met: it mimics '{mimic.leader}', "
+                    f"whose own limits are {joints.lower[i]:g} and {joints.upper[i]:g}"
                 )
         return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(velocity))
 
-    def independent(self, q_full: Array) -> Array:
+    def without_mimics(self, q_full: Array) -> Array:
         """Return the independent part of a full configuration."""
         return q_full[self._entries]
 
     def _add_mimic(self, model: Any, name: str, mimic: Mimic, matrix: Array) -> None:
         joints = []
-        for joint_name in (name, mimic.of):
+        for joint_name in (name, mimic.leader):
             if not model.existJointName(joint_name):
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': there is no moving joint '{joint_name}'"
+                    f"joint '{name}' mimics '{mimic.leader}': no moving joint '{joint_name}'"
                 )
             joint = model.joints[model.getJointId(joint_name)]
             if joint.nq != 1:
                 raise ModelError(
-                    f"joint '{name}' mimics '{mimic.of}': '{joint_name}' has no single position; "
-                    "take the <mimic> out"
+                    f"joint '{name}' mimics '{mimic.leader}': '{joint_name}' has no single position"
+                    "; take the <mimic> out"
                 )
             joints.append(joint)
         follower, leader = joints

@@ -74,8 +74,8 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
     """
     names = frozenset(frames) or frozenset({model.end_effector})
     wrenches = wrenches_of(ports, model.end_effector)
-    active = {name for name, wrench in wrenches.items() if name in names and wrench.any()}
-    return WorldFramePorts(model, ports, frozenset(active)) if active else ports
+    tools = {name for name, wrench in wrenches.items() if name in names and wrench.any()}
+    return WorldFramePorts(model, ports, frozenset(tools)) if tools else ports
 
 
 def add(efforts: Efforts, addend: Efforts) -> Efforts:

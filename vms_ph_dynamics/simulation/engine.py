@@ -144,7 +144,7 @@ class Engine(ABC):
         """
         return None
 
-    def stored(self) -> dict[str, float]:
+    def stored_energies(self) -> dict[str, float]:
         """Return the energy stored outside of the robot's motion, J, by store."""
         return {}
 

@@ -95,7 +95,7 @@ class HeldMechanism:
         return -float(self._grip.force @ self.mechanism.lever(self._grip.angle))
 
     @property
-    def stored(self) -> Mapping[str, float]:
+    def stored_energies(self) -> Mapping[str, float]:
         """Energy stored in the mechanism and in the grip, J."""
         state, m = self._grip, self.mechanism
         grip_energy = 0.5 * m.grip_stiffness * float(state.stretch @ state.stretch)
@@ -105,7 +105,7 @@ class HeldMechanism:
     def residual(self) -> float:
         """What grip and mechanism have stored, lost and given beyond what they received, J."""
         released_energy = sum(self.lost.values()) + self.energy_to_robot - self.from_ground
-        return sum(self.stored.values()) + released_energy
+        return sum(self.stored_energies.values()) + released_energy
 
     def wrench(self, q: Array) -> Array:
         """Return that of the grip over the last step, (6,) in the axes of the end effector."""

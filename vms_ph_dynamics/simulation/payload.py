@@ -30,18 +30,18 @@ class Payload:
         mass: kg.
         moments: (3,) of inertia about the centre of mass, about the inertial axes, which are its
             principal axes at that time, kg m^2.
-        at: time at which it is taken, s; zero for the start, infinite for one at rest that is taken
-            on command.
+        capture_time: time at which it is taken, s; zero for the start, infinite for one at rest
+            that is taken on command.
         place: (3,) of its handle, relative to the place of the end effector at the start, m.
         centre: (3,) of mass relative to the handle, m.
         velocity: (3,) of the handle, m/s.
         spin: (3,) angular velocity, rad/s.
         reach: largest distance from the end effector to the handle at which it is taken, m.
         release: time at which it is set down where it then is, s; None to keep it.
-        to: (3,) place at which it is wanted in the end, relative to where it was taken, m; None
+        target_position: (3,) where it must be at the end, relative to where it was taken, m; None
             for anywhere.
-        within: largest distance from ``to``, and largest depth below its support, at which it
-            counts as delivered, m.
+        target_tolerance: largest distance from ``target_position``, and largest depth below its
+            support, at which it counts as delivered, m.
         in_model: whether the model of the law has its mass, centre and inertia while the robot
             carries it.
 
@@ -51,15 +51,15 @@ class Payload:
 
     mass: float
     moments: Array
-    at: float
+    capture_time: float = field(metadata={"key": "at"})
     place: Array = field(default_factory=lambda: zeros(3))
     centre: Array = field(default_factory=lambda: zeros(3))
     velocity: Array = field(default_factory=lambda: zeros(3))
     spin: Array = field(default_factory=lambda: zeros(3))
     reach: float = 0.01
     release: float | None = None
-    to: Array | None = None
-    within: float = 0.01
+    target_position: Array | None = field(default=None, metadata={"key": "to"})
+    target_tolerance: float = field(default=0.01, metadata={"key": "within"})
     in_model: bool = True
 
     def __post_init__(self) -> None:
@@ -68,17 +68,17 @@ class Payload:
             checked_vector = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked_vector.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
-        for name in ("at", "reach", "within"):
+        for name in ("capture_time", "reach", "target_tolerance"):
             value = getattr(self, name)
-            ends = (0.0, np.inf) if name == "at" else ()
+            ends = (0.0, np.inf) if name == "capture_time" else ()
             if not (isinstance(value, Real) and (value in ends or 0.0 < float(value) < np.inf)):
                 accepted_range = "zero or more, s" if ends else "above zero, m"
                 raise ModelError(f"{name} of a payload must be {accepted_range}; given: {value}")
-        if self.moves and not np.isfinite(self.at):
-            raise ModelError("a payload that moves is taken at a time; give 'at', s")
-        if self.release is not None and not self.release > self.at:
+        if self.moves and not np.isfinite(self.capture_time):
+            raise ModelError("a payload that moves is taken at a time; give capture_time, s")
+        if self.release is not None and not self.release > self.capture_time:
             raise ModelError(
-                f"release of a payload must come after at={self.at:g} s; given: {self.release:g} s"
+                f"release must follow capture_time {self.capture_time:g} s; given: {self.release:g}"
             )
 
     @property
@@ -118,7 +118,7 @@ class Payload:
         """
         if not self.moves:
             return pose(np.eye(3), handle_position)
-        remaining_time = self.at - time
+        remaining_time = self.capture_time - time
         rotation = _SO3.exp(-remaining_time * self.spin)
         centre_velocity = self.velocity + np.cross(self.spin, self.centre)
         displacement = self.centre - rotation @ self.centre - remaining_time * centre_velocity

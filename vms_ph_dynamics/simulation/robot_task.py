@@ -30,7 +30,7 @@ class Target:
     """References from a time on; what is None stays as it was.
 
     Attributes:
-        at: time from which they hold, s.
+        time: from which they hold, s.
         base: (3,) displacement of the base from its place at the start, in inertial axes, m.
         turn: (3,) rotation of the base from its attitude at the start, rotation vector in the axes
             that the base had there, rad.
@@ -39,16 +39,16 @@ class Target:
         joints: changes of joint positions from those at the start by name, rad or m; joints that
             are not named return to where they were.
         mechanism: angle to which the end effector leads the handle on its arc, rad.
-        over: time that the motion to the angle ``mechanism`` takes, s.
+        duration: time that the motion to the angle ``mechanism`` takes, s.
     """
 
-    at: float
+    time: float = field(metadata={"key": "at"})
     base: Array | None = None
     turn: Array | None = None
     end_effector: Array | None = None
     joints: Mapping[str, float] | None = None
     mechanism: float | None = None
-    over: float = 5.0
+    duration: float = field(default=5.0, metadata={"key": "over"})
 
     def concerns(self, error: str) -> bool:
         """Whether it is a new reference for one of :data:`ERRORS`."""
@@ -67,15 +67,15 @@ class ErrorGoal:
     """An error stays within a bound, from some time after each new reference until the next.
 
     Attributes:
-        of: name of the error: one of :data:`ERRORS`.
-        within: largest error, m or rad.
-        after: time after each reference that concerns it, and after the start, from which the error
-            counts, s.
+        error: one of :data:`ERRORS`.
+        max_error: largest error, m or rad.
+        settling_time: time after each reference that concerns it, and after the start, from which
+            the error counts, s.
     """
 
-    of: str
-    within: float
-    after: float = 0.0
+    error: str = field(metadata={"key": "of"})
+    max_error: float = field(metadata={"key": "within"})
+    settling_time: float = field(default=0.0, metadata={"key": "after"})
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class RobotTask:
         payload: body that the end effector takes; None for none.
         targets: references from their times on, by increasing time.
         goals: bounds of errors, by name.
-        unaccounted: largest residual of the energy balance, J.
-        shortest: duration after which all goals have been judged, s.
+        max_residual: largest residual of the energy balance, J.
+        min_duration: duration after which all goals have been judged, s.
         repeat: time after which nodes begin it anew, s; zero for a task that ends. Such a task is a
             demo: the command ``demo`` shows it on the web page.
 
@@ -141,30 +141,30 @@ class RobotTask:
     payload: Payload | None = None
     targets: tuple[Target, ...] = ()
     goals: Mapping[str, ErrorGoal] = field(default_factory=dict)
-    unaccounted: float = 1e-6
-    shortest: float = 5.0
+    max_residual: float = field(default=1e-6, metadata={"key": "unaccounted"})
+    min_duration: float = field(default=5.0, metadata={"key": "shortest"})
     repeat: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
         mechanism_targets = [t for t in self.targets if t.mechanism is not None]
-        bounded_goals = {name: g.of for name, g in self.goals.items() if g.of in _MECHANISM_ERRORS}
-        reasons = [f"the target at {t.at:g} s turns a mechanism" for t in mechanism_targets]
+        bounded_goals = {k: g.error for k, g in self.goals.items() if g.error in _MECHANISM_ERRORS}
+        reasons = [f"the target at {t.time:g} s turns a mechanism" for t in mechanism_targets]
         reasons += [f"the goal '{name}' is of a {error}" for name, error in bounded_goals.items()]
         if reasons and self.mechanism is None:
             raise ModelError(f"{reasons[0]}; the task lacks 'mechanism'")
         for target in mechanism_targets:
             if target.end_effector is not None:
                 raise ModelError(
-                    f"the target at {target.at:g} s gives both end_effector and mechanism; one of "
-                    "them leads the end effector"
+                    f"the target at {target.time:g} s gives both end_effector and mechanism; one "
+                    "of them leads the end effector"
                 )
 
-    def due(self, start: float, end: float) -> Iterator[Target]:
+    def targets_between(self, start: float, end: float) -> Iterator[Target]:
         """Return the targets of a half-open interval of time, [start, end)."""
-        return (target for target in self.targets if start <= target.at < end)
+        return (target for target in self.targets if start <= target.time < end)
 
     def counts(self, goal: ErrorGoal, time: float) -> bool:
         """Whether the error of a goal counts at a time."""
-        start_times = [0.0, *(t.at for t in self.targets if t.at <= time and t.concerns(goal.of))]
-        return time >= max(start_times) + goal.after
+        times = [t.time for t in self.targets if t.time <= time and t.concerns(goal.error)]
+        return time >= max([0.0, *times]) + goal.settling_time

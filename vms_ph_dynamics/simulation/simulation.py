@@ -162,7 +162,7 @@ class Simulation:
         self.form = form
         friction = self._joint_friction or None
         if friction is True:
-            friction = Friction.of(form.model)
+            friction = Friction.from_model(form.model)
         effects = self.engine.assemble(form, self.q, self.dt, friction, self._has_stops)
         self._friction, self._held_friction = effects.friction, effects.held_friction
         joint_stops = JointStops(form)
@@ -220,17 +220,17 @@ class Simulation:
         """Twist of the base in its own axes, (b,)."""
         return self.v[: self.form.model.b]
 
-    def apply(self, external: Efforts) -> None:
+    def apply(self, efforts: Efforts) -> None:
         """Apply external efforts from now on instead of from the next sample.
 
         Args:
-            external: besides those of the controller; torque and base wrench are held over each
+            efforts: besides those of the controller; torque and base wrench are held over each
                 step, and wrenches follow the motion where it is a function of time and state.
         """
-        self._external = external
+        self._external = efforts
         self._apply_command(self._command)
 
-    def advance(self, steps: int, external: Efforts | None = None) -> None:
+    def advance(self, steps: int, efforts: Efforts | None = None) -> None:
         """Integrate a number of steps.
 
         A step that fails leaves the simulation at its last state, with the reason in ``failure``;
@@ -238,7 +238,7 @@ class Simulation:
 
         Args:
             steps: their number.
-            external: efforts from their end on, at the next sample; as before when None.
+            efforts: efforts from their end on, at the next sample; as before when None.
         """
         if self._stops is not None:
             # The loop in C++ knows of no stops, and may not run longer than they can be foreseen.
@@ -246,10 +246,10 @@ class Simulation:
             while steps > most_steps and not self.failure:
                 self._advance(most_steps, None)
                 steps -= most_steps
-        self._advance(steps, external)
+        self._advance(steps, efforts)
 
-    def _advance(self, steps: int, external: Efforts | None) -> None:
-        completed_steps = 0 if self.failure else self._advance_in_cpp(steps, external)
+    def _advance(self, steps: int, efforts: Efforts | None) -> None:
+        completed_steps = 0 if self.failure else self._advance_in_cpp(steps, efforts)
         for k in range(completed_steps, 0 if self.failure else steps):
             self._store_efforts()
             try:
@@ -257,8 +257,8 @@ class Simulation:
             except (IntegrationError, StateError) as error:
                 self.failure = f"{error}{self._light_joint_hint()}"
                 return
-            if k == steps - 1 and external is not None:
-                self._external = external
+            if k == steps - 1 and efforts is not None:
+                self._external = efforts
             self._update_control()
 
     def _light_joint_hint(self) -> str:
@@ -307,7 +307,7 @@ class Simulation:
                 self._port_energy[name] += energy
         self._dissipated += dissipated_energy
 
-    def _advance_in_cpp(self, steps: int, external: Efforts | None) -> int:
+    def _advance_in_cpp(self, steps: int, efforts: Efforts | None) -> int:
         """Take steps at once where nothing happens between them; return their number."""
         control, ports = self._control, self._external
         if (
@@ -334,8 +334,8 @@ class Simulation:
             raise loop.control_error
         self._apply_command(loop.last_efforts)
         self._store_efforts()
-        if loop.result.steps == steps and external is not None:
-            self._external = external
+        if loop.result.steps == steps and efforts is not None:
+            self._external = efforts
         self._apply_command(loop.next_efforts)
         return loop.result.steps
 
@@ -379,7 +379,7 @@ class Simulation:
         """Return whether the state is finite and every step has succeeded, whole or in parts."""
         return not self.failure and isfinite(self.q.sum() + self.v.sum())
 
-    def unaccounted(self) -> float:
+    def unaccounted_energy(self) -> float:
         """Return the error of the energy balance of the robot's motion since the last reset, J."""
         stored_energy = self._mechanical_energy() - self._start_energy
         return stored_energy - sum(self._port_energy.values()) + self._dissipated
@@ -426,7 +426,7 @@ class Simulation:
         if self.actuation is not None:
             stored["spinning"] = self.actuation.kinetic_energy
             stored["supply"] = -self.actuation.electric_energy
-        return stored | self.engine.stored()
+        return stored | self.engine.stored_energies()
 
     def _motion_over_ground(self) -> tuple[Array, Array]:
         if self.current is None:

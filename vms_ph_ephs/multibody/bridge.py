@@ -104,7 +104,7 @@ class Coordinates:
             else:
                 q[indices] = element if joint.nq == 1 else (np.cos(element[0]), np.sin(element[0]))
         if self._projection_pinv is not None:
-            return self._model.tree.independent(q), self._projection_pinv @ v
+            return self._model.tree.without_mimics(q), self._projection_pinv @ v
         return q, v
 
 

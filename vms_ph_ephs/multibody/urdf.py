@@ -231,8 +231,8 @@ def from_pinocchio(
             ),
         )
     gears = {
-        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(mimic.of), mimic.multiplier)
-        for name, mimic in (mimics or {}).items()
+        f"{joint_name(name)}_gear": Gear(joint_name(name), joint_name(m.leader), m.multiplier)
+        for name, m in (mimics or {}).items()
     }
     open_names = [link_names[1]] if is_floating else []
     open_names += [name for name in map(joint_name, open_bodies) if name not in open_names]

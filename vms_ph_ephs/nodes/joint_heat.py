@@ -50,7 +50,7 @@ class JointHeatNode(ReportingNode):
         self._health.declare_robot(model)
         theta_0 = self._ambient_temperature + _ZERO_CELSIUS
         cooling = Heat(self._heat_capacity, self._conductance, theta_0)
-        self._joint_heat = JointHeat(model.joint_names, Friction.of(model), cooling)
+        self._joint_heat = JointHeat(model.joint_names, Friction.from_model(model), cooling)
         link_names = body_names(model.pinocchio)
         pin_model = model.pinocchio
         self._frames = {name: link_names[pin_model.getJointId(name)] for name in model.joint_names}

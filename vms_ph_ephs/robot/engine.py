@@ -156,9 +156,9 @@ class EphsEngine(Engine):
         softening_factor = np.exp(-self._drives.softening * temperature_rise)
         return replace(friction, viscous=softening_factor * friction.viscous)
 
-    def stored(self) -> dict[str, float]:
+    def stored_energies(self) -> dict[str, float]:
         """Return the exergy in the battery and as heat, J."""
-        return self.powertrain.stored()
+        return self.powertrain.stored_energies()
 
     def destroyed(self) -> dict[str, float]:
         """Return the exergy that every part has destroyed, J."""

@@ -128,7 +128,7 @@ class Powertrain:
         temperatures |= {f"rotor_{k}/winding": self.theta[2 * n + 1 + k] for k in range(self._m)}
         return {name: float(theta) for name, theta in temperatures.items()}
 
-    def stored(self) -> dict[str, float]:
+    def stored_energies(self) -> dict[str, float]:
         """Return the exergy stored as heat and in the battery, by name, J.
 
         That of the battery is what it has more than at the start, negative while it discharges: the

@@ -141,7 +141,7 @@ def simulate(
     *,
     scheme: Scheme = "projected_rk4",
     inputs: Inputs | None = None,
-    every: int = 1,
+    stride: int = 1,
     tolerance: float = 1e-6,
 ) -> Trajectory:
     """Return the motion from an initial state, in steps of constant length.
@@ -156,7 +156,7 @@ def simulate(
         steps: number of steps.
         scheme: as for :class:`Simulation`.
         inputs: flows into outer power ports by name, held or as a function of time and state.
-        every: number of steps between recorded states.
+        stride: number of steps between recorded states.
         tolerance: as for :class:`Simulation`.
 
     Raises:
@@ -173,9 +173,9 @@ def simulate(
             x,
             inputs,
             dt=float(dt),
-            steps=steps - steps % every,
+            steps=steps - steps % stride,
             scheme=stepper,
-            every=every,
+            stride=stride,
             halvings=0,
         )
     except IntegrationError as error:

@@ -57,8 +57,8 @@ def robot_task(name: str) -> RobotTask:
         controller=CONTROLLER,
         gains=task.gains,
         step=_STEP,
-        unaccounted=task.unaccounted,
-        shortest=task.shortest,
+        max_residual=task.unaccounted,
+        min_duration=task.shortest,
     )
 
 

@@ -64,7 +64,7 @@ class RecordedCertificate(PortCertificate):
     gap_time: float
     supplied: float
     largest_supplied: float
-    when: float
+    time: float
     largest_rise: float
     largest_step: float
     uncertainty: float
@@ -111,7 +111,7 @@ class RecordedCertificate(PortCertificate):
         yield (
             "given",
             f"{self.supplied:.6g} J in all, at most {self.largest_supplied:.6g} J at "
-            f"{self.when:.3f} s",
+            f"{self.time:.3f} s",
         )
         yield "", f"at most {self.largest_rise:.6g} J in any interval"
         yield "uncertainty", f"{self.uncertainty:.3g} J ({self.method})"

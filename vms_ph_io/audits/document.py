@@ -140,7 +140,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
         return
     if (meaning := audit.conditioning.meaning) is not None and meaning.bursts:
-        misfit = 100 * min(meaning.misfit[meaning.best])
+        misfit = 100 * min(meaning.misfit[meaning.reading])
         yield (
             f"From {meaning.burst_times} something seems to have touched, pushed or loaded the "
             "robot, or signals were lost."
@@ -151,7 +151,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         )
         yield f"{loss_text}."
         return
-    residuals, balanced = ledger.series["residual_by_joint"], ledger.balanced
+    residuals, balanced = ledger.series["residual_by_joint"], ledger.momenta
     changes = residuals[instant] - residuals[0]
     order = np.argsort(-np.abs(changes))
     row = int(order[0])
@@ -328,7 +328,7 @@ def _fields(record: object, names: str) -> dict[str, Any]:
 
 def _residuals(audit: Audit, name: str) -> dict[str, float]:
     ledger = audit.ledger
-    row = ledger.balanced.index(name)
+    row = ledger.momenta.index(name)
     residual, effort = ledger.residual_by_joint[row], ledger.residual_effort[row]
     return {"residual": float(residual), "residual_effort": float(effort)}
 
@@ -361,7 +361,7 @@ def lines(audit: Audit) -> Iterator[str]:
     width = max([20, *map(len, ledger.joints)])
     yield f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
     for k, name in enumerate(ledger.joints):
-        row = ledger.balanced.index(name)
+        row = ledger.momenta.index(name)
         yield (
             f"  {name:<{width}}{ledger.gross_by_joint[k]:>10.4g}"
             f"{ledger.supplied_by_joint[k]:>+12.4g}{ledger.dissipated_by_joint[k]:>12.4g}"

@@ -108,7 +108,7 @@ class Audit(WithHints):
         power = zip((*ledger.joints, *ports), _mean_powers(time, supplied).T, strict=True)
         friction_power = _mean_powers(time, series["dissipated_by_joint"])
         friction = zip(ledger.joints, friction_power.T, strict=True)
-        residual = zip(ledger.balanced, series["residual_by_joint"].T, strict=True)
+        residual = zip(ledger.momenta, series["residual_by_joint"].T, strict=True)
         return Curves(
             time,
             {
@@ -274,26 +274,26 @@ def recorded_robot(
         text = "the robot description in the recording is xacro that was not expanded; give the "
         raise VmsPhError(text + "robot: a name or a file (--robot on the command line)")
     robot_name = settings.robot
-    settings = settings.updated({"robot": robot_name or robots.vehicle_of(description)})
+    settings = settings.with_changes({"robot": robot_name or robots.vehicle_of(description)})
     model = settings.model(description)
     tool_frames = (s.frame for s in recording.wrenches if s.name.endswith("wrench_end_effector"))
     frame = next(tool_frames, "").rpartition("/")[2]
     is_chosen = robot_name or settings.end_effector or frame == model.end_effector
     if not is_chosen and model.tree.has_frame(frame):
-        settings = settings.updated({"end_effector": frame})
+        settings = settings.with_changes({"end_effector": frame})
         model = settings.model(description)
     if not settings.base and not settings.is_bundled and model.base == "fixed":
         moving_link = moving_root(recording, model)
         if moving_link:
             warn(f"'{moving_link}' moves in the recording: the base is taken as floating (--base)")
-            return settings.updated({"base": "floating"}).model(description), description
+            return settings.with_changes({"base": "floating"}).model(description), description
     return model, description
 
 
 def _default_friction(motion: RecordedMotion) -> tuple[JointFriction | None, str]:
     if motion.recording.last_energies.get(DISSIPATED, nan) < 1e-9:  # rounding
         return None, "none (as in the recorded simulation)"
-    friction = JointFriction.of(motion.model)
+    friction = JointFriction.from_model(motion.model)
     is_frictionless = not friction.viscous.any() and not friction.coulomb.any()
     return (None, "none (the description has none)") if is_frictionless else (friction, "URDF")
 

@@ -166,7 +166,7 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     )
     for begin, end in identification.disturbed:
         yield f"  without {begin:.1f} to {end:.1f} s, where other forces seem to act"
-    for p in identification.claimed:
+    for p in identification.claims:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
         energy_estimate = identification.energy.get(p.name)
@@ -217,7 +217,7 @@ def write_identified(
     posterior, texts = identification.posterior, dict[str, str]()
     if posterior.names:
         texts["prior.json"] = json.dumps(asdict(posterior), default=np.ndarray.tolist) + "\n"
-    if any(p.kind in ("friction", "payload", "inertia") for p in identification.claimed):
+    if any(p.kind in ("friction", "payload", "inertia") for p in identification.claims):
         texts["identified.urdf"] = identified_urdf(description, audit.model, identification)
     if friction := friction_text(identification):
         texts["friction.yaml"] = friction
@@ -231,7 +231,7 @@ def write_identified(
 def friction_text(identification: Identification) -> str:
     """Return the friction that is claimed as the text of a friction file, or an empty text."""
     joints: dict[str, dict[str, float]] = {}
-    for p in identification.claimed:
+    for p in identification.claims:
         joint, _, term = p.name.removeprefix("friction.").rpartition(".")
         if p.kind == "friction" and term in ("viscous", "coulomb", "offset"):
             joints.setdefault(joint, {})[term] = float(f"{p.value:.6g}")

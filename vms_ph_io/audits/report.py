@@ -56,7 +56,7 @@ def write_csv(audit: Audit, file: Path) -> None:
     }
     for quantity, names in (
         ("supplied", ledger.joints), ("gross", ledger.joints), ("dissipated", ledger.joints),
-        ("residual", ledger.balanced),
+        ("residual", ledger.momenta),
     ):  # fmt: skip
         values = ledger.series[f"{quantity}_by_joint"]
         columns |= {f"{quantity}.{name}": values[:, k] for k, name in enumerate(names)}

@@ -23,7 +23,7 @@ from ..energy_split import (
     parts_of_robot,
     split_of_law,
 )  # fmt: skip
-from ..recordings.messages import Messages, decoded
+from ..recordings.messages import Messages, decode
 
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""
@@ -130,7 +130,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
     rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
     frame = ""
     for message in Messages(bag).on_topics(table_of_topic):
-        content, table = decoded(message), table_of_topic[message.topic]
+        content, table = decode(message), table_of_topic[message.topic]
         if content is not None:
             rows[table].append(_scalars(content))
             frame = frame or (content.header.frame_id if table == "energy" else "")
@@ -141,8 +141,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
         )
     run_starts = {name: _run_starts(table) for name, table in rows.items()}
     rows = {name: table[run_starts[name][-1] :] for name, table in rows.items()}
-    start = rows["energy"][0]["time"]
-    tables = {name: _table(table, start) for name, table in rows.items()}
+    tables = {name: _table(table, rows["energy"][0]["time"]) for name, table in rows.items()}
     repeats = len(run_starts["energy"])
     return RunRecord(bag.name, tables["energy"], tables["power"], tables["control"], frame, repeats)
 

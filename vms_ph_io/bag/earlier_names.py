@@ -46,7 +46,7 @@ class PresentNames:
         self._is_earlier: dict[SchemaDecoder, bool] = {}
         self._decoders: dict[str, SchemaDecoder] = {}
 
-    def translated(self, message: BagMessage) -> BagMessage:
+    def translate(self, message: BagMessage) -> BagMessage:
         """Return a message with its present topic and, if the type has changed, its definition.
 
         Fields that the recorded definition lacks are empty.
@@ -59,7 +59,7 @@ class PresentNames:
             return message if topic == message.topic else replace(message, topic=topic)
         if kind not in self._decoders:
             self._decoders[kind] = SchemaDecoder(_types().definition(kind))
-        data = _serialised(kind, message.decode(), FIELDS[message.type])
+        data = _serialise(kind, message.decode(), FIELDS[message.type])
         return replace(message, topic=topic, type=kind, data=data, decoder=self._decoders[kind])
 
     def _has_earlier_fields(self, message: BagMessage) -> bool:
@@ -76,7 +76,7 @@ class PresentNames:
 _types = cache(MessageTypes.of_project)
 
 
-def _serialised(kind: str, recorded_message: object, new_names: dict[str, str]) -> bytes:
+def _serialise(kind: str, recorded_message: object, new_names: dict[str, str]) -> bytes:
     """Return a recorded message serialised with the present definition of its type."""
     store = _types().store
     values: dict[str, Any] = dict(vars(recorded_message))

@@ -269,7 +269,7 @@ class BagTopic:
         return self.definition.type
 
     @classmethod
-    def of(cls, channel: Channel, schema: Schema | None) -> "BagTopic":
+    def from_channel(cls, channel: Channel, schema: Schema | None) -> "BagTopic":
         """Return the topic of an MCAP channel."""
         hash_ = channel.metadata.get("topic_type_hash", "")
         definition = MessageDefinition("", "", hash_, "")

@@ -87,7 +87,7 @@ class BagReader:
         for record in reader.records():
             self.position = reader.position
             if isinstance(record, Channel):
-                topic = BagTopic.of(record, reader.schemas.get(record.schema_id))
+                topic = BagTopic.from_channel(record, reader.schemas.get(record.schema_id))
                 topics[record.id] = topic, self._decoder(topic)
                 yield topic
                 continue

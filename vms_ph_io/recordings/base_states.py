@@ -73,16 +73,16 @@ class BaseStates:
         ]
         self._axes = self._twist_axes() if self._twist is not None else {}
 
-    def at(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
+    def states(self, begin: int, end: int, t: Array) -> tuple[Array, Array]:
         """Return base parts of configurations (N, nq_base) and velocities (N, b)."""
         count, model = end - begin, self.model
         if self._pose is None:
             return np.zeros((count, 0)), np.zeros((count, 0))
-        pose = _with_continuous_signs(self._pose.at(begin, end)[:, : len(POSE)])
+        pose = _with_continuous_signs(self._pose.values(begin, end)[:, : len(POSE)])
         position, quaternion = pose[:, :3], pose[:, 3:]
         quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True).clip(1e-12)
         if self._twist is not None:
-            twist = self._twist.at(begin, end)[:, len(POSE) :]
+            twist = self._twist.values(begin, end)[:, len(POSE) :]
             twist = np.where(np.abs(twist) <= LARGEST_NUMBER, twist, 0.0)
             for name, axes in self._axes.items():
                 part = _TWIST_PARTS[name]
@@ -107,7 +107,7 @@ class BaseStates:
         if rows < _MIN_ROWS:
             return {}
         pose, twist = (
-            AlignedSeries(c.series, times[:rows]).at(0, rows) for c in (self._pose, self._twist)
+            AlignedSeries(c.series, times[:rows]).values(0, rows) for c in (self._pose, self._twist)
         )
         pose, twist = _with_continuous_signs(pose[:, : len(POSE)]), twist[:, len(POSE) :]
         t = (times[:rows] - times[0]) * 1e-9

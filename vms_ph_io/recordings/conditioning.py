@@ -141,7 +141,7 @@ class Conditioning:
             sentences.append(text)
         elif remedy := self.remedy(joints):
             sentences.append(remedy)
-        if self.chosen_meaning == "torque" and meaning.best == "torque":
+        if self.chosen_meaning == "torque" and meaning.reading == "torque":
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
                 "multiple of it explains it better than friction alone"
@@ -159,15 +159,15 @@ class Conditioning:
         meaning = self.meaning
         if meaning is None:
             return ""
-        if meaning.best == self.chosen_meaning:
+        if meaning.reading == self.chosen_meaning:
             flipped = meaning.has_other_sign(self.chosen_meaning)
             names = ", ".join(joint for joint, flips in zip(joints, flipped, strict=True) if flips)
             gains = np.where(flipped, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
-        text = f"the efforts fit clearly better as {MEANINGS[meaning.best]}"
-        if meaning.best != "scaled":
-            return f"--effort {meaning.best}, as {text}"
+        text = f"the efforts fit clearly better as {MEANINGS[meaning.reading]}"
+        if meaning.reading != "scaled":
+            return f"--effort {meaning.reading}, as {text}"
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
@@ -182,7 +182,7 @@ class Conditioning:
         effort |= {"fits_best_as": None, "misfit": {}, "gains": {}}
         if meaning is not None:
             gains = zip(joints, meaning.gains, meaning.gain_errors, strict=True)
-            effort["fits_best_as"] = meaning.best
+            effort["fits_best_as"] = meaning.reading
             effort["misfit"] = {
                 name: {"plain": a, "with_friction": b} for name, (a, b) in meaning.misfit.items()
             }

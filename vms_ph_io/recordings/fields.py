@@ -15,7 +15,7 @@ import numpy as np
 from vms_ph_dynamics import Array, VmsPhError
 
 from ..settings.bounded_text import writing
-from .messages import Messages, decoded
+from .messages import Messages, decode
 from .recording import Table
 
 MAX_ARRAY_LENGTH = 64
@@ -72,7 +72,7 @@ def read_fields(path: Path, topics: Sequence[str] = ()) -> tuple[dict[str, Colum
     columns_by_topic: dict[str, Columns] = {}
     omission_counts = Counter[str]()
     for message in messages.on_topics(set(topics) if topics else None):
-        content, columns = decoded(message), columns_by_topic.get(message.topic)
+        content, columns = decode(message), columns_by_topic.get(message.topic)
         numbers = {} if content is None else numbers_of(content)
         if columns is None and numbers:
             columns = columns_by_topic[message.topic] = Columns(Table(tuple(numbers)))

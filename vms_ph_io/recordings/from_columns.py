@@ -57,7 +57,7 @@ def read_columns(
         factors = column_map.coupling(joints)
         if column_map.couplings:
             blocks = _joint_blocks(blocks, factors)
-        recording.joints.append(Series.of(path.name, names=joints, motors=np.linalg.inv(factors)))
+        recording.joints.append(Series.make(path.name, names=joints, motors=np.linalg.inv(factors)))
     _store(recording, blocks, list(quantities), column_map.rate)
     if not len((recording.joints or recording.bases)[0].table):
         raise RecordingError(f"{path} contains no rows of numbers")
@@ -83,10 +83,10 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
         for joints in recording.joints
     ]
     if "base_position" in names:
-        recording.bases.append(Series.of(name, (*POSE, *TWIST)))
+        recording.bases.append(Series.make(name, (*POSE, *TWIST)))
         tables.append((recording.bases[0].table, BASE_SIZES))
     for key in (key for key in names if key.startswith(WRENCH_PREFIX)):
-        series = Series.of(name, WRENCH, frame=key.removeprefix(WRENCH_PREFIX))
+        series = Series.make(name, WRENCH, frame=key.removeprefix(WRENCH_PREFIX))
         recording.wrenches.append(series)
         tables.append((series.table, {key: len(WRENCH)}))
     origin = None

@@ -19,7 +19,7 @@ from vms_ph_dynamics.forms import PORTS
 from ..bag import BagMessage
 from ..progress import Progress, no_progress
 from ..settings.bounded_files import check_decompressed
-from .messages import Messages, decoded
+from .messages import Messages, decode
 from .recording import POSE, TWIST, WRENCH, Recording, RecordingError, Series
 
 _MAX_SERIES = 32  # of joints, up to which those of a topic are joined
@@ -87,7 +87,7 @@ class _SeriesCollector:
         if handler is None or not self._is_chosen(message.topic, role):
             return
         self.size += len(message.data)
-        content = decoded(message)
+        content = decode(message)
         # Its definition in the bag may have other fields than the type of that name.
         with suppress(AttributeError, TypeError, ValueError, OverflowError):
             if content is not None:
@@ -191,7 +191,7 @@ class _SeriesCollector:
         """Return the series of a topic, which is made at its first message."""
         series_key = (kind, topic, key)
         if series_key not in self._series:
-            series = self._series[series_key] = Series.of(topic, columns, **options)
+            series = self._series[series_key] = Series.make(topic, columns, **options)
             collection = getattr(self.recording, kind)
             if isinstance(collection, list):
                 collection.append(series)

@@ -218,7 +218,7 @@ class AlignedSeries:
         """Whether nearly all samples have a row of the same stamp."""
         return len(self.stamps) > 0 and bool(_first_rows(self._times, self.stamps)[1].mean() > 0.9)
 
-    def at(self, begin: int, end: int) -> Array:
+    def values(self, begin: int, end: int) -> Array:
         """Return the values at samples begin..end, linear between rows, (end - begin, columns)."""
         low, high = self._row_range(begin, end)
         rows = self._rows(low, high)
@@ -264,7 +264,7 @@ class AlignedSeries:
         return low, max(low, min(high + 1, len(self._times)))
 
     def _rows(self, low: int, high: int) -> Array:
-        return self.series.table.at(self._order[low:high])[:, 1:]
+        return self.series.table.take(self._order[low:high])[:, 1:]
 
 
 _UNREACHABLE_RATIO = 10.0  # times a limit of position or velocity, that no joint reaches
@@ -316,11 +316,11 @@ class JointSignals:
                     bounds[source[quantity].number] = _UNREACHABLE_RATIO * float(limit)
         return _plausible_rows(self._leader.table, bounds)[self.order.rows]
 
-    def at(self, low: int, high: int) -> Signals:
+    def signals(self, low: int, high: int) -> Signals:
         """Return the signals at samples low..high."""
-        rows = {key: aligned.at(low, high) for key, aligned in self._series.items()}
+        rows = {key: aligned.values(low, high) for key, aligned in self._series.items()}
         if self._sources:
-            rows[id(self._leader)] = self._leader.table.at(self.order.rows[low:high])[:, 1:]
+            rows[id(self._leader)] = self._leader.table.take(self.order.rows[low:high])[:, 1:]
         signals = Signals(*(np.empty((high - low, len(self._sources))) for _ in range(3)))
         for joint, source in enumerate(self._sources):
             for values, column in zip(signals, source, strict=True):

@@ -77,7 +77,7 @@ class Messages:
                         share = reader.position / size if reader.position else 0.5
                         self._progress((file_index + share) / len(files), "reading")
                     message = _unpacked_message(raw_message) if is_per_message else raw_message
-                    message = present_names.translated(message)
+                    message = present_names.translate(message)
                     if topics is None or message.topic in topics:
                         yield message
                 if file.suffix == ".mcap" and not reader.is_complete:
@@ -112,9 +112,9 @@ class Messages:
             self.size = sum(file.stat().st_size for file in files)
             return list(files), is_per_message
         self.size = sum(file.stat().st_size for file in compressed_files)
-        return [self._decompressed(file, folder) for file in compressed_files], False
+        return [self._decompress(file, folder) for file in compressed_files], False
 
-    def _decompressed(self, file: Path, folder: Path) -> Path:
+    def _decompress(self, file: Path, folder: Path) -> Path:
         target, remedy = folder / file.stem, "unpack it with zstd -d, and read that"
         try:
             size, unpacked_size = file.stat().st_size, 0
@@ -183,7 +183,7 @@ class _BoundedRos1Reader(Ros1Reader):
         return chunk._replace(decompressor=lambda data: decompress(data, compression))
 
 
-def decoded(message: BagMessage) -> Any:
+def decode(message: BagMessage) -> Any:
     """Return the message, or None if its bytes do not fit its definition."""
     with suppress(BagError):
         return message.decode()

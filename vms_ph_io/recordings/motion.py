@@ -291,13 +291,12 @@ class RecordedMotion:
         margin = MARGIN + int((abs(self._lag) + abs(self._effort_lag)) * self.order.rate)
         low, high = max(begin - margin, first), min(end + margin, stop)
         t = self._t[low:high]
-        signals = self._signals.at(low, high)
+        signals = self._signals.signals(low, high)
         position, velocity = self._positions(signals, t), signals.velocity
-        q_base, v_base = self._base.at(low, high, t)
+        q_base, v_base = self._base.states(low, high, t)
         velocity[:, list(self._velocity_defects)] = np.nan
         if np.isnan(velocity).any() or (self._lag and len(t) > 1):
-            slope = slopes(self._rate, t, position)[0]
-            velocity = unlagged_velocity(t, velocity, slope, self._lag)
+            velocity = unlagged_velocity(t, velocity, slopes(self._rate, t, position)[0], self._lag)
         inner_rows = slice(begin - low, end - low)
         q = np.hstack([q_base, configuration(self.model, position)])[inner_rows]
         v = np.hstack([v_base, velocity])[inner_rows]
@@ -307,7 +306,8 @@ class RecordedMotion:
         arrays = t[inner_rows].copy(), q, v, self._acting_efforts(q, effort[inner_rows])
         wrenches: dict[str, Array] = {}
         for port, series in self._wrenches.items():
-            wrench, is_spanned = series.at(begin, end), series.spans(self.order.stamps[begin:end])
+            wrench = series.values(begin, end)
+            is_spanned = series.spans(self.order.stamps[begin:end])
             is_plausible = np.abs(wrench) <= LARGEST_NUMBER
             wrenches[port] = np.where(is_spanned[:, None] & is_plausible, wrench, 0.0)
         return MotionSamples(*arrays, wrenches, self.options.commanded, self._motors)
@@ -335,7 +335,7 @@ class RecordedMotion:
         clock_source, jitter = self._clock()
         first, stop = max(self.order.segments, key=lambda segment: segment[1] - segment[0])
         low, high = self._signals.most_active_range(first, stop, _MAX_FIT_SAMPLES)
-        t, signals = self._t[low:high], self._signals.at(low, high)
+        t, signals = self._t[low:high], self._signals.signals(low, high)
         position, effort = self._positions(signals, t), gapless(signals.effort, t)
         is_measured = np.asarray(np.isfinite(signals.effort).any(axis=0))
         n, names, rate, lag = self.model.n, self.model.joint_names, self._rate, 0.0
@@ -402,7 +402,7 @@ class RecordedMotion:
         keeps_stamps = self.options.as_recorded or self._port_energies is not None
         if keeps_stamps or not is_continuous or not self.model.n:
             return self.order.source, 0.0
-        signals = self._signals.at(0, len(self))
+        signals = self._signals.signals(0, len(self))
         position = self._positions(signals, self._t)
         clock = clock_of(self._t, np.diff(position, axis=0), signals.velocity)
         is_uneven = clock.jitter * self.order.rate > _MAX_JITTER
@@ -494,6 +494,6 @@ class RecordedMotion:
 def _explains(meaning: EffortMeaning, baseline: EffortMeaning) -> bool:
     """Return whether a shift makes the efforts fit: as they are, or with gains of one sign."""
     has_one_sign = bool(np.all(meaning.gains > 0.0) or np.all(meaning.gains < 0.0))
-    readings = {meaning.best, "scaled"} if has_one_sign else {meaning.best}
+    readings = {meaning.reading, "scaled"} if has_one_sign else {meaning.reading}
     misfit, recorded_misfit = (min(m.misfit[r][1] for r in readings) for m in (meaning, baseline))
     return misfit < _NULL_SHARE * meaning.null and misfit < _LAG_FREE_SHARE * recorded_misfit

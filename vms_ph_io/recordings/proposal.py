@@ -238,14 +238,14 @@ def propose(path: str | Path, model: VMSModel, changes: bool = True) -> Proposal
     # Without efforts, the order and the zeros are those of the columns.
     compared_motion = motion if changes else motion._replace(effort=np.zeros_like(q))
     order = _order(proposal, model, groups["position"], compared_motion)
-    motion = motion.ordered(order)
+    motion = motion.reorder(order)
     offsets = _zero_offsets(proposal, model, motion) if changes else np.zeros(n)
     if offsets.any():
         motion = motion._replace(q=motion.q + offsets)
         if any(item.part == "joints" and item.question for item in proposal.evidence):
             proposal.evidence = [item for item in proposal.evidence if item.part != "joints"]
             new_order = _order(proposal, model, [groups["position"][k] for k in order], motion)
-            order, offsets, motion = order[new_order], offsets[new_order], motion.ordered(new_order)
+            order, offsets, motion = order[new_order], offsets[new_order], motion.reorder(new_order)
     groups = {name: [names[k] for k in order] for name, names in groups.items()}
     if time:
         proposal.content["time"] = {"unit": time_unit, **columns.map_entry([time])}
@@ -287,7 +287,7 @@ class _Motion(NamedTuple):
     v: Array
     effort: Array
 
-    def ordered(self, order: Any) -> "_Motion":
+    def reorder(self, order: Any) -> "_Motion":
         """Return the motion with the columns in another order, (n,)."""
         return _Motion(self.t, *(columns[:, order] for columns in self[1:]))
 
@@ -309,7 +309,7 @@ class _Motion(NamedTuple):
         certain_lag = lag if is_sure and abs(lag) > 2e-3 else 0.0
         return certain_lag, 1.0 if abs(lag) <= 0.015 else share, text
 
-    def thinned(self) -> "_Motion":
+    def thin(self) -> "_Motion":
         """Return the motion with fewer samples."""
         return _Motion(*(_means(rows, _FIT_SAMPLES) for rows in self))
 
@@ -477,7 +477,7 @@ def _effort_start(proposal: Proposal, model: VMSModel, names: list[str], motion:
     effort = np.where(np.ptp(motion.effort, axis=0) > 0.0, motion.effort, 0.0)
     for k in range(len(names) - n + 1):
         block = motion._replace(effort=effort[:, k : k + n])
-        balance = block.without_lag(block.lag(model)[0]).thinned().balances(model)
+        balance = block.without_lag(block.lag(model)[0]).thin().balances(model)
         errors.append(balance.log_error(balance.required))
     best, second = np.argsort(errors)[:2]
     ratios = np.exp(np.array(errors) / n)
@@ -615,7 +615,7 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
     is_far &= (meaning.ratio["scaled"] < 0.3) & (meaning.gain_errors < 0.05 * np.abs(meaning.gains))
     is_scaled, factors = meaning.scaled, meaning.gains
     has_many_far = 3 * is_far.sum() >= motion.effort.any(axis=0).sum() and is_scaled.any()
-    if meaning.best == "scaled" or has_many_far:
+    if meaning.reading == "scaled" or has_many_far:
         text = f"with factors about {np.median(np.abs(factors[is_scaled])):.3g}, as mN m,"
         unit, gains = "mN m", np.where(is_scaled, np.sign(factors), 1.0)
         if np.median(np.abs(np.log(np.abs(factors[is_scaled]) * 1e3))) > 0.3:
@@ -628,7 +628,7 @@ def _effort_error(proposal: Proposal, model: VMSModel, motion: _Motion) -> float
             unit, gains, error_limit = "A", np.where(is_scaled, factors, 1.0), 1.0
             joints = [name for name, ok in zip(model.joint_names, is_sure, strict=True) if not ok]
             question = f"what are the gains of {', '.join(joints)}?" if joints else ""
-    elif meaning.best == "without_gravity":
+    elif meaning.reading == "without_gravity":
         text, question = "best without gravity; as torques", "are they (--effort without_gravity)?"
     else:
         gains = np.where(meaning.has_other_sign("torque"), -1.0, 1.0)
@@ -674,7 +674,7 @@ def _best_zero(model: VMSModel, motion: _Motion, joint: int) -> tuple[float, int
 
 def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array:
     """Return what is to be added to positions, (n,), where the zero of a joint is clearly wrong."""
-    thinned = motion.without_lag(motion.lag(model)[0]).thinned()
+    thinned = motion.without_lag(motion.lag(model)[0]).thin()
     balances, is_revolute = thinned.balances(model), ~np.array(model.joints.prismatic, dtype=bool)
     original = balances.log_error(balances.required)
     trials = sorted(_best_zero(model, thinned, int(joint)) for joint in np.flatnonzero(is_revolute))
@@ -683,7 +683,7 @@ def _zero_offsets(proposal: Proposal, model: VMSModel, motion: _Motion) -> Array
     offsets, name = angle * np.eye(model.n)[joint], model.joint_names[joint]
     for _ in range(_SWEEPS if original - least > _LOG_MARGIN else 0):  # a zero and a lag look alike
         lag = motion._replace(q=motion.q + offsets).lag(model)[0]
-        least, _, angle = _best_zero(model, motion.without_lag(lag).thinned(), joint)
+        least, _, angle = _best_zero(model, motion.without_lag(lag).thin(), joint)
         if abs(angle - offsets[joint]) < 0.011:
             break
         offsets[joint] = angle
@@ -717,7 +717,7 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
 
     def error(order: Any) -> float:
         """Return the geometric mean of the errors of the joints, relative to friction alone."""
-        balance = aligned.ordered(order).balances(model)
+        balance = aligned.reorder(order).balances(model)
         return float(np.exp(balance.log_error(balance.required) / np.count_nonzero(balance.null)))
 
     margin, identity, original_error = np.exp(_LOG_MARGIN / model.n), order, np.inf
@@ -729,8 +729,8 @@ def _order(proposal: Proposal, model: VMSModel, names: list[str], motion: _Motio
         for _ in range(_SWEEPS):
             # The lag is that of the motor side of all joints, whatever their order. A wrong order
             # may hide it.
-            lag = motion.ordered(order).lag(model)[0] or lag
-            aligned = motion.without_lag(lag).thinned()
+            lag = motion.reorder(order).lag(model)[0] or lag
+            aligned = motion.without_lag(lag).thin()
             best_error, rival, closest_pair, is_final = error(order), np.inf, (0, 0), True
             for pair in combinations(moving_columns, 2):
                 candidate = order.copy()

@@ -81,7 +81,7 @@ class Table:
         rows = np.unique(np.linspace(0, max(len(self) - 1, 0), 64).astype(int)).tolist()
         return any(np.isfinite(self.rows(row, row + 1)[:, 1 + column]).any() for row in rows)
 
-    def at(self, index: Any) -> Array:
+    def take(self, index: Any) -> Array:
         """Return the rows of these indices, which lie close together, (len(index), columns)."""
         if not len(index):
             return np.empty((0, len(self.columns)))
@@ -131,7 +131,7 @@ class Series:
     motors: Array | None = None
 
     @classmethod
-    def of(cls, name: str, columns: Iterable[str] = (), **options: Any) -> "Series":
+    def make(cls, name: str, columns: Iterable[str] = (), **options: Any) -> "Series":
         """Return an empty series of columns, by default those of its joints."""
         quantities = ("position", "velocity", "effort")
         columns = columns or [f"{q}.{joint}" for q in quantities for joint in options["names"]]
@@ -139,7 +139,7 @@ class Series:
 
     def followed_by(self, other: "Series") -> "Series":
         """Return one series of joints with the rows of both, NaN for joints that one lacks."""
-        union = Series.of(self.name, names=tuple(dict.fromkeys((*self.names, *other.names))))
+        union = Series.make(self.name, names=tuple(dict.fromkeys((*self.names, *other.names))))
         for table in (self.table, other.table):
             columns = [union.table.columns.index(column) for column in table.columns]
             for k in range(0, len(table), _BLOCK):

@@ -74,11 +74,11 @@ class RobotSettings:
         """Return the names of the settings."""
         return tuple(field.name for field in fields(cls))
 
-    def updated(self, changes: Mapping[str, str]) -> "RobotSettings":
+    def with_changes(self, changes: Mapping[str, str]) -> "RobotSettings":
         """Return these settings with those of ``changes`` that are not empty."""
         return replace(self, **{k: v for k, v in changes.items() if k in self.names() and v})
 
-    def at_start_of(self, task: "Task | None") -> "RobotSettings":
+    def for_task(self, task: "Task | None") -> "RobotSettings":
         """Return these settings, with the initial positions of a scene's task for this robot.
 
         Positions that are set already stay.

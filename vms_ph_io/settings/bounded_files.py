@@ -68,13 +68,13 @@ _DECOMPRESSORS: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-def decompress(data: bytes, compression: str, largest: int | None = None) -> bytes:
+def decompress(data: bytes, compression: str, max_bytes: int | None = None) -> bytes:
     """Return what a compressed chunk or message unfolds to.
 
     Args:
         data: compressed.
         compression: "zstd", "lz4", "bz2" or "zlib"; "none" or empty.
-        largest: bytes; None: :func:`max_decompressed`.
+        max_bytes: of the result; None: :func:`max_decompressed`.
 
     Raises:
         DecompressionError: more than that, or an unknown compression. Damage raises the error
@@ -82,7 +82,7 @@ def decompress(data: bytes, compression: str, largest: int | None = None) -> byt
     """
     if compression not in _DECOMPRESSORS:
         raise DecompressionError(f"unknown compression {compression!r}")
-    limit = max_decompressed(len(data)) if largest is None else largest
+    limit = max_decompressed(len(data)) if max_bytes is None else max_bytes
     content = _DECOMPRESSORS[compression](data, limit + 1)
     if len(content) > limit:
         raise DecompressionError(f"{len(data)} bytes unfold to more than {limit}")

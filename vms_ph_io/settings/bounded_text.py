@@ -23,7 +23,7 @@ MAX_FILE_BYTES = 32 * 2**20
 """Largest accepted size of a text file, bytes; robot descriptions have less than a million."""
 
 
-def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
+def read_bytes(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """Return the content of a file.
 
     Raises:
@@ -32,13 +32,13 @@ def read_bytes(path: str | Path, largest: int = MAX_FILE_BYTES) -> bytes:
     """
     try:
         with open(path, "rb") as file:
-            content = file.read(largest + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise VmsPhError(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character
         raise VmsPhError(f"{str(path)[:80]!r} is not the path of a file: {error}") from None
-    if len(content) > largest:
-        raise VmsPhError(f"{path} is too large: at most {largest} bytes are accepted")
+    if len(content) > max_bytes:
+        raise VmsPhError(f"{path} is too large: at most {max_bytes} bytes are accepted")
     return content
 
 
@@ -66,7 +66,7 @@ def writing_failure(path: object, error: OSError) -> str:
 _DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
 
 
-def read_text(path: str | Path, largest: int = MAX_FILE_BYTES) -> str:
+def read_text(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> str:
     """Return the content of a file as text, with line feeds for all kinds of line ends.
 
     The text is UTF-8, or what a byte order mark or the declaration of an XML file says.
@@ -75,7 +75,7 @@ def read_text(path: str | Path, largest: int = MAX_FILE_BYTES) -> str:
         NotTextError: a file that is not text in its encoding.
         VmsPhError: no such file, an unreadable one, or one that is too large or endless.
     """
-    content = read_bytes(path, largest)
+    content = read_bytes(path, max_bytes)
     declaration = _DECLARATION.match(content[:200])
     encoding = declaration[1].decode("ascii", "replace") if declaration else "utf-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -22,7 +22,7 @@ from .yaml_files import (
     load_named,
     mapping,
     number,
-    positive,
+    positive_number,
     vector_of,
 )
 
@@ -58,7 +58,7 @@ def load(name: str) -> SceneFile:
 def _scene_file(name: str, content: Any) -> SceneFile:
     check_keys(content, "the scene", ("title",), ("bodies", "tool", "surface", "task"))
     bodies = mapping(content.get("bodies", {}), "bodies", "bodies")
-    positive_readers = {field.name: positive for field in fields(Surface)}
+    positive_readers = {field.name: positive_number for field in fields(Surface)}
     scene = Scene(
         name,
         str(content["title"]),
@@ -108,8 +108,8 @@ def _pose(item: Mapping[str, Any], owner: str) -> Array:
 
 def _task(item: Any, scene: Scene) -> Task:
     readers: dict[str, Reader] = {
-        "period": positive,
-        "shortest": positive,
+        "period": positive_number,
+        "shortest": positive_number,
         "window": lambda value, name: tuple(vector_of(2)(value, name).tolist()),
         "moves": lambda value, _: tuple(_move(item, f"move {i}") for i, item in enumerate(value)),
         "goals": lambda value, name: {
@@ -142,9 +142,9 @@ def _goal(item: Any, subject: str, scene: Scene) -> Goal:
     kinds = {"force": ForceGoal, "at": PlaceGoal}
     keys = item if isinstance(item, Mapping) else {}
     kind = next((kind for key, kind in kinds.items() if key in keys), RestGoal)
-    readers = {"axes": _axes, **dict.fromkeys(("share", "within", "speed"), positive)}
+    readers = {"axes": _axes, **dict.fromkeys(("share", "within", "speed"), positive_number)}
     goal: Goal = kind(**fields_of(kind, item, subject, readers))
-    body = goal.body if isinstance(goal, ForceGoal) else getattr(goal, "of", "end_effector")
+    body = getattr(goal, "body", "end_effector")
     if body != "end_effector":
         scene.body(body)
     return goal

@@ -65,7 +65,7 @@ def check_keys(
         raise ModelError(f"{subject} lacks '{missing_keys[0]}'")
 
 
-def positive(value: Any, name: str) -> float:
+def positive_number(value: Any, name: str) -> float:
     """Return a number above zero.
 
     Raises:
@@ -112,8 +112,13 @@ _READERS: Mapping[Any, Reader] = {
 }
 
 
-def _as_given(value: Any, _: str) -> Any:
+def _unchanged(value: Any, _: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def key_of(record_field: Any) -> str:
+    """Return the key of a field of a dataclass in files and parameters: its name, or another."""
+    return str(record_field.metadata.get("key", record_field.name))
 
 
 def fields_of(
@@ -134,27 +139,28 @@ def fields_of(
         kind: the dataclass.
         item: the content of the file.
         owner: name of what has the keys, in messages.
-        readers: functions that read fields with another type or another meaning.
+        readers: functions that read fields with another type or another meaning, by their keys.
         needed: keys that must be given besides those of fields without a default.
-        names: of the fields that may be given; all when None, and those without a default must be.
+        names: keys that may be given; all when None, and those without a default must be.
 
     Raises:
         ModelError: a key is missing or unknown, or its content is not accepted.
         StateError: no numbers are given where they should be.
     """
-    accepted_fields = [field for field in fields(kind) if names is None or field.name in names]
+    accepted_fields = {key_of(f): f for f in fields(kind) if names is None or key_of(f) in names}
     needed = [
-        f.name
-        for f in accepted_fields
-        if f.name in needed or (names is None and f.default is f.default_factory is MISSING)
+        key
+        for key, f in accepted_fields.items()
+        if key in needed or (names is None and f.default is f.default_factory is MISSING)
     ]
-    check_keys(item, owner, needed, [f.name for f in accepted_fields if f.name not in needed])
+    check_keys(item, owner, needed, [key for key in accepted_fields if key not in needed])
     types = get_type_hints(kind)
     values = {}
-    for name, value in item.items():
-        if value is not None or name in needed:
-            reader = (readers or {}).get(name) or _READERS.get(types[name], _as_given)
-            values[name] = reader(value, f"{name} of {owner}")
+    for key, value in item.items():
+        if value is not None or key in needed:
+            name = accepted_fields[key].name
+            reader = (readers or {}).get(key) or _READERS.get(types[name], _unchanged)
+            values[name] = reader(value, f"{key} of {owner}")
     return values
 
 

@@ -143,7 +143,7 @@ def simulate(
     native: bool | None = None,
     uncertainty: Uncertainty | None = None,
     seed: int | None = None,
-    every: int = 1,
+    stride: int = 1,
     driver: str | drivers.Driver | None = None,
 ) -> Trajectory:
     """Return the motion of a robot under a law, with its energies at every port.
@@ -169,7 +169,7 @@ def simulate(
         native: whether the scheme runs in C++; where it can when None.
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
-        every: number of steps between records.
+        stride: number of steps between records.
         driver: of a real arm, by its name in ``drivers.names()``, with its delay, its rate of
             torques and its gravity compensation: the port ``driver_weight``.
 
@@ -190,8 +190,8 @@ def simulate(
         text = "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
         text += f"seconds={seconds}, rate={rate} Hz"
         raise OptionError(text)
-    if every < 1:
-        raise OptionError(f"every must be at least 1 step; given: {every}")
+    if stride < 1:
+        raise OptionError(f"stride must be at least 1; given: {stride}")
     pushes = tuple(_as_iterable(disturbances))
     if non_pushes := [push for push in pushes if not isinstance(push, Push)]:
         raise OptionError(
@@ -232,7 +232,7 @@ def simulate(
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
     driver_compensates_gravity = arm_driver is not None and arm_driver.compensates_weight
     run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, driver_compensates_gravity)
-    return run.trajectory(round(seconds * rate), every, pushes)
+    return run.trajectory(round(seconds * rate), stride, pushes)
 
 
 class _Run:
@@ -318,7 +318,7 @@ class _Run:
             port_energy["torque"] -= self._compensated_law.driver_work
         if payload_use is not None:
             port_energy["payload"] = payload_use.initial_energy - payload_use.final_energy
-            dissipated_energy += sum(payload_use.lost.values())
+            dissipated_energy += sum(payload_use.losses.values())
         return replace(sample, port_energy=port_energy, dissipated=dissipated_energy)
 
     def _energies_and_powers(self, sample: Sample) -> Energies:
@@ -337,7 +337,7 @@ class _Run:
         samples, energies, commands = (list(series) for series in zip(*self._records, strict=True))
         certificate = None if self._control is None else self._control.certificate
         model = self._simulation.form.model
-        trajectory = Trajectory.of(model, samples, energies, certificate, self._urdf)
+        trajectory = Trajectory.from_samples(model, samples, energies, certificate, self._urdf)
         if self._payload_use is not None:
             trajectory = replace(trajectory, missed_payload=self._payload_use.miss_reason)
         if self._control is None:

@@ -108,7 +108,7 @@ class Trajectory(WithHints):
     HINTS: ClassVar[Mapping[str, str]] = remedies("Trajectory")
 
     @classmethod
-    def of(
+    def from_samples(
         cls,
         model: VMSModel,
         samples: list[Sample],

@@ -54,16 +54,16 @@ class PayloadUse:
     def reset(self) -> None:
         """Put it where it was at the start; the robot that carried it begins anew without it."""
         self.capture_distance: float | None = None
-        self.carried: Body | None = None
+        self.load: Body | None = None
         self._grip: Array = np.eye(4)  # pose of the handle in the axes of the end effector
         self._final_pose: Array | None = None  # of the handle
         self.initial_energy = self.final_energy = 0.0
-        self.lost = {"capture": 0.0, "setting_down": 0.0}
+        self.losses = {"capture": 0.0, "setting_down": 0.0}
 
     @property
     def change_times(self) -> tuple[float, ...]:
         """The times at which it is taken and set down, s."""
-        grasp, release = self.payload.at, self.payload.release
+        grasp, release = self.payload.capture_time, self.payload.release
         return tuple(time for time in (grasp, release) if time is not None and np.isfinite(time))
 
     @property
@@ -84,9 +84,9 @@ class PayloadUse:
 
     def law_model(self, model: VMSModel) -> VMSModel:
         """Return the model that the law has, from that of the robot without the body."""
-        if self.carried is None or not self.payload.in_model:
+        if self.load is None or not self.payload.in_model:
             return model
-        return with_body(model, self.carried)
+        return with_body(model, self.load)
 
     def change(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Take the body, or set it down; return the robot as it goes on.
@@ -95,17 +95,17 @@ class PayloadUse:
             simulation: at the time of a change.
             plant: the robot without the body.
         """
-        if self.carried is not None:
+        if self.load is not None:
             return self.set_down(simulation, plant)
         return plant if self.capture_distance is not None else self.take(simulation, plant)
 
     def set_down(self, simulation: Simulation, plant: VMSModel) -> VMSModel:
         """Set down the body that is carried; return the robot without it."""
-        assert self.carried is not None
+        assert self.load is not None
         sample = simulation.sample()
-        energies = carried_energies(plant, self.carried, sample.q, sample.v)
-        self.lost["setting_down"], self.final_energy = energies[0], energies[1]
-        self._final_pose, self.carried = self.pose(sample.q, sample.time), None
+        energies = carried_energies(plant, self.load, sample.q, sample.v)
+        self.losses["setting_down"], self.final_energy = energies[0], energies[1]
+        self._final_pose, self.load = self.pose(sample.q, sample.time), None
         simulation.change_robot(StandardForm(plant), sample.v)
         return plant
 
@@ -122,19 +122,19 @@ class PayloadUse:
         self._grip = np.linalg.solve(tool_pose, pose(np.eye(3), self._handle))
         potential = carried_energies(plant, body, sample.q, sample.v)[1]
         self.initial_energy = self.payload.kinetic_energy + potential
-        self.lost["capture"] = plastic_loss(d, body, twist)
-        self.carried = body
+        self.losses["capture"] = plastic_loss(d, body, twist)
+        self.load = body
         simulation.change_robot(StandardForm(capture_result.model), capture_result.v)
         return capture_result.model
 
     @property
     def residual(self) -> float:
         """What is to be added to the residual of the robot's energy balance, J."""
-        return sum(self.lost.values()) + self.final_energy - self.initial_energy
+        return sum(self.losses.values()) + self.final_energy - self.initial_energy
 
     def handle_position(self, q: Array) -> Array:
         """Return where the handle is, (3,) m; before it is taken where it will be then."""
-        return self.pose(q, self.payload.at)[:3, 3]
+        return self.pose(q, self.payload.capture_time)[:3, 3]
 
     def pose(self, q: Array, time: float) -> Array:
         """Return the pose of the handle, (4,4), with the inertial axes of when it is taken.
@@ -145,7 +145,7 @@ class PayloadUse:
         """
         if self._final_pose is not None:
             return self._final_pose
-        if self.carried is None:
+        if self.load is None:
             return self.payload.free_pose(time, self._handle)
         return np.asarray(self._model.placement(self._model.end_effector, q) @ self._grip)
 
@@ -156,16 +156,16 @@ class PayloadUse:
             q: (nq,) configuration.
             v: (nv,) velocity.
         """
-        terms = () if self.carried is None else carried_energies(self._model, self.carried, q, v)
+        terms = () if self.load is None else carried_energies(self._model, self.load, q, v)
         return -self.residual - sum(terms)
 
     def wrench(self, simulation: Simulation) -> Array:
         """Return its wrench on the end effector, (6,) in the axes of that."""
-        if self.carried is None:
+        if self.load is None:
             return np.zeros(6)
         sample = simulation.sample()
         d = self._model.evaluate(sample.q, sample.v)
-        return carried_wrench(d, self.carried, simulation.acceleration())
+        return carried_wrench(d, self.load, simulation.acceleration())
 
     def momentum(self, simulation: Simulation, plant: VMSModel) -> Array | None:
         """Return the momentum of robot and body about the origin, (6,); None where it changes."""
@@ -177,7 +177,7 @@ class PayloadUse:
         sample = simulation.sample()
         total_momentum = np.array(momenta(plant.evaluate(sample.q, sample.v)).spatial)
         total_momentum[3:] += plant.base_pose(sample.q)[:3, :3] @ actuation.momentum
-        if self.carried is None:
+        if self.load is None:
             total_momentum += self.payload.momentum(self._handle)
         return total_momentum
 
@@ -214,12 +214,12 @@ def with_grasp(
     """
     stored, destroyed, supplied = dict(exergy.stored), dict(exergy.destroyed), dict(exergy.supplied)
     if mechanism is not None:
-        stored |= mechanism.stored
+        stored |= mechanism.stored_energies
         destroyed |= {f"mechanism/{name}": energy for name, energy in mechanism.lost.items()}
         supplied["wrench_end_effector"] -= mechanism.energy_to_robot
         supplied["ground"] = mechanism.from_ground
     if payload is not None:
-        destroyed |= {f"payload/{name}": energy for name, energy in payload.lost.items()}
+        destroyed |= {f"payload/{name}": energy for name, energy in payload.losses.items()}
         supplied["payload"] = payload.initial_energy - payload.final_energy
     residual = exergy.residual + sum(b.residual for b in (mechanism, payload) if b is not None)
     return replace(exergy, stored=stored, destroyed=destroyed, supplied=supplied, residual=residual)

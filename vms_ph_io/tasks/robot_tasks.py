@@ -22,9 +22,10 @@ from ..settings.yaml_files import (
     bundled_names,
     fields_of,
     items,
+    key_of,
     load_named,
     mapping,
-    positive,
+    positive_number,
     user_mapping,
 )
 
@@ -104,7 +105,7 @@ def model_of(settings: RobotSettings, description: str) -> VMSModel:
 
 
 def _task(name: str, content: Any) -> RobotTask:
-    above_zero = dict.fromkeys(("period", "drag_area", "density"), positive)
+    above_zero = dict.fromkeys(("period", "drag_area", "density"), positive_number)
     readers: dict[str, Reader] = {
         "wind": lambda item, _: Wind(**fields_of(Wind, item, "the wind", above_zero)),
         "push": lambda item, _: Pushes(**fields_of(Pushes, item, "the push")),
@@ -112,23 +113,23 @@ def _task(name: str, content: Any) -> RobotTask:
         "payload": lambda item, _: Payload(**fields_of(Payload, item, "a payload")),
         "targets": _targets,
         "goals": _goals,
-        **dict.fromkeys(("step", "unaccounted", "shortest", "repeat"), positive),
+        **dict.fromkeys(("step", "unaccounted", "shortest", "repeat"), positive_number),
     }
-    names = [field.name for field in fields(RobotTask) if field.name != "name"]
+    names = [key_of(field) for field in fields(RobotTask) if field.name != "name"]
     needed_keys = ("title", "robot", "goals")
     return RobotTask(name, **fields_of(RobotTask, content, "the task", readers, needed_keys, names))
 
 
 def _targets(value: Any, _: str) -> tuple[Target, ...]:
     targets = tuple(_target(item, f"target {i}") for i, item in enumerate(items(value, "targets")))
-    times = [target.at for target in targets]
+    times = [target.time for target in targets]
     if any(b < a for a, b in pairwise(times)) or times[0] < 0.0:
         raise ModelError(f"targets must follow each other in time, from 0 on; given at: {times}")
     return targets
 
 
 def _target(item: Any, label: str) -> Target:
-    target = Target(**fields_of(Target, item, label, {"over": positive}))
+    target = Target(**fields_of(Target, item, label, {"over": positive_number}))
     if not item.keys() - {"at", "over"}:
         raise ModelError(f"{label} needs one of base, turn, end_effector, joints, mechanism")
     return target
@@ -142,11 +143,11 @@ def _goals(value: Any, _: str) -> dict[str, ErrorGoal]:
 
 
 def _goal(item: Any, label: str) -> ErrorGoal:
-    goal = ErrorGoal(**fields_of(ErrorGoal, item, label, {"within": positive}))
-    if goal.of not in ERRORS:
-        raise ModelError(f"'of' of {label} must be one of {', '.join(ERRORS)}; given: '{goal.of}'")
-    if goal.after < 0.0:
-        raise ModelError(f"after of {label} must not be negative; given: {goal.after:g} s")
+    goal = ErrorGoal(**fields_of(ErrorGoal, item, label, {"within": positive_number}))
+    if goal.error not in ERRORS:
+        raise ModelError(f"'of' of {label} must be one of {', '.join(ERRORS)}, not '{goal.error}'")
+    if goal.settling_time < 0.0:
+        raise ModelError(f"after of {label} must not be negative; given: {goal.settling_time:g} s")
     return goal
 
 

@@ -55,13 +55,13 @@ def run_scene(
     file = scenes.load(name)
     if file.task is None:
         raise OptionError(f"the scene '{name}' has no task; scenes with one: {scenes.names()}")
-    task = file.task.by(controller) if controller else file.task
-    return _SceneRun(file.scene, task, step).simulate(seconds or task.shortest)
+    task = file.task.with_controller(controller) if controller else file.task
+    return _SceneRun(file.scene, task, step).simulate(seconds or task.min_duration)
 
 
 class _SceneRun:
     def __init__(self, scene: Scene, task: Task, step: float) -> None:
-        settings = RobotSettings(task.robot).at_start_of(task)
+        settings = RobotSettings(task.robot).for_task(task)
         description = settings.description()
         self._model: VMSModel = settings.model(description)
         q = settings.initial_configuration(self._model)
@@ -130,7 +130,7 @@ class _SceneRun:
             "met": all(goal["met"] for goal in goals.values()),
             "port_energy": dict(sample.port_energy),
             "dissipated": sample.dissipated,
-            "unaccounted": simulation.unaccounted(),
+            "unaccounted": simulation.unaccounted_energy(),
             "real_time_factor": simulation.time / cpu_time,
         }
 
@@ -162,9 +162,9 @@ class _SceneRun:
                 "met": abs(mean_force - target_force) / target_force <= goal.share,
             }
         if isinstance(goal, PlaceGoal):
-            position = self._position_of(goal.of)
-            distance = float(np.linalg.norm((position - goal.at)[list(goal.axes)]))
-            return at_most(goal.within, f"distance of {goal.of} from its place (m)", distance)
+            position = self._position_of(goal.body)
+            distance = float(np.linalg.norm((position - goal.position)[list(goal.axes)]))
+            return at_most(goal.tolerance, f"distance of {goal.body} from its place (m)", distance)
         speed = float(np.abs(self.simulation.sample().v).max())
         return at_most(goal.speed, "largest speed (rad/s, m/s)", speed)
 

@@ -25,12 +25,10 @@ GoalState = dict[str, Any]
 _ROUNDING = 1e-9
 
 
-def at_most(
-    bound: float, quantity: str, obtained: float | None, rounding: float = 0.0
-) -> GoalState:
+def at_most(bound: float, quantity: str, value: float | None, rounding: float = 0.0) -> GoalState:
     """Return the state of a goal that bounds what is obtained; None is not judged, and not met."""
-    is_met = obtained is not None and obtained <= bound + rounding
-    return {"what": quantity, "wanted": bound, "obtained": obtained, "met": is_met}
+    is_met = value is not None and value <= bound + rounding
+    return {"what": quantity, "wanted": bound, "obtained": value, "met": is_met}
 
 
 def apply_gains(law: Controller, gains: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -120,16 +118,16 @@ class Judge:
         self,
         task: RobotTask,
         reference: TaskReference,
-        extra: Callable[[], dict[str, float]] = dict,
+        extra_errors: Callable[[], dict[str, float]] = dict,
     ) -> None:
         """Begin.
 
         Args:
             task: with the goals.
             reference: motion that the robot is to follow, at every time that is seen.
-            extra: errors now besides those from it, by their names, as far as they are known.
+            extra_errors: errors now besides those from it, by name, as far as they are known.
         """
-        self._task, self._reference, self._extra = task, reference, extra
+        self._task, self._reference, self._extra_errors = task, reference, extra_errors
         self._maxima: dict[str, float] = {}
 
     def update(self, time: float, motion: Callable[[], tuple[Array, Array]]) -> None:
@@ -137,21 +135,24 @@ class Judge:
         errors = None
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
-                errors = errors or {**self._reference.errors(*motion(), time), **self._extra()}
-                if goal.of in errors:
-                    self._maxima[name] = max(self._maxima.get(name, 0.0), errors[goal.of])
+                errors = errors or {
+                    **self._reference.errors(*motion(), time),
+                    **self._extra_errors(),
+                }
+                if goal.error in errors:
+                    self._maxima[name] = max(self._maxima.get(name, 0.0), errors[goal.error])
 
     def goals(self) -> dict[str, GoalState]:
         """Return what was wanted and obtained of every goal; None was not judged yet."""
         return {
-            name: at_most(goal.within, ERRORS[goal.of], self._maxima.get(name))
+            name: at_most(goal.max_error, ERRORS[goal.error], self._maxima.get(name))
             for name, goal in self._task.goals.items()
         }
 
     def balance_goal(self, residual: float | None) -> GoalState:
         """Return the goal of the residual of the energy balance, J; None: it is not known yet."""
         size = None if residual is None else abs(residual)
-        return at_most(self._task.unaccounted, "residual of the energy balance (J)", size)
+        return at_most(self._task.max_residual, "residual of the energy balance (J)", size)
 
 
 # Largest change of the momentum of robot and body where nothing pushes them, relative.
@@ -182,7 +183,7 @@ class PayloadJudge:
         if np.any(self._gravity):
             vertical = -self._gravity / np.linalg.norm(self._gravity)
             height = float(vertical @ (position - self.handle))
-            target = self._payload.to
+            target = self._payload.target_position
             lowest_height = 0.0 if target is None else min(0.0, float(vertical @ target))
             self._largest_depth = max(self._largest_depth, lowest_height - height)
 
@@ -201,17 +202,17 @@ class PayloadJudge:
             is_set_down: whether it has been set down.
             momenta: momentum at the start and at the end; None where it is not kept.
         """
-        payload = self._payload
+        payload, tolerance = self._payload, self._payload.target_tolerance
         quantity = "distance to the handle when it is taken (m)"
         goals = {"taken": at_most(payload.reach, quantity, capture_distance)}
-        if payload.to is not None:
+        if payload.target_position is not None:
             has_arrived = capture_distance is not None and (is_set_down or payload.release is None)
-            distance = float(np.linalg.norm(position - self.handle - payload.to))
+            distance = float(np.linalg.norm(position - self.handle - payload.target_position))
             quantity = "distance of the payload from its place (m)"
-            goals["payload"] = at_most(payload.within, quantity, distance if has_arrived else None)
+            goals["payload"] = at_most(tolerance, quantity, distance if has_arrived else None)
         if np.any(self._gravity):
             quantity = "depth of the payload below its support (m)"
-            goals["support"] = at_most(payload.within, quantity, self._largest_depth)
+            goals["support"] = at_most(tolerance, quantity, self._largest_depth)
         initial_momentum, final_momentum = momenta
         if initial_momentum is not None and final_momentum is not None:
             for name, part in (("linear", slice(3)), ("angular", slice(3, 6))):
@@ -222,16 +223,16 @@ class PayloadJudge:
         return goals
 
 
-def goal_lines(goals: Mapping[str, Mapping[str, Any]], shortest: float = 0.0) -> Iterator[str]:
+def goal_lines(goals: Mapping[str, Mapping[str, Any]], min_duration: float = 0.0) -> Iterator[str]:
     """Yield a line for each goal.
 
     Args:
         goals: by name, as of ``vms_ph_studies``.
-        shortest: duration after which all goals are judged, s; named where one was not.
+        min_duration: duration after which all goals are judged, s; named where one was not.
     """
     for name, goal in goals.items():
         if goal["obtained"] is None:
-            yield f"  {name}: {goal['what']}: NOT JUDGED, it takes at least {shortest:g} s"
+            yield f"  {name}: {goal['what']}: NOT JUDGED, it takes at least {min_duration:g} s"
             continue
         yield (
             f"  {name}: {goal['what']} {goal['obtained']:.4g}, wanted {goal['wanted']:.4g}: "

@@ -31,7 +31,7 @@ class AngleProfile:
     start: float = 0.0
     end: float = 0.0
 
-    def at(self, time: float) -> float:
+    def angle(self, time: float) -> float:
         """Return the angle at a time (s), rad: a polynomial of degree five."""
         s = min(max((time - self.start_time) / self.duration, 0.0), 1.0)
         return self.start + (self.end - self.start) * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
@@ -76,7 +76,7 @@ class TaskReference:
             if model.b == 0 and (target.base is not None or target.turn is not None):
                 raise OptionError(f"the base of '{model.name}' is fixed; a target moves it")
 
-    def due(self, start: float, end: float, lead: float = 0.0) -> Reference:
+    def reference_between(self, start: float, end: float, lead: float = 0.0) -> Reference:
         """Return the reference that becomes due in [start, end), s.
 
         Args:
@@ -86,10 +86,10 @@ class TaskReference:
                 which it is held makes it right in the mean.
         """
         pose = position = joints = None
-        for target in self._task.due(start, end):
+        for target in self._task.targets_between(start, end):
             if target.mechanism is not None:
-                angle = self._profile.at(target.at)
-                self._profile = AngleProfile(target.at, target.over, angle, target.mechanism)
+                angle = self._profile.angle(target.time)
+                self._profile = AngleProfile(target.time, target.duration, angle, target.mechanism)
             if target.base is not None or target.turn is not None:
                 pose = self._base_pose = self._base_pose.copy()
             if target.base is not None:
@@ -102,7 +102,7 @@ class TaskReference:
                 change = [target.joints.get(name, 0.0) for name in self._model.joint_names]
                 joints = self._joint_positions = self._home_joint_positions + change
         if self._task.mechanism is not None and self._profile.moves(start):
-            angle = self._profile.at(end + lead)
+            angle = self._profile.angle(end + lead)
             self._position = self._home_position + self._task.mechanism.displacement(angle)
             position = self._position
         if start < 0.0:
@@ -143,9 +143,9 @@ class TaskReference:
             position = self._home_joint_positions[k] + displacement
             low, high = limits.lower[k], limits.upper[k]
             if not low <= position <= high:
-                text = f"the target at {target.at:g} s leads '{name}' to {position:g}, outside its "
-                text += f"limits from {low:g} to {high:g}"
+                text = f"the target at {target.time:g} s leads '{name}' to {position:g}, outside "
+                text += f"its limits from {low:g} to {high:g}"
                 raise OptionError(text)
 
     def _has_goal(self, *errors: str) -> bool:
-        return any(goal.of in errors for goal in self._task.goals.values())
+        return any(goal.error in errors for goal in self._task.goals.values())

@@ -70,7 +70,7 @@ def run_task(
     loaded = replace(loaded, controller=controller or loaded.controller)
     if seconds < 0.0:
         raise OptionError(f"seconds={seconds:g}: a duration of at least zero is accepted")
-    return TaskRun(loaded, uncertainty, make_law, native).simulate(seconds or loaded.shortest)
+    return TaskRun(loaded, uncertainty, make_law, native).simulate(seconds or loaded.min_duration)
 
 
 def _engine(scene: str, model: VMSModel, description: str) -> Engine | None:
@@ -196,7 +196,7 @@ class TaskRun:
                 assert self._payload is not None
                 self._plant = self._payload.change(simulation, self._unloaded_plant)
                 self._restart_law(self._payload.law_model(self.model))
-            if self._payload is not None and self._payload.carried is not None:
+            if self._payload is not None and self._payload.load is not None:
                 self._payload_judge.update(self._payload.handle_position(simulation.sample().q))
             self._error_judge.update(simulation.time, self.state)
         cpu_time = clock.process_time() - start_time
@@ -249,7 +249,7 @@ class TaskRun:
         self._actuator_use.update(getattr(self, "simulation", None))
         if self._wheels is not None:
             self._wheels.update(q, v)
-        reference = self._reference.due(self._reference_end, time + 0.5 * dt)
+        reference = self._reference.reference_between(self._reference_end, time + 0.5 * dt)
         self._reference_end = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measure(q, v), reference, dt)
         self._actuator_use.take_torque(command.torque)

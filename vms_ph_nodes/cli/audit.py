@@ -192,7 +192,7 @@ def _chosen_friction(choice: str, model: Any) -> tuple[Any, str]:
     from vms_ph_io.settings.friction_file import read_friction
 
     if choice in ("", "urdf"):
-        return (JointFriction.of(model), "URDF") if choice else (None, "")
+        return (JointFriction.from_model(model), "URDF") if choice else (None, "")
     if choice == "none":
         return JointFriction.none(model), "none"
     return read_friction(Path(choice), model), Path(choice).name

@@ -162,7 +162,7 @@ def run_by_name(name: str, seconds: float, controller: str, as_json: bool) -> No
         task = robot_tasks.load(name, hint)
         # A demo shows the whole task; its shortest form is for tests.
         outcome = run_task(task, seconds=seconds or 60.0, controller=controller)
-        min_duration = task.shortest
+        min_duration = task.min_duration
     typer.echo(json.dumps(outcome, indent=2) if as_json else outcome_text(outcome, min_duration))
     if not outcome["met"]:
         raise typer.Exit(1)

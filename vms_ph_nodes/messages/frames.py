@@ -40,7 +40,7 @@ class Frames:
     prefix: str
 
     @classmethod
-    def of(cls, model: VMSModel, prefix: str = "") -> "Frames":
+    def from_model(cls, model: VMSModel, prefix: str = "") -> "Frames":
         """Return the frames of a robot."""
         root = LinkTree(model.tree).root
         return cls(root, root if model.base == "fixed" else ODOM, model.end_effector, prefix)

@@ -28,7 +28,7 @@ def to_contact(header: Header, model: VMSModel, report: ContactReport) -> Contac
     return Contact(
         header=header,
         contact=bool(report.contact),
-        began=bool(report.began),
+        began=bool(report.has_begun),
         by_momentum=report.by_momentum,
         by_energy=report.by_energy,
         duration=report.duration,
@@ -142,7 +142,7 @@ def to_payload_state(
         momentum: (6,) of robot and payload, linear first; None where it is not kept.
         resets: number of resets of the simulation.
     """
-    state = PayloadState.CARRIED if payload_use.carried is not None else PayloadState.FREE
+    state = PayloadState.CARRIED if payload_use.load is not None else PayloadState.FREE
     linear, angular = np.zeros((2, 3)) if momentum is None else momentum.reshape(2, 3)
     return PayloadState(
         header=header,
@@ -152,8 +152,8 @@ def to_payload_state(
         distance=0.0 if payload_use.capture_distance is None else payload_use.capture_distance,
         brought=payload_use.initial_energy,
         left=payload_use.final_energy,
-        lost_capture=payload_use.lost["capture"],
-        lost_setting_down=payload_use.lost["setting_down"],
+        lost_capture=payload_use.losses["capture"],
+        lost_setting_down=payload_use.losses["setting_down"],
         momentum_kept=momentum is not None,
         linear_momentum=to_vector(linear),
         angular_momentum=to_vector(angular),

@@ -28,6 +28,7 @@ from rclpy.parameter import Parameter
 from vms_ph_dynamics import VmsPhError
 from vms_ph_io import share_directory
 from vms_ph_io.settings.parameter_schema import ParameterSpec, load_parameters
+from vms_ph_io.settings.yaml_files import key_of
 
 Record = TypeVar("Record", bound=Any)
 
@@ -86,16 +87,16 @@ def declare_record(node: Node, prefix: str, record_type: type[Record]) -> Record
 
 
 def declare_fields(node: Node, prefix: str, record_type: Any, skip: Collection[str] = ()) -> Any:
-    """Return the values of :func:`declare_record` by field, but for those fields ``skip``."""
-    names = [field.name for field in fields(record_type) if field.name not in skip]
-    values = {name: declare(node, f"{prefix}.{name}") for name in names}
+    """Return the values of :func:`declare_record` by field, but for the keys ``skip``."""
+    keys = {field.name: key_of(field) for field in fields(record_type)}
+    values = {k: declare(node, f"{prefix}.{key}") for k, key in keys.items() if key not in skip}
     return {name: x if np.isscalar(x) else np.array(x, float) for name, x in values.items()}
 
 
 def record_parameters(prefix: str, record: Any, excluded: Collection[str] = ()) -> dict[str, Any]:
     """Return the parameters ``<prefix>.<field>`` of a record, as parameter files have them."""
-    names = [field.name for field in fields(record) if field.name not in excluded]
-    values = {f"{prefix}.{name}": getattr(record, name) for name in names}
+    names = {key_of(field): field.name for field in fields(record)}
+    values = {f"{prefix}.{k}": getattr(record, n) for k, n in names.items() if k not in excluded}
     return {
         name: value
         if value is None or isinstance(value, bool)

@@ -49,7 +49,7 @@ class RobotParameters:
         self.arguments = from_arguments(declare(node, "launch_arguments", file=_PARAMETER_FILE))
         # The robot itself is a parameter of the launched node, which may have another default.
         launch_settings = {name: value for name, value in self.arguments.items() if name != "robot"}
-        self.settings = RobotSettings(**settings).updated(launch_settings)
+        self.settings = RobotSettings(**settings).with_changes(launch_settings)
 
     def description(self) -> str:
         """Return the URDF text of the robot named by the parameter.

@@ -128,7 +128,7 @@ class Engine:
             OptionError: the robot is not in water that flows, or no wind can push it.
         """
         self._model, self._description = model, description
-        settings = self._parameters.settings.at_start_of(self.scene and self.scene.task)
+        settings = self._parameters.settings.for_task(self.scene and self.scene.task)
         self.current, root = settings.water_current(model), model.link_names[0]
         if self._wind is not None:
             self._wind.check(model)
@@ -194,7 +194,7 @@ class Engine:
             return {}
         texts = simulation.diagnostics()
         if self._is_mujoco and self.payload is None:
-            texts["energy from the error of MuJoCo's steps (J)"] = f"{simulation.unaccounted():.3e}"
+            texts["energy from MuJoCo's step errors (J)"] = f"{simulation.unaccounted_energy():.3e}"
         return texts
 
 
@@ -214,8 +214,9 @@ def payload_parameters(payload: Payload) -> dict[str, Any]:
 def _declare_payload(node: Node) -> Payload | None:
     """Declare the parameters ``payload.*``, and return the payload if it has a mass."""
     values = declare_fields(node, "payload", Payload, _GOAL_FIELDS)
-    events = {"at": values["at"] or np.inf, "release": values["release"] or None}
-    return Payload(**values | events) if values["mass"] else None
+    values["capture_time"] = values["capture_time"] or np.inf
+    values["release"] = values["release"] or None
+    return Payload(**values) if values["mass"] else None
 
 
 def _declare_mechanism(node: Node) -> Mechanism | None:

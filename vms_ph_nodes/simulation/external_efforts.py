@@ -48,7 +48,7 @@ class EffortBounds:
     moment: float
 
     @classmethod
-    def of(cls, model: VMSModel) -> "EffortBounds":
+    def from_model(cls, model: VMSModel) -> "EffortBounds":
         """Return the bounds of a robot: twenty times its weight, and that at its reach.
 
         The reach is the length of the chain of joint offsets, with prismatic joints extended.
@@ -111,7 +111,7 @@ class Brake:
             external: all other efforts.
             actuated: whether the base has actuators.
         """
-        command = self._safe_outputs[actuated].at(q, v, dt)
+        command = self._safe_outputs[actuated].command(q, v, dt)
         brake = Ports(command.torque, command.wrench_base)
         if callable(external):
             return lambda t, x: replace(external(t, x), torque=None, wrench_base=None) + brake
@@ -132,7 +132,7 @@ class ExternalEfforts:
         self._model, self._frames = model, frames
         self._timeout: float = declare(node, "command_timeout")
         self._pushes = declare_record(node, "push", Pushes)
-        defaults = EffortBounds.of(model)  # where the parameters are 0
+        defaults = EffortBounds.from_model(model)  # where the parameters are 0
         force: float = declare(node, "largest_force") or defaults.force
         self._bounds = EffortBounds(force, declare(node, "largest_moment") or defaults.moment)
         self._largest_torque = self._bounds.joint_bounds(model)

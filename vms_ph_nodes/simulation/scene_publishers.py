@@ -104,7 +104,7 @@ class GraspPublishers:
 
     def restart(self, simulation: Simulation) -> None:
         """Put the payload where it was at the start; the simulation returns there without it."""
-        if self.payload_use is None or self.payload_use.carried is None:
+        if self.payload_use is None or self.payload_use.load is None:
             simulation.reset()
         else:
             # The law first: the simulation calls it as it begins.
@@ -126,25 +126,25 @@ class GraspPublishers:
             self._times_due.pop(0)
             if not simulation.is_finite():
                 continue
-            if self.payload_use.carried is not None:
+            if self.payload_use.load is not None:
                 self._set_down(simulation, self.payload_use)
             elif self.payload_use.capture_distance is None:
                 self._take(simulation, self.payload_use)
 
-    def on_hold(
+    def set_hold(
         self, simulation: Simulation, request: SetBool.Request, response: SetBool.Response
     ) -> SetBool.Response:
         """Take it or set it down on request."""
         use = self.payload_use
-        if request.data and use.carried is not None:
+        if request.data and use.load is not None:
             response.message = "the end effector has the payload already"
         elif request.data and use.is_set_down:
             response.message = "the payload was set down; ~/reset puts it where it was"
         elif request.data and use.payload.moves:
-            response.message = f"the payload moves, and is taken at {use.payload.at:g} s alone"
+            response.message = f"the payload moves; it is taken at {use.payload.capture_time:g} s"
         elif request.data:
             response.success, response.message = self._take(simulation, use)
-        elif use.carried is None:
+        elif use.load is None:
             response.message = "the end effector has no payload"
         else:
             response.success, response.message = True, self._set_down(simulation, use)
@@ -175,7 +175,7 @@ class GraspPublishers:
         self._publisher.publish(to_payload_state(header, use, pose, momentum, simulation.resets))
         if self._inertia_publisher is not None:
             tool_header = self._frames.header(self._frames.end_effector, stamp)
-            self._inertia_publisher.publish(to_inertia(tool_header, use.carried))
+            self._inertia_publisher.publish(to_inertia(tool_header, use.load))
         self._markers.publish(stamp, [("payload", self._body_shapes, pose)])
 
     def _publish_mechanism(self, mechanism: HeldMechanism, stamp: Time) -> None:
@@ -194,7 +194,7 @@ class GraspPublishers:
     def _take(self, simulation: Simulation, use: PayloadUse) -> tuple[bool, str]:
         self._carrying_model = use.take(simulation, self._model)
         distance = 1e3 * (use.capture_distance or 0.0)
-        if use.carried is None:
+        if use.load is None:
             sentence = (
                 f"the payload is not taken: its handle is {distance:.4g} mm from the end effector, "
                 f"within reach are {1e3 * use.payload.reach:.4g} mm"
@@ -203,15 +203,15 @@ class GraspPublishers:
             return False, sentence
         sentence = (
             f"the end effector takes {use.payload.mass:g} kg, {distance:.3g} mm from the handle; "
-            f"the capture loses {use.lost['capture']:.3g} J"
+            f"the capture loses {use.losses['capture']:.3g} J"
         )
         self._log.info(sentence)
-        self._announce_body(use.carried, simulation.sample())
+        self._announce_body(use.load, simulation.sample())
         return True, sentence
 
-    def _set_down(self, simulation: Simulation, payload_use: PayloadUse) -> str:
-        self._carrying_model = payload_use.set_down(simulation, self._model)
-        sentence = f"the payload is set down, which loses {payload_use.lost['setting_down']:.3g} J"
+    def _set_down(self, simulation: Simulation, use: PayloadUse) -> str:
+        self._carrying_model = use.set_down(simulation, self._model)
+        sentence = f"the payload is set down, which loses {use.losses['setting_down']:.3g} J"
         self._log.info(sentence)
         self._announce_body(None, simulation.sample())
         return sentence

@@ -76,7 +76,7 @@ class GuardNode(ReportingNode):
     def _begin(self, model: VMSModel, odometry: bool = True) -> None:
         self._model = model
         self._health.declare_robot(model)
-        self._frames = Frames.of(model, self._frame_prefix)
+        self._frames = Frames.from_model(model, self._frame_prefix)
         self._guard = self._make_guard(model)
         declare_gains(self, lambda: self._guard, "settings", self.SETTINGS)
         self._publisher = self.create_publisher(EnergyCertificate, "~/certificate", LATCHED)

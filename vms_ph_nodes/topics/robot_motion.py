@@ -301,7 +301,7 @@ class MotionNode(ReportingNode):
         self._robot_parameters.when_known(self._listen)
 
     def _listen(self, model: VMSModel) -> None:
-        self._model, self._frames = model, Frames.of(model, self._frame_prefix)
+        self._model, self._frames = model, Frames.from_model(model, self._frame_prefix)
         self._health.declare_robot(model)
         self.begin(model)
         water_current = self._robot_parameters.settings.water_current(model)

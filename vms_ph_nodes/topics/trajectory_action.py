@@ -41,7 +41,7 @@ class JointPath:
         self._times, self._positions, self._velocities = times, positions, velocities
         self.duration, self.end_positions = float(times[-1]), positions[-1]
 
-    def at(self, time: float) -> Array:
+    def positions_at(self, time: float) -> Array:
         """Return the positions (n,) at a time, s; those of an end outside the path."""
         times = self._times
         if time <= times[0]:
@@ -176,7 +176,7 @@ class TrajectoryAction:
             self._end("", "cancelled; the joints hold where they are")
             return joints
         goal.time += dt
-        desired_positions = goal.path.at(goal.time)
+        desired_positions = goal.path.positions_at(goal.time)
         error = np.abs(desired_positions - joints)
         if goal.time - goal.feedback_time >= _FEEDBACK_PERIOD:
             goal.feedback_time = goal.time

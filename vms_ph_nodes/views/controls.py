@@ -87,7 +87,7 @@ class Controls:
         """
         self._panel, self._parameters, self._target_pose = panel, robot, target
         self._server, self._tab, self._commands, self._model = panel
-        self._frame = Frames.of(self._model).inertial
+        self._frame = Frames.from_model(self._model).inertial
         self._recording, self._home = recording, start
         self._choice_time, self._last_paused, self._last_speed = 0.0, False, 1.0
         self._reference_handle: Any = None
@@ -243,7 +243,7 @@ class Controls:
         if not self._has_gains:
             self._has_gains = self._commands.ask_gains(self.show_gains)
         choices = self._commands.available_choices
-        if choices and (self._choices is None or self._choices.offered != choices):
+        if choices and (self._choices is None or self._choices.options != choices):
             if self._choices is not None:
                 self._choices.folder.remove()
             arguments = {**self._parameters.arguments, "robot": self._parameters.settings.robot}
@@ -352,7 +352,7 @@ class Choices:
         panel: Panel,
         arguments: Mapping[str, str],
         allocation: Allocation | None,
-        offered: Sequence[str],
+        options: Sequence[str],
     ) -> None:
         """Add them to the page.
 
@@ -360,16 +360,16 @@ class Choices:
             panel: place on the page, and of the present robot.
             arguments: of the launch: those that are chosen now, and further ones.
             allocation: of the base.
-            offered: which of the lists are shown.
+            options: which of the lists are shown.
         """
-        self._robot_name, self._commands, self.offered = arguments["robot"], panel.commands, offered
+        self._robot_name, self._commands, self.options = arguments["robot"], panel.commands, options
         # Launch files of tasks hand the name of theirs to all nodes.
         arguments = {**arguments, "demo": os.environ.get("VMS_PH_TASK", "")}
         exclusions = {*bundled_controllers()} - {*suitable_controllers(panel.model, allocation)}
         gui = panel.server.gui
-        with panel.tab, gui.add_folder(", ".join(offered).capitalize(), order=-1.0) as self.folder:
+        with panel.tab, gui.add_folder(", ".join(options).capitalize(), order=-1.0) as self.folder:
             for choice, names in choices(arguments).items():
-                if choice not in offered:
+                if choice not in options:
                     continue
                 current = arguments.get(_LAUNCH_ARGUMENTS.get(choice, choice), "")
                 label = _NONE_LABELS.get(choice, "")

@@ -290,7 +290,7 @@ class Replay:
                     self._scene.remove()
                 self._scene = RobotScene(self._server, model, run.description)
                 q = run.configuration(0.0)
-                self._view.look(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
+                self._view.show(viewpoint(model, self._scene.box(q)), self._scene.root_position(q))
             self._slider.max = max(run.duration, 0.01)
             self._set_time(0.0)
             findings = (f"{finding.time:.2f} s: {finding.text}" for finding in run.findings)

@@ -179,7 +179,7 @@ def _to_mesh(visual: Visual) -> trimesh.Trimesh:
         check_mesh(path)
         mesh = trimesh.load_scene(path).to_mesh()
         mesh.apply_scale(visual.size)
-        is_coloured = visual.coloured
+        is_coloured = visual.has_colour
     else:
         mesh, is_coloured = _PRIMITIVES[visual.shape](*visual.size), True
     if is_coloured:

@@ -95,7 +95,7 @@ class Scales:
     inertia: float = 0.0
     power: float = 0.0
     energy: float = 0.0
-    longest: float = 1.0
+    max_length: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Shapes:
         model = task.model
         self._root = model.link_names[0]
         self.size = reach(model)
-        self._max_length = self.size * scales.longest
+        self._max_length = self.size * scales.max_length
         self._up_rotation = up_axes(model.gravity)
         styles = legend.styles(port_names(model))
         self._colours = {name: rgba(style.colour) for name, style in styles.items()}
@@ -219,7 +219,7 @@ class Shapes:
             "energy": FittedRange(mass * slow_speed**2),
         }
 
-    def at(self, d: Evaluation, ports: Ports) -> list[Shape]:
+    def shapes(self, d: Evaluation, ports: Ports) -> list[Shape]:
         """Return all shapes at a state, with the powers of the given port efforts."""
         momentum = momenta(d)
         return [

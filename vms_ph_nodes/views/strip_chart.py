@@ -248,12 +248,12 @@ def round_bounds(
     return float(bottom), float(max(top, bottom + tick * np.ceil(min_span / tick)))
 
 
-def _prefix(largest: float) -> tuple[str, float]:
+def _prefix(magnitude: float) -> tuple[str, float]:
     """Return the SI prefix in which the largest value has up to three digits, and its factor.
 
     The numbers at the axis have three decimals at most.
     """
-    fitting_prefixes = (pair for pair in PREFIXES if pair[0] <= 1.0 and largest >= 0.5 * pair[0])
+    fitting_prefixes = (pair for pair in PREFIXES if pair[0] <= 1.0 and magnitude >= 0.5 * pair[0])
     factor, prefix = next(fitting_prefixes, PREFIXES[-1])
     return prefix, 1.0 / factor
 

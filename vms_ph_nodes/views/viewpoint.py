@@ -118,7 +118,7 @@ class WorldView:
         self.shift = np.zeros(3)
         server.on_client_connect(self._turn_camera)
 
-    def look(self, view: Viewpoint, start: Array) -> None:
+    def show(self, view: Viewpoint, start: Array) -> None:
         """Turn the view of every browser to a robot.
 
         Args:

@@ -338,7 +338,7 @@ class DecentralisedDrive(DifferentialDrive):
         inverse_basis = np.linalg.inv(t.basis[self.output_rows])
         self._output_inertias = np.diag(inverse_basis.T @ t.mass @ inverse_basis)
 
-    def inertial_force(self, t: NonholonomicTerms, desired: Array, rate: Array) -> Array:
+    def inertial_force(self, t: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
         """Return the forces (m,) of the inertias alone."""
         output_basis = t.basis[self.output_rows]
         return output_basis.T @ (self._output_inertias * (output_basis @ rate))

@@ -114,7 +114,7 @@ def closed_loop(
         q=q,
         effects=["friction"] if friction else [],
         native=native,
-        every=_SAMPLE_STEPS,
+        stride=_SAMPLE_STEPS,
     )
     return _summary(run, *np.array(commands).T)
 

@@ -131,8 +131,8 @@ def _task_with(
 ) -> RobotTask:
     task = robot_tasks.load(name)
     goals = {
-        k: replace(goal, within=slack * goal.within, after=max(goal.after, settle))
-        for k, goal in task.goals.items()
+        k: replace(g, max_error=slack * g.max_error, settling_time=max(g.settling_time, settle))
+        for k, g in task.goals.items()
     }
     step = step or task.step
     if delay > 0.0:

@@ -149,7 +149,7 @@ def test_every_wrench_within_the_limits_passes_bit_for_bit_and_no_other_is_sent(
         wanted[:b] += 10.0 ** rng.uniform(4, 5) * rng.choice([-1.0, 1.0], b)
         sent = guard.update(home, v, wanted, 1e-3)
         assert sent.reason == "base wrench at the limits of its actuators"
-        nearest = allocation.within(sent.effort[:b])
+        nearest = allocation.allocate(sent.effort[:b])
         assert np.abs(nearest.missing_wrench).max() < 1e-9 * (1.0 + np.abs(sent.effort[:b]).max())
         assert np.array_equal(sent.effort[b:], wanted[b:])
 
@@ -175,7 +175,7 @@ def test_whatever_is_wanted_or_measured_no_wrench_beyond_the_limits_is_sent(
         q = home if k % 9 else np.full(model.nq, np.nan)
         sent = guard.update(q, rng.uniform(-0.5, 0.5, model.nv), wanted, 1e-3)
         statuses.add(sent.status)
-        missing = allocation.within(sent.effort[:b]).missing_wrench
+        missing = allocation.allocate(sent.effort[:b]).missing_wrench
         assert np.abs(missing).max() < 1e-8 * (1.0 + np.abs(sent.effort[:b]).max()), sent.reason
         assert (np.abs(sent.effort[b:]) <= model.joints.effort + 1e-9).all()
     assert statuses == {Status.SATURATED, Status.HOLDING}

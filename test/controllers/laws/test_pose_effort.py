@@ -70,11 +70,11 @@ def test_a_held_spring_is_no_stiffer_than_half_a_sample_allows() -> None:
     mass, h, none = np.diag([2.0, 3.0]), 0.1, np.zeros((2, 2))
     gradient, rest = np.array([10.0, -6.0]), np.zeros(2)
     most = 0.5 / h**2  # of the square of a frequency
-    soft = SampledImpedance.of(mass, none, 0.99 * most * mass, gradient, rest, h)
+    soft = SampledImpedance.from_terms(mass, none, 0.99 * most * mass, gradient, rest, h)
     np.testing.assert_array_equal(soft.spring, gradient)
     assert soft.reason == ""
     stiff = np.diag([4.0 * most * 2.0, 0.5 * most * 3.0])
-    held = SampledImpedance.of(mass, none, stiff, gradient, rest, h)
+    held = SampledImpedance.from_terms(mass, none, stiff, gradient, rest, h)
     np.testing.assert_allclose(held.spring, [2.5, -6.0])
     assert held.reason
 
@@ -83,7 +83,7 @@ def test_the_drift_of_a_reference_moves_what_damping_sees() -> None:
     mass, damping, h = np.diag([2.0, 3.0]), np.diag([5.0, 8.0]), 0.05
     velocity, feedforward = np.array([0.3, -0.2]), np.array([1.5, 0.7])
     none = np.zeros((2, 2))
-    held = SampledImpedance.of(mass, damping, none, np.zeros(2), velocity, h, feedforward)
+    held = SampledImpedance.from_terms(mass, damping, none, np.zeros(2), velocity, h, feedforward)
     # Implicit Euler: M (u - v) = h (feedforward - D u).
     expected = (np.diag(mass) * velocity + h * feedforward) / (np.diag(mass) + h * np.diag(damping))
     np.testing.assert_allclose(held.velocity, expected)

@@ -35,7 +35,7 @@ def loop(mass, damping, spring, dt: float, delay: int, age: int) -> np.ndarray:
     n, h, late = len(mass), horizon(dt, float(delay), age * dt), delay + age
     columns = []
     for q, v in zip(np.eye(2 * n)[:, :n], np.eye(2 * n)[:, n:], strict=True):
-        held = SampledImpedance.of(mass, damping, spring, spring @ q, v, h)
+        held = SampledImpedance.from_terms(mass, damping, spring, spring @ q, v, h)
         columns.append(-held.spring - held.predicted_spring - damping @ held.velocity)
     gain = np.linalg.solve(mass, np.array(columns).T)
     unit, none = np.eye(n), np.zeros((n, n))
@@ -70,7 +70,7 @@ def test_damping_never_reverses_a_velocity_and_takes_energy(rng: np.random.Gener
     for _ in range(100):
         mass, damping, v = random_inertia(4, rng, 2), random_inertia(4, rng, 6), rng.normal(size=4)
         h = 10.0 ** rng.uniform(-4, 0)
-        w = SampledImpedance.of(mass, damping, none, none[0], v, h).velocity
+        w = SampledImpedance.from_terms(mass, damping, none, none[0], v, h).velocity
         assert float(w @ damping @ v) >= 0.0
         after = v - h * np.linalg.solve(mass, damping @ w)
         np.testing.assert_allclose(after, w, atol=1e-6 * np.abs(v).max())
@@ -82,10 +82,10 @@ def test_stiffness_below_the_bound_is_what_was_asked_for_and_above_it_the_bound(
     mass, h = np.diag([1.0, 1e-3, 2.0]), 1e-2
     wanted = np.array([4000.0, 4000.0, 0.0])
     q, none = np.array([0.1, 0.1, 0.1]), np.zeros((3, 3))
-    held = SampledImpedance.of(mass, none, np.diag(wanted), wanted * q, none[0], h)
+    held = SampledImpedance.from_terms(mass, none, np.diag(wanted), wanted * q, none[0], h)
     np.testing.assert_allclose(held.spring, [400.0, 0.1 * 0.5 * 1e-3 / h**2, 0.0], atol=1e-9)
     assert held.reason == "stiffness reduced to what is stable at this rate"
-    less = SampledImpedance.of(mass, none, np.diag(wanted), wanted * q, none[0], 1e-4)
+    less = SampledImpedance.from_terms(mass, none, np.diag(wanted), wanted * q, none[0], 1e-4)
     np.testing.assert_array_equal(less.spring, wanted * q)
     assert less.reason == ""
 

@@ -40,7 +40,7 @@ def test_a_collision_of_a_tenth_of_a_joule_is_detected_within_ten_milliseconds(
     for moment in samples(model, q, holding(model, None), wall, dt, round(0.024 / dt), v=v):
         impulse = balance.add(*measured(model, _NOISE, moment, rng), dt)
         assert impulse is not None
-        began = detector.add(impulse).began
+        began = detector.add(impulse).has_begun
         if began:
             break
     assert began

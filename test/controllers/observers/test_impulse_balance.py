@@ -135,8 +135,8 @@ def test_the_covariance_is_that_of_repeated_observations() -> None:
     for _ in range(200):
         balance, observer = ImpulseBalance(model, noise), MomentumObserver(model, 50.0)
         for _ in range(8):
-            v = noise.of_velocity(model) * rng.normal(size=7)
-            effort = weight + noise.of_effort(model) * rng.normal(size=7)
+            v = noise.velocity_deviations(model) * rng.normal(size=7)
+            effort = weight + noise.effort_deviations(model) * rng.normal(size=7)
             impulse = balance.add(RobotState(q, v), effort, dt)
             if impulse is not None:
                 force = observer.add(impulse)
@@ -212,7 +212,7 @@ def test_the_noise_of_a_robot_at_rest_bounds_the_energy_that_it_shows() -> None:
         found = None if impulse is None else works.add(impulse)
     assert found is not None
     # The mean of e^T M e: each velocity's noise has an energy of its own.
-    deviation = noise.of_velocity(model)
+    deviation = noise.velocity_deviations(model)
     energies = [model.evaluate(q, v).kinetic_energy for v in np.diag(deviation)]
     assert found.quadratic_noise == pytest.approx(2.0 * sum(energies), rel=1e-12)
     scaled = deviation[:, None] * model.evaluate(q, rest).M * deviation

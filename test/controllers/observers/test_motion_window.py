@@ -24,7 +24,7 @@ def _impulses(velocities: np.ndarray, dt: float) -> list[ExternalImpulse]:
 
 
 def _seen(velocities: np.ndarray, dt: float) -> list[SmoothedFrame]:
-    window = MotionWindow(NoiseModel().of_velocity(robots.load("panda")))
+    window = MotionWindow(NoiseModel().velocity_deviations(robots.load("panda")))
     found = [window.add(impulse) for impulse in _impulses(velocities, dt)]
     return [each for each in found if each is not None]
 
@@ -48,7 +48,7 @@ def test_a_velocity_that_is_quadratic_in_time_is_found_whatever_was_measured_in_
     # Velocities far above the noise fade by less than 1e-8.
     np.testing.assert_allclose(seen.velocity, _quadratic(times)[middle], rtol=1e-8)
     # What the measurement differs by, less three deviations of both, which are independent.
-    deviation = NoiseModel().of_velocity(robots.load("panda"))[2] * np.sqrt(
+    deviation = NoiseModel().velocity_deviations(robots.load("panda"))[2] * np.sqrt(
         1.0 + seen.variance_share
     )
     assert seen.fit_error[2] == pytest.approx(0.1 - 3.0 * deviation, abs=1e-7)

@@ -73,10 +73,12 @@ def test_a_joint_reference_turns_round_and_arrives_at_rest_within_its_rates() ->
 def test_a_quintic_leads_from_any_motion_to_rest(rng: np.random.Generator) -> None:
     now, end, duration, h = (0.3, -0.8, 1.7), -1.1, 2.5, 1e-4
     part = _Quintic(now, end, duration)
-    np.testing.assert_allclose(part.at(0.0), now)
-    np.testing.assert_allclose(part.at(duration), (end, 0.0, 0.0), atol=1e-13)
+    np.testing.assert_allclose(part.evaluate(0.0), now)
+    np.testing.assert_allclose(part.evaluate(duration), (end, 0.0, 0.0), atol=1e-13)
     for t in rng.uniform(0.1, 2.4, 5):
-        before, here, after = np.array([part.at(t - h), part.at(t), part.at(t + h)])
+        before, here, after = np.array(
+            [part.evaluate(t - h), part.evaluate(t), part.evaluate(t + h)]
+        )
         np.testing.assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-6)
 
 

@@ -148,4 +148,4 @@ def test_a_tank_keeps_account_of_what_comes_and_goes() -> None:
     tank.deposit(3.0)
     assert tank.level == 1.0
     tank.withdraw(1.5)
-    assert tank.available == 0.0
+    assert tank.available_energy == 0.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
-from vms_ph_controllers.safety.base_actuation import BaseActuation, share_within
+from vms_ph_controllers.safety.base_actuation import BaseActuation, step_share
 from vms_ph_controllers.safety.energy_tank import EnergyTank, TankBudget
 from vms_ph_controllers.safety.limits import TorqueLimits
 from vms_ph_controllers.safety.output_stage import OutputStage
@@ -58,10 +58,10 @@ def test_a_late_sample_changes_a_torque_no_more_than_the_one_before_it(panda: VM
 
 def test_the_share_of_a_step_within_bounds_ends_at_the_first(rng: np.random.Generator) -> None:
     lower, upper = -np.ones(3), np.array([1.0, 2.0, 3.0])
-    assert share_within(np.zeros(3), np.array([0.5, 4.0, -1.0]), lower, upper) == 0.5
-    assert share_within(np.zeros(3), np.array([0.5, 0.0, -4.0]), lower, upper) == 0.25
-    assert share_within(np.zeros(3), np.zeros(3), lower, upper) == 1.0
-    assert share_within(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]), lower, upper) == 0.0
+    assert step_share(np.zeros(3), np.array([0.5, 4.0, -1.0]), lower, upper) == 0.5
+    assert step_share(np.zeros(3), np.array([0.5, 0.0, -4.0]), lower, upper) == 0.25
+    assert step_share(np.zeros(3), np.zeros(3), lower, upper) == 1.0
+    assert step_share(np.array([2.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]), lower, upper) == 0.0
 
 
 def test_a_wrench_beyond_the_rotors_keeps_its_direction_beyond_gravity() -> None:

@@ -280,7 +280,7 @@ def adversary(model: VMSModel, rng: Rng, dt: float) -> Policy:
 def _applied(model: VMSModel, q: np.ndarray, actuators: Allocation) -> tuple[np.ndarray, ...]:
     """Return the weight (nv,) that is held at a configuration, and less all of it what is not."""
     d, b = model.evaluate(q, np.zeros(model.nv)), model.b
-    wrench = actuators.matrix @ actuators.within(d.g[:b]).inputs
+    wrench = actuators.matrix @ actuators.allocate(d.g[:b]).inputs
     held = np.concatenate([wrench, d.g[b:] + d.A.T @ (wrench - d.g[:b])])
     return held, held - d.g
 
@@ -334,7 +334,7 @@ def run(given: Scene, policy: Policy, is_guarded: bool = True, make: Make = pyth
         if actuators is not None:
             # What acts is what the actuators make of the wrench; weight that they cannot hold is
             # no energy of the controller.
-            wrench = actuators.matrix @ actuators.within(force[: model.b]).inputs
+            wrench = actuators.matrix @ actuators.allocate(force[: model.b]).inputs
             force = np.concatenate([wrench, force[model.b :]])
             unheld = _applied(model, q, actuators)[1]
         plant.hold(force, unheld, dt, push)

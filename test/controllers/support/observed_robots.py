@@ -147,7 +147,7 @@ def measured(
     model: VMSModel, noise: NoiseModel, moment: Moment, rng: np.random.Generator
 ) -> tuple[RobotState, np.ndarray]:
     """Return state and efforts with the stated noise."""
-    q = model.integrate(moment.q, noise.of_position(model) * rng.normal(size=model.nv))
-    v = moment.v + noise.of_velocity(model) * rng.normal(size=model.nv)
-    effort = moment.effort + noise.of_effort(model) * rng.normal(size=model.nv)
+    q = model.integrate(moment.q, noise.position_deviations(model) * rng.normal(size=model.nv))
+    v = moment.v + noise.velocity_deviations(model) * rng.normal(size=model.nv)
+    effort = moment.effort + noise.effort_deviations(model) * rng.normal(size=model.nv)
     return RobotState(q, v), effort

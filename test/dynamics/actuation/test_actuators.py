@@ -248,7 +248,7 @@ def test_a_multirotor_out_of_thrust_gives_up_heading_before_height_before_attitu
     allocation = robots.get("borinot").own_actuators()
     weights = allocation.weights
     # Hover with a strong roll and yaw moment.
-    found = allocation.allocation.within(np.array([0, 0, 40.0, 3.0, 0, 3.0]), weights)
+    found = allocation.allocation.allocate(np.array([0, 0, 40.0, 3.0, 0, 3.0]), weights)
     lost = abs(found.missing_wrench)
     assert (lost[3:5] / 3.0 < 0.01).all()
     assert lost[2] / 40.0 < 0.01

@@ -39,7 +39,7 @@ rates = st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3)
 def test_the_urdf_gives_damping_and_friction_of_every_joint() -> None:
     for base in ("fixed", "planar", "floating"):
         model = VMSModel.from_urdf(ROBOT, base)
-        friction = Friction.of(model)
+        friction = Friction.from_model(model)
         assert friction.viscous.tolist() == [0.5, 3.0, 0.0]
         assert friction.coulomb.tolist() == [0.2, 0.0, 0.0]
 
@@ -88,7 +88,7 @@ def test_the_power_that_friction_takes_is_accounted_in_every_form(
 ) -> None:
     for base in ("fixed", "planar", "floating"):
         model = VMSModel.from_urdf(ROBOT, base)
-        friction = Friction.of(model)
+        friction = Friction.from_model(model)
         for kind in FORMS:
             form = kind(model)
             q, v = state_of(model, rng)
@@ -109,7 +109,7 @@ def test_friction_between_links_leaves_the_momentum_of_the_whole_alone(
     form = StandardForm(model)
     x = form.state(*state_of(model, rng))
     with_it, without = (
-        form.rate(x, Ports(friction=friction)) for friction in (Friction.of(model), None)
+        form.rate(x, Ports(friction=friction)) for friction in (Friction.from_model(model), None)
     )
     np.testing.assert_array_equal(with_it.zdot[:6], without.zdot[:6])
     assert np.abs(with_it.zdot[6:] - without.zdot[6:]).max() > 0.01
@@ -120,7 +120,7 @@ def test_fast_joints_do_not_overflow_the_linearisation() -> None:
     form = StandardForm(model)
     # A thousand slip speeds: the square of 1/cosh there is 0, but cosh is no double.
     x = form.state(model.neutral_configuration(), np.array([10.0, 10.0, 10.0]))
-    ports = Ports(friction=Friction.of(model))
+    ports = Ports(friction=Friction.from_model(model))
     assert np.isfinite(linear_port_hamiltonian(form, x, ports).A).all()
 
 

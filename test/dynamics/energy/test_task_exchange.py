@@ -25,7 +25,7 @@ def test_monitor_and_controller_find_the_same_exchange(
     for _ in range(20):
         q, v = Q0 + rng.uniform(-0.3, 0.3, 7), rng.uniform(-1, 1, 7)
         energy = law.update(RobotState(q, v), Reference(), 1e-3).energy
-        assert exchange.at(panda.evaluate(q, v)).total == pytest.approx(
+        assert exchange.exchange(panda.evaluate(q, v)).total == pytest.approx(
             energy.null_to_task, rel=1e-9, abs=1e-12
         )
 
@@ -36,7 +36,7 @@ def test_the_share_of_g12_goes_on_smoothly_away_from_singularities(
     exchange, before, jumps = TaskExchange(panda, PositionTask(panda)), None, []
     way = np.array([1.0, 0.2, -1.0, -0.3, 1.0, 0.5, 1.0])
     for s in np.linspace(0.0, 0.4, 401):
-        share = exchange.at(panda.evaluate(Q0 + s * way, np.ones(7))).through_g12
+        share = exchange.exchange(panda.evaluate(Q0 + s * way, np.ones(7))).through_g12
         if before is not None:
             jumps.append(abs(share - before))
         before = share
@@ -50,15 +50,15 @@ def test_robots_on_moving_bases_have_it_and_those_without_redundancy_do_not(
 ) -> None:
     floating = robots.load("satellite_panda")
     d = floating.evaluate(floating.neutral_configuration(), np.linspace(-1, 1, floating.nv))
-    found = TaskExchange(floating, PositionTask(floating)).at(d)
+    found = TaskExchange(floating, PositionTask(floating)).exchange(d)
     assert np.isfinite([found.total, found.through_g12]).all()
     held = [f"panda_joint{i}" for i in (3, 5, 6, 7)]
     xml = robots.get("panda").description()
     short = VMSModel.from_urdf(xml, end_effector="panda_link8", locked_joints=held)
-    none = TaskExchange(short, PositionTask(short)).at(short.evaluate(np.ones(3), np.ones(3)))
+    none = TaskExchange(short, PositionTask(short)).exchange(short.evaluate(np.ones(3), np.ones(3)))
     assert isnan(none.total)
     singular = np.array([1.686, 0, np.pi / 2, -3.0, 0, 2.665, -2.897])
-    at = TaskExchange(panda, PositionTask(panda)).at(panda.evaluate(singular, np.ones(7)))
+    at = TaskExchange(panda, PositionTask(panda)).exchange(panda.evaluate(singular, np.ones(7)))
     assert isnan(at.through_g12)
 
 

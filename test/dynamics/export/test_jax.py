@@ -117,7 +117,7 @@ def test_tasks_have_their_inertias(rng: np.random.Generator) -> None:
 def test_functions_are_mapped_and_differentiated(rng: np.random.Generator) -> None:
     model = robots.load("satellite_panda")
     form = DecoupledForm(model)
-    exported = form.jax(friction=Friction.of(model))
+    exported = form.jax(friction=Friction.from_model(model))
     Q, V = (np.array(part) for part in zip(*(state_of(model, rng) for _ in range(3)), strict=True))
     states = [form.state(q, v) for q, v in zip(Q, V, strict=True)]
     Z = np.array([x.z for x in states])
@@ -128,7 +128,7 @@ def test_functions_are_mapped_and_differentiated(rng: np.random.Generator) -> No
     by_z = jax.jit(jax.vmap(energy))(Z, Q)
     slope = jax.jacfwd(lambda z, q: exported.rate(q, z, torque=torque)["zdot"])
     slopes = jax.jit(jax.vmap(slope))(Z, Q)
-    held = type(ports)(torque, friction=Friction.of(model))
+    held = type(ports)(torque, friction=Friction.from_model(model))
     for k, x in enumerate(states):
         near(many["zdot"][k], form.rate(x, held).zdot)
         gradient = form.gradient(x)

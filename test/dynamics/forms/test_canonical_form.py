@@ -48,7 +48,7 @@ def test_its_power_balance_closes(seed: int) -> None:
             ports.torque,
             None,
             ports.wrench_end_effector,
-            friction=Friction.of(PANDA) if friction else None,
+            friction=Friction.from_model(PANDA) if friction else None,
         )
         balance = FORM.power_balance(FORM.state(q, v), acting)
         flow = sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored)

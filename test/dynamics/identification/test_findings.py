@@ -250,7 +250,7 @@ def test_a_long_push_is_a_contact_and_no_friction(panda: VMSModel, samples: Moti
     assert (begin, end) == pytest.approx((4.0, 10.0), abs=0.8)
     assert max(error for error, _ in identified.error.values()) < 0.02
     truth = random_truth(panda, np.random.default_rng(5), 1e-6)
-    for p in identified.claimed:
+    for p in identified.claims:
         if p.kind == "friction":
             assert abs(p.value - truth.values[p.name]) < 3.0 * (p.high - p.low)
     touches = [one for one in findings(panda, pushed, identified) if one.kind == "contact"]

@@ -40,7 +40,7 @@ def test_payload_and_friction_of_a_real_looking_recording_are_found(
     found: Identification, truth: Truth
 ) -> None:
     assert found["payload_mass"].value == pytest.approx(truth.values["payload_mass"], rel=0.02)
-    claimed = [p for p in found.claimed if p.name in truth.values]
+    claimed = [p for p in found.claims if p.name in truth.values]
     assert len(claimed) >= 20
     assert np.mean([p.contains(truth.values[p.name]) for p in claimed]) >= 0.85
     assert found.unaccounted < 0.01 * found.gross < found.unaccounted_before
@@ -103,7 +103,7 @@ def test_friction_is_unsure_where_a_gain_of_the_effort_fits_far_better(
         meaning = found[f"friction.panda_joint{joint}.coulomb"].meaning
         assert ("a gain of the effort fits far better" in meaning) == is_doubted
     plain = identify(panda, samples, settings=PLAIN)
-    assert not any("a gain of the effort" in p.meaning for p in plain.claimed)
+    assert not any("a gain of the effort" in p.meaning for p in plain.claims)
 
 
 def test_all_is_unsure_where_a_fast_vibration_is_seen_as_a_slow_one(
@@ -114,9 +114,9 @@ def test_all_is_unsure_where_a_fast_vibration_is_seen_as_a_slow_one(
     for vibration in (0.0 * wave, wave):
         torque = samples.torque + np.outer(vibration, np.eye(7)[0])
         found = identify(panda, replace(samples, torque=torque), settings=PLAIN)
-        assert len(found.claimed) > 10
+        assert len(found.claims) > 10
         assert found["payload_mass"].is_sure == (not vibration.any())
-        assert all(p.meaning for p in found.claimed) == vibration.any()
+        assert all(p.meaning for p in found.claims) == vibration.any()
 
 
 def test_the_friction_of_a_joint_whose_effort_alone_is_late_is_within_its_interval(
@@ -137,7 +137,7 @@ def test_the_friction_of_a_joint_whose_effort_alone_is_late_is_within_its_interv
 def test_nothing_is_claimed_of_a_robot_that_stands(truth: Truth, panda: VMSModel) -> None:
     samples = recording(panda, truth, np.random.default_rng(9), still=tuple(range(7)))
     found = identify(panda, samples, settings=PLAIN)
-    assert not found.claimed
+    assert not found.claims
     assert "nothing moved" in found["payload_mass"].reason
 
 
@@ -253,7 +253,7 @@ def test_a_load_that_noise_hides_is_within_the_intervals_of_gains(panda: VMSMode
         s = recording(panda, loaded, rng, Defects(effort=0.6), duration=8.0)
         currents = replace(s, torque=s.torque / 10.0)
         found = identify(panda, currents, ("gains", "friction"), settings=PLAIN)
-        claimed += [p for p in found.claimed if p.kind == "gains"]
+        claimed += [p for p in found.claims if p.kind == "gains"]
     assert len(claimed) > 5
     assert all(p.contains(10.0) for p in claimed)
 
@@ -264,14 +264,14 @@ def test_no_gain_is_claimed_where_a_load_that_nobody_told_of_explains_the_effort
     asked, bare = ("gains", "friction"), random_truth(panda, np.random.default_rng(5), 1e-9)
     unloaded = recording(panda, bare, np.random.default_rng(6), duration=8.0)
     found = identify(panda, unloaded, asked, settings=PLAIN)
-    gains = [p for p in found.claimed if p.kind == "gains"]
+    gains = [p for p in found.claims if p.kind == "gains"]
     assert len(gains) == 7
     assert all(p.contains(1.0) for p in gains)
     small = replace(bare, payload=pin.Inertia(0.3, np.array([0.0, 0.02, 0.05]), 1e-3 * np.eye(3)))
     for loaded in (truth, small):
         samples = recording(panda, loaded, np.random.default_rng(6), duration=8.0)
         found = identify(panda, samples, asked, settings=PLAIN)
-        assert [p.name for p in found.claimed if p.kind != "timing"] == []
+        assert [p.name for p in found.claims if p.kind != "timing"] == []
         (one,) = findings(panda, samples, found)
         assert one.text == found["gain.panda_joint5"].reason
         assert "unsure, because an unknown load (payload) explains" in one.text
@@ -306,7 +306,7 @@ def test_wrong_inertia_of_a_link_is_corrected(panda: VMSModel) -> None:
     regressor = EnergyRegressor(panda)
     truth = base_parameters(regressor)
     values = dict(zip(truth.names, truth.matrix @ regressor.parameters, strict=True))
-    claimed = [p for p in found.claimed if p.kind == "inertia"]
+    claimed = [p for p in found.claims if p.kind == "inertia"]
     assert 5 <= len(claimed) <= len(values)
     assert np.mean([p.contains(values[p.name]) for p in claimed]) > 0.75
     # What a link weighs beyond the fourth joint moves the third joint's first moment.
@@ -339,7 +339,7 @@ def test_efforts_that_are_currents_give_gains_and_nothing_else(
     gains = np.array([12.0, -9.0, 13.0, 8.0, 10.0, 11.0, 14.0])
     currents = replace(samples, torque=samples.torque / gains)
     found = identify(panda, currents, settings=PLAIN)
-    assert not [p for p in found.claimed if p.kind in ("payload", "friction")]
+    assert not [p for p in found.claims if p.kind in ("payload", "friction")]
     assert "the efforts are no torques" in found["payload_mass"].reason
     assert [one.kind for one in findings(panda, currents, found)] == ["efforts"]
     bare = random_truth(panda, np.random.default_rng(5), 1e-9)
@@ -430,7 +430,7 @@ def test_friction_of_gears_never_takes_the_place_of_the_efforts(
     heavy = replace(heavy, payload=random_truth(panda, np.random.default_rng(5), 1e-9).payload)
     samples = recording(panda, heavy, np.random.default_rng(6), Defects(effort=0.3), duration=8.0)
     found = identify(panda, samples, ("gains", "friction"), settings=PLAIN)
-    loads = [p for p in found.claimed if p.name.endswith(".load")]
+    loads = [p for p in found.claims if p.name.endswith(".load")]
     assert all(p.value < 0.5 for p in loads)
     gains = {p.joint: p for p in found.parameters if p.kind == "gains"}
     assert all(p.contains(1.0) for p in gains.values() if p.value is not None)

@@ -48,7 +48,7 @@ def test_load_friction_and_drag_are_found_under_water(submarine: VMSModel) -> No
     assert mass.value == pytest.approx(truth.values["payload_mass"], rel=0.05)
     assert found["drag.base_link.quadratic"].contains(1.0)
     assert found["drag.base_link.quadratic"].value == pytest.approx(1.0, abs=0.1)
-    claimed = [p for p in found.claimed if p.name in truth.values]
+    claimed = [p for p in found.claims if p.name in truth.values]
     assert np.mean([p.contains(truth.values[p.name]) for p in claimed]) >= 0.8
     assert found.unaccounted < 0.01 * found.gross < found.unaccounted_before
     # The torque regressor knows the fluid too.

@@ -83,7 +83,7 @@ def _pooled(name: str, draws: range, stribeck: bool) -> tuple[dict[str, list[boo
     errors = []
     for seed in draws:
         truth, found = _draw(model, MASSES[name], seed, stribeck)
-        for p in found.claimed:
+        for p in found.claims:
             if p.name not in truth.values:
                 continue
             kind = f"{p.kind} at a bound" if p.at_bound else p.kind
@@ -110,7 +110,7 @@ def test_intervals_of_a_few_recordings_contain_the_truth(name: str, stribeck: bo
 def test_an_interval_that_is_wide_for_friction_of_another_shape_says_so() -> None:
     for stribeck in (False, True):
         _, found = _draw(robots.load("panda"), 1.5, 0, stribeck)
-        unsure = [p.name for p in found.claimed if p.meaning.startswith("unsure, because")]
+        unsure = [p.name for p in found.claims if p.meaning.startswith("unsure, because")]
         assert any(name.endswith(".coulomb") for name in unsure) == stribeck
 
 

@@ -73,7 +73,7 @@ def test_of_many_steps_at_once_the_one_that_misses_is_found() -> None:
     form, x = moving(panda_on("fixed"))
     stepper = Misreporting(form)
     stepper.longest, stepper.only_at = 5e-4, 0.0365
-    run = integrate(form, x, PUSH, dt=1e-3, steps=40, scheme=stepper, every=40)
+    run = integrate(form, x, PUSH, dt=1e-3, steps=40, scheme=stepper, stride=40)
     assert [round(1e3 * failure.t) for failure in run.failures] == [37, 38, 39]
     assert np.abs(run.audit.residual).max() < 1e-11 * np.abs(run.energy).max()
 

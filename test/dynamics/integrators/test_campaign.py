@@ -35,7 +35,7 @@ def test_a_million_steps_of_a_free_floating_arm(
     scheme: str, limit: float, dt: float, still_centre: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = still_centre
-    run = integrate(form, x, SPACE, dt=dt, steps=STEPS, scheme=scheme, every=STEPS // SAMPLES)
+    run = integrate(form, x, SPACE, dt=dt, steps=STEPS, scheme=scheme, stride=STEPS // SAMPLES)
     assert not run.failures
     first, later = seen(form, x), [seen(form, state) for state in run.states]
     energy = np.array([abs(s.kinetic / first.kinetic - 1) for s in later])
@@ -87,7 +87,7 @@ def test_a_hundred_thousand_steps_of_a_fixed_arm_under_gravity(
     scheme: str, limit: float, dt: float
 ) -> None:
     form, x = moving(panda_on("fixed"))
-    run = integrate(form, x, dt=dt, steps=100_000, scheme=scheme, every=500)
+    run = integrate(form, x, dt=dt, steps=100_000, scheme=scheme, stride=500)
     first, later = seen(form, x), [seen(form, state) for state in run.states]
     drift = max(abs(s.energy - first.energy) for s in later)
     # Relative to what comes and goes: kinetic energy of up to some 100 J.

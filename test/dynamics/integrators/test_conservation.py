@@ -38,7 +38,7 @@ def test_energy_and_momentum_of_a_free_floating_arm_do_not_change(
     scheme: str, dt: float, still_centre: tuple[DecoupledForm, PHState]
 ) -> None:
     form, x = still_centre
-    run = integrate(form, x, SPACE, dt=dt, steps=80, scheme=scheme, every=20)
+    run = integrate(form, x, SPACE, dt=dt, steps=80, scheme=scheme, stride=20)
     assert not run.failures
     first, later = seen(form, x), [seen(form, state) for state in run.states]
     energy = max(abs(s.kinetic / first.kinetic - 1) for s in later)
@@ -55,7 +55,7 @@ def test_a_drifting_arm_keeps_its_momentum_and_its_centre_of_mass_goes_straight(
     scheme: str, reference: tuple[DecoupledForm, PHState, dict[str, list[float]]]
 ) -> None:
     form, x, _ = reference
-    run = integrate(form, x, SPACE, dt=0.01, steps=80, scheme=scheme, every=20)
+    run = integrate(form, x, SPACE, dt=0.01, steps=80, scheme=scheme, stride=20)
     first = seen(form, x)
     for t, state in zip(run.t, run.states, strict=True):
         now = seen(form, state)
@@ -88,7 +88,7 @@ def test_every_scheme_reaches_the_reference_state(
     ends = []
     for steps in second.get(scheme, (400,)):
         dt = golden["T"] / steps  # type: ignore[operator]
-        run = integrate(form, x, SPACE, dt=dt, steps=steps, scheme=scheme, every=steps)
+        run = integrate(form, x, SPACE, dt=dt, steps=steps, scheme=scheme, stride=steps)
         ends.append(run.states[-1].q)
     for factor in (4, 16)[: len(ends) - 1]:
         ends = [fine + (fine - coarse) / (factor - 1) for coarse, fine in pairwise(ends)]
@@ -100,7 +100,7 @@ def test_every_scheme_reaches_the_reference_state(
 @pytest.mark.parametrize("scheme", EXACT)
 def test_a_fixed_arm_under_gravity_keeps_its_energy(scheme: str) -> None:
     form, x = moving(panda_on("fixed"))
-    run = integrate(form, x, dt=1e-3, steps=100, scheme=scheme, every=20)
+    run = integrate(form, x, dt=1e-3, steps=100, scheme=scheme, stride=20)
     assert not run.failures
     first = seen(form, x)
     # Kinetic energy comes and goes by tens of joules; relative to the largest, as a ratio.
@@ -116,7 +116,7 @@ def test_a_falling_robot_keeps_its_internal_energy_and_its_parabola(base: str, s
     gravity = np.array([1.0, -2.0, -9.0])
     model = panda_on(base, tuple(gravity))
     form, x = moving(model)
-    run = integrate(form, x, dt=1e-3, steps=100, scheme=scheme, every=25)
+    run = integrate(form, x, dt=1e-3, steps=100, scheme=scheme, stride=25)
     first = seen(form, x)
     k = 2 if base == "planar" else 3
     for t, state in zip(run.t, run.states, strict=True):
@@ -158,10 +158,10 @@ def test_the_projection_beats_plain_runge_kutta_on_the_way(
     decoupled, x, _ = reference
     form = StandardForm(decoupled.model)
     start = form.state(x.q, decoupled.velocity(x))
-    exact = integrate(form, start, SPACE, dt=2e-3, steps=300, scheme="projected_rk4", every=300)
+    exact = integrate(form, start, SPACE, dt=2e-3, steps=300, scheme="projected_rk4", stride=300)
     errors = {}
     for scheme in ("projected_rk4", "rk4"):
-        run = integrate(form, start, SPACE, dt=0.02, steps=30, scheme=scheme, every=30)
+        run = integrate(form, start, SPACE, dt=0.02, steps=30, scheme=scheme, stride=30)
         apart = form.model.difference(exact.states[-1].q, run.states[-1].q)
         errors[scheme] = np.abs(apart).max()
     assert errors["projected_rk4"] < errors["rk4"] / 3
@@ -188,7 +188,7 @@ def test_a_robot_whose_joints_stand_still_turns_as_one_body(scheme: str) -> None
         dt=0.01,
         steps=60,
         scheme=scheme,
-        every=20,
+        stride=20,
     )
     assert not run.failures
     for t, state in zip(run.t, run.states, strict=True):

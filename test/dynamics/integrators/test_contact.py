@@ -85,7 +85,7 @@ def test_a_contact_at_a_millisecond_follows_that_at_twenty_microseconds() -> Non
     form, x = drop()
     floor = Floor(form)
     coarse = integrate(form, x, floor, dt=1e-3, steps=160, scheme="discrete_gradient")
-    fine = integrate(form, x, floor, dt=2e-5, steps=8000, scheme="rkmk4", every=50)
+    fine = integrate(form, x, floor, dt=2e-5, steps=8000, scheme="rkmk4", stride=50)
     np.testing.assert_allclose(fine.t, coarse.t, atol=1e-12)
     apart = [
         np.abs(form.model.difference(a.q, b.q)).max()

@@ -35,7 +35,7 @@ from .conftest import moving, panda_on
 
 def test_a_run_is_recorded_at_every_so_many_steps_and_at_its_end() -> None:
     form, x = moving(panda_on("fixed"))
-    run = integrate(form, x, dt=0.01, steps=25, every=10, t0=1.0)
+    run = integrate(form, x, dt=0.01, steps=25, stride=10, t0=1.0)
     np.testing.assert_allclose(run.t, [1.0, 1.1, 1.2, 1.25], atol=1e-12)
     assert len(run.states) == len(run.energy) == 4
     assert run.audit.stored.shape == (3,)
@@ -49,7 +49,7 @@ def test_a_run_is_recorded_at_every_so_many_steps_and_at_its_end() -> None:
 def test_recording_less_often_changes_nothing_but_the_record() -> None:
     form, x = moving(panda_on("planar"))
     often = integrate(form, x, Ports(np.ones(7)), dt=1e-3, steps=40)
-    seldom = integrate(form, x, Ports(np.ones(7)), dt=1e-3, steps=40, every=20)
+    seldom = integrate(form, x, Ports(np.ones(7)), dt=1e-3, steps=40, stride=20)
     np.testing.assert_array_equal(often.q[::20], seldom.q)
     total = often.audit.supplied["torque"].reshape(2, 20).sum(axis=1)
     np.testing.assert_allclose(total, seldom.audit.supplied["torque"], atol=1e-14)
@@ -173,7 +173,7 @@ def test_an_explicit_scheme_does_not_accept_a_state_that_is_not_finite() -> None
         ({"dt": 0.0}, "dt must be finite"),
         ({"dt": np.nan}, "dt must be finite"),
         ({"steps": -1}, "steps not negative"),
-        ({"every": 0}, "every at least 1"),
+        ({"stride": 0}, "stride at least 1"),
         ({"scheme": "euler"}, "there is no scheme 'euler'; there are projected_rk4"),
         ({"ports": Ports(np.ones(3))}, r"torque must have shape \(7,\)"),
         ({"ports": lambda t, x: Ports(np.full(7, np.nan))}, "torque must be finite"),
@@ -219,10 +219,10 @@ def test_joints_that_mimic_others_take_part(scheme: str) -> None:
         model = VMSModel.from_urdf(xml.replace("</robot>", grip), base)
         assert model.tree.projection is not None
         form, x = moving(model)
-        run = integrate(form, x, dt=2e-3, steps=50, scheme=scheme, every=50)
+        run = integrate(form, x, dt=2e-3, steps=50, scheme=scheme, stride=50)
         assert not run.failures
         np.testing.assert_allclose(run.energy, run.energy[0], rtol=0, atol=1e-11)
-        reference = integrate(form, x, dt=2e-3, steps=50, scheme="rkmk4", every=50)
+        reference = integrate(form, x, dt=2e-3, steps=50, scheme="rkmk4", stride=50)
         apart = model.difference(reference.states[-1].q, run.states[-1].q)
         atol = 1e-6 if scheme == "projected_rk4" else 1e-3
         np.testing.assert_allclose(apart, 0, atol=atol)
@@ -239,7 +239,7 @@ def test_the_canonical_form_of_a_fixed_arm_is_integrated_like_the_others() -> No
 
 def test_the_trajectory_shows_its_size_its_scheme_and_its_residual() -> None:
     form, x = moving(panda_on("fixed"))
-    run = integrate(form, x, dt=1e-3, steps=20, every=10, scheme="rk4", native=False)
+    run = integrate(form, x, dt=1e-3, steps=20, stride=10, scheme="rk4", native=False)
     assert repr(run).startswith("Trajectory(2 intervals, 0 to 0.02 s, scheme rk4, largest audit ")
 
 

@@ -55,7 +55,7 @@ def assert_batches(native: bool, rng: np.random.Generator, scheme: str) -> None:
     model = robots.load("hextilt").with_native(native)
     form, n = DecoupledForm(model), model.n
     states = starts(form, rng, 3)
-    options: dict[str, object] = {"dt": 1e-3, "steps": 25, "every": 10, "scheme": scheme}
+    options: dict[str, object] = {"dt": 1e-3, "steps": 25, "stride": 10, "scheme": scheme}
 
     free = integrate_batch(form, states, native=native, threads=2, **options)
     assert_runs(free, lambda i: (form, states[i], None), **options)
@@ -99,7 +99,7 @@ def test_mistakes_are_reported(rng: np.random.Generator) -> None:
 def test_a_batch_of_one_is_the_single_run(rng: np.random.Generator) -> None:
     form = StandardForm(robots.load("panda"))
     ports, (x,) = Ports(rng.normal(size=7)), starts(form, rng, 1)
-    options: dict[str, object] = {"dt": 1e-3, "steps": 4, "every": 2}
+    options: dict[str, object] = {"dt": 1e-3, "steps": 4, "stride": 2}
     batch = integrate_batch(form, [x], [ports], **options)
     assert len(batch) == 1
     assert_runs(batch, lambda i: (form, x, ports), **options)

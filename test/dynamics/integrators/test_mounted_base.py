@@ -42,7 +42,7 @@ def test_it_moves_as_its_twin_does(robot: Mounted, scheme: str, pushed: bool) ->
     form, twin = DecoupledForm(robot.model), DecoupledForm(robot.twin)
     run, other = (
         integrate(
-            form, form.state(q, robot.v), ports, dt=2e-3, steps=25, scheme=scheme, every=25,
+            form, form.state(q, robot.v), ports, dt=2e-3, steps=25, scheme=scheme, stride=25,
             native=False,
         )
         for form, q in ((form, robot.q), (twin, robot.q_twin))
@@ -58,7 +58,7 @@ def test_it_moves_as_its_twin_does(robot: Mounted, scheme: str, pushed: bool) ->
 @pytest.mark.parametrize("scheme", EXACT)
 def test_it_keeps_its_energy(robot: Mounted, scheme: str) -> None:
     form = DecoupledForm(robot.model)
-    run = integrate(form, form.state(robot.q, robot.v), dt=1e-3, steps=80, scheme=scheme, every=20)
+    run = integrate(form, form.state(robot.q, robot.v), dt=1e-3, steps=80, scheme=scheme, stride=20)
     assert not run.failures
     lost = np.abs(run.energy - run.energy[0]).max()
     # As without a mount: units in the last place of energies of hundreds of joules.

@@ -40,7 +40,7 @@ def free(t: float, x: PHState) -> Ports:
 
 
 def end(form: DecoupledForm, x: PHState, ports, scheme: str, steps: int) -> PHState:  # type: ignore[no-untyped-def]
-    run = integrate(form, x, ports, dt=SECONDS / steps, steps=steps, scheme=scheme, every=steps)
+    run = integrate(form, x, ports, dt=SECONDS / steps, steps=steps, scheme=scheme, stride=steps)
     assert not run.failures
     return run.states[-1]
 

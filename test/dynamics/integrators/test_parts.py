@@ -89,7 +89,11 @@ def test_no_more_steps_are_asked_for_than_are_left(
     monkeypatch.setattr(RUN, "multi_step_with_retry", watched)
     form = StandardForm(panda)
     integrate(
-        form, form.state(panda.neutral_configuration(), 0.1 * np.ones(7)), dt=1e-3, steps=4, every=4
+        form,
+        form.state(panda.neutral_configuration(), 0.1 * np.ones(7)),
+        dt=1e-3,
+        steps=4,
+        stride=4,
     )
     assert asked == [4, 4, 4, 4]
 

@@ -142,7 +142,7 @@ def test_a_robot_that_hovers_stays_where_it_is_without_a_failing_step() -> None:
     q = model.random_configuration(np.random.default_rng(1))
     rest = model.evaluate(q, np.zeros(model.nv))
     hover = Ports(rest.g[6:], rest.g[:6])
-    run = integrate(form, form.state(q, np.zeros(model.nv)), hover, dt=1e-3, steps=60, every=20)
+    run = integrate(form, form.state(q, np.zeros(model.nv)), hover, dt=1e-3, steps=60, stride=20)
     assert not run.failures
     np.testing.assert_allclose(model.difference(q, run.states[-1].q), 0.0, atol=1e-9)
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-14)

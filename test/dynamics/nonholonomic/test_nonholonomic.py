@@ -264,7 +264,7 @@ def test_the_scheme_is_of_fourth_order(drive: NonholonomicForm) -> None:
     q, v = _moving(drive, 11)
     x, ports = drive.state(q, v), _efforts(drive, 12)
     ends = [
-        integrate(drive, x, ports, dt=0.04 / parts, steps=parts, every=parts).states[-1]
+        integrate(drive, x, ports, dt=0.04 / parts, steps=parts, stride=parts).states[-1]
         for parts in (4, 8, 32)
     ]
     errors = [np.abs(drive.velocity(e) - drive.velocity(ends[2])).max() for e in ends[:2]]

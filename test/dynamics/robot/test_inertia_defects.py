@@ -53,7 +53,7 @@ def test_a_defect_has_a_kind_and_a_size(
 def test_points_rods_and_plates_have_no_defect(mass: float, moments: tuple[float, ...]) -> None:
     assert defect_of(mass, np.diag(moments)) is None
     np.testing.assert_array_equal(
-        nearest_inertia(mass, np.diag(moments)).rotational.diagonal(), moments
+        nearest_inertia(mass, np.diag(moments)).inertia.diagonal(), moments
     )
 
 
@@ -100,14 +100,14 @@ def test_a_physical_inertia_is_its_own_nearest_one_to_the_last_bit() -> None:
         inertia = sum(p @ p * np.eye(3) - np.outer(p, p) for p in points)
         assert defect_of(1.0, inertia) is None
         np.testing.assert_array_equal(
-            nearest_inertia(1.0, inertia).rotational, 0.5 * (inertia + inertia.T)
+            nearest_inertia(1.0, inertia).inertia, 0.5 * (inertia + inertia.T)
         )
 
 
 def test_without_mass_there_is_no_rotational_inertia() -> None:
     for mass in (0.0, -1.0):
         assert nearest_inertia(mass, np.eye(3)).mass == 0.0
-        assert not nearest_inertia(mass, np.eye(3)).rotational.any()
+        assert not nearest_inertia(mass, np.eye(3)).inertia.any()
 
 
 def test_a_billionth_of_the_largest_moment_is_arithmetic_and_no_more() -> None:

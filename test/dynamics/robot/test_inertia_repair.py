@@ -82,8 +82,10 @@ def test_a_negligible_defect_is_repaired_with_a_warning_that_says_the_change() -
     repair = model.repairs[0]
     assert (repair.kind, repair.link, repair.joint) == ("triangle", "two", "to_two")
     assert repair.grade == "negligible"
-    assert repair.original == pytest.approx((2.0, 0.03, 0.03, 0.064))
-    assert repair.repaired[3] <= repair.repaired[1] + repair.repaired[2] + 1e-12
+    assert repair.original_values == pytest.approx((2.0, 0.03, 0.03, 0.064))
+    assert (
+        repair.repaired_values[3] <= repair.repaired_values[1] + repair.repaired_values[2] + 1e-12
+    )
     assert 0.0 < repair.change < 0.1
 
 
@@ -190,8 +192,8 @@ def test_a_joint_of_its_own_that_moves_no_inertia_gets_a_small_one(mimic: str) -
         model = VMSModel.from_urdf(xml)
     (repair,) = model.repairs
     assert (repair.kind, repair.link, repair.grade) == ("no inertia", "three", "negligible")
-    assert repair.repaired[0] == pytest.approx(2.001e-3)
-    assert repair.original == (0.0, 0.0, 0.0, 0.0)
+    assert repair.repaired_values[0] == pytest.approx(2.001e-3)
+    assert repair.original_values == (0.0, 0.0, 0.0, 0.0)
     held = VMSModel.from_urdf(xml, locked_joints=["to_three"])
     n, q = held.n, np.array([0.3, 0.2, 0.1])
     kept = model.evaluate(q[: n + 1], np.zeros(n + 1)).M[:n, :n]
@@ -215,7 +217,7 @@ def test_a_massless_propeller_of_a_heavy_vehicle_gets_no_more_than_propellers_ha
     with pytest.warns(InertiaWarning, match="'to_rotor' moves no inertia.* 1.86 kg and 0.0186 kg"):
         model = VMSModel.from_urdf(xml, "floating")
     (repair,) = model.repairs
-    assert repair.repaired[1:] == pytest.approx([1.86287 * 0.1**2] * 3)
+    assert repair.repaired_values[1:] == pytest.approx([1.86287 * 0.1**2] * 3)
 
 
 def test_a_chain_of_joints_without_inertia_is_grave() -> None:

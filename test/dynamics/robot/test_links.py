@@ -87,5 +87,5 @@ def test_an_inertia_is_read_in_the_axes_of_its_link() -> None:
     tensor = np.array([[1.0, 0.1, 0.2], [0.1, 2.0, -0.3], [0.2, -0.3, 2.5]])
     turn = pin.SE3(pin.rpy.rpyToMatrix(*angles), np.array([0.1, 0.2, 0.3]))
     expected = turn.act(pin.Inertia(2.0, np.zeros(3), tensor))
-    np.testing.assert_allclose(found.rotational, expected.inertia, atol=1e-15)
+    np.testing.assert_allclose(found.inertia, expected.inertia, atol=1e-15)
     np.testing.assert_allclose(found.centre, expected.lever, atol=1e-15)

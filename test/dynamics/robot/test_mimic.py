@@ -230,7 +230,7 @@ def test_followers_stay_where_their_leaders_put_them(
 
 def test_the_friction_of_followers_is_felt_at_their_leader(rng: np.random.Generator) -> None:
     system = Constrained(geared(), "fixed", FOLLOWERS)
-    ours, full = Friction.of(system.robot), Friction.of(system.full)
+    ours, full = Friction.from_model(system.robot), Friction.from_model(system.full)
     for _ in range(10):
         # Beyond twenty slip speeds Coulomb friction is full to rounding.
         v = rng.uniform(0.2, 1, 2) * rng.choice([-1, 1], 2)
@@ -322,7 +322,7 @@ def test_a_mimic_of_a_base_or_fixed_joint_is_refused_by_name() -> None:
             "<joint name='b' type='continuous'><parent link='x'/><child link='y'/>"
             "<mimic joint='a'/></joint></robot>"
         )
-    with pytest.raises(ModelError, match="'b' mimics 'a': there is no moving joint 'a'"):
+    with pytest.raises(ModelError, match="'b' mimics 'a': no moving joint 'a'"):
         VMSModel.from_urdf(geared(kind="fixed"))
 
 

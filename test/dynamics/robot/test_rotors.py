@@ -81,7 +81,7 @@ def test_rotors_on_the_joints_take_part_in_the_motion_of_every_scheme(
     q = model.random_configuration(np.random.default_rng(1))
     v = np.linspace(-0.5, 0.5, model.nv)
     ports, force = Ports(torque=np.ones(7)), np.concatenate([np.zeros(b), np.ones(7)])
-    run = integrate(form, form.state(q, v), ports, dt=1e-4, steps=10, scheme=scheme, every=10)
+    run = integrate(form, form.state(q, v), ports, dt=1e-4, steps=10, scheme=scheme, stride=10)
     data = source.createData()
     expected = v + 1e-3 * pin.aba(source, data, q, v, force)
     # The acceleration changes by some hundred rad/s^3 within this millisecond.

@@ -41,7 +41,7 @@ def test_an_arm_opens_a_door_in_every_engine(
     assert held is not None
     assert not simulation.failure
     assert held.angle == pytest.approx(0.0149, abs=1e-4)
-    assert abs(simulation.unaccounted()) + abs(held.residual) < error
+    assert abs(simulation.unaccounted_energy()) + abs(held.residual) < error
 
 
 @pytest.mark.parametrize("engine", [FormEngine, MujocoEngine])
@@ -111,7 +111,7 @@ def test_a_robot_on_wheels_pulls_a_door_and_its_wheels_do_not_slip() -> None:
     assert held is not None
     assert held.angle != 0.0
     exchanged = sum(map(abs, simulation.sample().port_energy.values()))
-    assert abs(simulation.unaccounted()) + abs(held.residual) < 1e-6 * exchanged + 1e-9
+    assert abs(simulation.unaccounted_energy()) + abs(held.residual) < 1e-6 * exchanged + 1e-9
 
 
 def test_what_an_engine_cannot_represent_is_refused_with_its_reason() -> None:

@@ -118,7 +118,7 @@ def test_on_a_stop_it_dissipates_what_falls_and_no_torque_supplies_any() -> None
 def test_every_joint_feels_the_friction_of_the_velocity_that_it_reaches() -> None:
     model, rng = finger(damping=0.0, friction=1e-2), np.random.default_rng(11)
     friction, form, ports = (
-        Friction.of(model),
+        Friction.from_model(model),
         StandardForm(model),
         Ports(np.zeros(2), gravity=False),
     )
@@ -136,7 +136,7 @@ def test_every_joint_feels_the_friction_of_the_velocity_that_it_reaches() -> Non
 @pytest.mark.parametrize("speed", [1e-9, 1e-2, 1.0, 1e4])
 def test_friction_never_turns_a_joint_back(speed: float) -> None:
     model, rng = finger(damping=1e3, friction=1e3), np.random.default_rng(11)
-    friction, form = Friction.of(model), StandardForm(model)
+    friction, form = Friction.from_model(model), StandardForm(model)
     for _ in range(50):
         q, v = model.random_configuration(rng), speed * rng.normal(size=2)
         ports = Ports(torque=np.zeros(2), gravity=False)

@@ -86,7 +86,7 @@ def test_what_an_arm_gives_is_stored_or_lost_in_grip_and_door(panda: VMSModel) -
         sample = simulation.sample()
         assert held.energy_to_robot == sample.port_energy["wrench_end_effector"] < -0.05
         assert min(held.lost.values()) > 1e-3
-        assert held.stored["mechanism"] > 1e-2
+        assert held.stored_energies["mechanism"] > 1e-2
         left.append(abs(held.residual))
     # The quadrature of the arm's scheme, of order four and more, and the end of the iteration.
     assert left[0] < 1e-7
@@ -167,7 +167,9 @@ def test_a_door_in_ground_that_moves_is_one_at_rest_before_a_robot_that_moves_ba
         held = simulation.mechanism = HeldMechanism(DOOR, ground)
         simulation.reset()
         simulation.advance(50)
-        motions.append((simulation.q[-7:], held.angle, held.stretch, held.stored["mechanism"]))
+        motions.append(
+            (simulation.q[-7:], held.angle, held.stretch, held.stored_energies["mechanism"])
+        )
         assert (abs(held.from_ground) > 1e-4) == ground.any()
         assert abs(held.residual) < 1e-8
     assert abs(motions[0][1]) > 1e-3

@@ -18,7 +18,7 @@ from vms_ph_io import robots
 BODY = Payload(
     30.0,
     np.array([1.0, 1.2, 1.4]),
-    at=2.0,
+    capture_time=2.0,
     centre=np.array([0.1, 0.2, -0.1]),
     velocity=np.array([0.03, -0.02, 0.01]),
     spin=np.array([0.1, -0.2, 0.05]),
@@ -58,9 +58,9 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
         ({"moments": np.array([1.0, 1.0, 3.0])}, "none larger than the sum of the others"),
         ({"spin": np.zeros(2)}, r"spin of a payload must have shape \(3,\)"),
         ({"reach": 0.0}, "reach of a payload must be above zero, m; given: 0"),
-        ({"at": np.nan}, "at of a payload must be zero or more, s; given: nan"),
-        ({"at": np.inf}, "a payload that moves is taken at a time"),
-        ({"release": 1.0}, "must come after at=2 s; given: 1 s"),
+        ({"capture_time": np.nan}, "capture_time of a payload must be zero or more, s; given: nan"),
+        ({"capture_time": np.inf}, "a payload that moves is taken at a time"),
+        ({"release": 1.0}, "must follow capture_time 2 s; given: 1"),
     ],
 )
 def test_what_is_no_body_to_take_is_refused(change: dict[str, object], said: str) -> None:
@@ -86,13 +86,16 @@ def test_the_wrench_of_a_carried_body_is_what_the_robot_alone_lacks(
 
 def test_a_free_body_comes_to_its_place_with_its_velocity() -> None:
     place, step = np.array([0.3, 0.1, 0.5]), 1e-6
-    at, before = BODY.free_pose(BODY.at, place), BODY.free_pose(BODY.at - step, place)
+    at, before = (
+        BODY.free_pose(BODY.capture_time, place),
+        BODY.free_pose(BODY.capture_time - step, place),
+    )
     np.testing.assert_array_equal(at[:3, 3], place)
     np.testing.assert_allclose((at - before)[:3, 3] / step, BODY.velocity, atol=1e-6)
     turned = (at - before)[:3, :3] / step
     np.testing.assert_allclose(turned[[2, 0, 1], [1, 2, 0]], BODY.spin, atol=1e-6)
     centre = place + BODY.centre - 1.5 * (BODY.velocity + np.cross(BODY.spin, BODY.centre))
-    early = BODY.free_pose(BODY.at - 1.5, place)
+    early = BODY.free_pose(BODY.capture_time - 1.5, place)
     np.testing.assert_allclose(early[:3, :3] @ BODY.centre + early[:3, 3], centre, atol=1e-14)
 
 

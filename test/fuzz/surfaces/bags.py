@@ -47,7 +47,7 @@ def _read(path: Path) -> None:
     for count, message in enumerate(BagReader(path).messages()):
         assert count < _MOST_MESSAGES
         try:
-            names.translated(message)
+            names.translate(message)
             message.decode()
         except BagError:
             continue

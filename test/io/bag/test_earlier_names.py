@@ -32,7 +32,7 @@ def test_translation_keeps_every_value_under_its_present_name() -> None:
     present = PresentNames()
     count = 0
     for recorded in BagReader(BAG).messages():
-        translated = present.translated(recorded)
+        translated = present.translate(recorded)
         assert translated.topic == present_topic(recorded.topic)
         assert translated.log_time == recorded.log_time
         if recorded.type not in FIELDS:

@@ -60,7 +60,7 @@ def test_a_clean_recording_is_left_as_it_is(panda: VMSModel, known: Known, tmp_p
     assert (found.clock, found.velocity_defects, found.lag_corrected) == ("stamps", {}, False)
     assert abs(found.lag) < 1e-4
     assert found.meaning is not None
-    assert found.meaning.best == "torque"
+    assert found.meaning.reading == "torque"
     assert unaccounted(motion) < 1e-5
 
 
@@ -157,7 +157,7 @@ def test_the_meaning_of_efforts_is_found_by_what_fits_and_used_when_chosen(
     other = known.effort - weight if meaning == "without_gravity" else -known.effort
     asked = motion_of(known.changed(effort=other), panda, tmp_path)
     assert asked.conditioning.meaning is not None
-    assert asked.conditioning.meaning.best == meaning
+    assert asked.conditioning.meaning.reading == meaning
     assert f"--effort {meaning}" in said(asked)
     assert unaccounted(asked) > 0.05
     chosen = motion_of(known.changed(effort=other), panda, tmp_path, effort=meaning)
@@ -219,7 +219,7 @@ def test_the_sign_of_one_joint_and_gains_are_found(
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     found = currents.conditioning.meaning
     assert found is not None
-    assert found.best == "scaled"
+    assert found.reading == "scaled"
     np.testing.assert_allclose(found.gains, 12.0, rtol=1e-3)
     assert "into a column map" in said(currents)
 

@@ -38,7 +38,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> tuple[VMSModel, Path, fl
     bag = tmp_path_factory.mktemp("panda") / "bag"
     q = model.configuration(robots.get("panda").home)
     push = np.array([3.0, 0.0, 4.0, 0.0, 0.0, 0.0])
-    live = write_bag(model, simulated(model, q, 0.6, True, push), bag, Friction.of(model))
+    live = write_bag(model, simulated(model, q, 0.6, True, push), bag, Friction.from_model(model))
     return model, bag, live
 
 
@@ -133,7 +133,7 @@ def test_a_moving_base_is_audited_from_its_odometry(tmp_path: Path) -> None:
     done = audited(model, tmp_path / "bag")
     ledger = done.ledger
     assert ledger.unaccounted == pytest.approx(live, abs=1e-9)
-    assert ledger.balanced == ("base", *model.joint_names)
+    assert ledger.momenta == ("base", *model.joint_names)
     assert abs(ledger.from_samples) <= ledger.sampling_bound
     assert ledger.residual_by_joint.sum() == pytest.approx(
         ledger.from_samples, abs=ledger.sampling_bound

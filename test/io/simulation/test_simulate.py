@@ -297,7 +297,7 @@ def test_effects_combine_and_the_balance_of_energy_closes() -> None:
     )
     assert run.dissipated[-1] > 0.0
     assert run.audit.is_closed
-    payload = Payload(0.5, np.full(3, 1e-3), at=0.05, reach=0.5)
+    payload = Payload(0.5, np.full(3, 1e-3), capture_time=0.05, reach=0.5)
     taken = simulate("panda", TaskSpaceIDAPBC, 0.1, effects=[payload])
     assert taken.port_energy["payload"][-1] != 0.0
     assert taken.audit.is_closed
@@ -307,7 +307,7 @@ def test_effects_combine_and_the_balance_of_energy_closes() -> None:
 
 def test_a_law_whose_model_has_the_payload_carries_its_weight(panda: VMSModel) -> None:
     def sag(in_model: bool, **options: Any) -> float:
-        payload = Payload(1.5, np.full(3, 2e-3), at=0.1, reach=0.5, in_model=in_model)
+        payload = Payload(1.5, np.full(3, 2e-3), capture_time=0.1, reach=0.5, in_model=in_model)
         push = Push("torque", np.zeros(7), start=0.02, duration=0.01)  # nothing happens then
         run = simulate("panda", TaskSpaceIDAPBC, 1.0, rate=500, effects=[payload],
                        disturbances=[push], **options)  # fmt: skip
@@ -321,7 +321,7 @@ def test_a_law_whose_model_has_the_payload_carries_its_weight(panda: VMSModel) -
     assert without > 5e-3
     for options in ({}, {"guard": EnergyGuard(budget=5.0)}):
         assert abs(sag(True, **options)) < 0.2 * without
-    payload = Payload(0.5, np.full(3, 1e-3), at=0.05, reach=0.5)
+    payload = Payload(0.5, np.full(3, 1e-3), capture_time=0.05, reach=0.5)
     with pytest.raises(OptionError, match=r"give its class, or Payload\(\.\.\., in_model=False\)"):
         simulate(panda, TaskSpaceIDAPBC(panda), 0.1, effects=[payload])
 
@@ -368,7 +368,7 @@ def test_a_saved_run_is_read_by_audits_and_plots(name: str, tmp_path: Path) -> N
 
 
 def test_a_form_or_a_model_is_simulated_as_it_is(panda: VMSModel) -> None:
-    runs = [simulate(robot, seconds=0.02, every=5) for robot in (panda, StandardForm(panda))]
+    runs = [simulate(robot, seconds=0.02, stride=5) for robot in (panda, StandardForm(panda))]
     np.testing.assert_array_equal(runs[0].q, runs[1].q)
     assert len(runs[0]) == 5
     assert isinstance(runs[0], Trajectory)
@@ -393,7 +393,7 @@ def test_a_law_knows_the_actuators_of_its_robot() -> None:
 
 
 def test_the_poses_of_a_frame_are_those_of_the_model_at_every_record() -> None:
-    run = simulate("panda", None, 0.01, every=5, v=np.full(7, 0.3))
+    run = simulate("panda", None, 0.01, stride=5, v=np.full(7, 0.3))
     for frame in (None, "panda_link4"):
         poses = run.placement(frame)
         assert poses.shape == (3, 4, 4)
@@ -450,7 +450,7 @@ def test_with_its_velocity_a_path_is_followed_without_trailing() -> None:
 
 
 def test_a_payload_is_carried_from_the_start() -> None:
-    load = Payload(0.5, np.full(3, 1e-3), at=0.0, in_model=False)
+    load = Payload(0.5, np.full(3, 1e-3), capture_time=0.0, in_model=False)
     run = simulate("panda", "CartesianImpedance", 0.01, effects=[load])
     assert run.port_energy["payload"][0] == 0.0
     assert run.port_energy["payload"][1] > 1.0
@@ -458,7 +458,7 @@ def test_a_payload_is_carried_from_the_start() -> None:
 
 
 def test_a_payload_that_is_out_of_reach_is_said() -> None:
-    load = Payload(0.2, np.full(3, 1e-3), at=0.005, place=[0.0, 0.0, 0.3], in_model=False)
+    load = Payload(0.2, np.full(3, 1e-3), capture_time=0.005, place=[0.0, 0.0, 0.3], in_model=False)
     run = simulate("panda", "CartesianImpedance", 0.01, effects=[load])
     assert run.notes == (
         "the payload was not taken: it was 0.3 m from the end effector, its reach is 0.01 m",

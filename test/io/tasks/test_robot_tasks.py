@@ -46,10 +46,10 @@ def test_a_task_ends_with_its_goals(name: str) -> None:
 def test_a_robot_on_two_wheels_drives_to_a_place_and_reaches() -> None:
     task = robot_tasks.load("wheels_drive")
     near = replace(
-        task.targets[0], base=np.array([0.1, 0.03, 0.0]), joints={"arm_1_joint": 0.1}, over=1.0
+        task.targets[0], base=np.array([0.1, 0.03, 0.0]), joints={"arm_1_joint": 0.1}, duration=1.0
     )
-    goals = {name: replace(goal, after=4.0) for name, goal in task.goals.items()}
-    short = replace(task, step=0.04, targets=(near,), goals=goals, shortest=4.2)
+    goals = {name: replace(goal, settling_time=4.0) for name, goal in task.goals.items()}
+    short = replace(task, step=0.04, targets=(near,), goals=goals, min_duration=4.2)
     assert_met(run_task(short))
 
 
@@ -89,7 +89,7 @@ def test_a_current_carries_a_vehicle_that_does_nothing_about_it() -> None:
 def test_a_flying_base_that_follows_its_end_effector_stays_upright_where_it_is_told_to() -> None:
     # Its rotors hold it in hover up to a tilt of some 22 degrees; let go, it is at 16 by then.
     task = robot_tasks.load("flight_inspect")
-    aside = replace(task.targets[0], at=0.1, end_effector=np.array([0.3, 0.3, 0.2]))
+    aside = replace(task.targets[0], time=0.1, end_effector=np.array([0.3, 0.3, 0.2]))
     run = TaskRun(replace(task, step=0.02, targets=(aside,)))
     run.simulate(2.6)
     assert np.arccos(run.model.base_pose(run.state()[0])[2, 2]) < np.radians(6.0)
@@ -217,7 +217,7 @@ def test_a_law_that_leads_the_end_effector_alone_gets_no_pose_of_the_base(
     run = TaskRun(robot_tasks.load(name))
     assert takes_base_and_tool == run.law.LEADS_BASE_AND_TOOL
     found = TaskReference(robot_tasks.load(name), run.model, run.state()[0], takes_base_and_tool)
-    assert (found.due(-1.0, 0.0).pose is not None) == given
+    assert (found.reference_between(-1.0, 0.0).pose is not None) == given
 
 
 def test_the_demos_give_way_to_a_push_and_turn_by_an_arm() -> None:

@@ -19,18 +19,25 @@ def test_every_bundled_task_has_targets_and_goals_within_its_shortest_form() -> 
         task = robot_tasks.load(name)
         assert task.name == name
         assert task.targets or task.push
-        assert all(target.at < 60.0 for target in task.targets)
+        assert all(target.time < 60.0 for target in task.targets)
         # The first reference for a goal, and the time after it, lie before the end.
         for goal in task.goals.values():
-            times = [t.at for t in task.targets if t.concerns(goal.of) and t.at < task.shortest]
-            assert any(begun + goal.after < task.shortest for begun in (0.0, *times)), (name, goal)
+            times = [
+                t.time
+                for t in task.targets
+                if t.concerns(goal.error) and t.time < task.min_duration
+            ]
+            assert any(begun + goal.settling_time < task.min_duration for begun in (0.0, *times)), (
+                name,
+                goal,
+            )
 
 
 def test_a_task_is_read_as_it_is_written() -> None:
     task = robot_tasks.load("underwater_waypoints")
     assert (task.robot, task.actuators, task.wind) == ("bluerov2_alpha5", "own", None)
     np.testing.assert_allclose(task.current, [0.15, 0.0, 0.0])
-    (second,) = task.due(10.0, 20.0)
+    (second,) = task.targets_between(10.0, 20.0)
     assert second.joints == {"alpha_axis_e": 0.6}
     assert second.concerns("attitude")
     assert not second.concerns("end_effector")
@@ -86,7 +93,7 @@ DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
         ),
         (HEAD + GOALS + "payload: {mass: 1, at: 1}", "payload lacks 'moments'"),
         (HEAD + GOALS + CUBE.replace("mass: 1", "mass: -1"), "a body has a positive mass"),
-        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must come after at=1 s"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must follow capture_time 1 s"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, to: 3"), r"to of a payload .* shape \(3,\)"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, weight: 3"), "unknown key 'weight'"),
         (HEAD + GOALS + "step: -1", "step of the task must be above zero"),

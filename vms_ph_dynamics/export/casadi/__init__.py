@@ -43,5 +43,4 @@ def casadi_form(
     """
     if task is not None:
         return CasadiTaskForm(model, *task, **options)
-    form_class = CasadiDecoupledForm if decoupled else CasadiStandardForm
-    return form_class(model, **options)
+    return (CasadiDecoupledForm if decoupled else CasadiStandardForm)(model, **options)

@@ -60,7 +60,7 @@ class CasadiForm(ABC):
         symbols: Expression = ca.SX.sym("phi", count) if parameters else None
         self._tree = ExportedTree(model, CASADI, self._q, symbols)
         self._v = ca.SX.sym("v", model.nv)
-        self._coordinate_rate = CoordinateRates(model).at(CASADI, self._q, self._v)
+        self._coordinate_rate = CoordinateRates(model).rate(CASADI, self._q, self._v)
         self._parameter_symbols = {"parameters": symbols} if parameters else {}
         self._ports = port_symbols(model)
 

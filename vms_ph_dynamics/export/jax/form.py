@@ -114,7 +114,7 @@ class JaxForm:
 
     def coordinate_rate(self, q: Expression, v: Expression) -> Expression:
         """Return the time derivative (nq,) of the entries of a configuration."""
-        return self._coordinate_rates.at(JAX, q, v)
+        return self._coordinate_rates.rate(JAX, q, v)
 
     def step(self, q: Expression, z: Expression, dt: Any, **ports: Any) -> tuple[Any, Any]:
         """Return configuration and momenta after a step of RK4 under held efforts.

@@ -228,7 +228,7 @@ class PlacedTree(MimicMap):
         products = self.screws @ self.unit_momenta.T
         descendants = self.tree.descendants
         lower = jnp.where(descendants.T, products.T, 0.0)
-        return self.projected(jnp.where(descendants, products, lower) + np.diag(self.tree.armature))
+        return self.project(jnp.where(descendants, products, lower) + np.diag(self.tree.armature))
 
     @cached_property
     def gravity(self) -> Expression:

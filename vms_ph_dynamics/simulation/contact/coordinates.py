@@ -27,8 +27,8 @@ class Coordinates:
         compiled: MuJoCo's model of it, with the addresses of its coordinates.
     """
 
-    def __init__(self, model: VMSModel, compiled: MujocoRobot) -> None:
-        self._model, self._compiled = model, compiled
+    def __init__(self, model: VMSModel, mujoco_robot: MujocoRobot) -> None:
+        self._model, self._compiled = model, mujoco_robot
         self._mount = pin.SE3(np.array(model.tree.mount))
         self._neutral = model.neutral_configuration()
 

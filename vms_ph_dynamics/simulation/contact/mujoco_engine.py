@@ -291,7 +291,7 @@ def mjcf_text(
             f"'{robot.name}' has a {robot.base} base, which motors of joints cannot move; simulate "
             "it with engine:=mujoco"
         )
-    robot_in_mujoco = build(robot, scene, dt, Friction.of(robot), True, shapes)
+    robot_in_mujoco = build(robot, scene, dt, Friction.from_model(robot), True, shapes)
     spec, data = robot_in_mujoco.spec, mujoco.MjData(robot_in_mujoco.model)
     Coordinates(robot, robot_in_mujoco).set_motion(data, home, home[: robot.nv] * 0.0)
     for name in robot.joint_names:

@@ -201,7 +201,7 @@ def _set_inertia(body: Any, inertia: Any) -> None:
 
 
 def _add_mimic(mujoco: Any, spec: Any, name: str, mimic: Any) -> None:
-    equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.of)
+    equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, name1=name, name2=mimic.leader)
     equality.objtype = mujoco.mjtObj.mjOBJ_JOINT
     coefficients = np.zeros(len(equality.data))
     coefficients[:2] = mimic.offset, mimic.multiplier

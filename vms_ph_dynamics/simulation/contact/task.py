@@ -14,13 +14,13 @@ class Move:
     """A target of the end effector.
 
     Attributes:
-        at: time from which it is the target, s.
+        time: from which it is the target, s.
         position: (3,) in the inertial frame, m.
         push: (3,) force on the surroundings that is wanted there, in world axes, N. A law with a
             spring of stiffness k is given the target ``position + push / k``.
     """
 
-    at: float
+    time: float
     position: Array
     push: Array
 
@@ -45,15 +45,15 @@ class PlaceGoal:
     """At the end the end effector or a body is near a place.
 
     Attributes:
-        of: name of a body, or ``end_effector``.
-        at: (3,) in the inertial frame, m.
+        body: name of a body, or ``end_effector``.
+        position: (3,) in the inertial frame, m.
         axes: axes of x, y and z in which the distance counts.
-        within: largest distance, m.
+        tolerance: largest distance, m.
     """
 
-    of: str
-    at: Array
-    within: float
+    body: str = field(metadata={"key": "of"})
+    position: Array = field(metadata={"key": "at"})
+    tolerance: float = field(metadata={"key": "within"})
     axes: tuple[int, ...] = (0, 1, 2)
 
 
@@ -85,7 +85,7 @@ class Task:
         window: the part of each period, or of the whole run, in which forces are judged, s from
             its start.
         goals: by name.
-        shortest: duration after which the goals can be met, s.
+        min_duration: duration after which the goals can be met, s.
     """
 
     robot: str
@@ -99,16 +99,16 @@ class Task:
     period: float = 0.0
     window: tuple[float, float] = (0.0, float("inf"))
     goals: Mapping[str, Goal] = field(default_factory=dict)
-    shortest: float = 5.0
+    min_duration: float = field(default=5.0, metadata={"key": "shortest"})
 
-    def by(self, controller: str) -> "Task":
+    def with_controller(self, controller: str) -> "Task":
         """Return the task for another law: as the scene says, or with the gains of its own law."""
         return self.laws.get(controller) or replace(self, controller=controller)
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force at a time, s, or None before the first."""
         phase = self.phase(time)
-        return next((move for move in reversed(self.moves) if move.at <= phase + 1e-9), None)
+        return next((move for move in reversed(self.moves) if move.time <= phase + 1e-9), None)
 
     def phase(self, time: float) -> float:
         """Return the time since the moves began, s, at a time of the run, s."""

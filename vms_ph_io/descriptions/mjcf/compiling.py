@@ -34,7 +34,7 @@ class Appearance:
     rgba: tuple[float, ...]
     mesh: str = ""
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
-    centred: bool = False
+    is_centred: bool = False
 
 
 @dataclass(frozen=True)

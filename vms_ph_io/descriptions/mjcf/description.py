@@ -84,7 +84,7 @@ def _shapes(
     mujoco: Any, m: Any, k: int, pose: Any, appearance: Appearance
 ) -> Iterator[tuple[Any, ET.Element]]:
     if appearance.mesh:
-        if appearance.centred:
+        if appearance.is_centred:
             mesh = int(m.geom_dataid[k])
             pose = pose * pose_of(m.mesh_pos[mesh], m.mesh_quat[mesh]).inverse()
         filename, scale = f"file://{appearance.mesh}", numbers(appearance.scale)
@@ -218,8 +218,8 @@ class _UrdfWriter:
         tensor = axes @ np.diag(m.body_inertia[i]) @ axes.T
         link.append(inertial(pin.Inertia(float(m.body_mass[i]), m.body_ipos[i], tensor)))
 
-    def _add_link(self, preferred: str) -> str:
-        name = self._link_names.reserve(preferred)
+    def _add_link(self, preferred_name: str) -> str:
+        name = self._link_names.reserve(preferred_name)
         ET.SubElement(self._root, "link", name=name)
         return name
 

@@ -37,7 +37,7 @@ class MjcfNotes:
     gravity: tuple[float, float, float]
     home: Mapping[str, float] = field(default_factory=dict)
     home_base: tuple[float, ...] = ()
-    left_out: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
     end_effector: str = ""
 
     @property
@@ -55,7 +55,7 @@ class MjcfNotes:
             home.set("base", numbers(self.home_base))
         for name, position in self.home.items():
             ET.SubElement(home, "joint", name=name, position=repr(float(position)))
-        for text in self.left_out:
+        for text in self.omissions:
             ET.SubElement(root, "left_out").text = text
         return root
 

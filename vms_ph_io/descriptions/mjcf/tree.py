@@ -103,11 +103,11 @@ class UniqueNames:
     def __init__(self) -> None:
         self._names: set[str] = set()
 
-    def reserve(self, preferred: str) -> str:
+    def reserve(self, preferred_name: str) -> str:
         """Return the name, or the name with the first number that makes it a new one."""
-        name, k = preferred, 2
+        name, k = preferred_name, 2
         while name in self._names:
-            name, k = f"{preferred}_{k}", k + 1
+            name, k = f"{preferred_name}_{k}", k + 1
         self._names.add(name)
         return name
 

@@ -72,7 +72,7 @@ def _ungraded_defects(xml: str) -> Iterator[str]:
         return  # reported by the check of the structure
     for name, inertial in inertials.items():
         try:
-            check_inertia(name, inertial.mass, inertial.rotational)
+            check_inertia(name, inertial.mass, inertial.inertia)
         except ModelError as error:
             yield str(error)
 

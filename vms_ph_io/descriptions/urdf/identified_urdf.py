@@ -32,7 +32,7 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
     """
     root = ET.fromstring(description)
     joints = {str(joint.get("name")): joint for joint in root.findall("joint")}
-    for p in identification.claimed:
+    for p in identification.claims:
         joint_key, _, term = p.name.rpartition(".")
         if p.kind != "friction" or term not in ("viscous", "coulomb"):
             continue
@@ -46,11 +46,11 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
     names = (unknown.name for unknown in identification.unknowns)
     estimates = dict(zip(names, identification.consistent, strict=True))
     body, transform = regressor.of_frame(identification.frame)
-    masses = (p.value for p in identification.claimed if p.name == "payload_mass" and p.is_sure)
+    masses = (p.value for p in identification.claims if p.name == "payload_mass" and p.is_sure)
     mass = next(masses, None)
     phi = np.array([x for name, x in estimates.items() if name.startswith("payload.")])
     new_parameters: dict[int, Array] = {}
-    if any(p.kind == "inertia" for p in identification.claimed):
+    if any(p.kind == "inertia" for p in identification.claims):
         for k, name in enumerate(regressor.bodies):
             differences = [x for key, x in estimates.items() if key.startswith(f"inertia.{name}.")]
             new_parameters[k] = regressor.parameters[10 * k : 10 * k + 10] + np.array(differences)

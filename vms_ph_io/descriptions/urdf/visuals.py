@@ -39,7 +39,7 @@ class Visual:
     size: tuple[float, ...]
     mesh: str = ""
     colour: Rgba = _GREY
-    coloured: bool = False
+    has_colour: bool = False
 
 
 def visuals(xml: str) -> list[Visual]:

@@ -181,7 +181,7 @@ def _plots(bodies: TwoBodies, out: Path) -> list[Path]:
     files[0].write_text(pictures.draw(bodies.free(), title="mbs"))
     files[1].write_text(pictures.draw(bodies.free(), flat=True, title="mbs, flat"))
     equations = assemble(bodies.pendulum())
-    motion = simulate(equations, bodies.pendulum_state(equations), steps=5000, every=10)
+    motion = simulate(equations, bodies.pendulum_state(equations), steps=5000, stride=10)
     mechanical_energy = _mechanical_energy(motion)
     environment_heat = equations.theta_0 * motion.entropy
     stored_energy = mechanical_energy - mechanical_energy[-1]

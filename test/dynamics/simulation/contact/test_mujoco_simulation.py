@@ -77,7 +77,7 @@ def test_free_motion_differs_by_the_first_order_error_of_mujocos_steps(name: str
         theirs = in_mujoco(model, q, dt)
         found = run(theirs, 0.2, acting).sample()
         apart.append(np.abs(model.difference(ours.q, found.q)).max())
-        missing.append(theirs.unaccounted())
+        missing.append(theirs.unaccounted_energy())
         for port, energy in ours.port_energy.items():
             assert found.port_energy[port] == pytest.approx(energy, rel=0.03, abs=2e-4)
     moved = np.abs(model.difference(q, ours.q)).max()
@@ -133,7 +133,7 @@ def test_an_impact_takes_the_energy_of_the_fall_through_the_port_of_contact() ->
     assert fall.sample().q[0] == pytest.approx(0.05, abs=2e-3)
     assert np.abs(fall.sample().v).max() < 1e-6
     assert fall.sample().port_energy["contact"] == pytest.approx(-fallen, rel=0.01)
-    assert abs(fall.unaccounted()) < 0.01 * fallen
+    assert abs(fall.unaccounted_energy()) < 0.01 * fallen
     assert fall.sample().port_energy["joint_stops"] == 0.0
     assert fall.sample().dissipated == 0.0
 
