@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vms_ph_dynamics import VmsPhError
+from vms_ph_dynamics.robot.mimic import read_mimics, resolve_mimics
 from vms_ph_io import drivers, read_urdf, robots, share_directory
 from vms_ph_io.descriptions.packages import with_file_addresses
 from vms_ph_io.robots import make_fixed
@@ -29,10 +30,10 @@ def describe(
     robot: str,
     ros2_control: str = "",
     step: float = 0.001,
-    arguments: Mapping[str, str] | None = None,
+    arguments: Mapping[str, str] | Sequence[tuple[str, str]] = (),
     actuators: str = "",
     fluid: str = "",
-    locked: Sequence[str] = (),
+    locked_joints: Sequence[str] = (),
 ) -> str:
     """Return the URDF of a robot.
 
@@ -52,18 +53,20 @@ def describe(
             those of the description, or those that a bundled robot has by default.
         fluid: path of a file like those in config/fluids, or ``none``; empty for that of a bundled
             robot.
-        locked: joints that become fixed, at zero.
+        locked_joints: joints that become fixed, at zero, with those that mimic them.
 
     Raises:
         VmsPhError: no such robot, file or joint.
     """
     path = Path(robot)
-    is_bundled = not path.suffix
-    xml = robots.get(robot).description() if is_bundled else with_file_addresses(read_urdf(robot))
+    xml = with_file_addresses(read_urdf(robot)) if path.suffix else robots.get(robot).description()
     root = ET.fromstring(xml)
-    for name in locked:
+    _, positions = resolve_mimics(read_mimics(root), dict.fromkeys(locked_joints, 0.0))
+    for name, position in positions.items():
         if (joint := root.find(f"joint[@name='{name}']")) is None:
             raise VmsPhError(f"the joint '{name}' to be locked is not in {path.name}")
+        if position:
+            raise VmsPhError(f"'{name}' cannot be locked at zero: it mimics with an offset")
         make_fixed(joint)
     _add_base_link(root)
     if not ros2_control:
@@ -83,7 +86,7 @@ def describe(
         home_positions = zip(model.joint_names, model.joint_positions(model.home), strict=True)
         values["joints"] = " ".join(f"{name}={home:.6g}" for name, home in home_positions)
         values["gravity"] = "0 0 0" if driver and driver.compensates_weight else "0 0 -9.81"
-    root.extend(ET.fromstring(read_urdf(file, values | (arguments or {}))).findall("ros2_control"))
+    root.extend(ET.fromstring(read_urdf(file, values | dict(arguments))).findall("ros2_control"))
     _add_plugin_tags(root, xml, settings, fluid)
     return ET.tostring(root, encoding="unicode")
 
@@ -91,10 +94,8 @@ def describe(
 def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
     """Add what acts on the robot for the plugins."""
     robot = robots.get(settings.robot) if settings.is_bundled else None
-    if robot is None and not settings.actuators:
-        actuators = actuators_of_urdf(xml)
-    else:
-        actuators = settings.known_actuators(xml)
+    described = robot is None and not settings.actuators
+    actuators = actuators_of_urdf(xml) if described else settings.known_actuators(xml)
     if actuators is not None:
         root.append(allocation_tag(actuators))
     if not fluid and robot is not None and robot.fluid:
@@ -144,14 +145,13 @@ def main() -> None:
     add("robot", help="a bundled robot, or the path of a URDF, xacro or MJCF file")
     add("--ros2-control", default="", help="simulated, a driver, or a xacro file with the tag")
     add("--step", type=float, default=0.001, help="integrator step of the simulated hardware, s")
-    argument_help = "an argument of that xacro file instead of step, NAME:=VALUE"
-    add("--argument", dest="arguments", action="append", type=_argument, help=argument_help)
+    usage = "an argument of that xacro file instead of step, NAME:=VALUE"
+    add("--argument", dest="arguments", action="append", default=[], type=_argument, help=usage)
     add("--actuators", default="", help="of the base, for the plugins: own, ideal or a YAML file")
     add("--fluid", default="", help="around the robot, for the plugins: none or a YAML file")
-    add("--locked", default="", help="joints that become fixed, at zero")
+    add("--locked-joints", default="", help="joints that become fixed, at zero")
     options = vars(parser.parse_args())
-    options["locked"] = options["locked"].replace(",", " ").split()
-    options["arguments"] = options["arguments"] and dict(options["arguments"])
+    options["locked_joints"] = options["locked_joints"].replace(",", " ").split()
     try:
         print(describe(**options))
     except VmsPhError as error:

@@ -122,9 +122,9 @@ def arguments_of(launch: str) -> dict[str, str]:
 def test_a_robot_on_wheels_is_that_of_its_task_with_the_same_wheels_everywhere() -> None:
     given, task = arguments_of("tiago_ros2_control"), robot_tasks.load("wheels_drive")
     assert given["robot"] == task.robot
-    locked = given["locked"].split()
+    locked = given["locked_joints"].split()
     assert set(locked) == set(task.locked_joints)
-    root = ET.fromstring(describe(given["robot"], "simulated", locked=locked))
+    root = ET.fromstring(describe(given["robot"], "simulated", locked_joints=locked))
     fixed = {joint.get("name") for joint in root.findall("joint") if joint.get("type") == "fixed"}
     assert set(locked) <= fixed
     (tag,) = root.findall("ros2_control")
@@ -163,7 +163,17 @@ def test_a_robot_on_wheels_is_that_of_its_task_with_the_same_wheels_everywhere()
 
 def test_a_joint_to_be_locked_that_there_is_not_is_named() -> None:
     with pytest.raises(VmsPhError, match="'panda_joint9' to be locked is not in panda"):
-        describe("panda", "simulated", locked=["panda_joint9"])
+        describe("panda", "simulated", locked_joints=["panda_joint9"])
+
+
+def test_a_joint_that_mimics_a_locked_one_is_locked_with_it(tmp_path: Path) -> None:
+    hand, file = robots.get("panda").path(), tmp_path / "panda.urdf"
+    text = describe(str(hand), "franka_fer", locked_joints=["panda_finger_joint1"])
+    assert list(VMSModel.from_urdf(text).joint_names) == list(robots.load("panda").joint_names)
+    tag = '<mimic joint="panda_finger_joint1"'
+    file.write_text(hand.read_text().replace(tag, f'{tag} offset="0.01"'))
+    with pytest.raises(VmsPhError, match="'panda_finger_joint2' cannot be locked at zero"):
+        describe(str(file), "franka_fer", locked_joints=["panda_finger_joint1"])
 
 
 @pytest.mark.parametrize("name", robots.names())
