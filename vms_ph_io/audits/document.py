@@ -166,24 +166,23 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{loss_text}."
         return
     loss_text += f", {percent:.0f} % of it at {names}."
-    if balanced[row] in audit.conditioning.without_effort:
+    left = audit.identified.get("largest_unaccounted", 0.0)
+    if balanced[row] in audit.conditioning.without_effort or left > 0.5 * energy:
         yield loss_text
         return
     residuals, row = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[row])
     if audit.identified:
-        prefix = f"friction.{ledger.joints[row]}."
-        terms = [
-            f"{name.removeprefix(prefix)} {p['value']:.4g} {p['unit']} "
-            f"({'unsure, ' if p.get('meaning') else ''}{p['low']:.4g} to {p['high']:.4g})"
-            for name, p in audit.identified.items()
-            if name.startswith(prefix) and not p["low"] <= 0.0 <= p["high"]
+        joint, entries = ledger.joints[row], audit.identified
+        sure_texts = [
+            f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
+            for name, term in (("damping", "viscous"), ("friction", "coulomb"))
+            if (p := entries.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
+            and not p.get("meaning")
         ]
-        yield loss_text
-        if (left := audit.identified.get("largest_unaccounted", np.inf)) > 0.5 * energy:
-            return
-        yield f"What --identify found explains all but {left:.2g} J of it: use what of it is sure."
-        if terms:
-            yield f"Friction at {ledger.joints[row]}: {'; '.join(terms)}."
+        where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
+        again = f"No friction of {joint} is sure: record it slow and fast, both ways (--also FILE)."
+        yield from (loss_text, f"What --identify found explains all but {left:.2g} J of it.")
+        yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else again
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])

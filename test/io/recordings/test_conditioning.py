@@ -513,6 +513,25 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
         assert last == f"Between 1.0 and 1.2 s 10 J vanished at once: {cause}"
 
 
+def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
+    panda: VMSModel, known: Known, tmp_path: Path
+) -> None:
+    effort = known.effort.copy()
+    effort[:, 3] += 3.0 * known.v[:, 3]
+    audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
+    sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
+    unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
+    again = "No friction of panda_joint4 is sure: record it slow and fast, both ways (--also FILE)."
+    for entry, action in (
+        (sure, 'Set damping="3" (2.9 to 3.1 N m s/rad) in the <dynamics> of panda_joint4'),
+        (unsure, again),
+        ({**sure, "low": 0.0}, again),
+    ):
+        found = {"largest_unaccounted": 0.004, "friction.panda_joint4.viscous": entry}
+        identified = replace(audited, identified=found, energy_jumps=[])
+        assert answers(identified)[-1].startswith(action)
+
+
 def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) -> None:
     fr3 = robots.load("fr3")
     known = excited(fr3, 3.0, 500.0)
