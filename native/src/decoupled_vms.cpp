@@ -56,12 +56,10 @@ const Model& check_model(const Model& model) {
 }
 
 std::vector<bool> continuous_joints(const Model& model) {
-  std::vector<bool> is_continuous(static_cast<std::size_t>(model.n()), false);
-  for (std::size_t i = 0; i < is_continuous.size(); ++i) {
-    const auto k = static_cast<Eigen::Index>(i);
-    const bool is_prismatic = model.joint_kinds()[i].rfind("JointModelP", 0) == 0;
-    is_continuous[i] =
-        !is_prismatic && std::isinf(model.lower()[k]) && std::isinf(model.upper()[k]);
+  std::vector<bool> is_continuous;
+  for (int i = 0; i < model.n(); ++i) {
+    const bool is_unlimited = std::isinf(model.lower()[i]) && std::isinf(model.upper()[i]);
+    is_continuous.push_back(is_unlimited && !model.is_prismatic(i));
   }
   return is_continuous;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/reason.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +58,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
     reason_.set("power at its limit of %g W", max_power);
   }
   if (last_dt_ && max_torque_rate > 0.0) {
-    const double max_change = max_torque_rate * std::min(dt, *last_dt_);
+    const double max_change = max_torque_rate * std::min({dt, *last_dt_, model_.command_period()});
     VectorV limited_torque = last_torque_;
     limited_torque += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
     if ((limited_torque - torque).lpNorm<Eigen::Infinity>() > 1e-12) {

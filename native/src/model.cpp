@@ -279,7 +279,7 @@ void Model::read_joints() {
     const int iv = model_->idx_vs[i], iq = model_->idx_qs[i];
     leaders_[i].joint = static_cast<int>(k);
     joint_names_.push_back(model_->names[i]);
-    joint_kinds_.push_back(model_->joints[i].shortname());
+    is_prismatic_.push_back(model_->joints[i].shortname().rfind("JointModelP", 0) == 0);
     position_indices_.push_back(index);
     is_pair_.push_back(model_->nqs[i] == 2 ? 1 : 0);
     lower_[k] = -kInfinity;

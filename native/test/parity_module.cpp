@@ -292,6 +292,7 @@ void bind_plausibility(py::module_& module) {
 }
 
 void bind_laws(py::module_& module) {
+  module.def("set_command_period", &Model::set_command_period);
   using vms_ph::Controller;
   using vms_ph::PayloadCompensation;
   py::class_<PayloadCompensation, Controller>(module, "PayloadCompensation",

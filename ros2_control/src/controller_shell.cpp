@@ -37,6 +37,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     setup.wheels = parse_wheels(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
+    model_->set_command_period(1.0 / get_update_rate());
     auto law = make(*model_, setup);
     inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(

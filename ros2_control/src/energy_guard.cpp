@@ -282,6 +282,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     options.base_actuated = base_actuated_ = p.base_actuated;
     options.bounds = bounds_of(p);
     options.period = 1.0 / get_update_rate();
+    model_->set_command_period(options.period);
     base_name_ = p.base_name;
     if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
       options.allocation = allocation_without_failed(*actuators, guard_parameters.failed_actuators);

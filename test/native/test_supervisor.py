@@ -108,6 +108,29 @@ def _push_while_the_state_is_lost(ours: Any, theirs: Any, home: np.ndarray) -> N
     np.testing.assert_allclose(*torques, rtol=0, atol=PARITY)
 
 
+@pytest.mark.parametrize("name", ["CartesianImpedance", "TaskSpaceIDAPBC"])
+def test_late_commands_change_torques_by_what_the_rate_permits_in_a_period(
+    native: ModuleType, name: str
+) -> None:
+    panda = robots.load("panda")
+    home = panda.configuration(robots.get("panda").home)
+    changes = []
+    for period in (np.inf, 1e-3):
+        model = native_model(native, panda)
+        parity_of(native).set_command_period(model, period)
+        law = native.make_law(name, model)
+        assert law.set_gain("torque_rate", 50.0)
+        supervisor = native.Supervisor(model, law)
+        assert supervisor.reset(home, np.zeros(7))
+        sent = [np.array(supervisor.update(home, np.zeros(7), 4e-3).torque)]
+        # Each comes 3 ms late, as on a loaded machine, and the robot is pushed meanwhile.
+        for share in (0.1, 0.2, 0.3, 0.4):
+            q = home + share * 0.05
+            sent.append(np.array(supervisor.update(q, np.full(7, 1.0), 4e-3).torque))
+        changes.append(np.abs(np.diff(sent, axis=0)).max())
+    assert changes == pytest.approx([0.2, 0.05])
+
+
 @pytest.mark.parametrize("name", ["panda", "hextilt"])
 def test_both_languages_carry_a_payload_while_they_hold(native: ModuleType, name: str) -> None:
     known = robots.get(name)

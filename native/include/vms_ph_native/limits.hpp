@@ -47,7 +47,7 @@ class TorqueLimits {
   ///                       scaled down to meet the power limit.
   /// @param joint_velocities  (n,) rad/s or m/s.
   /// @param max_torque_rate  of change of a torque, N m/s; 0 for none. A late sample may change a
-  ///                         torque by no more than the one before it.
+  ///                         torque by no more than the one before it, and the command period.
   /// @param max_power  into the joints, W; 0 for none.
   /// @param dt       time since the last torques, s.
   const VectorV& apply(const ConstVector& desired_torque, const ConstVector& static_effort,

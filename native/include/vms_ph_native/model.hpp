@@ -119,12 +119,10 @@ class Model {
   int nv() const { return b_ + n_; }
   const std::vector<std::string>& joint_names() const { return joint_names_; }
 
-  /// Pinocchio's names of the kinds of the n joints, such as JointModelRZ.
-  const std::vector<std::string>& joint_kinds() const { return joint_kinds_; }
-
-  /// Where the position of a joint is in a configuration, and whether it is a pair (cos, sin).
+  /// Where a joint's position is in a configuration; whether it is a pair (cos, sin), or a length.
   int position_index(int joint) const { return position_indices_[static_cast<std::size_t>(joint)]; }
   bool is_pair(int joint) const { return is_pair_[static_cast<std::size_t>(joint)]; }
+  bool is_prismatic(int joint) const { return is_prismatic_[static_cast<std::size_t>(joint)]; }
 
   /// Entries of a configuration that form a vector of length one: rotation of the base and pairs.
   struct UnitSlice {
@@ -159,6 +157,11 @@ class Model {
   const Eigen::VectorXd& upper() const { return upper_; }
   const Eigen::VectorXd& max_effort() const { return max_effort_; }
   const Eigen::VectorXd& max_velocity() const { return max_velocity_; }
+
+  /// Nominal time between commands, s, over which hardware counts the rate of a torque, however
+  /// late a command is; infinite where it is not known.
+  double command_period() const { return command_period_; }
+  void set_command_period(double period) { command_period_ = period; }
 
   /// Viscous friction, N m s/rad or N s/m, and Coulomb friction, N m or N, with that of mimics.
   const Eigen::VectorXd& damping() const { return damping_; }
@@ -222,14 +225,14 @@ class Model {
   Base base_;
   std::vector<Mimic> mimics_;
   int b_, n_, nq_;
-  std::vector<std::string> joint_names_, joint_kinds_;
+  std::vector<std::string> joint_names_;
   std::vector<int> position_indices_;
-  std::vector<char> is_pair_;
+  std::vector<char> is_pair_, is_prismatic_;
   std::vector<UnitSlice> unit_slices_;
   std::vector<JointLeader> leaders_;  ///< by Pinocchio's index of a joint
   pinocchio::FrameIndex end_effector_;
   Eigen::VectorXd lower_, upper_, max_effort_, max_velocity_, damping_, dry_friction_, neutral_;
-  double total_mass_;
+  double total_mass_, command_period_ = kInfinity;
   Eigen::Vector3d base_gravity_;
 };
 
