@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Wrench
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -27,6 +28,11 @@ def test_a_state_is_unchanged_by_a_round_trip(panda: VMSModel, rng: np.random.Ge
     for given, got in zip((q, v, torque), back, strict=True):
         np.testing.assert_array_equal(got, given)
     assert from_stamp(message.header.stamp) == 7_000_000_003
+
+
+def test_any_stamp_that_a_message_can_carry_is_a_stamp_again() -> None:
+    last = Time(sec=2**31 - 1, nanosec=2**32 - 1)
+    assert to_stamp(from_stamp(last)) == Time(sec=2**31 - 1, nanosec=999_999_999)
 
 
 def test_joints_that_are_not_in_the_model_are_ignored(panda: VMSModel) -> None:

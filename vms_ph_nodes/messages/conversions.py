@@ -105,8 +105,8 @@ def to_stamp(nanoseconds: int) -> Time:
 
 
 def from_stamp(stamp: Time) -> int:
-    """Return the nanoseconds of a stamp."""
-    return stamp.sec * NS_PER_SEC + stamp.nanosec
+    """Return the nanoseconds of a stamp; its part beyond a second counts as a second's last one."""
+    return stamp.sec * NS_PER_SEC + min(stamp.nanosec, NS_PER_SEC - 1)
 
 
 def to_vector(values: Iterable[float]) -> Vector3:
