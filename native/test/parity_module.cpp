@@ -149,7 +149,7 @@ py::dict contact(const RobotObservers& observers) {
   const vms_ph::ContactReport& report = observers.contact();
   py::dict result;
   result["contact"] = report.contact;
-  result["began"] = report.began;
+  result["has_begun"] = report.began;
 #define VMS_PH_FIELD(name) result[#name] = report.name;
   VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD

@@ -141,7 +141,7 @@ def test_in_an_hour_of_free_motion_there_are_no_more_false_alarms_than_stated(
             state, effort = measured(model, noise, moment, rng)
             if observers.add(state.q, state.v, effort, dt):
                 seen += 1
-                alarms += observers.contact["began"]
+                alarms += observers.contact["has_begun"]
                 changes += observers.payload["changed"]
                 wrench, covariance = observers.wrench, observers.covariance
                 outside += bool((np.abs(wrench) > 5.0 * np.sqrt(np.diag(covariance))).any())

@@ -15,6 +15,7 @@ from vms_ph_controllers.safety.plausibility import PlausibilityBounds
 from vms_ph_dynamics.simulation import Mechanism, Payload
 from vms_ph_io import share_directory
 from vms_ph_io.robots.robot_settings import RobotSettings
+from vms_ph_io.settings.yaml_files import key_of
 from vms_ph_nodes.node.parameters import parameters_of
 
 from .conftest import Start
@@ -89,10 +90,10 @@ def test_what_a_robot_takes_or_holds_has_its_fields_as_parameters(
     kind: type, judged: set[str], of: str
 ) -> None:
     specs = {k.partition(".")[2]: v for k, v in parameters_of("simulator").items() if f"{of}." in k}
-    assert specs.keys() == {item.name for item in fields(kind)} - judged
-    for item in [item for item in fields(kind) if item.name in specs]:
+    assert specs.keys() == {key_of(item) for item in fields(kind)} - judged
+    for item in [item for item in fields(kind) if key_of(item) in specs]:
         if isinstance(item.default, float | bool):
-            assert specs[item.name].default == item.default
+            assert specs[key_of(item)].default == item.default
 
 
 @pytest.mark.parametrize(

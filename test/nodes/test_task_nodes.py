@@ -328,11 +328,11 @@ def test_nodes_simulate_every_entry_of_a_task() -> None:
     # An entry that is added belongs into task_settings.parameters, or is refused there.
     assert {item.name for item in fields(RobotTask)} == {
         *("name", "title", "robot", "scene", "base", "actuators", "controller", "gains"),
-        "shortest",
+        "min_duration",
         *("base_actuated", "push", "repeat"),
         *("initial_positions", "end_effector", "gravity", "inertia", "locked_joints", "wheels"),
         *("step", "joint_friction", "current", "wind", "mechanism", "payload", "targets"),
-        *("goals", "unaccounted"),
+        *("goals", "max_residual"),
     }
 
 

@@ -29,7 +29,7 @@ class ContactReport:
 
     Attributes:
         contact: whether there is contact.
-        began: whether it was detected in this sample.
+        has_begun: whether it was detected in this sample.
         by_momentum: largest statistic of the external impulse over its threshold.
         by_energy: largest statistic of the external work over its threshold.
         duration: length of the window with the largest statistic of momentum, s.

@@ -53,8 +53,8 @@ class InertiaDefect:
             direction of motion at any of the configurations tried: the largest modulus of the
             eigenvalues of ``M^-1 dM``, with the mass matrix M after all repairs. For a joint
             without inertia it is that of the other joints.
-        original: mass, kg, and principal moments, kg m^2, as given.
-        repaired: mass and moments of the nearest physical inertia.
+        original_values: mass, kg, and principal moments, kg m^2, as given.
+        repaired_values: mass and moments of the nearest physical inertia.
         remedy: a sentence that says what the repair changes.
     """
 

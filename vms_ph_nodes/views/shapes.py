@@ -9,7 +9,7 @@ a scale of zero follows the largest recent value in steps of 1, 2 and 5, and the
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -86,8 +86,8 @@ class Scales:
         inertia: half axes of the task-inertia ellipsoid, m per kg.
         power: length of power arrows, m per W.
         energy: height of energy bars, m per J.
-        longest: upper limit of any length of a robot with a reach of 1 m, m; of other robots in
-            proportion.
+        max_length: upper limit of any length of a robot with a reach of 1 m, m; of other robots
+            in proportion.
     """
 
     momentum: float = 0.0
@@ -95,7 +95,7 @@ class Scales:
     inertia: float = 0.0
     power: float = 0.0
     energy: float = 0.0
-    max_length: float = 1.0
+    max_length: float = field(default=1.0, metadata={"key": "longest"})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class MjcfNotes:
             keyframe, or the reference positions. Joints at zero are not listed.
         home_base: initial pose of a free base, [x y z qx qy qz qw]; empty for a fixed one.
         end_effector: the link that is the end effector unless another is chosen.
-        left_out: things of the file that the model leaves out, a text for each kind.
+        omissions: things of the file that the model leaves out, a text for each kind.
     """
 
     gravity: tuple[float, float, float]
