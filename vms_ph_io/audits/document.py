@@ -171,18 +171,20 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield loss_text
         return
     residuals, row = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[row])
+    unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
     if audit.identified:
-        joint, entries = ledger.joints[row], audit.identified
         sure_texts = [
             f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
             for name, term in (("damping", "viscous"), ("friction", "coulomb"))
-            if (p := entries.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
+            if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
             and not p.get("meaning")
         ]
         where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
-        again = f"No friction of {joint} is sure: record it slow and fast, both ways (--also FILE)."
+        unsure_text = "It is too little to act on: nothing need be done."
+        if energy >= _CLOSED_SHARE * exchanged:
+            unsure_text = f"No friction of {joint} is sure: put none of it into the URDF."
         yield from (loss_text, f"What --identify found explains all but {left:.2g} J of it.")
-        yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else again
+        yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
@@ -191,7 +193,6 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
     coulomb, (low, viscous, high), explained_share = _friction(audit, residuals[:, row], row)
-    unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
     if changes[row] < 0.0 and explained_share > _EXPLAINED_SHARE:
         friction_loss = ledger.series["dissipated_by_joint"][:, row]
         dry, (_, damping, _), _ = _friction(audit, residuals[:, row] - friction_loss, row)

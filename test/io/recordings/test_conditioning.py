@@ -521,15 +521,21 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
     sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
     unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
-    again = "No friction of panda_joint4 is sure: record it slow and fast, both ways (--also FILE)."
+    none = "No friction of panda_joint4 is sure: put none of it into the URDF."
     for entry, action in (
         (sure, 'Set damping="3" (2.9 to 3.1 N m s/rad) in the <dynamics> of panda_joint4'),
-        (unsure, again),
-        ({**sure, "low": 0.0}, again),
+        (unsure, none),
+        ({**sure, "low": 0.0}, none),
     ):
         found = {"largest_unaccounted": 0.004, "friction.panda_joint4.viscous": entry}
         identified = replace(audited, identified=found, energy_jumps=[])
         assert answers(identified)[-1].startswith(action)
+    effort = known.effort.copy()
+    effort[:, 3] += 0.4 * known.v[:, 3]
+    little = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
+    found = {"largest_unaccounted": 1e-5, "friction.panda_joint4.viscous": unsure}
+    last = answers(replace(little, identified=found))[-1]
+    assert last == "It is too little to act on: nothing need be done."
 
 
 def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) -> None:
