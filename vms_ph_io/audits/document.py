@@ -115,7 +115,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
         if (remainder := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
-            cause = f"what --identify found explains all but {remainder:.2g} J of it"
+            cause = f"what --identify found leaves {remainder:.2g} J of it in its windows"
         times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
@@ -183,7 +183,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         unsure_text = "It is too little to act on: nothing need be done."
         if energy >= _CLOSED_SHARE * exchanged:
             unsure_text = f"No friction of {joint} is sure: put none of it into the URDF."
-        yield from (loss_text, f"What --identify found explains all but {left:.2g} J of it.")
+        yield from (loss_text, f"What --identify found leaves {left:.2g} J of it in its windows.")
         yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():

@@ -506,7 +506,7 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
     for rest, cause in (
         (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
         (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),
-        (0.004, "what --identify found explains all but 0.008 J of it."),
+        (0.004, "what --identify found leaves 0.008 J of it in its windows."),
     ):
         found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
         last = answers(replace(done, identified=found))[-1]
