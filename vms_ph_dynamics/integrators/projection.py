@@ -73,7 +73,7 @@ def project(
     Raises:
         StepFailure: there is no such motion nearby.
     """
-    k, angular, energy = robot.centre_dim, target.angular, target.energy.value
+    k, angular_momentum, energy = robot.centre_dim, target.angular, target.energy.value
     potential = robot.potential(q)
     if k == 0:
         shape_energy, locked_energy = robot.energy(q, v) - potential, 0.0
@@ -81,7 +81,7 @@ def project(
         locked_robot = robot.locked(q, v)
         current_v_hat = locked_robot.inverse_inertia.dot(locked_robot.momentum)
         shape_energy = locked_robot.kinetic_energy - 0.5 * locked_robot.momentum.dot(current_v_hat)
-        momentum = robot.move_centre_to_origin(q, locked_robot, angular)
+        momentum = robot.move_centre_to_origin(q, locked_robot, angular_momentum)
         target_v_hat = locked_robot.inverse_inertia[:, k:].dot(momentum)
         locked_energy = 0.5 * momentum.dot(target_v_hat[k:])
     target_energy = energy - potential - locked_energy

@@ -140,8 +140,8 @@ class Simulation:
         if actuators is not None:
             self._check_actuators(actuators)
             self.actuation = ActuatorDynamics(actuators, dt)
-        ground = None if current is None else -current.velocity
-        self.mechanism = None if mechanism is None else HeldMechanism(mechanism, ground)
+        ground_velocity = None if current is None else -current.velocity
+        self.mechanism = None if mechanism is None else HeldMechanism(mechanism, ground_velocity)
         self.resets = -1
         self.reset()
 
@@ -323,8 +323,8 @@ class Simulation:
             return 0
         wrench_base = ports.wrench_base if self.form.model.b else None
         ports = replace(ports, wrench_base=wrench_base, friction=self._friction)
-        span = (0.0, self.dt, self.steps, steps)
-        loop = self.engine.run_loop(control, ports, self._command, span)
+        step_range = (0.0, self.dt, self.steps, steps)
+        loop = self.engine.run_loop(control, ports, self._command, step_range)
         if loop is None or loop.result.steps == 0:
             return 0
         self.q, self.v = self.engine.motion()

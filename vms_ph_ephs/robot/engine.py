@@ -87,7 +87,7 @@ class EphsEngine(Engine):
         """Set the motion; temperatures stay those of the powertrain."""
         assert self._mechanism is not None
         motion = self._stepper.begin(self._form.state(q, v), t)
-        self._state = self._with_housings(motion, self.powertrain.housing_temperatures)
+        self._state = self._with_housing_temperatures(motion, self.powertrain.housing_temperatures)
 
     def motion(self) -> tuple[Array, Array]:
         """Return the motion of the mechanism."""
@@ -96,8 +96,9 @@ class EphsEngine(Engine):
     def predict(self, efforts: Efforts, t: float, dt: float) -> Prediction:
         """Return a step of the mechanism."""
         step, failures = step_with_retry(self._stepper, self._state, efforts, t, dt, HALVINGS)
-        after: MechanismState = step.solver_state
-        return Prediction(after.q, after.v, step.supplied, step.dissipated, len(failures), after)
+        end_state: MechanismState = step.solver_state
+        q, v = end_state.q, end_state.v
+        return Prediction(q, v, step.supplied, step.dissipated, len(failures), end_state)
 
     def accept(
         self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
@@ -111,16 +112,16 @@ class EphsEngine(Engine):
         assert applied.torque is not None  # commands have both
         assert applied.wrench_base is not None
         mechanism, powertrain, drives = self._mechanism, self.powertrain, self._drives
-        before, after, model = self._state, step.state, self._form.model
-        displacement = model.difference(before.q, after.q)[model.b :]
-        work = after.work - before.work
+        start_state, end_state, model = self._state, step.state, self._form.model
+        displacement = model.difference(start_state.q, end_state.q)[model.b :]
+        work = end_state.work - start_state.work
         joints, theta = mechanism.frictional_joints, powertrain.housing_temperatures.copy()
         capacities = drives.motors.housing_capacity
         if joints.size:
-            theta[joints] = mechanism.temperatures(after.inner.x)
-            powertrain.destroyed["friction"][joints] += after.destroyed - before.destroyed
+            theta[joints] = mechanism.temperatures(end_state.inner.x)
+            powertrain.destroyed["friction"][joints] += end_state.destroyed - start_state.destroyed
         if model.fluid is not None:
-            powertrain.destroyed["fluid_drag"] += after.drag_heat - before.drag_heat
+            powertrain.destroyed["fluid_drag"] += end_state.drag_heat - start_state.drag_heat
         for name, torque in (("friction", friction), ("joint_stops", stops)):
             if torque is None:
                 continue
@@ -136,7 +137,7 @@ class EphsEngine(Engine):
             theta = powertrain.step(applied.torque, work, applied.wrench_base, base_work)
         except StateError as error:
             raise IntegrationError(str(error)) from error
-        self._state = self._with_housings(after, theta)
+        self._state = self._with_housing_temperatures(end_state, theta)
 
     def limit(self, ports: Ports, v: Array) -> Ports:
         """Return the efforts, reduced to what battery and drives allow."""
@@ -181,7 +182,9 @@ class EphsEngine(Engine):
             "warmest": f"{warmest}, {temperatures[warmest] - 273.15:.1f} °C",
         }
 
-    def _with_housings(self, solver_state: MechanismState, theta: Array) -> MechanismState:
+    def _with_housing_temperatures(
+        self, solver_state: MechanismState, theta: Array
+    ) -> MechanismState:
         assert self._mechanism is not None
         joints = self._mechanism.frictional_joints
         if not joints.size:

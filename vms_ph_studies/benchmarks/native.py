@@ -27,7 +27,7 @@ from . import Benchmark
 from .timing import Case, Tail, Timing
 
 _UPDATES = 100_000
-_REFERENCE = "the law in Python, moving reference"
+_BASELINE_NAME = "the law in Python, moving reference"
 
 _PRIORITY = 50  # that of ros2_control
 _NOT_PERMITTED_CODE = 3  # exit code of the host's program
@@ -57,7 +57,7 @@ def _run(robot: str, base: str, seconds: float) -> list[Timing]:
         for priority in (0, _PRIORITY):
             for line in program_output(host, *arguments, priority, law_name, *home.tolist()):
                 timings.append(_read_hosted_timing(line, priority))
-    return [*timings, _time_updates(_REFERENCE, _python_update(model), seconds)]
+    return [*timings, _time_updates(_BASELINE_NAME, _python_update(model), seconds)]
 
 
 def program_output(program: Path, *arguments: object) -> list[str]:
@@ -138,7 +138,7 @@ BENCHMARKS = [
     Benchmark(
         id="native",
         title="single updates of the control laws in C++ and in Python",
-        reference=_REFERENCE,
+        reference=_BASELINE_NAME,
         cases=lambda robot, base: [],
         base="fixed",
         run=_run,

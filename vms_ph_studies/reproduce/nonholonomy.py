@@ -67,8 +67,8 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
 
     def velocity(t: float, q: Array) -> Array:
         e = robot.evaluate(q, np.zeros(model.nv))
-        angle, rate = 2 * np.pi * t, 2 * np.pi * radius
-        twist = np.array([0.0, -np.sin(angle), np.cos(angle), 0.0, 0.0, 0.0]) * rate
+        angle, tool_speed = 2 * np.pi * t, 2 * np.pi * radius
+        twist = np.array([0.0, -np.sin(angle), np.cos(angle), 0.0, 0.0, 0.0]) * tool_speed
         qdot = np.linalg.pinv(e.J_g) @ twist
         return np.concatenate([-e.d.A @ qdot, qdot])
 
@@ -80,7 +80,7 @@ def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple
     return float(np.abs(_SE3.log(np.linalg.inv(start_pose) @ end_pose)).max()), q
 
 
-def _degrees(pose: Array) -> float:
+def _turn_degrees(pose: Array) -> float:
     return float(np.degrees(np.linalg.norm(_SO3.log(pose[:3, :3]))))
 
 
@@ -108,7 +108,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     predicted_turn = turn_by_curvature(model, home, small_loop) / area
     stages.begin("loop of the tool")
     tool_error, final_q = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
-    tool_turn = _degrees(np.linalg.inv(start_pose) @ model.base_pose(final_q))
+    tool_turn = _turn_degrees(np.linalg.inv(start_pose) @ model.base_pose(final_q))
     arm_change = float(np.degrees(np.abs(model.difference(home, final_q)[model.b :]).max()))
     stages.begin("equations of motion along the loop")
     momentum_error = _momentum_error(model, home, loop, steps)
@@ -116,8 +116,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         # The error of a Runge-Kutta scheme over the default number of steps.
         bounded("[37] keeps zero momentum along the loop", momentum_error, 1e-6),
         bounded("centre of mass stays where it is", np.abs(centre_shift).max(), 1e-9, "m"),
-        _change_check("base attitude after a closed loop of the joints", _degrees(poses[-1])),
-        bounded("the loop run backwards turns it back", _degrees(poses[-1] @ back), 1e-6, "deg"),
+        _change_check("base attitude after a closed loop of the joints", _turn_degrees(poses[-1])),
+        bounded(
+            "the loop run backwards turns it back", _turn_degrees(poses[-1] @ back), 1e-6, "deg"
+        ),
         compared(
             "turn per area of a small loop: curvature of the connection",
             float(np.linalg.norm(predicted_turn)),
