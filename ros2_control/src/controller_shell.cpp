@@ -56,7 +56,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
                                                       p.frame_prefix, pose_is_of_base());
   telemetry_ =
       std::make_unique<Telemetry>(get_node(), *model_, p.frame_prefix + inertial_frame(*model_),
-                                  p.publish_rate, p.joint_friction);
+                                  p.publish_rate, p.joint_friction, pose_is_of_base());
   last_log_.clear();
   log_state_->shell = this;
   log_timer_ = get_node()->create_wall_timer(std::chrono::seconds(1), [log_state = log_state_] {

@@ -24,15 +24,22 @@ void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexce
 }
 
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
-                     const std::string& frame, double rate, bool has_friction)
-    : energy_split_(model), power_audit_(model, has_friction), sampling_(rate) {
+                     const std::string& frame, double rate, bool has_friction, bool pose_is_of_base)
+    : model_(model),
+      pose_is_of_base_(pose_is_of_base),
+      dynamics_(model),
+      energy_split_(model),
+      power_audit_(model, has_friction),
+      sampling_(rate) {
   last_command_.wrench_base = Eigen::VectorXd::Zero(model.b());
   last_command_.torque = Eigen::VectorXd::Zero(model.n());
   state_msg_.header.frame_id = energy_msg_.header.frame_id = power_msg_.header.frame_id = frame;
+  pose_msg_.header.frame_id = frame;
   state_msg_.reason.assign(kReasonCapacity, ' ');
   state_publisher_ = make_publisher(*node, "~/state", state_msg_);
   energy_publisher_ = make_publisher(*node, "~/energy", energy_msg_);
   power_publisher_ = make_publisher(*node, "~/power", power_msg_);
+  pose_publisher_ = make_publisher(*node, "~/pose", pose_msg_);
 }
 
 void Telemetry::reset() noexcept {
@@ -57,7 +64,9 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   last_command_.torque = command.torque;
   if (!is_due) return;
   state_msg_.header.stamp = energy_msg_.header.stamp = power_msg_.header.stamp = stamp;
+  pose_msg_.header.stamp = stamp;
   publish_state(command);
+  publish_pose(state.q);
   fill(energy_msg_, energies);
   energy_publisher_->try_publish(energy_msg_);
   publish_power(balance, command);
@@ -74,6 +83,25 @@ void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
   state_msg_.task_error = command.task_error;
   state_msg_.smallest_singular_value = command.smallest_singular_value;
   state_publisher_->try_publish(state_msg_);
+}
+
+void Telemetry::publish_pose(const Eigen::VectorXd& q) noexcept {
+  if (!q.allFinite()) return;
+  Eigen::Matrix3d rotation;
+  Eigen::Vector3d position;
+  if (pose_is_of_base_) {
+    const auto base_pose = model_.base_pose(q);
+    rotation = base_pose.rotation();
+    position = base_pose.translation();
+  } else {
+    dynamics_.set_configuration(q.data());
+    dynamics_.placement(static_cast<int>(model_.end_effector()), rotation, position);
+  }
+  const Eigen::Quaterniond orientation(rotation);
+  set_vector(pose_msg_.pose.position, position);
+  set_vector(pose_msg_.pose.orientation, orientation.vec());
+  pose_msg_.pose.orientation.w = orientation.w();
+  pose_publisher_->try_publish(pose_msg_);
 }
 
 void Telemetry::publish_power(const vms_ph::PowerBalance& balance,

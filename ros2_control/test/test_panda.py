@@ -8,7 +8,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,29 @@ def test_its_efforts_are_claimed_and_its_references_are_offered(held: Session) -
         commands
     )
     assert {"clock/sec", "port_energy/torque", "panda_joint7/velocity"} <= states
+
+
+def test_a_pose_that_was_recorded_is_a_reference_later(held: Session) -> None:
+    recorded = held.one(PoseStamped, "/python_controller/pose")
+    panda, p = robots.load("panda"), recorded.pose
+    q = panda.configuration(positions(held))
+    placement = panda.placement(panda.end_effector, q)
+    np.testing.assert_allclose(
+        [p.position.x, p.position.y, p.position.z], placement[:3, 3], atol=1e-3
+    )
+    x, y, z, w = p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w
+    third_axis = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
+    np.testing.assert_allclose(third_axis, placement[:3, 2], atol=1e-3)
+    away = PoseStamped()
+    away.pose.position.x, away.pose.position.y = p.position.x - 0.06, p.position.y
+    away.pose.position.z, away.pose.orientation = p.position.z, p.orientation
+
+    def is_at(target: PoseStamped) -> Callable[[PoseStamped], bool]:
+        return lambda message: abs(message.pose.position.x - target.pose.position.x) < 0.005
+
+    for target in (away, recorded):
+        held.tell(PoseStamped, "/python_controller/reference_pose", target)
+        held.until_topic(PoseStamped, "/python_controller/pose", is_at(target))
 
 
 def test_energies_agree_with_the_energy_monitor_on_equal_stamps(held: Session) -> None:
