@@ -191,7 +191,7 @@ def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_i
         ("payload.place:=[1.0]", r"place of a payload must have shape \(3,\)"),
         (
             "payload.spin:=[1.0, 0.0, 0.0]",
-            "a payload that moves is taken at a time; give capture_time",
+            "a payload that moves needs capture_time",
         ),
         ("robot:=bluerov2_alpha5", "is in water"),
         ("robot:=prismatic_hopper", "robots without a floor"),

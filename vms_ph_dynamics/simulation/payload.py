@@ -68,17 +68,19 @@ class Payload:
             checked_vector = parameter(getattr(self, name), 3, f"{name} of a payload")
             object.__setattr__(self, name, frozen(checked_vector.copy()))
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
-        for name in ("capture_time", "reach", "target_tolerance"):
+        for name, key in (("capture_time", "at"), ("reach", ""), ("target_tolerance", "within")):
             value = getattr(self, name)
             ends = (0.0, np.inf) if name == "capture_time" else ()
             if not (isinstance(value, Real) and (value in ends or 0.0 < float(value) < np.inf)):
                 accepted_range = "zero or more, s" if ends else "above zero, m"
-                raise ModelError(f"{name} of a payload must be {accepted_range}; given: {value}")
+                text = f"{name} ({key} in files)" if key else name
+                raise ModelError(f"{text} of a payload must be {accepted_range}; given: {value}")
         if self.moves and not np.isfinite(self.capture_time):
-            raise ModelError("a payload that moves is taken at a time; give capture_time, s")
+            raise ModelError("a payload that moves needs capture_time (at in files), s")
         if self.release is not None and not self.release > self.capture_time:
             raise ModelError(
-                f"release must follow capture_time {self.capture_time:g} s; given: {self.release:g}"
+                f"release must follow capture_time (at in files), {self.capture_time:g} s; given: "
+                f"{self.release:g}"
             )
 
     @property

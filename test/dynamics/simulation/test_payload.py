@@ -58,9 +58,12 @@ def test_a_caught_body_brings_its_momentum_and_loses_what_the_mobilities_say(
         ({"moments": np.array([1.0, 1.0, 3.0])}, "none larger than the sum of the others"),
         ({"spin": np.zeros(2)}, r"spin of a payload must have shape \(3,\)"),
         ({"reach": 0.0}, "reach of a payload must be above zero, m; given: 0"),
-        ({"capture_time": np.nan}, "capture_time of a payload must be zero or more, s; given: nan"),
-        ({"capture_time": np.inf}, "a payload that moves is taken at a time"),
-        ({"release": 1.0}, "must follow capture_time 2 s; given: 1"),
+        (
+            {"capture_time": np.nan},
+            r"\(at in files\) of a payload must be zero or more, s; given: nan",
+        ),
+        ({"capture_time": np.inf}, "a payload that moves needs capture_time"),
+        ({"release": 1.0}, r"must follow capture_time \(at in files\), 2 s; given: 1"),
     ],
 )
 def test_what_is_no_body_to_take_is_refused(change: dict[str, object], said: str) -> None:

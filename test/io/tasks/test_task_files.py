@@ -93,7 +93,7 @@ DOOR = "mechanism: {hinge: [0, 1, 0], axis: [0, 0, 1], inertia: 4}\n"
         ),
         (HEAD + GOALS + "payload: {mass: 1, at: 1}", "payload lacks 'moments'"),
         (HEAD + GOALS + CUBE.replace("mass: 1", "mass: -1"), "a body has a positive mass"),
-        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), "must follow capture_time 1 s"),
+        (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, release: 1"), r"\(at in files\), 1 s"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, to: 3"), r"to of a payload .* shape \(3,\)"),
         (HEAD + GOALS + CUBE.replace("at: 1", "at: 1, weight: 3"), "unknown key 'weight'"),
         (HEAD + GOALS + "step: -1", "step of the task must be above zero"),
