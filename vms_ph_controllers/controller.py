@@ -480,7 +480,7 @@ class Controller(WithHints, ABC):
         """
         return False
 
-    def missed_updates(self) -> None:
+    def note_missed_updates(self) -> None:
         """Note that the safe output has acted since the last update.
 
         Hosts call this before the next update. A law with an energy balance must not attribute the
@@ -587,9 +587,9 @@ class LawWrapper(Controller):
         """Continue the law at another pose; see :meth:`Controller.resume`."""
         self.law.resume(state)
 
-    def missed_updates(self) -> None:
-        """Tell the law; see :meth:`Controller.missed_updates`."""
-        self.law.missed_updates()
+    def note_missed_updates(self) -> None:
+        """Tell the law; see :meth:`Controller.note_missed_updates`."""
+        self.law.note_missed_updates()
 
     def safe_output(self, q: Array) -> Command:
         """Return that of the law; see :meth:`Controller.safe_output`."""

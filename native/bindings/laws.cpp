@@ -193,7 +193,7 @@ void bind_laws(py::module_& module) {
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
            "velocity"_a = py::none(), "pose"_a = py::none(), "twist"_a = py::none(),
            "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0)
-      .def("missed_updates", &Law::missed_updates,
+      .def("note_missed_updates", &Law::note_missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)
       .def("carry", &Law::carry, "mass"_a, "moment"_a, "deviation"_a)

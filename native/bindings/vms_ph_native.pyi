@@ -268,7 +268,7 @@ class Law:
     def carry(self, mass: float, moment: numpy.ndarray, deviation: float) -> bool: ...
     def carry_load(self, load: numpy.ndarray) -> bool:
         """Hold a weight (nv,) before the output stage; False where it does not fit."""
-    def missed_updates(self) -> None:
+    def note_missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
     def reset(self, q: numpy.ndarray, v: numpy.ndarray) -> bool:
         """Hold a state; False for what is none of the robot."""

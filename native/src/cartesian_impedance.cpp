@@ -124,8 +124,8 @@ void PoseImpedance::start_holding() noexcept {
   last_stiffness_.setZero();
 }
 
-void PoseImpedance::missed_updates() noexcept {
-  StagedController::missed_updates();
+void PoseImpedance::note_missed_updates() noexcept {
+  StagedController::note_missed_updates();
   posture_sample_.reset();
 }
 

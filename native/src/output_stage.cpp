@@ -55,11 +55,11 @@ void OutputStage::resume(Evaluation& d) noexcept {
   update_safe_command(d);
 }
 
-void OutputStage::missed_updates() noexcept { tank_.missed_updates(total_weight_); }
+void OutputStage::note_missed_updates() noexcept { tank_.note_missed_updates(total_weight_); }
 
 const Command& OutputStage::reject_effort(Evaluation& d) noexcept {
   update_safe_command(d);
-  missed_updates();
+  note_missed_updates();
   rejected_command_.wrench_base = safe_command_.wrench_base;
   rejected_command_.torque = safe_command_.torque;
   return rejected_command_;

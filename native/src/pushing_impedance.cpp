@@ -68,8 +68,8 @@ bool PushingImpedance::reset(const RobotState& state) noexcept {
   return true;
 }
 
-void PushingImpedance::missed_updates() noexcept {
-  PoseImpedance::missed_updates();
+void PushingImpedance::note_missed_updates() noexcept {
+  PoseImpedance::note_missed_updates();
   impulse_balance_.restart();
   last_force_.reset();
 }

@@ -290,7 +290,7 @@ class PythonController::Host {
 
   bool reset(const RobotState& state) noexcept;
   const Command& update(const RobotState& state, const Reference& reference, double dt) noexcept;
-  void missed_updates() noexcept { has_missed_updates_ = true; }
+  void note_missed_updates() noexcept { has_missed_updates_ = true; }
 
   ControllerTask& task;
   Worker worker;
@@ -499,7 +499,7 @@ void PythonController::set_period(double period) noexcept {
 }
 
 std::string PythonController::log() const { return host_->worker.log(); }
-void PythonController::missed_updates() noexcept { host_->missed_updates(); }
+void PythonController::note_missed_updates() noexcept { host_->note_missed_updates(); }
 
 std::uint64_t PythonController::late_updates() const noexcept { return host_->late_updates; }
 std::uint64_t PythonController::failed_updates() const noexcept { return host_->failed_updates; }

@@ -153,9 +153,9 @@ class ResolvedMotion final : public RampedGains<StagedController, ResolvedGains>
     reset_to_neutral();
   }
 
-  void missed_updates() noexcept override {
+  void note_missed_updates() noexcept override {
     has_last_rates_ = false;
-    StagedController::missed_updates();
+    StagedController::note_missed_updates();
   }
 
  private:

@@ -42,7 +42,7 @@ bool StagedController::restart_at(const Eigen::VectorXd& q) noexcept {
 const Command& StagedController::update(const RobotState& state, const Reference& reference,
                                         double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
+    note_missed_updates();
     return stage_.safe_command();
   }
   d_.set(state);

@@ -188,7 +188,7 @@ void Supervisor::store_reference(const Reference& reference) noexcept {
 
 const Command& Supervisor::safe_output(const char* prefix, const char* cause, double dt) noexcept {
   reason_.set("%s%s; holding against gravity and damping", prefix, cause);
-  law_->missed_updates();
+  law_->note_missed_updates();
   safe_q_ = judgement_->q;
   const Eigen::VectorXd* weight = law_->payload_weight(safe_q_);
   if (weight != nullptr && weight->size() != model_.nv()) weight = nullptr;  // of another robot

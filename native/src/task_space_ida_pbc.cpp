@@ -78,7 +78,7 @@ bool TaskSpaceIDAPBC::start_at(const ConstVector& q_star) noexcept {
 const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference& reference,
                                        double dt) noexcept {
   if (!(state.is_usable(model_) && is_usable_step(dt))) {
-    missed_updates();
+    note_missed_updates();
     return hold_gravity();
   }
   d_.set(state);

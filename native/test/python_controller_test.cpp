@@ -193,7 +193,7 @@ void missed_updates_are_reported_to_the_law() {
   losses(0.002);  // too late
   law.set_gain("nap", 0.0);
   CHECK(losses(20.0) == 2.0);
-  law.missed_updates();
+  law.note_missed_updates();
   CHECK(losses(20.0) == 3.0);
 }
 

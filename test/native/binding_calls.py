@@ -172,7 +172,7 @@ class Kit:
             "Law.reset": other,
             "Law.resume": other,
             "Law.update": (q, v, dt, point, point, np.eye(4), np.zeros(6), q[-n:], None),
-            "Law.missed_updates": (),
+            "Law.note_missed_updates": (),
             "Law.set_gain": (law.gains[0].name, law.gains[0].value),
             "Law.carry": (1.0, np.zeros(3), 0.01),
             "Law.carry_load": (np.zeros(len(v)),),

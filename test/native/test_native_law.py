@@ -86,7 +86,7 @@ class Implementations(Twins):
                 law.resume(RobotState(self.q, self.v))
         if self._rng.random() < 0.05:
             for law in laws:
-                law.missed_updates()
+                law.note_missed_updates()
         command = super().update(q, v, reference, dt)
         for name in ATTRIBUTES:
             if hasattr(self.law, name):

@@ -64,7 +64,7 @@ class Native:
             state.q, state.v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
         )
 
-    def missed_updates(self) -> None:
+    def note_missed_updates(self) -> None:
         nowhere = RobotState(np.full(self._model.nq, np.nan), np.zeros(self._model.nv))
         self.update(nowhere, Reference(), 1e-3)
 

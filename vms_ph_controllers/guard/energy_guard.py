@@ -163,7 +163,7 @@ class EnergyGuard(LawWrapper):
         guarded_effort, b = port_guard.update(state.q, state.v, effort, dt), self.model.b
         status, reasons = guarded_effort.status, (fault, command.reason, guarded_effort.reason)
         if status is Status.HOLDING:
-            self.law.missed_updates()
+            self.law.note_missed_updates()
         elif command.status is not Status.OK:
             status = command.status
         clipped_power = command.energy.clipped_power

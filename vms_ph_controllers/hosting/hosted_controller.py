@@ -156,7 +156,7 @@ class HostedController:
         """Compute the outputs from the inputs and return the reason of the command."""
         state, reference, dt = self._read_inputs()
         if self.flags[self.layout["flags"]["missed_updates"]].any():
-            self.controller.missed_updates()
+            self.controller.note_missed_updates()
         command = self.controller.update(state, reference, dt)
         if not isinstance(command, Command):
             raise TypeError(

@@ -147,7 +147,7 @@ class Supervisor:
     def _hold(self, judgement: Judgement, dt: float, reason: str) -> Command:
         hold_time = dt if 0.0 < dt <= LONGEST_SAMPLE else _DEFAULT_DT
         try:
-            self.law.missed_updates()
+            self.law.note_missed_updates()
             compensation = self.law.safe_output(judgement.q)
             is_usable = _is_usable(compensation, self._model)
         except Exception:  # as above

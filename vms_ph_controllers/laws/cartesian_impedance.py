@@ -248,8 +248,8 @@ class CartesianImpedance(StagedController):
         self._last_posture = self._posture.positions
         self._posture_sample: tuple[Array, Array, float] | None = None
 
-    def _on_missed_updates(self) -> None:
-        super()._on_missed_updates()
+    def _note_missed_updates(self) -> None:
+        super()._note_missed_updates()
         self._posture_sample = None
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:

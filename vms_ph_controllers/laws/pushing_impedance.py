@@ -103,8 +103,8 @@ class PushingImpedance(CartesianImpedance):
         super()._reset(state)
         self._tank: EnergyTank | None = None
 
-    def _on_missed_updates(self) -> None:
-        super()._on_missed_updates()
+    def _note_missed_updates(self) -> None:
+        super()._note_missed_updates()
         self._balance.restart()
         self._held_push = None
 

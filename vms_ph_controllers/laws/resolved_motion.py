@@ -154,6 +154,6 @@ class ResolvedMotion(StagedController):
         velocity_terms = d.C @ d.v
         return d.M_hat_m @ acceleration + velocity_terms[6:] - d.A.T @ velocity_terms[:6]
 
-    def _on_missed_updates(self) -> None:
+    def _note_missed_updates(self) -> None:
         self._last_rates = None
-        super()._on_missed_updates()
+        super()._note_missed_updates()

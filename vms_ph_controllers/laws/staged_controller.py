@@ -78,8 +78,8 @@ class StagedController(TwinnedController):
         self._output.carry(load)
         return True
 
-    def _on_missed_updates(self) -> None:
-        self._output.missed_updates()
+    def _note_missed_updates(self) -> None:
+        self._output.note_missed_updates()
 
     def _safe_output(self, q: Array) -> Command:
         """Compensate gravity as far as the base can."""
@@ -91,7 +91,7 @@ class StagedController(TwinnedController):
             d = Evaluation(self.model, state.q, state.v)
             self._ramp.follow(self.gains, dt)
             return self._control(d, reference, dt, state.age)
-        self._on_missed_updates()
+        self._note_missed_updates()
         return self._output.safe_output
 
     @abstractmethod

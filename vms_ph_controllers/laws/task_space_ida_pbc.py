@@ -161,7 +161,7 @@ class TaskSpaceIDAPBC(TwinnedController):
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         model = self.model
         if not state.is_usable(model, dt):
-            self._on_missed_updates()
+            self._note_missed_updates()
             return Command(np.zeros(0), self._safe_torque, status=Status.HOLDING, reason=_REFUSAL)
         d = Evaluation(model, state.q, state.v)
         gains = self._ramp.follow(self.gains, dt)
@@ -216,8 +216,8 @@ class TaskSpaceIDAPBC(TwinnedController):
             budget.authority,
         )
 
-    def _on_missed_updates(self) -> None:
-        self._tank_budget.missed_updates(self._safe_torque)
+    def _note_missed_updates(self) -> None:
+        self._tank_budget.note_missed_updates(self._safe_torque)
 
     def _follow(self, reference: Reference, d: Evaluation, dt: float) -> float:
         """Move minimum and stiffness towards reference and gains; return the energy added, J."""

@@ -185,12 +185,12 @@ class TwinnedController(Controller):
             return self._update(state, reference, dt)
         return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
 
-    def missed_updates(self) -> None:
-        """Credit nothing to a tank for the motion; see :meth:`Controller.missed_updates`."""
+    def note_missed_updates(self) -> None:
+        """Credit nothing to a tank for the motion; see :meth:`Controller.note_missed_updates`."""
         if self.twin is None:
-            self._on_missed_updates()
+            self._note_missed_updates()
         else:
-            self.twin.missed_updates()
+            self.twin.note_missed_updates()
 
     def safe_output(self, q: Array) -> Command:
         """Return the effort that holds the robot; see :meth:`Controller.safe_output`.
@@ -216,7 +216,7 @@ class TwinnedController(Controller):
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
         """Return the command for a state, in Python."""
 
-    def _on_missed_updates(self) -> None:
+    def _note_missed_updates(self) -> None:
         """Credit nothing to a tank for the motion, in Python."""
 
 

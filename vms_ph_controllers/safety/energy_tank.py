@@ -178,9 +178,9 @@ class SampledTank:
         if self.tank is not None:
             self._sample_work.hold(d, force, self._grant.displacement, energy)
 
-    def missed_updates(self, weight: Array) -> None:
+    def note_missed_updates(self, weight: Array) -> None:
         """Note that the compensation of gravity (nv,) acts instead of the held efforts."""
-        self._sample_work.missed_updates(weight)
+        self._sample_work.note_missed_updates(weight)
 
 
 class TankBudget(SampledTank):

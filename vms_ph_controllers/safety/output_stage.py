@@ -130,14 +130,14 @@ class OutputStage:
             return self.safe_output
         return self._gravity_compensation(Evaluation(self._model, q, self._zero_velocity))
 
-    def missed_updates(self) -> None:
+    def note_missed_updates(self) -> None:
         """Note that the safe output has acted since the last update."""
-        self._tank.missed_updates(self._weight)
+        self._tank.note_missed_updates(self._weight)
 
     def reject_effort(self, d: Evaluation) -> Command:
         """Return the safe output at a state for which the law computed no finite effort."""
         self._store_state(d)
-        self.missed_updates()
+        self.note_missed_updates()
         return replace(self.safe_output, reason=EFFORT_NOT_FINITE)
 
     def apply(self, d: Evaluation, effort: Array, gains: OutputGains, dt: float) -> LimitedEfforts:

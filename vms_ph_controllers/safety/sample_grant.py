@@ -62,7 +62,7 @@ class SampleWork:
         self._start = _SampleStart(np.array(d.q), np.array(d.v), force, displacement, stored_energy)
         self._safe_effort = None
 
-    def missed_updates(self, safe_effort: Array) -> None:
+    def note_missed_updates(self, safe_effort: Array) -> None:
         """Note that the safe output (nv,) has replaced the held effort."""
         self._safe_effort = safe_effort
 

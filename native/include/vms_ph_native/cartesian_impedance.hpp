@@ -51,7 +51,7 @@ struct ImpedanceGains : OutputGains {
 /// described in vms_ph_controllers/laws/cartesian_impedance.py.
 class PoseImpedance : public StagedController {
  public:
-  void missed_updates() noexcept override;
+  void note_missed_updates() noexcept override;
 
   /// Energy that the posture may still give, J.
   double null_level() const noexcept { return posture_energy_; }
@@ -162,7 +162,7 @@ class PushingImpedance final : public PostureGains<PushGains> {
                             bool base_actuated = true);
 
   bool reset(const RobotState& state) noexcept override;
-  void missed_updates() noexcept override;
+  void note_missed_updates() noexcept override;
 
   /// Energy that is left for pushing, J.
   double push_level() const noexcept { return tank_ ? tank_->level : active_gains().push_energy; }

@@ -139,7 +139,7 @@ class Controller {
   ///
   /// Hosts call it before the next update. A law that integrates energies must not attribute the
   /// motion in between to its own command.
-  virtual void missed_updates() noexcept {}
+  virtual void note_missed_updates() noexcept {}
 
   /// Take over an estimated payload; false for a law that compensates none, and for a payload that
   /// this robot cannot hold.

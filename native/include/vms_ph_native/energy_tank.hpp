@@ -33,7 +33,7 @@ class SampleWork {
             double stored_energy) noexcept;
 
   /// Note that the safe output (nv,) has replaced the held effort.
-  void missed_updates(const VectorV& safe_effort) noexcept {
+  void note_missed_updates(const VectorV& safe_effort) noexcept {
     safe_effort_ = safe_effort;
     has_missed_updates_ = true;
   }
@@ -217,7 +217,7 @@ class SampledTank {
   }
 
   /// Note that the compensation of gravity (nv,) acts instead of the held efforts.
-  void missed_updates(const VectorV& weight) noexcept { work_.missed_updates(weight); }
+  void note_missed_updates(const VectorV& weight) noexcept { work_.note_missed_updates(weight); }
 
  private:
   std::optional<EnergyTank> tank_;
@@ -292,7 +292,7 @@ class TankBudget {
   }
 
   /// Report missed updates: the safe output (n,) acts instead of the held torque.
-  void missed_updates(const VectorV& safe_effort) noexcept { tank_.missed_updates(safe_effort); }
+  void note_missed_updates(const VectorV& effort) noexcept { tank_.note_missed_updates(effort); }
 
  private:
   // Number of times a change that the tank does not cover is halved before it is refused.

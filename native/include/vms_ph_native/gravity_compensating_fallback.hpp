@@ -29,7 +29,7 @@ class GravityCompensatingFallback final : public Controller {
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void missed_updates() noexcept override { law_->missed_updates(); }
+  void note_missed_updates() noexcept override { law_->note_missed_updates(); }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return law_->set_gain(name, value);

@@ -53,7 +53,7 @@ class OutputStage {
   void resume(Evaluation& d) noexcept;
 
   /// Note that the safe output has acted since the last update.
-  void missed_updates() noexcept;
+  void note_missed_updates() noexcept;
 
   /// The safe output at a state for which the law computed no finite effort.
   const Command& reject_effort(Evaluation& d) noexcept;

@@ -88,7 +88,7 @@ class PythonController final : public Controller {
                         double dt) noexcept override;
 
   /// Passed to Python with the next state; updates that the host itself missed are passed anyway.
-  void missed_updates() noexcept override;
+  void note_missed_updates() noexcept override;
 
   /// The requested values, which Python receives with the next update. A switch is 0 or 1.
   std::vector<Gain> gains() const override;

@@ -28,7 +28,7 @@ class StagedController : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   Evaluation* evaluation() noexcept override { return &d_; }
-  void missed_updates() noexcept override { stage_.missed_updates(); }
+  void note_missed_updates() noexcept override { stage_.note_missed_updates(); }
   bool carry_load(const Eigen::VectorXd& load) noexcept override { return stage_.carry(load); }
 
  protected:

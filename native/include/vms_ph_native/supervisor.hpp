@@ -30,7 +30,7 @@ class PayloadCompensation final : public Controller {
   bool reset(const RobotState& state) noexcept override { return law_->reset(state); }
   bool resume(const RobotState& state) noexcept override { return law_->resume(state); }
   Evaluation* evaluation() noexcept override { return law_->evaluation(); }
-  void missed_updates() noexcept override { law_->missed_updates(); }
+  void note_missed_updates() noexcept override { law_->note_missed_updates(); }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return law_->set_gain(name, value);
@@ -80,7 +80,7 @@ class Supervisor final : public Controller {
   Evaluation* evaluation() noexcept override { return law_->evaluation(); }
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
-  void missed_updates() noexcept override { law_->missed_updates(); }
+  void note_missed_updates() noexcept override { law_->note_missed_updates(); }
   bool carry(double mass, const Eigen::Vector3d& first_moment, double deviation) noexcept override {
     return law_->carry(mass, first_moment, deviation);
   }

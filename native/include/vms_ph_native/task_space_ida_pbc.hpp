@@ -46,7 +46,7 @@ class TaskSpaceIDAPBC final : public Controller {
   const Command& update(const RobotState& state, const Reference& reference,
                         double dt) noexcept override;
   Evaluation* evaluation() noexcept override { return &d_; }
-  void missed_updates() noexcept override { tank_budget_.missed_updates(safe_torque_); }
+  void note_missed_updates() noexcept override { tank_budget_.note_missed_updates(safe_torque_); }
   std::vector<Gain> gains() const override { return TaskSpaceGains::table().list(gains_); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return TaskSpaceGains::table().set(gains_, name, value);

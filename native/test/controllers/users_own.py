@@ -80,7 +80,7 @@ class CountsLosses(Spring):
 
     losses = 0
 
-    def missed_updates(self):
+    def note_missed_updates(self):
         """Count."""
         self.losses += 1
 

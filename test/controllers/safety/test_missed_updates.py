@@ -57,7 +57,7 @@ class Pulled:
 
     def miss_an_update(self, by_host: bool) -> None:
         if by_host:
-            self.law.missed_updates()
+            self.law.note_missed_updates()
             return
         nowhere = RobotState(np.full(self.model.nq, np.nan), np.full(self.model.nv, np.nan))
         self.law.update(nowhere, Reference(), 1e-3)

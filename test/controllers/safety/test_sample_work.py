@@ -39,7 +39,7 @@ def test_over_an_unseen_sample_the_largest_possible_work_is_booked(
     d, later = panda.evaluate(Q, rest), panda.evaluate(Q + moved, rest)
     work.hold(d, held * first, predicted, before)
     assert work.recovered_energy(later, after, 1e-3) == pytest.approx(before - after - held * 0.1)
-    work.missed_updates(safe * first)
+    work.note_missed_updates(safe * first)
     found = work.recovered_energy(later, after, 1e-3)
     assert found == pytest.approx(before - after - works[largest])
     assert work.recovered_energy(later, 1.0, 1e-3) == 0.0  # no credit

@@ -241,7 +241,7 @@ def _efforts(command: Command) -> np.ndarray:
 
 def _lost(law: Any, plant: Plant, reference: Reference, dt: float, rng: Rng) -> Command:
     if rng.random() < 0.5:
-        law.missed_updates()
+        law.note_missed_updates()
     else:
         law.update(RobotState(np.nan * plant.q, plant.v), reference, dt)
     safe: Command = law.safe_output(plant.q)
