@@ -4,9 +4,7 @@
 #include "vms_ph_native/energy_tank.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
@@ -18,9 +16,9 @@ constexpr double kRotationMargin = 0.1;
 // The bracket of two twists of a base, (b,).
 VectorB bracket(const VectorB& x, const VectorB& y) {
   if (x.size() == 6) return product<VectorB>(se3::ad(Twist(x)), y);
-  VectorB result(3);
-  result << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
-  return result;
+  VectorB planar_bracket(3);
+  planar_bracket << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
+  return planar_bracket;
 }
 
 // Share of the difference between the schemes of second and of fourth order that is added to the
@@ -114,14 +112,16 @@ double SampleWork::recovered_energy(const Evaluation& d, double stored_energy, d
 // An upper bound of the work that turning axes add to f^T (q_next - q), J.
 double SampleWork::rotation_work_bound(const Evaluation& d, double dt) const noexcept {
   const int b = model_.b(), linear_size = b == 6 ? 3 : 2, angular_size = b - linear_size;
-  const VectorB force = force_.head(b), v0 = v_.head(b), v1 = d.v().head(b);
+  const VectorB effort = force_.head(b), v0 = v_.head(b), v1 = d.v().head(b);
   const VectorB term = dt * dt / 12.0 * bracket(v0, v1);
-  const double f = force.head(linear_size).norm(), m = force.tail(angular_size).norm();
+  const double force = effort.head(linear_size).norm(), moment = effort.tail(angular_size).norm();
   const VectorB speed = v0.cwiseAbs().cwiseMax(v1.cwiseAbs());
   const double displacement = dt * speed.head(linear_size).norm(),
                angle = dt * speed.tail(angular_size).norm();
-  const double bound = f * term.head(linear_size).norm() + m * term.tail(angular_size).norm();
-  return bound + kRotationMargin * angle * angle * (f * displacement + m * angle) - force.dot(term);
+  const double bound =
+      force * term.head(linear_size).norm() + moment * term.tail(angular_size).norm();
+  return bound + kRotationMargin * angle * angle * (force * displacement + moment * angle) -
+         effort.dot(term);
 }
 
 SamplePrediction::SamplePrediction(const Model& model)
@@ -141,19 +141,19 @@ void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, d
   dt_ = dt;
 }
 
-void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcept {
+void SamplePrediction::predict(const VectorV& force, Prediction& prediction) noexcept {
   step_q_ = q_ = d_->q();
   v1_ = d_->v();
   double p1 = accelerate(first_stage_, v1_, force, a1_);
-  result.acceleration = a1_;
-  result.displacement.setZero(v1_.size());
-  result.deficit = energy_ = kInfinity;
+  prediction.acceleration = a1_;
+  prediction.displacement.setZero(v1_.size());
+  prediction.deficit = energy_ = kInfinity;
   const double travel = dt_ * ((v1_ + dt_ * a1_).cwiseAbs().maxCoeff() + v1_.cwiseAbs().maxCoeff());
   if (!(travel < kLongestPredicted * kMaxSteps)) return;
-  const int steps = std::max(1, static_cast<int>(std::ceil(travel / kLongestPredicted)));
-  const double h = dt_ / steps;
+  const int step_count = std::max(1, static_cast<int>(std::ceil(travel / kLongestPredicted)));
+  const double h = dt_ / step_count;
   double energy = 0.0, peak = 0.0, margin = 0.0;
-  for (int k = 0; k < steps; ++k) {
+  for (int k = 0; k < step_count; ++k) {
     v2_ = v1_ + 0.5 * h * a1_;
     move(0.5 * h * v1_);
     const double p2 = accelerate(second_stage_, v2_, force, a2_);
@@ -168,15 +168,15 @@ void SamplePrediction::predict(const VectorV& force, Prediction& result) noexcep
     move(displacement_);
     step_q_ = q_;
     v1_ += h / 6.0 * (a1_ + 2.0 * (a2_ + a3_) + a4_);
-    p1 = k + 1 < steps ? accelerate(first_stage_, v1_, force, a1_) : power(v1_, force);
+    p1 = k + 1 < step_count ? accelerate(first_stage_, v1_, force, a1_) : power(v1_, force);
     margin += kMargin * std::abs(energy_gain - h * p2);
     peak = std::max(peak, energy + cubic_maximum(energy_gain, h * start_power, h * p1) + margin);
     energy += energy_gain;
-    result.displacement += displacement_;
+    prediction.displacement += displacement_;
   }
   const double deficit = std::max(energy + margin - budget_, peak - std::max(budget_, 0.0));
   if (!std::isfinite(deficit)) return;
-  result.deficit = deficit;
+  prediction.deficit = deficit;
   energy_ = energy + margin;
 }
 
@@ -186,16 +186,16 @@ void SamplePrediction::move(const VectorV& displacement) noexcept {
 }
 
 double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
-                                    VectorV& out) noexcept {
+                                    VectorV& acceleration) noexcept {
   velocity_ = v;
   if (fluid_state_) {
     fluid_state_->set(q_, velocity_);
     const VectorV& weight = fluid_state_->g();
-    out = force - weight;
-    const double power = (out - unactuated_gravity_).dot(v);
-    add_product(fluid_state_->C(), v, out, -1.0);
+    acceleration = force - weight;
+    const double power = (acceleration - unactuated_gravity_).dot(v);
+    add_product(fluid_state_->C(), v, acceleration, -1.0);
     inertia_.compute(fluid_state_->M());
-    inertia_.solve(out.data());
+    inertia_.solve(acceleration.data());
     return power;
   }
   dynamics.set_configuration(q_.data());
@@ -203,7 +203,7 @@ double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const 
   force_ = force - weight_;
   const double power = (force_ - unactuated_gravity_).dot(v);
   dynamics.accelerate(velocity_, force_, acceleration_);
-  out = acceleration_;
+  acceleration = acceleration_;
   return power;
 }
 
@@ -293,8 +293,8 @@ void SampleGrant::brake(VectorV& force, const VectorV& static_effort,
   }
 }
 
-void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept {
-  result = d.g() - (kBrakeShare / dt) * d.momentum();
+void strongest_brake(Evaluation& d, double dt, VectorV& brake_effort) noexcept {
+  brake_effort = d.g() - (kBrakeShare / dt) * d.momentum();
 }
 
 void SampledTank::begin_sample(Evaluation& d, double stored_energy, double capacity,
@@ -321,8 +321,8 @@ void TankBudget::begin_sample(Evaluation& d, double limit_energy, double capacit
     authority_ = 1.0;
     is_uncovered_ = false;
   }
-  tank_.begin_sample(d, capacity > 0.0 ? storage(d, limit_energy) : 0.0, capacity, initial_level,
-                     dt);
+  tank_.begin_sample(d, capacity > 0.0 ? stored_energy(d, limit_energy) : 0.0, capacity,
+                     initial_level, dt);
 }
 
 void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_effort,
@@ -334,7 +334,7 @@ void TankBudget::grant(Evaluation& d, VectorV& torque, const VectorV& static_eff
   tank_.brake(torque, static_effort, brake_);
 }
 
-double TankBudget::storage(Evaluation& d, double limit_energy) const noexcept {
+double TankBudget::stored_energy(Evaluation& d, double limit_energy) const noexcept {
   // The torque compensates gravity, so the gravitational energy comes from the controller.
   return energy(d.q()) + limit_energy - d.potential_energy();
 }

@@ -113,7 +113,7 @@ void knows_its_actuators(int count, int delay) {
   EnergyGuardOptions options;
   options.delay = delay;
   options.allocation = rotors(count);
-  BaseWrench limits(model, options.allocation, true, {});
+  BaseWrenchLimiter limits(model, options.allocation, true, {});
   PortGuard guard(model, EnergyGuardSettings(), options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());
   Eigen::VectorXd effort = v, no_effort;

@@ -17,7 +17,7 @@ from ..safety.plausibility import RECOVERING, PlausibilityBounds, StatePlausibil
 from .certificate import Certificate, SampleCounts
 from .effort_queue import DebtCeiling, EffortQueue
 from .motion_limits import EnergyGuardSettings, checked_delay, has_motion_limits, largest_share
-from .sample_budget import BaseWrench, SampleBudget
+from .sample_budget import BaseWrenchLimiter, SampleBudget
 
 _WRENCH_LIMITED = "base wrench at the limits of its actuators"
 
@@ -109,7 +109,7 @@ class PortGuard:
         self._plausibility = StatePlausibility(model, bounds)
         self._limits = TorqueLimits(model)
         self._budget = SampleBudget(
-            self._model, BaseWrench(model, allocation, base_actuated, weights), self.delay
+            self._model, BaseWrenchLimiter(model, allocation, base_actuated, weights), self.delay
         )
         self._safe_output = SafeOutput(self._model, allocation, base_actuated)
         self._queue = EffortQueue(self._model, self.delay)

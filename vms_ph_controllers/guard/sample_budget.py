@@ -20,7 +20,7 @@ from .effort_queue import DebtCeiling, EffortQueue
 _ROUNDING = 1e-9
 
 
-class BaseWrench:
+class BaseWrenchLimiter:
     """Finds the wrench that the actuators of a base give for a wanted one, within their limits.
 
     The set of these wrenches is convex: with two of them, all between are given as well.
@@ -53,7 +53,7 @@ class BaseWrench:
         check_allocation(model, allocation)
         self._allocation = allocation if base_actuated else None
         self.is_ideal = b == 0 or (base_actuated and allocation is None)
-        self._zero = np.zeros(b)
+        self._zero_wrench = np.zeros(b)
         if self._allocation is not None:
             matrix = self._allocation.matrix
             self._weights = default_weights(matrix) if weights is None else np.array(weights, float)
@@ -72,7 +72,7 @@ class BaseWrench:
         if self.is_ideal:
             return wrench
         if allocation is None:
-            return self._zero if np.any(wrench) else wrench
+            return self._zero_wrench if np.any(wrench) else wrench
         nearest_inputs = allocation.allocate_unchecked(wrench, self._weights)
         if np.abs(nearest_inputs.missing_wrench).max() <= _ROUNDING * (1.0 + np.abs(wrench).max()):
             return wrench
@@ -136,9 +136,9 @@ class SampleBudget:
     measured; while the tank has a debt it counts, so that the debt is not repaid twice.
     """
 
-    def __init__(self, model: VMSModel, base_wrench: BaseWrench, delay: int) -> None:
+    def __init__(self, model: VMSModel, limiter: BaseWrenchLimiter, delay: int) -> None:
         self._sample_count = delay + 1  # from a state to the end of an effort that it led to
-        self._model, self._b, self._wrench = model, model.b, base_wrench
+        self._model, self._b, self._limiter = model, model.b, limiter
         self._prediction, self._grant = SamplePrediction(model), SampleGrant(model)
         self._limits = TorqueLimits(model)
 
@@ -148,22 +148,22 @@ class SampleBudget:
         Torques of joints are those sent.
         """
         desired_wrench = effort[: self._b]
-        wrench = self._wrench.nearest_wrench(desired_wrench)
+        wrench = self._limiter.nearest_wrench(desired_wrench)
         return effort if wrench is desired_wrench else np.concatenate([wrench, effort[self._b :]])
 
     def compensation(self, d: Evaluation) -> Array:
         """Return the effort (nv,) that compensates gravity as far as the actuators can."""
-        if self._wrench.is_ideal:
+        if self._limiter.is_ideal:
             return d.g
-        return self._replace_wrench(d, d.g, self._wrench.nearest_wrench(d.g[: self._b]))
+        return self._replace_wrench(d, d.g, self._limiter.nearest_wrench(d.g[: self._b]))
 
     def uncompensated_effort(self, d: Evaluation) -> Array:
         """Return the part of gravity (nv,) that no actuator holds; its work does not count."""
-        return np.zeros(self._model.nv) if self._wrench.is_ideal else self.compensation(d) - d.g
+        return np.zeros(self._model.nv) if self._limiter.is_ideal else self.compensation(d) - d.g
 
     def holds_weight(self, d: Evaluation) -> bool:
         """Return whether the actuators hold the whole weight."""
-        return self._wrench.is_ideal or not np.any(self.uncompensated_effort(d))
+        return self._limiter.is_ideal or not np.any(self.uncompensated_effort(d))
 
     def strongest_brake(self, d: Evaluation, dt: float) -> Array:
         """Return the strongest brake (nv,) within the limits of the actuators.
@@ -172,10 +172,10 @@ class SampleBudget:
         """
         compensation, b = self.compensation(d), self._b
         brake = strongest_brake(d, self._sample_count * dt)
-        if not self._wrench.is_ideal:
+        if not self._limiter.is_ideal:
             # Measured from what is held of the weight.
             brake = brake + compensation - d.g
-            brake = self._replace_wrench(d, brake, self._wrench.nearest_brake(brake[:b], d.M_b))
+            brake = self._replace_wrench(d, brake, self._limiter.nearest_brake(brake[:b], d.M_b))
         return self._limits.scale(compensation, brake)
 
     def next_velocity(self, d: Evaluation, efforts: Sequence[Array], dt: float) -> Array:
@@ -205,11 +205,11 @@ class SampleBudget:
             ceiling: bounds what may be risked whatever the motion is.
             dt: duration of a sample, s.
         """
-        queued = queue.efforts[1:]
-        if self._is_surely_covered(d, desired_effort, queued, level, ceiling.motion_energy, dt):
+        efforts = queue.efforts[1:]
+        if self._is_surely_covered(d, desired_effort, efforts, level, ceiling.motion_energy, dt):
             return GrantedEffort(desired_effort, desired_effort - self.compensation(d), "", False)
         state, predicted_energy = d, 0.0
-        for effort in queued:
+        for effort in efforts:
             self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
             prediction = self._prediction.predict(effort + self.uncompensated_effort(state))
             predicted_energy += prediction.energy if level < 0.0 else max(0.0, prediction.energy)
@@ -219,20 +219,19 @@ class SampleBudget:
         budget = level - predicted_energy if np.isfinite(predicted_energy) else min(level, 0.0)
         budget = min(budget, 0.0) if level < 0.0 else budget
         compensation = self.compensation(state)
-        grant = self._grant.grant(state, desired_effort, compensation, budget, dt)
-        force = grant.force
-        if not grant.is_covered:
-            force = self._grant.brake(grant, compensation, self.strongest_brake(state, dt))
-        reason = grant.reason
-        active_effort, queued = force - compensation, queue.active_efforts[1:]
-        share = ceiling.permitted_share(active_effort, queued, level, state.M, dt)
+        sample_grant = self._grant.grant(state, desired_effort, compensation, budget, dt)
+        force, reason = sample_grant.force, sample_grant.reason
+        if not sample_grant.is_covered:
+            force = self._grant.brake(sample_grant, compensation, self.strongest_brake(state, dt))
+        active_effort, active_efforts = force - compensation, queue.active_efforts[1:]
+        share = ceiling.permitted_share(active_effort, active_efforts, level, state.M, dt)
         if share < 1.0:
             self._prediction.start_at(state, self.uncompensated_effort(state), 0.0, dt)
-            holding, braking_prediction = map(self._prediction.predict, (compensation, force))
-            share = max(share, holding.neutral_share(braking_prediction))
+            rest_prediction, prediction = map(self._prediction.predict, (compensation, force))
+            share = max(share, rest_prediction.neutral_share(prediction))
             force = compensation + share * (force - compensation)
             reason = reason or (_UNCOVERED_REASON if level >= -ROUNDING else _DEBT_REASON)
-        return GrantedEffort(force, force - compensation, reason, not grant.is_covered)
+        return GrantedEffort(force, force - compensation, reason, not sample_grant.is_covered)
 
     def _is_surely_covered(
         self,
@@ -250,19 +249,19 @@ class SampleBudget:
         """
         if not available_energy > 0.0:
             return False
-        weight, largest_square, max_acceleration = d.g, 0.0, 0.0
+        gravity_effort, largest_squared_norm, max_acceleration = d.g, 0.0, 0.0
         for effort in (*efforts, desired_effort - self.uncompensated_effort(d)):
-            active_effort = effort - weight
+            active_effort = effort - gravity_effort
             acceleration = np.linalg.solve(d.M, active_effort)
-            largest_square = max(largest_square, float(active_effort @ acceleration))
+            largest_squared_norm = max(largest_squared_norm, float(active_effort @ acceleration))
             max_acceleration = max(max_acceleration, float(np.abs(acceleration).max()))
-        time = (len(efforts) + 1) * dt
-        max_speed = float(np.abs(d.v).max()) + time * max_acceleration
-        if not time * max_speed < _LONGEST_DISPLACEMENT:
+        horizon = (len(efforts) + 1) * dt
+        max_speed = float(np.abs(d.v).max()) + horizon * max_acceleration
+        if not horizon * max_speed < _LONGEST_DISPLACEMENT:
             return False
-        speed_rise = time * float(np.sqrt(max(0.0, largest_square)))
-        energy = speed_rise * (float(np.sqrt(2.0 * motion_energy)) + 0.5 * speed_rise)
-        return bool(_SAFETY_FACTOR * energy <= available_energy)
+        speed_rise = horizon * float(np.sqrt(max(0.0, largest_squared_norm)))
+        energy_bound = speed_rise * (float(np.sqrt(2.0 * motion_energy)) + 0.5 * speed_rise)
+        return bool(_SAFETY_FACTOR * energy_bound <= available_energy)
 
     def _replace_wrench(self, d: Evaluation, effort: Array, wrench: Array) -> Array:
         """Return the effort (nv,) with another wrench and the same force on the shape [A (73)]."""

@@ -78,7 +78,7 @@ class SamplePrediction {
   void begin(Evaluation& d, const VectorV& unactuated_gravity, double budget, double dt) noexcept;
 
   /// Write what efforts (nv,) held over the sample do.
-  void predict(const VectorV& force, Prediction& result) noexcept;
+  void predict(const VectorV& force, Prediction& prediction) noexcept;
 
   /// Upper bound of the energy of the last prediction, J; infinite if the motion is too fast.
   double energy() const noexcept { return energy_; }
@@ -90,7 +90,7 @@ class SamplePrediction {
  private:
   // Write the acceleration (nv,) at q_ and a velocity; return the power of the effort, W.
   double accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
-                    VectorV& out) noexcept;
+                    VectorV& acceleration) noexcept;
   // Power of an effort at q_ and a velocity, W.
   double power(const VectorV& v, const VectorV& force) noexcept;
   // Set q_ to the configuration reached from step_q_ by a displacement.
@@ -155,7 +155,7 @@ class SampleGrant {
 };
 
 /// Write the strongest brake that the tank uses, (nv,): a third of the momentum per sample.
-void strongest_brake(Evaluation& d, double dt, VectorV& result) noexcept;
+void strongest_brake(Evaluation& d, double dt, VectorV& brake_effort) noexcept;
 
 /// Withdraws the energy of a law's efforts from a tank and stores the energy that the law recovers.
 ///
@@ -288,7 +288,7 @@ class TankBudget {
 
   /// Hold the torque from now on.
   void end_sample(Evaluation& d, const VectorV& torque, double limit_energy) noexcept {
-    if (tank()) tank_.end_sample(d, torque, storage(d, limit_energy));
+    if (tank()) tank_.end_sample(d, torque, stored_energy(d, limit_energy));
   }
 
   /// Report missed updates: the safe output (n,) acts instead of the held torque.
@@ -298,7 +298,7 @@ class TankBudget {
   // Number of times a change that the tank does not cover is halved before it is refused.
   static constexpr int kHalvings = 4;
 
-  double storage(Evaluation& d, double limit_energy) const noexcept;
+  double stored_energy(Evaluation& d, double limit_energy) const noexcept;
   double replace_potential(const ConstVector& q, const ShapedPotential& potential,
                            double last_energy) noexcept;
   bool is_covered(const ShapedPotential& potential, const ConstVector& q,

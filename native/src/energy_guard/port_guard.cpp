@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "vms_ph_native/energy_guard/port_guard.hpp"
-#include "vms_ph_native/reason.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace vms_ph {
 namespace {
@@ -93,8 +91,8 @@ PortGuard::PortGuard(const Model& model, const EnergyGuardSettings& initial_sett
       torque_limits_(model),
       motion_limits_(model_),
       budget_(model_,
-              BaseWrench(model, checked_allocation(model, options), options.base_actuated,
-                         options.weights),
+              BaseWrenchLimiter(model, checked_allocation(model, options), options.base_actuated,
+                                options.weights),
               delay_),
       safe_output_(model_, options.allocation, options.base_actuated),
       effort_queue_(model_, delay_),

@@ -3,13 +3,8 @@
 
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
-
-#include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {
@@ -44,8 +39,8 @@ double largest_root(double a, double b, double c) {
 
 }  // namespace
 
-BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation, bool base_actuated,
-                       const Eigen::VectorXd& weights)
+BaseWrenchLimiter::BaseWrenchLimiter(const Model& model, std::optional<Allocation> allocation,
+                                     bool base_actuated, const Eigen::VectorXd& weights)
     : is_ideal_(model.b() == 0 || (base_actuated && !allocation)),
       allocation_(std::move(allocation)) {
   if (!allocation_) return;
@@ -65,7 +60,7 @@ BaseWrench::BaseWrench(const Model& model, std::optional<Allocation> allocation,
   inputs_ = Eigen::VectorXd::Zero(matrix.cols());
 }
 
-bool BaseWrench::saturate(VectorB& wrench) noexcept {
+bool BaseWrenchLimiter::saturate(VectorB& wrench) noexcept {
   if (is_ideal_) return false;
   if (!actuation_) {
     const bool is_changed = (wrench.array() != 0.0).any();
@@ -79,7 +74,8 @@ bool BaseWrench::saturate(VectorB& wrench) noexcept {
   return true;
 }
 
-void BaseWrench::brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept {
+void BaseWrenchLimiter::limit_brake(VectorB& wrench,
+                                    const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept {
   if (!actuation_) {
     saturate(wrench);
     return;
@@ -124,10 +120,10 @@ void EffortQueue::begin_effort(Evaluation& d, double motion_energy) noexcept {
   start_configuration_ = d.q();
   start_potential_ = d.potential_energy();
   has_start_state_ = is_measured_ = true;
-  sample_work_.hold(d, at(0), zero_velocity_, -start_potential_);
+  sample_work_.hold(d, effort_at(0), zero_velocity_, -start_potential_);
   start_speed_ = speed_ = std::sqrt(2.0 * motion_energy);
   path_length_ = work_error_ = 0.0;
-  acting_effort_ = at(0);
+  acting_effort_ = effort_at(0);
   acting_active_part_ = active_parts_[index(0)];
 }
 
@@ -151,9 +147,9 @@ void EffortQueue::skip_state(double dt) noexcept {
 
 void EffortQueue::advance_without_state() noexcept {
   if (!has_start_state_) return;
-  const VectorV effort_change = at(0) - acting_effort_;
+  const VectorV effort_change = effort_at(0) - acting_effort_;
   work_error_ += path_length_ * norm(effort_change);
-  acting_effort_ = at(0);
+  acting_effort_ = effort_at(0);
   acting_active_part_ = active_parts_[index(0)];
 }
 
@@ -197,9 +193,9 @@ double EffortQueue::norm(const VectorV& effort) noexcept {
   return kInertiaFactor * std::sqrt(std::max(0.0, effort.dot(scratch_)));
 }
 
-SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
+SampleBudget::SampleBudget(const Model& model, BaseWrenchLimiter wrench_limiter, int delay)
     : model_(model),
-      base_wrench_(std::move(wrench)),
+      wrench_limiter_(std::move(wrench_limiter)),
       sample_count_(delay + 1),
       predicted_state_(model),
       prediction_(model),
@@ -211,22 +207,22 @@ SampleBudget::SampleBudget(const Model& model, BaseWrench wrench, int delay)
 }
 
 bool SampleBudget::saturate(VectorV& effort) noexcept {
-  if (base_wrench_.is_ideal()) return false;
+  if (wrench_limiter_.is_ideal()) return false;
   VectorB wrench = effort.head(model_.b());
-  if (!base_wrench_.saturate(wrench)) return false;
+  if (!wrench_limiter_.saturate(wrench)) return false;
   effort.head(model_.b()) = wrench;
   return true;
 }
 
 void SampleBudget::static_effort(Evaluation& d, VectorV& result) noexcept {
   result = d.g();
-  if (base_wrench_.is_ideal()) return;
+  if (wrench_limiter_.is_ideal()) return;
   VectorB wrench = result.head(model_.b());
-  if (base_wrench_.saturate(wrench)) replace_wrench(d, wrench, result);
+  if (wrench_limiter_.saturate(wrench)) replace_wrench(d, wrench, result);
 }
 
 void SampleBudget::unactuated_gravity(Evaluation& d, VectorV& result) noexcept {
-  if (base_wrench_.is_ideal()) {
+  if (wrench_limiter_.is_ideal()) {
     result.setZero(model_.nv());
     return;
   }
@@ -243,7 +239,7 @@ void SampleBudget::replace_wrench(Evaluation& d, const VectorB& wrench, VectorV&
 }
 
 bool SampleBudget::holds_weight(Evaluation& d) noexcept {
-  if (base_wrench_.is_ideal()) return true;
+  if (wrench_limiter_.is_ideal()) return true;
   unactuated_gravity(d, unactuated_gravity_);
   return (unactuated_gravity_.array() == 0.0).all();
 }
@@ -252,12 +248,12 @@ void SampleBudget::strongest_brake(Evaluation& d, double dt, VectorV& result) no
   const int n = model_.n();
   static_effort(d, held_weight_);
   vms_ph::strongest_brake(d, sample_count_ * dt, result);
-  if (!base_wrench_.is_ideal()) {
+  if (!wrench_limiter_.is_ideal()) {
     // Relative to the weight that the actuators hold.
     result += held_weight_;
     result -= d.g();
     VectorB wrench = result.head(model_.b());
-    base_wrench_.brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
+    wrench_limiter_.limit_brake(wrench, d.M().topLeftCorner(model_.b(), model_.b()));
     replace_wrench(d, wrench, result);
   }
   const double share = torque_limits_.share_within(held_weight_.tail(n), result.tail(n));
@@ -385,69 +381,71 @@ bool MotionLimits::tighten(double share, double& share_bound) noexcept {
 }
 
 double MotionLimits::share(Evaluation& d, const VectorV& v, const VectorV& desired_effort,
-                           const VectorV& brake, const VectorV& static_effort,
-                           const EnergyGuardSettings& s, double dt) noexcept {
+                           const VectorV& brake_effort, const VectorV& static_effort,
+                           const EnergyGuardSettings& settings, double dt) noexcept {
   reason_.clear();
   inertia_.compute(d.M());
-  braked_velocity_ = brake - d.g();
+  braked_velocity_ = brake_effort - d.g();
   add_product(d.C(), d.v(), braked_velocity_, -1.0);
   inertia_.solve(braked_velocity_.data());
   braked_velocity_ = v + dt * braked_velocity_;
-  effort_change_ = desired_effort - brake;
+  effort_change_ = desired_effort - brake_effort;
   velocity_step_ = effort_change_;
   inertia_.solve(velocity_step_.data());
   velocity_step_ *= dt;
   double share_bound = 1.0;
-  if (s.max_power > 0.0) {
-    braked_effort_ = brake - static_effort;
+  if (settings.max_power > 0.0) {
+    braked_effort_ = brake_effort - static_effort;
     const double slope = 0.5 * (effort_change_.dot(v) + effort_change_.dot(braked_velocity_));
     const double power = 0.5 * (braked_effort_.dot(v) + braked_effort_.dot(braked_velocity_));
     if (tighten(largest_root(0.5 * effort_change_.dot(velocity_step_),
-                             slope + 0.5 * braked_effort_.dot(velocity_step_), power - s.max_power),
+                             slope + 0.5 * braked_effort_.dot(velocity_step_),
+                             power - settings.max_power),
                 share_bound)) {
-      reason_.set("power at its limit of %g W", s.max_power);
+      reason_.set("power at its limit of %g W", settings.max_power);
     }
   }
-  if (s.max_joint_speed > 0.0) {
+  if (settings.max_joint_speed > 0.0) {
     for (Eigen::Index i = model_.b(); i < v.size(); ++i) {
       const double rate = braked_velocity_[i], change = velocity_step_[i],
-                   bound = s.max_joint_speed;
+                   bound = settings.max_joint_speed;
       if (!(std::abs(rate + change) > bound)) continue;
       const double end_rate = rate + change > 0.0 ? bound : -bound;
       const double ratio =
           std::abs(rate) < bound && change != 0.0 ? (end_rate - rate) / change : 0.0;
       if (tighten(std::min(std::max(ratio, 0.0), 1.0), share_bound)) {
-        reason_.set("joint rate at its limit of %g", s.max_joint_speed);
+        reason_.set("joint rate at its limit of %g", settings.max_joint_speed);
       }
     }
   }
-  if (s.max_speed > 0.0 || s.max_kinetic_energy > 0.0) limit_tool(d, v, s, share_bound);
+  if (settings.max_speed > 0.0 || settings.max_kinetic_energy > 0.0)
+    limit_tool(d, v, settings, share_bound);
   return share_bound;
 }
 
-void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
+void MotionLimits::limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& settings,
                               double& share_bound) noexcept {
   const MatrixView jacobian = d.frame_jacobian(model_.end_effector(), pinocchio::LOCAL);
-  const MatrixView linear = jacobian.top_rows(3);
-  const auto v0 = product<Eigen::Vector3d>(linear, braked_velocity_);
-  const auto dv = product<Eigen::Vector3d>(linear, velocity_step_);
+  const MatrixView linear_jacobian = jacobian.top_rows(3);
+  const auto v0 = product<Eigen::Vector3d>(linear_jacobian, braked_velocity_);
+  const auto dv = product<Eigen::Vector3d>(linear_jacobian, velocity_step_);
   const double a = dv.squaredNorm(), b = 2.0 * v0.dot(dv), c = v0.squaredNorm();
-  if (s.max_speed > 0.0 &&
-      tighten(largest_root(a, b, c - s.max_speed * s.max_speed), share_bound)) {
-    reason_.set("speed at its limit of %g m/s", s.max_speed);
+  if (settings.max_speed > 0.0 &&
+      tighten(largest_root(a, b, c - settings.max_speed * settings.max_speed), share_bound)) {
+    reason_.set("speed at its limit of %g m/s", settings.max_speed);
   }
-  if (!(s.max_kinetic_energy > 0.0)) return;
-  auto direction = product<Eigen::Vector3d>(linear, v);
+  if (!(settings.max_kinetic_energy > 0.0)) return;
+  auto direction = product<Eigen::Vector3d>(linear_jacobian, v);
   if (!(direction.norm() > kMinSpeed)) direction = v0 + dv;
   const double length = direction.norm();
   if (!(length > kMinSpeed)) return;
   direction /= length;
-  multiply(transposed(linear), direction, direction_);
+  multiply(transposed(linear_jacobian), direction, direction_);
   VectorV response = direction_;
   inertia_.solve(response.data());
-  const double squared_limit = 2.0 * s.max_kinetic_energy * direction_.dot(response);
+  const double squared_limit = 2.0 * settings.max_kinetic_energy * direction_.dot(response);
   if (tighten(largest_root(a, b, c - squared_limit), share_bound)) {
-    reason_.set("kinetic energy at its limit of %g J", s.max_kinetic_energy);
+    reason_.set("kinetic energy at its limit of %g J", settings.max_kinetic_energy);
   }
 }
 

@@ -125,15 +125,15 @@ double ServoGuard::scale_to_tank(const JointValues& desired_command, double dt) 
   const double level = tank_.level;
   const double energy_limit = withdrawn_energy_ + (settings.freeze ? std::min(level, 0.0) : level);
   trial_command_ = desired_command;
-  double bound = energy_bound(trial_command_, dt);
-  if (bound <= energy_limit) return withdraw_up_to(bound), 1.0;
+  double given_energy = energy_bound(trial_command_, dt);
+  if (given_energy <= energy_limit) return withdraw_up_to(given_energy), 1.0;
   const JointValues& last_command = commands_.back();
   start_command_ = last_command;
-  bound = energy_bound(start_command_, dt);
-  const bool can_hold_last = bound <= energy_limit;
+  given_energy = energy_bound(start_command_, dt);
+  const bool can_hold_last = given_energy <= energy_limit;
   if (!can_hold_last) {  // the tank has a debt
     retract_command(start_command_, dt);
-    bound = energy_bound(start_command_, dt);
+    given_energy = energy_bound(start_command_, dt);
   }
   const JointValues& end_command = can_hold_last ? desired_command : last_command;
   const auto set_trial = [&](double share) {
@@ -146,18 +146,18 @@ double ServoGuard::scale_to_tank(const JointValues& desired_command, double dt) 
   for (int i = 0; i < kShareHalvings; ++i) {
     const double share = 0.5 * (lower_share + upper_share);
     set_trial(share);
-    const double trial_bound = energy_bound(trial_command_, dt);
-    (trial_bound <= energy_limit ? lower_share : upper_share) = share;
-    if (trial_bound <= energy_limit) bound = trial_bound;
+    const double trial_energy = energy_bound(trial_command_, dt);
+    (trial_energy <= energy_limit ? lower_share : upper_share) = share;
+    if (trial_energy <= energy_limit) given_energy = trial_energy;
   }
   lower_share > 0.0 ? set_trial(lower_share) : void(trial_command_ = start_command_);
-  return withdraw_up_to(bound), can_hold_last ? lower_share : 0.0;
+  return withdraw_up_to(given_energy), can_hold_last ? lower_share : 0.0;
 }
 
 /// Withdraw what a bound of the energy given exceeds the energy withdrawn for it so far, J.
-void ServoGuard::withdraw_up_to(double bound) noexcept {
-  tank_.withdraw(bound - withdrawn_energy_);
-  withdrawn_energy_ = bound;
+void ServoGuard::withdraw_up_to(double given_energy) noexcept {
+  tank_.withdraw(given_energy - withdrawn_energy_);
+  withdrawn_energy_ = given_energy;
 }
 
 const GuardedCommand& ServoGuard::record_sent(const JointValues& command, Status status) noexcept {
@@ -247,20 +247,20 @@ void PositionGuard::count_energy(const JointValues& new_positions) noexcept {
 /// The most energy given since the engagement if a command (n,) follows the last one, J; what the
 /// servos then hold is part of it.
 double PositionGuard::energy_bound(const JointValues& command, double dt) const noexcept {
-  double result = 0.0;
+  double energy = 0.0;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    Bounds sums =
-        sum(added_energy_[k], energy_change(k, commands_.back()[k], command[k], delay() * dt));
-    for (const auto& energies : pending_energy_) sums = sum(sums, energies[k]);
-    result += std::max(sums[0], sums[1]);
+    Bounds sums = add_bounds(added_energy_[k],
+                             energy_change(k, commands_.back()[k], command[k], delay() * dt));
+    for (const auto& energies : pending_energy_) sums = add_bounds(sums, energies[k]);
+    energy += std::max(sums[0], sums[1]);
   }
-  return result - damped_energy_;
+  return energy - damped_energy_;
 }
 
 void PositionGuard::record_granted(const JointValues& command, double dt) noexcept {
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     Bounds& energy = delay_ > 0 ? pending_energy_.back()[k] : added_energy_[k];
-    energy = sum(energy, energy_change(k, commands_.back()[k], command[k], delay() * dt));
+    energy = add_bounds(energy, energy_change(k, commands_.back()[k], command[k], delay() * dt));
   }
 }
 
@@ -268,7 +268,7 @@ void PositionGuard::record_granted(const JointValues& command, double dt) noexce
 void PositionGuard::advance_pending_energy() noexcept {
   if (delay_ == 0) return;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
-    added_energy_[k] = sum(added_energy_[k], std::exchange(pending_energy_[0][k], Bounds{}));
+    added_energy_[k] = add_bounds(added_energy_[k], std::exchange(pending_energy_[0][k], Bounds{}));
   }
   std::rotate(pending_energy_.begin(), pending_energy_.begin() + 1, pending_energy_.end());
 }
@@ -302,15 +302,15 @@ void VelocityGuard::count_energy(const JointValues& new_positions) noexcept {
 }
 
 double VelocityGuard::energy_bound(const JointValues& command, double dt) const noexcept {
-  double result = 0.0;
+  double energy = 0.0;
   for (std::size_t k = 0; k < servos_.size(); ++k) {
     double square_sum = 0.0;
     for (std::size_t i = 1; i <= delay_; ++i) square_sum += commands_[i][k] * commands_[i][k];
     const double unit_bound = unit_energy_[k] + 0.25 * dt * (square_sum + command[k] * command[k]);
-    result += std::max(error_factors_[0] * servos_[k].damping * unit_bound,
+    energy += std::max(error_factors_[0] * servos_[k].damping * unit_bound,
                        error_factors_[1] * servos_[k].damping * unit_bound);
   }
-  return result;
+  return energy;
 }
 
 void VelocityGuard::record_lost_sample() noexcept {

@@ -11,7 +11,7 @@ import pytest
 
 from vms_ph_controllers import Status
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
-from vms_ph_controllers.guard.sample_budget import BaseWrench
+from vms_ph_controllers.guard.sample_budget import BaseWrenchLimiter
 from vms_ph_dynamics import Allocation, ModelError, VMSModel
 from vms_ph_io import robots
 
@@ -185,7 +185,7 @@ def test_a_brake_of_limited_actuators_takes_energy_out_in_every_direction_of_mot
     model, home, allocation = _vehicle("hextilt")
     rng, b = np.random.default_rng(8), model.b
     for limited in (allocation, _failed(allocation, 2)):
-        wrench = BaseWrench(model, limited)
+        wrench = BaseWrenchLimiter(model, limited)
         d = model.evaluate(home, np.zeros(model.nv))
         held = wrench.nearest_wrench(d.g[:b])
         for _ in range(60):

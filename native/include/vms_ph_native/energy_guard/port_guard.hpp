@@ -27,7 +27,7 @@ namespace vms_ph {
 
 /// Finds the wrench that the actuators of a base give for a desired one, within their limits; see
 /// vms_ph_controllers.guard.sample_budget. After construction nothing allocates or throws.
-class BaseWrench {
+class BaseWrenchLimiter {
  public:
   /// Serve a base. Without an allocation it can apply any wrench; one that is not actuated none.
   ///
@@ -35,8 +35,8 @@ class BaseWrench {
   ///                     first; when (0,), forces before moments.
   /// @throws ModelError  an allocation or weights for another kind of base, or more actuators than
   ///                     kMaxVelocities.
-  BaseWrench(const Model& model, std::optional<Allocation> allocation, bool base_actuated,
-             const Eigen::VectorXd& weights);
+  BaseWrenchLimiter(const Model& model, std::optional<Allocation> allocation, bool base_actuated,
+                    const Eigen::VectorXd& weights);
 
   /// Whether every wrench is given, and so that of a fixed base.
   bool is_ideal() const noexcept { return is_ideal_; }
@@ -45,7 +45,7 @@ class BaseWrench {
   bool saturate(VectorB& wrench) noexcept;
 
   /// Replace a brake (b,) by the nearest wrench, in the norm of M_b^-1, that takes energy out.
-  void brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept;
+  void limit_brake(VectorB& wrench, const Eigen::Ref<const Eigen::MatrixXd>& M_b) noexcept;
 
  private:
   bool is_ideal_;
@@ -159,7 +159,7 @@ class EffortQueue {
 
   /// The number of efforts that act before the next one that is sent, and the k-th of them.
   int pending_count() const noexcept { return delay_; }
-  const VectorV& pending_effort(int k) const noexcept { return at(k + 1); }
+  const VectorV& pending_effort(int k) const noexcept { return effort_at(k + 1); }
 
   /// Its part beyond the static effort for which it was sent.
   const VectorV& pending_active_part(int k) const noexcept { return active_parts_[index(k + 1)]; }
@@ -194,7 +194,7 @@ class EffortQueue {
   std::size_t index(int k) const noexcept {
     return static_cast<std::size_t>((first_index_ + k) % (delay_ + 1));
   }
-  const VectorV& at(int k) const noexcept { return efforts_[index(k)]; }
+  const VectorV& effort_at(int k) const noexcept { return efforts_[index(k)]; }
   void advance_time(double dt) noexcept;
   double norm(const VectorV& effort) noexcept;
 
@@ -219,7 +219,7 @@ class EffortQueue {
 class SampleBudget {
  public:
   /// @param delay  of the guard, samples.
-  SampleBudget(const Model& model, BaseWrench wrench, int delay);
+  SampleBudget(const Model& model, BaseWrenchLimiter wrench_limiter, int delay);
 
   /// Replace an effort (nv,) that is sent by the one that acts, with the torques of joints that are
   /// sent; return whether it is another one.
@@ -267,7 +267,7 @@ class SampleBudget {
   void replace_wrench(Evaluation& d, const VectorB& wrench, VectorV& effort) noexcept;
 
   const Model& model_;
-  BaseWrench base_wrench_;
+  BaseWrenchLimiter wrench_limiter_;
   const int sample_count_;  // from a state to the end of an effort that it led to
   Evaluation predicted_state_;
   SamplePrediction prediction_;
@@ -288,27 +288,27 @@ class MotionLimits {
   explicit MotionLimits(const Model& model);
 
   /// Whether any limit of the motion is set.
-  static bool is_limited(const EnergyGuardSettings& s) noexcept {
-    return s.max_power > 0.0 || s.max_kinetic_energy > 0.0 || s.max_speed > 0.0 ||
-           s.max_joint_speed > 0.0;
+  static bool is_limited(const EnergyGuardSettings& settings) noexcept {
+    return settings.max_power > 0.0 || settings.max_kinetic_energy > 0.0 ||
+           settings.max_speed > 0.0 || settings.max_joint_speed > 0.0;
   }
 
   /// The share of the desired effort, in [0, 1].
   ///
   /// @param v         (nv,) velocity at which the effort begins to act.
   /// @param desired_effort  (nv,).
-  /// @param brake     (nv,) effort that takes its place.
+  /// @param brake_effort     (nv,) effort that takes its place.
   /// @param static_effort   (nv,) effort that compensates gravity, no power of the controller.
   /// @param dt        duration of the sample, s.
-  double share(Evaluation& d, const VectorV& v, const VectorV& desired_effort, const VectorV& brake,
-               const VectorV& static_effort, const EnergyGuardSettings& settings,
-               double dt) noexcept;
+  double share(Evaluation& d, const VectorV& v, const VectorV& desired_effort,
+               const VectorV& brake_effort, const VectorV& static_effort,
+               const EnergyGuardSettings& settings, double dt) noexcept;
 
   /// Which limit the last share meets; empty for a share of one.
   const Reason& reason() const noexcept { return reason_; }
 
  private:
-  void limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& s,
+  void limit_tool(Evaluation& d, const VectorV& v, const EnergyGuardSettings& settings,
                   double& share_bound) noexcept;
   bool tighten(double share, double& share_bound) noexcept;
 
@@ -338,7 +338,7 @@ struct EnergyGuardOptions {
   /// The actuators of a moving base, whose limits no wrench that is sent exceeds; one that has
   /// failed has limits of zero. Without them the base can apply any wrench.
   std::optional<Allocation> allocation;
-  Eigen::VectorXd weights;  ///< (b,) of a wrench beyond these limits, as of BaseWrench; may be (0,)
+  Eigen::VectorXd weights;  ///< (b,) of a wrench beyond these, as of BaseWrenchLimiter; may be (0,)
 };
 
 /// Bounds the energy that any controller gives to a robot through its ports; see

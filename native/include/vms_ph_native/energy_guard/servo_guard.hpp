@@ -90,7 +90,7 @@ class ServoGuard {
  private:
   void find_fault(const JointValues& new_positions, const char* problem) noexcept;
   double scale_to_tank(const JointValues& desired_command, double dt) noexcept;
-  void withdraw_up_to(double bound) noexcept;
+  void withdraw_up_to(double given_energy) noexcept;
   const GuardedCommand& record_sent(const JointValues& command, Status status) noexcept;
 
   EnergyTank tank_{0.0, 0.0};
@@ -109,7 +109,7 @@ class PositionGuard final : public ServoGuard {
   PositionGuard(std::vector<JointServo> servos, double uncertainty, std::size_t delay);
 
  private:
-  static Bounds sum(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
+  static Bounds add_bounds(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
   Bounds energy_change(std::size_t k, double last_command, double command,
                        double time) const noexcept;
   void advance_pending_energy() noexcept;
