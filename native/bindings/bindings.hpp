@@ -135,7 +135,7 @@ void bind_sampled_algebra(pybind11::module_& module);
 struct Scheme {
   const Model& model;
   std::unique_ptr<Stepper> stepper;
-  bool gravity;
+  bool has_gravity;
   bool is_implicit;  ///< whether its solver states have joint momenta and past steps
 };
 
@@ -189,9 +189,9 @@ template <>
 struct type_caster<vms_ph::Numbers> {
   PYBIND11_TYPE_CASTER(vms_ph::Numbers, const_name("numpy.ndarray"));
 
-  bool load(handle from, bool convert) {
-    if (from.is_none() || (!convert && !vms_ph::Array::check_(from))) return false;
-    value.array_ = vms_ph::Array::ensure(from);
+  bool load(handle src, bool convert) {
+    if (src.is_none() || (!convert && !vms_ph::Array::check_(src))) return false;
+    value.array_ = vms_ph::Array::ensure(src);
     return static_cast<bool>(value.array_);
   }
 };
@@ -201,18 +201,18 @@ template <class Matrix>
 struct type_caster<Matrix, enable_if_t<std::is_base_of_v<Eigen::PlainObjectBase<Matrix>, Matrix>>> {
   PYBIND11_TYPE_CASTER(Matrix, const_name("numpy.ndarray"));
 
-  bool load(handle from, bool convert) {
+  bool load(handle src, bool convert) {
     static_assert(Matrix::SizeAtCompileTime != Eigen::Dynamic,
                   "take vms_ph::Numbers, which are read by naming their size");
     make_caster<vms_ph::Numbers> numbers;
-    if (!numbers.load(from, convert)) return false;
+    if (!numbers.load(src, convert)) return false;
     return cast_op<const vms_ph::Numbers&>(numbers).write_if_it_fits(value);
   }
 
-  static handle cast(const Matrix& from, return_value_policy, handle) {
-    vms_ph::Array array = Matrix::IsVectorAtCompileTime ? vms_ph::empty({from.size()})
-                                                        : vms_ph::empty({from.rows(), from.cols()});
-    Eigen::Map<vms_ph::RowMajor>(array.mutable_data(), from.rows(), from.cols()) = from;
+  static handle cast(const Matrix& src, return_value_policy, handle) {
+    vms_ph::Array array = Matrix::IsVectorAtCompileTime ? vms_ph::empty({src.size()})
+                                                        : vms_ph::empty({src.rows(), src.cols()});
+    Eigen::Map<vms_ph::RowMajor>(array.mutable_data(), src.rows(), src.cols()) = src;
     return array.release();
   }
 };

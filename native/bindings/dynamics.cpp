@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -123,13 +121,13 @@ using FormArgument =
 
 /// A form of a robot.
 struct Form {
-  bool decoupled = false;
+  bool is_decoupled = false;
   std::optional<TaskForm> task;
 
   /// @throws ModelError  the task is of another robot.
   Form(const FormArgument& argument, const Dynamics& d) {
-    if (const bool* is_decoupled = std::get_if<bool>(&argument)) {
-      decoupled = *is_decoupled;
+    if (const bool* form_flag = std::get_if<bool>(&argument)) {
+      is_decoupled = *form_flag;
       return;
     }
     const auto& [parts, reference, singular_below] = std::get<1>(argument);
@@ -160,7 +158,7 @@ using Wrenches = std::vector<std::pair<int, Numbers>>;
 struct EffortArguments {
   const MaybeNumbers &torque, &wrench_base;
   const Wrenches& wrenches;
-  const MaybeNumbers &viscous, &coulomb;
+  const MaybeNumbers &damping, &dry_friction;
   double slip;
   bool gravity;
 };
@@ -174,7 +172,8 @@ struct StateArguments {
 
   StateArguments(const Dynamics& d, const Numbers& q, const Numbers& z,
                  const EffortArguments& ports)
-      : is_valid(is_configuration(d, q) && ports.viscous.has_value() == ports.coulomb.has_value()),
+      : is_valid(is_configuration(d, q) &&
+                 ports.damping.has_value() == ports.dry_friction.has_value()),
         momenta(finite_data(z, d.nv(), is_valid)) {
     for (const auto& [frame, wrench] : ports.wrenches) {
       is_valid = is_valid && frame >= 0 && frame < d.frames();
@@ -184,10 +183,10 @@ struct StateArguments {
     efforts.wrench_base = finite_data(ports.wrench_base, d.b(), is_valid);
     efforts.wrenches = wrenches.data();
     efforts.wrench_count = wrenches.size();
-    efforts.viscous = finite_data(ports.viscous, d.n(), is_valid);
-    efforts.coulomb = finite_data(ports.coulomb, d.n(), is_valid);
+    efforts.damping = finite_data(ports.damping, d.n(), is_valid);
+    efforts.dry_friction = finite_data(ports.dry_friction, d.n(), is_valid);
     efforts.slip = ports.slip;
-    efforts.gravity = ports.gravity;
+    efforts.has_gravity = ports.gravity;
   }
 };
 
@@ -223,13 +222,14 @@ struct BatchArguments {
         z(momenta.matrix(count, nv, "Z").data()),
         torque(ports.torque, robot.n(), count, "torque"),
         wrench_base(ports.wrench_base, robot.b(), count, "wrench_base") {
-    if (ports.viscous.has_value() != ports.coulomb.has_value()) {
+    if (ports.damping.has_value() != ports.dry_friction.has_value()) {
       throw ModelError("viscous and coulomb friction must be given together");
     }
-    shared_efforts.viscous = ports.viscous ? ports.viscous->data(robot.n(), "viscous") : nullptr;
-    shared_efforts.coulomb = ports.coulomb ? ports.coulomb->data(robot.n(), "coulomb") : nullptr;
+    shared_efforts.damping = ports.damping ? ports.damping->data(robot.n(), "viscous") : nullptr;
+    shared_efforts.dry_friction =
+        ports.dry_friction ? ports.dry_friction->data(robot.n(), "coulomb") : nullptr;
     shared_efforts.slip = ports.slip;
-    shared_efforts.gravity = ports.gravity;
+    shared_efforts.has_gravity = ports.gravity;
     if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
     for (const auto& [frame, wrench] : ports.wrenches) {
       wrenches.emplace_back(checked_frame(robot, frame), BatchEffort(wrench, 6, count, "a wrench"));
@@ -289,13 +289,13 @@ struct DerivativeArrays {
 template <class... Parts>
 struct RateFunctions {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
-  static py::object rate(Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z,
+  static py::object rate(Dynamics& d, bool is_decoupled, const Numbers& q, const Numbers& z,
                          Parts... parts) {
     const StateArguments arguments(d, q, z, {parts...});
     if (!arguments.is_valid) return py::none();
     at_state(d, q);
     Array qdot = new_velocity(d), zdot = new_velocity(d);
-    d.rates(decoupled, arguments.momenta, arguments.efforts, qdot.mutable_data(),
+    d.rates(is_decoupled, arguments.momenta, arguments.efforts, qdot.mutable_data(),
             zdot.mutable_data());
     // Where masses differ so much that the recursion loses all digits, Python solves with M itself.
     const auto is_finite = [&](const Array& values) {
@@ -313,20 +313,20 @@ struct RateFunctions {
     const Form form(argument, d);
     if (!arguments.is_valid) return py::none();
     DerivativeArrays arrays(d, with_parameters, -1);
-    const bool exist = at_state(d, q).rate_derivatives(
-        form.decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
-    return exist ? py::object(arrays.tuple()) : py::none();
+    const bool is_regular = at_state(d, q).rate_derivatives(
+        form.is_decoupled, arguments.momenta, arguments.efforts, arrays.at(0), form.task_space());
+    return is_regular ? py::object(arrays.tuple()) : py::none();
   }
 
   /// The same of many states.
-  static py::tuple batch_rates(Batch& batch, bool decoupled, const Numbers& q, const Numbers& z,
+  static py::tuple batch_rates(Batch& batch, bool is_decoupled, const Numbers& q, const Numbers& z,
                                Parts... parts) {
     const BatchArguments states(batch.first_robot(), q, z, {parts...});
     Array qdot = empty({states.count, states.nv}), zdot = empty({states.count, states.nv});
     double *qdot_rows = qdot.mutable_data(), *zdot_rows = zdot.mutable_data();
     states.for_each(
         batch, [=](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
-          d.rates(decoupled, z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
+          d.rates(is_decoupled, z_i, efforts, qdot_rows + i * d.nv(), zdot_rows + i * d.nv());
         });
     return py::make_tuple(read_only(std::move(qdot)), read_only(std::move(zdot)));
   }
@@ -337,14 +337,14 @@ struct RateFunctions {
     const BatchArguments states(batch.first_robot(), q, z, {parts...});
     const Form form(argument, batch.first_robot());
     DerivativeArrays arrays(batch.first_robot(), with_parameters, states.count);
-    std::atomic<bool> exist{true};
-    states.for_each(
-        batch, [&](Dynamics& d, py::ssize_t i, const double* z_i, const Efforts& efforts) {
-          if (!d.rate_derivatives(form.decoupled, z_i, efforts, arrays.at(i), form.task_space())) {
-            exist = false;
-          }
-        });
-    return exist ? py::object(arrays.tuple()) : py::none();
+    std::atomic<bool> is_regular{true};
+    states.for_each(batch, [&](Dynamics& d, py::ssize_t i, const double* z_i,
+                               const Efforts& efforts) {
+      if (!d.rate_derivatives(form.is_decoupled, z_i, efforts, arrays.at(i), form.task_space())) {
+        is_regular = false;
+      }
+    });
+    return is_regular ? py::object(arrays.tuple()) : py::none();
   }
 };
 using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
@@ -356,7 +356,7 @@ py::object energy_derivatives(Dynamics& d, const FormArgument& argument, const N
   const double* momenta = z.finite_data_of_size(d.nv());
   if (momenta == nullptr || !is_configuration(d, q)) return py::none();
   Array by_q = new_velocity(d), by_z = new_velocity(d), by_parameters = empty({10 * d.bodies()});
-  if (!at_state(d, q).energy_derivatives(form.decoupled, momenta, gravity, by_q.mutable_data(),
+  if (!at_state(d, q).energy_derivatives(form.is_decoupled, momenta, gravity, by_q.mutable_data(),
                                          by_z.mutable_data(), by_parameters.mutable_data(),
                                          form.task_space())) {
     return py::none();
@@ -425,17 +425,18 @@ void bind_dynamics_class(py::module_& module) {
           "q"_a, "v"_a)
       .def(
           "jacobian",
-          [](Dynamics& d, const Numbers& q, int frame, bool inertial) {
+          [](Dynamics& d, const Numbers& q, int frame, bool is_inertial) {
             Array out = new_jacobian(d);
-            at_state(d, q).jacobian(checked_frame(d, frame), inertial, out.mutable_data());
+            at_state(d, q).jacobian(checked_frame(d, frame), is_inertial, out.mutable_data());
             return out;
           },
           "q"_a, "frame"_a, "inertial"_a)
       .def(
           "jacobian_rate",
-          [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool inertial) {
+          [](Dynamics& d, const Numbers& q, const Numbers& v, int frame, bool is_inertial) {
             Array out = new_jacobian(d);
-            at_state(d, q, v).jacobian_rate(checked_frame(d, frame), inertial, out.mutable_data());
+            at_state(d, q, v).jacobian_rate(checked_frame(d, frame), is_inertial,
+                                            out.mutable_data());
             return out;
           },
           "q"_a, "v"_a, "frame"_a, "inertial"_a)
@@ -453,9 +454,9 @@ void bind_dynamics_class(py::module_& module) {
            "Return the rates of the mass matrix along velocities.")
       .def(
           "velocity",
-          [](Dynamics& d, bool decoupled, const Numbers& q, const Numbers& z) {
+          [](Dynamics& d, bool is_decoupled, const Numbers& q, const Numbers& z) {
             Array out = new_velocity(d);
-            at_state(d, q).velocity(decoupled, z.data(d.nv(), "z"), out.mutable_data());
+            at_state(d, q).velocity(is_decoupled, z.data(d.nv(), "z"), out.mutable_data());
             return out;
           },
           "decoupled"_a, "q"_a, "z"_a, "Return the velocity of the momenta of a form.")

@@ -25,9 +25,9 @@ namespace {
 
 using Eigen::VectorXd;
 
-Scheme make_scheme(const Model& model, const std::string& scheme_name, bool gravity,
+Scheme make_scheme(const Model& model, const std::string& scheme_name, bool has_gravity,
                    const py::dict& wheels) {
-  return {model, make_stepper(scheme_name, model, gravity, wheels_of(wheels)), gravity,
+  return {model, make_stepper(scheme_name, model, has_gravity, wheels_of(wheels)), has_gravity,
           scheme_name == "discrete_gradient"};
 }
 
@@ -38,14 +38,14 @@ VectorXd vector_or_empty(const MaybeNumbers& numbers, int size, const char* name
 
 StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
                        const MaybeNumbers& wrench_base, const MaybeNumbers& wrench_end_effector,
-                       const MaybeNumbers& viscous, const MaybeNumbers& coulomb, double slip) {
+                       const MaybeNumbers& damping, const MaybeNumbers& dry_friction, double slip) {
   Ports efforts;
-  efforts.acts = torque || wrench_base || wrench_end_effector || viscous;
+  efforts.acts = torque || wrench_base || wrench_end_effector || damping;
   efforts.torque = vector_or_empty(torque, model.n(), "torque");
   efforts.wrench_base = vector_or_empty(wrench_base, model.b(), "wrench_base");
-  efforts.viscous = vector_or_empty(viscous, model.n(), "viscous");
-  efforts.coulomb = vector_or_empty(coulomb, model.n(), "coulomb");
-  if (efforts.coulomb.size() != efforts.viscous.size()) {
+  efforts.damping = vector_or_empty(damping, model.n(), "viscous");
+  efforts.dry_friction = vector_or_empty(dry_friction, model.n(), "coulomb");
+  if (efforts.dry_friction.size() != efforts.damping.size()) {
     throw ModelError("viscous and coulomb friction must be given together");
   }
   efforts.slip = slip;
@@ -59,7 +59,7 @@ StoredPorts make_ports(const Model& model, const MaybeNumbers& torque,
 
 /// Many runs of one robot under held efforts, divided among threads. A run ends before a step that
 /// fails; the records after it stay NaN.
-py::dict run_batch(const Model& model, const std::string& scheme_name, bool gravity,
+py::dict run_batch(const Model& model, const std::string& scheme_name, bool has_gravity,
                    const Numbers& Q, const Numbers& V, const std::vector<StoredPorts>& ports,
                    double t0, double dt, long steps, long stride, std::size_t threads) {
   const auto q = Q.rows(model.nq(), "Q");
@@ -91,7 +91,7 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool grav
   const std::size_t thread_count = std::min(checked_threads(threads), run_count);
   for (std::size_t k = 0; k < std::max<std::size_t>(1, thread_count); ++k) {
     workers.push_back(
-        {make_stepper(scheme_name, model, gravity), std::make_unique<Dynamics>(model)});
+        {make_stepper(scheme_name, model, has_gravity), std::make_unique<Dynamics>(model)});
   }
   {
     double *q_data = q_out.mutable_data(), *v_data = v_out.mutable_data();
@@ -125,7 +125,7 @@ py::dict run_batch(const Model& model, const std::string& scheme_name, bool grav
         dynamics->set_configuration(q_i.data());
         dynamics->set_velocity(v_i.data());
         energy_data[i * records + record] =
-            dynamics->kinetic_energy() + (gravity ? dynamics->potential_energy() : 0.0);
+            dynamics->kinetic_energy() + (has_gravity ? dynamics->potential_energy() : 0.0);
       }
       step_count_data[i] = k;
     });
@@ -208,7 +208,7 @@ const Ports& StoredPorts::for_model(const Model& model) const {
     return effort.size() == 0 || effort.size() == size;
   };
   if (!has_size(ports_.torque, model.n()) || !has_size(ports_.wrench_base, model.b()) ||
-      !has_size(ports_.viscous, model.n())) {
+      !has_size(ports_.damping, model.n())) {
     throw ModelError("the efforts are of a robot of another size");
   }
   return ports_;
@@ -302,11 +302,11 @@ class PythonControl final : public Control {
   std::exception_ptr error;  ///< raised by the last call
 
  private:
-  static void read_vector(const py::object& from, VectorXd& out, const char* name) {
-    if (from.is_none()) return void(out.setZero());
+  static void read_vector(const py::object& source, VectorXd& vector, const char* name) {
+    if (source.is_none()) return void(vector.setZero());
     py::detail::make_caster<Numbers> numbers;
-    if (!numbers.load(from, true)) throw ModelError(std::string(name) + " must be numbers");
-    out = py::detail::cast_op<const Numbers&>(numbers).vector(out.size(), name);
+    if (!numbers.load(source, true)) throw ModelError(std::string(name) + " must be numbers");
+    vector = py::detail::cast_op<const Numbers&>(numbers).vector(vector.size(), name);
   }
 
   py::object function_;
@@ -320,7 +320,7 @@ struct SchemeLoop {
 
   SchemeLoop(Scheme& loop_scheme, double rounding_energy)
       : scheme(loop_scheme),
-        loop(loop_scheme.model, *loop_scheme.stepper, loop_scheme.gravity, rounding_energy) {}
+        loop(loop_scheme.model, *loop_scheme.stepper, loop_scheme.has_gravity, rounding_energy) {}
 
   CommandEfforts initial_command(const Numbers& torque, const Numbers& wrench_base) const {
     return {torque.vector(scheme.model.n(), "torque"),

@@ -7,7 +7,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -67,7 +66,7 @@ MechanismJoint joint_of(const py::dict& part) {
   joint.armature = get<double>(part, "armature");
   joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
   joint.friction_tensor = get<Eigen::Matrix3d>(part, "friction_tensor");
-  joint.viscous = get<double>(part, "viscous");
+  joint.damping = get<double>(part, "viscous");
   joint.dry_friction = get<double>(part, "dry");
   joint.slip = get<double>(part, "slip");
   joint.softening = get<double>(part, "softening");
@@ -92,7 +91,7 @@ std::unique_ptr<Mechanism> make_mechanism(
   for (const auto& joint : joints) parts.joints.push_back(joint_of(joint));
   for (const auto& [state, capacity, theta] : heats)
     parts.heats.push_back({state, capacity, theta});
-  for (const auto& [from, to, h] : conductions) parts.conductions.push_back({from, to, h});
+  for (const auto& [source, sink, h] : conductions) parts.conductions.push_back({source, sink, h});
   return std::make_unique<Mechanism>(std::move(parts));
 }
 

@@ -20,14 +20,14 @@ namespace vms_ph {
 namespace {
 
 /// The numbers of an array of any number of axes.
-Eigen::VectorXd flatten(const py::object& from) {
-  const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(from));
+Eigen::VectorXd flatten(const py::object& source) {
+  const auto numbers = py::cast<Numbers>(py::module_::import("numpy").attr("ravel")(source));
   return numbers.any_vector();
 }
 
 template <int size>
-Eigen::Matrix<double, size, 1> vector_of(const py::object& from) {
-  const Eigen::VectorXd numbers = flatten(from);
+Eigen::Matrix<double, size, 1> vector_of(const py::object& source) {
+  const Eigen::VectorXd numbers = flatten(source);
   if (numbers.size() != size) throw ModelError("an array of pinocchio.Model has another size");
   return numbers;
 }

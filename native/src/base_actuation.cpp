@@ -10,9 +10,6 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/reason.hpp"
-
 namespace vms_ph {
 namespace {
 
@@ -52,15 +49,15 @@ constexpr double kRounding = 1e-9;
 
 /// The inverse of a map of inputs. An input without room between its limits, such as a failed one,
 /// takes no part: it is written to `fixed_inputs`, (m,), zero for the others.
-Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd map,
+Eigen::MatrixXd active_inverse(const Allocation& allocation, Eigen::MatrixXd input_map,
                                Eigen::VectorXd& fixed_inputs) {
   const auto is_fixed = (allocation.lower().array() < allocation.upper().array()) == false;
   fixed_inputs = is_fixed.select(allocation.lower(), 0.0);
-  for (Eigen::Index i = 0; i < map.cols(); ++i) {
-    if (is_fixed[i]) map.col(i).setZero();
+  for (Eigen::Index i = 0; i < input_map.cols(); ++i) {
+    if (is_fixed[i]) input_map.col(i).setZero();
   }
-  Eigen::MatrixXd inverse = pseudo_inverse(map);
-  for (Eigen::Index i = 0; i < map.cols(); ++i) {
+  Eigen::MatrixXd inverse = pseudo_inverse(input_map);
+  for (Eigen::Index i = 0; i < input_map.cols(); ++i) {
     if (is_fixed[i]) inverse.row(i).setZero();
   }
   return inverse;

@@ -79,7 +79,7 @@ class DriveReference {
     while (!segment_ && next_phase_ != kFinished) begin_segment(next_phase_++, bounds);
     if (!segment_) return;
     segment_time_ = std::min(segment_time_ + dt, segment_->duration);
-    const Motion motion = segment_->at(segment_time_);
+    const Motion motion = segment_->motion_at(segment_time_);
     if (is_turning_) {
       pose_.heading = motion.position;
       heading_rate_ = motion.rate;
@@ -118,7 +118,7 @@ class DriveReference {
           (t3 * t * t);
     }
 
-    Motion at(double t) const noexcept {
+    Motion motion_at(double t) const noexcept {
       const double p = start.position, v = start.rate, a = start.acceleration;
       return {p + t * (v + t * (0.5 * a + t * (c + t * (d + t * e)))),
               v + t * (a + t * (3.0 * c + t * (4.0 * d + t * 5.0 * e))),
@@ -163,7 +163,7 @@ class DriveReference {
 
   /// Bring the present segment to rest and discard those after it.
   void brake(const Bounds& bounds) noexcept {
-    const Motion motion = segment_->at(segment_time_);
+    const Motion motion = segment_->motion_at(segment_time_);
     const double bound = is_turning_ ? bounds.max_heading_acceleration : bounds.max_acceleration;
     const double duration = std::max(kPeakRate * std::abs(motion.rate) / bound, kShortestBraking);
     segment_ = Quintic(motion, motion.position + 0.5 * motion.rate * duration, duration);

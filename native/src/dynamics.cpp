@@ -82,18 +82,19 @@ Tree::Frame Dynamics::frame_in_root(int frame) const noexcept {
   return tree_.placement(frames_[static_cast<std::size_t>(frame)]);
 }
 
-void Dynamics::jacobian(int frame, bool inertial, double* out) const noexcept {
+void Dynamics::jacobian(int frame, bool is_inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
   tree_.write_jacobian(
-      pose, inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      pose, is_inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
       out);
 }
 
-void Dynamics::jacobian_rate(int frame, bool inertial, double* out) const noexcept {
+void Dynamics::jacobian_rate(int frame, bool is_inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
-  const Vector3d angular_velocity = inertial ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
+  const Vector3d angular_velocity =
+      is_inertial ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
   tree_.write_jacobian_rate(
-      pose, inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
+      pose, is_inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
       angular_velocity, out);
 }
 
@@ -172,8 +173,8 @@ void Dynamics::potential_regressor(double* out) const noexcept {
   }
 }
 
-void Dynamics::velocity(bool decoupled, const double* momenta, double* v) noexcept {
-  if (decoupled) {
+void Dynamics::velocity(bool is_decoupled, const double* momenta, double* v) noexcept {
+  if (is_decoupled) {
     tree_.solve_decoupled(tree_.base_twist(momenta), momenta + b(), v_);
   } else {
     const Eigen::Map<const VectorXd> pi(momenta + b(), n());
@@ -182,29 +183,29 @@ void Dynamics::velocity(bool decoupled, const double* momenta, double* v) noexce
   if (v != v_.data()) Eigen::Map<VectorXd>{v, nv()} = v_;
 }
 
-void Dynamics::rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
+void Dynamics::rates(bool is_decoupled, const double* momenta, const Efforts& efforts, double* v,
                      double* rate) noexcept {
-  velocity(decoupled, momenta, v);
+  velocity(is_decoupled, momenta, v);
   tree_.set_velocity(v_);
   kinetic_gradient(rate);
   add_force(efforts, rate);
-  if (decoupled) tree_.add_shape_rates(tree_.base_twist(rate), rate + b());
+  if (is_decoupled) tree_.add_shape_rates(tree_.base_twist(rate), rate + b());
 }
 
-bool Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
+bool Dynamics::rate_derivatives(bool is_decoupled, const double* momenta, const Efforts& efforts,
                                 const RateDerivatives& out, const TaskForm* task) noexcept {
   if (tree_.bodies() != n() || (task != nullptr && !task_.compute(*this, *task, momenta))) {
     return false;
   }
-  rates(decoupled, task ? task_.momentum.data() : momenta, efforts, v_.data(), rate_.data());
+  rates(is_decoupled, task ? task_.momentum.data() : momenta, efforts, v_.data(), rate_.data());
   if (task != nullptr) task_.compute_rates(*this, *task, rate_);
   friction_slopes_.setZero();
-  for (int i = 0; efforts.viscous != nullptr && i < n(); ++i) {
+  for (int i = 0; efforts.damping != nullptr && i < n(); ++i) {
     const double smoothed_sign = std::tanh(v_[b() + i] / efforts.slip);
-    friction_slopes_[i] = efforts.viscous[i] +
-                          efforts.coulomb[i] / efforts.slip * (1.0 - smoothed_sign * smoothed_sign);
+    friction_slopes_[i] = efforts.damping[i] + efforts.dry_friction[i] / efforts.slip *
+                                                   (1.0 - smoothed_sign * smoothed_sign);
   }
-  derivatives_.reset(tree_, decoupled, efforts.gravity ? root_gravity_ : Vector3d::Zero(),
+  derivatives_.reset(tree_, is_decoupled, efforts.has_gravity ? root_gravity_ : Vector3d::Zero(),
                      friction_slopes_.data(), tree_.base_twist(rate_), task ? &task_ : nullptr);
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
@@ -216,7 +217,7 @@ bool Dynamics::rate_derivatives(bool decoupled, const double* momenta, const Eff
   return true;
 }
 
-bool Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool has_gravity,
+bool Dynamics::energy_derivatives(bool is_decoupled, const double* momenta, bool has_gravity,
                                   double* by_q, double* by_momenta, double* by_parameters,
                                   const TaskForm* task) noexcept {
   if (task != nullptr && !task_.compute(*this, *task, momenta)) return false;
@@ -224,11 +225,11 @@ bool Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool ha
   // each at fixed momenta is minus that at its fixed velocity.
   VectorXd& other_part = rate_;
   other_part.setZero();
-  velocity(decoupled, task ? task_.momentum.data() : momenta, v_.data());
+  velocity(is_decoupled, task ? task_.momentum.data() : momenta, v_.data());
   Eigen::Map<VectorXd>{by_momenta, nv()} = v_;
   if (task != nullptr) {
     other_part = task_.null_velocity;
-  } else if (decoupled && b() > 0) {
+  } else if (is_decoupled && b() > 0) {
     tree_.set_base(tree_.locked_twist(tree_.base_twist(momenta)), other_part);
     std::copy_n(other_part.data(), b(), by_momenta);
   }
@@ -242,7 +243,7 @@ bool Dynamics::energy_derivatives(bool decoupled, const double* momenta, bool ha
     tree_.set_velocity(*part);
     tree_.add_kinetic_gradient(-1.0, by_q + b());
     add_kinetic_regressor(-0.5, by_parameters);
-    if (task == nullptr && !(decoupled && b() > 0)) break;
+    if (task == nullptr && !(is_decoupled && b() > 0)) break;
   }
   return true;
 }
@@ -255,10 +256,11 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
   if (efforts.wrench_base != nullptr) {
     for (int i = 0; i < b(); ++i) force[i] += efforts.wrench_base[i];
   }
-  if (efforts.viscous != nullptr) {
+  if (efforts.damping != nullptr) {
     for (int i = 0; i < n(); ++i) {
       const double v = v_[b() + i];
-      joint_force[i] -= efforts.viscous[i] * v + efforts.coulomb[i] * std::tanh(v / efforts.slip);
+      joint_force[i] -=
+          efforts.damping[i] * v + efforts.dry_friction[i] * std::tanh(v / efforts.slip);
     }
   }
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
@@ -266,7 +268,7 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
     const Tree::Frame pose = frame_in_root(frame_wrench.frame);
     tree_.add_wrench(pose, Tree::in_root_axes(pose, read_screw(frame_wrench.wrench)), force);
   }
-  if (efforts.gravity) tree_.add_weight(root_gravity_, -1.0, force);
+  if (efforts.has_gravity) tree_.add_weight(root_gravity_, -1.0, force);
 }
 
 namespace {

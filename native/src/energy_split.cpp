@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "vms_ph_native/linear_algebra.hpp"
-
 namespace vms_ph {
 namespace {
 

@@ -91,7 +91,7 @@ FluidTerms& Evaluation::fluid_at_v() noexcept {
 const MatrixV& Evaluation::M() noexcept {
   if (!computed_.M) {
     dynamics_at_q().mass(M_.data());
-    if (fluid_.exists()) fluid_at_q().add_mass(M_);
+    if (fluid_.has_bodies()) fluid_at_q().add_mass(M_);
     computed_.M = true;
   }
   return M_;
@@ -99,7 +99,7 @@ const MatrixV& Evaluation::M() noexcept {
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
   if (computed_.M_b_inverse) return M_b_inverse_;
-  if (fluid_.exists()) {
+  if (fluid_.has_bodies()) {
     // Added mass has no centre of mass, in which the closed form is.
     M_b_inverse_.setIdentity();
     Cholesky(MatrixV(M_b())).solve_columns(M_b_inverse_);
@@ -112,7 +112,7 @@ const MatrixB& Evaluation::M_b_inverse() noexcept {
 
 const MatrixBN& Evaluation::A() noexcept {
   if (computed_.A) return A_;
-  if (fluid_.exists()) {
+  if (fluid_.has_bodies()) {
     multiply(M_b_inverse(), M_bm(), A_);
   } else {
     dynamics_at_q().connection(rows_.data());
@@ -124,7 +124,7 @@ const MatrixBN& Evaluation::A() noexcept {
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
   if (computed_.M_hat_m) return M_hat_m_;
-  if (fluid_.exists()) {
+  if (fluid_.has_bodies()) {
     M_hat_m_ = M_m();
     add_product(transposed(A()), M_bm(), M_hat_m_, -1.0);
   } else {
@@ -137,7 +137,7 @@ const MatrixV& Evaluation::M_hat_m() noexcept {
 const VectorV& Evaluation::momentum() noexcept {
   if (!computed_.momentum) {
     dynamics_at_v().momentum(momentum_.data());
-    if (fluid_.exists()) fluid_at_v().add_momentum(momentum_);
+    if (fluid_.has_bodies()) fluid_at_v().add_momentum(momentum_);
     computed_.momentum = true;
   }
   return momentum_;
@@ -147,7 +147,7 @@ const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
     dynamics_at_v().coriolis(rows_.data());
     C_ = row_major_map(rows_, b_ + n_, b_ + n_);
-    if (fluid_.exists()) fluid_at_v().add_coriolis(C_);
+    if (fluid_.has_bodies()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
   return C_;
@@ -162,7 +162,7 @@ VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
   }
   Dynamics& d = velocity.data() == v_.data() ? dynamics_at_v() : dynamics_at_other_state_;
   d.kinetic_gradient(result.data());
-  if (fluid_.exists()) {
+  if (fluid_.has_bodies()) {
     fluid_at_q().set_velocity(d, velocity);
     fluid_.add_kinetic_gradient(result);
   }
@@ -172,7 +172,7 @@ VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
 const VectorV& Evaluation::g() noexcept {
   if (!computed_.g) {
     dynamics_at_q().gravity(g_.data());
-    if (fluid_.exists()) fluid_at_q().add_gravity(g_);
+    if (fluid_.has_bodies()) fluid_at_q().add_gravity(g_);
     computed_.g = true;
   }
   return g_;
@@ -180,7 +180,7 @@ const VectorV& Evaluation::g() noexcept {
 
 VectorV Evaluation::drag() noexcept {
   VectorV force = VectorV::Zero(v_.size());
-  if (fluid_.exists()) fluid_at_v().add_drag(force);
+  if (fluid_.has_bodies()) fluid_at_v().add_drag(force);
   return force;
 }
 
@@ -188,7 +188,7 @@ double Evaluation::gravity_power(const Eigen::VectorXd& q) noexcept {
   VectorV weight(v_.size());
   dynamics_at_other_state_.set_configuration(q.data());
   dynamics_at_other_state_.gravity(weight.data());
-  if (fluid_.exists()) {
+  if (fluid_.has_bodies()) {
     fluid_.set_configuration(dynamics_at_other_state_);
     computed_.fluid_at_q = computed_.fluid_at_v = false;
     fluid_.add_gravity(weight);
@@ -198,12 +198,12 @@ double Evaluation::gravity_power(const Eigen::VectorXd& q) noexcept {
 
 double Evaluation::kinetic_energy() noexcept {
   const double energy = dynamics_at_v().kinetic_energy();
-  return fluid_.exists() ? energy + fluid_at_v().kinetic_energy() : energy;
+  return fluid_.has_bodies() ? energy + fluid_at_v().kinetic_energy() : energy;
 }
 
 double Evaluation::potential_energy() noexcept {
   const double energy = dynamics_at_q().potential_energy();
-  return fluid_.exists() ? energy + fluid_at_q().potential_energy() : energy;
+  return fluid_.has_bodies() ? energy + fluid_at_q().potential_energy() : energy;
 }
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {

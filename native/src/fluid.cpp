@@ -64,7 +64,7 @@ FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
   if (model.fluid() == nullptr) return;
   density_ = model.fluid()->density;
   for (const ImmersedBody& description : model.fluid()->bodies) {
-    Body body{};
+    BodyTerms body{};
     body.description = description;
     body.frame = static_cast<int>(model.frame_id(description.link));
     body.jacobian = body.jacobian_rate = Jacobian::Zero(6, model.nv());
@@ -73,7 +73,7 @@ FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
 }
 
 void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
-  for (Body& body : bodies_) {
+  for (BodyTerms& body : bodies_) {
     robot.jacobian(body.frame, false, body.jacobian.data());
     robot.placement(body.frame, body.rotation, body.origin);
     const Vector3d buoyant_force =
@@ -83,7 +83,7 @@ void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
 }
 
 void FluidTerms::set_velocity(const Dynamics& robot, const ConstVector& v) noexcept {
-  for (Body& body : bodies_) {
+  for (BodyTerms& body : bodies_) {
     robot.jacobian_rate(body.frame, false, body.jacobian_rate.data());
     body.twist.noalias() = body.jacobian.lazyProduct(v);
     body.momentum.noalias() = body.description.added_mass * body.twist;
@@ -91,19 +91,19 @@ void FluidTerms::set_velocity(const Dynamics& robot, const ConstVector& v) noexc
 }
 
 void FluidTerms::add_mass(MatrixV& M) const noexcept {
-  for (const Body& body : bodies_) {
+  for (const BodyTerms& body : bodies_) {
     const Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.jacobian);
     M += body.jacobian.transpose().lazyProduct(mass_jacobian);
   }
 }
 
 void FluidTerms::add_gravity(VectorV& g) const noexcept {
-  for (const Body& body : bodies_) g -= body.jacobian.transpose().lazyProduct(body.buoyancy);
+  for (const BodyTerms& body : bodies_) g -= body.jacobian.transpose().lazyProduct(body.buoyancy);
 }
 
 double FluidTerms::potential_energy() const noexcept {
   double energy = 0.0;
-  for (const Body& body : bodies_) {
+  for (const BodyTerms& body : bodies_) {
     const Vector3d centre = body.origin + body.rotation * body.description.centre_of_buoyancy;
     energy += density_ * body.description.volume * gravity_.dot(centre);
   }
@@ -111,7 +111,7 @@ double FluidTerms::potential_energy() const noexcept {
 }
 
 void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
-  for (const Body& body : bodies_) {
+  for (const BodyTerms& body : bodies_) {
     Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.jacobian_rate);
     mass_jacobian -= coadjoint_matrix(body.momentum).lazyProduct(body.jacobian);
     C += body.jacobian.transpose().lazyProduct(mass_jacobian);
@@ -119,7 +119,7 @@ void FluidTerms::add_coriolis(MatrixV& C) const noexcept {
 }
 
 void FluidTerms::add_kinetic_gradient(VectorV& gradient) const noexcept {
-  for (const Body& body : bodies_) {
+  for (const BodyTerms& body : bodies_) {
     const Vector6 wrench = coadjoint_matrix(body.momentum).lazyProduct(body.twist);
     gradient += body.jacobian_rate.transpose().lazyProduct(body.momentum);
     gradient += body.jacobian.transpose().lazyProduct(wrench);
@@ -127,21 +127,21 @@ void FluidTerms::add_kinetic_gradient(VectorV& gradient) const noexcept {
 }
 
 void FluidTerms::add_momentum(VectorV& momentum) const noexcept {
-  for (const Body& body : bodies_) momentum += body.jacobian.transpose().lazyProduct(body.momentum);
+  for (const auto& body : bodies_) momentum += body.jacobian.transpose().lazyProduct(body.momentum);
 }
 
-FluidTerms::Vector6 FluidTerms::Body::drag() const noexcept {
+FluidTerms::Vector6 FluidTerms::BodyTerms::drag() const noexcept {
   return -(description.linear_drag + description.quadratic_drag.cwiseProduct(twist.cwiseAbs()))
               .cwiseProduct(twist);
 }
 
 void FluidTerms::add_drag(VectorV& force) const noexcept {
-  for (const Body& body : bodies_) force += body.jacobian.transpose().lazyProduct(body.drag());
+  for (const BodyTerms& body : bodies_) force += body.jacobian.transpose().lazyProduct(body.drag());
 }
 
 double FluidTerms::kinetic_energy() const noexcept {
   double energy = 0.0;
-  for (const Body& body : bodies_) energy += 0.5 * body.momentum.dot(body.twist);
+  for (const BodyTerms& body : bodies_) energy += 0.5 * body.momentum.dot(body.twist);
   return energy;
 }
 

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "vms_ph_native/lanes.hpp"
-
 namespace vms_ph {
 
 using Eigen::Index;
@@ -21,17 +19,17 @@ namespace {
 template <bool kAdds, int kGroups, int kColumns>
 VMS_PH_INLINED inline void multiply_groups(const MatrixView& a, const MatrixView& b, double factor,
                                            Index row, Index column, double* target, Index step) {
-  const double *from = a.data() + row, *x = b.data() + column * b.column_step();
+  const double *source = a.data() + row, *x = b.data() + column * b.column_step();
   Lanes sums[kColumns][kGroups] = {};
-  for (Index k = 0; k < a.cols(); ++k, from += a.column_step(), x += b.row_step()) {
+  for (Index k = 0; k < a.cols(); ++k, source += a.column_step(), x += b.row_step()) {
     for (int c = 0; c < kColumns; ++c) {
-      for (int g = 0; g < kGroups; ++g) sums[c][g] += load(from + g * 4) * x[c * b.column_step()];
+      for (int g = 0; g < kGroups; ++g) sums[c][g] += load(source + g * 4) * x[c * b.column_step()];
     }
   }
   for (int c = 0; c < kColumns; ++c) {
     for (int g = 0; g < kGroups; ++g) {
-      double* to = target + (column + c) * step + row + g * 4;
-      store(to, kAdds ? load(to) + factor * sums[c][g] : factor * sums[c][g]);
+      double* target_rows = target + (column + c) * step + row + g * 4;
+      store(target_rows, kAdds ? load(target_rows) + factor * sums[c][g] : factor * sums[c][g]);
     }
   }
 }
@@ -75,7 +73,7 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
                                    double* target, Index step) {
   assert(a.cols() == b.rows());
   const Index rows = a.rows(), count = a.cols(), columns = b.cols();
-  const auto set = [&](Index i, Index j, double sum) VMS_PH_INLINED {
+  const auto write_entry = [&](Index i, Index j, double sum) VMS_PH_INLINED {
     double& entry = target[j * step + i];
     entry = factor * sum + (kAdds ? entry : 0.0);
   };
@@ -89,7 +87,7 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
     for (Index j = 0; j < columns; ++j) {
       const Lanes sums = sum_of_four(a.data() + i * a.row_step(), a.column_step(), a.row_step(),
                                      count, b.data() + j * b.column_step(), b.row_step());
-      for (Index l = 0; l < 4; ++l) set(i + l, j, sums[l]);
+      for (Index l = 0; l < 4; ++l) write_entry(i + l, j, sums[l]);
     }
   }
   for (; i < rows; ++i) {  // four columns at once
@@ -98,27 +96,27 @@ VMS_PH_INLINED inline void product(const MatrixView& a, const MatrixView& b, dou
     for (; j + 4 <= columns; j += 4) {
       const Lanes sums = sum_of_four(b.data() + j * b.column_step(), b.row_step(), b.column_step(),
                                      count, row, a.column_step());
-      for (Index l = 0; l < 4; ++l) set(i, j + l, sums[l]);
+      for (Index l = 0; l < 4; ++l) write_entry(i, j + l, sums[l]);
     }
     for (; j < columns; ++j) {
       const double* column = b.data() + j * b.column_step();
       double sum = 0.0;
       for (Index k = 0; k < count; ++k) sum += row[k * a.column_step()] * column[k * b.row_step()];
-      set(i, j, sum);
+      write_entry(i, j, sum);
     }
   }
 }
 
 }  // namespace
 
-VMS_PH_FMA void add(const MatrixView& a, const MatrixView& b, double factor, double* to,
+VMS_PH_FMA void add(const MatrixView& a, const MatrixView& b, double factor, double* target,
                     Index step) noexcept {
-  product<true>(a, b, factor, to, step);
+  product<true>(a, b, factor, target, step);
 }
 
-VMS_PH_FMA void write(const MatrixView& a, const MatrixView& b, double factor, double* to,
+VMS_PH_FMA void write(const MatrixView& a, const MatrixView& b, double factor, double* target,
                       Index step) noexcept {
-  product<false>(a, b, factor, to, step);
+  product<false>(a, b, factor, target, step);
 }
 
 }  // namespace products
@@ -226,8 +224,8 @@ constexpr double kMultiplierRounding = 1e-13;
 BoundedLeastSquares::BoundedLeastSquares(const Eigen::MatrixXd& A) { set_matrix(A); }
 
 void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double share) noexcept {
-  At_ = A.transpose();
-  H_.noalias() = At_.lazyProduct(A);
+  A_transposed_ = A.transpose();
+  H_.noalias() = A_transposed_.lazyProduct(A);
   if (share > 0.0) H_.diagonal().array() += share * H_.trace();
   regularisation_ = kRegularisation * std::max(H_.trace(), 1e-300);
   H_.diagonal().array() += regularisation_;
@@ -236,7 +234,7 @@ void BoundedLeastSquares::set_matrix(const Eigen::MatrixXd& A, double share) noe
 void BoundedLeastSquares::solve(const VectorB& b, const Eigen::VectorXd& lower,
                                 const Eigen::VectorXd& upper, Eigen::VectorXd& x) noexcept {
   const Eigen::Index m = H_.rows();
-  linear_term_.noalias() = At_.lazyProduct(b);
+  linear_term_.noalias() = A_transposed_.lazyProduct(b);
   for (Eigen::Index i = 0; i < m; ++i) {
     x[i] = std::min(std::max(0.0, lower[i]), upper[i]);
     active_bounds_[i] = x[i] == upper[i] ? 1 : x[i] == lower[i] ? -1 : 0;

@@ -20,14 +20,14 @@ using Body = MechanismTree::Body;
 namespace {
 
 double damping_at(const MechanismJoint& joint, double theta) {
-  if (joint.softening == 0.0) return joint.viscous;
-  return joint.viscous * std::exp(-joint.softening * (theta - joint.reference_theta));
+  if (joint.softening == 0.0) return joint.damping;
+  return joint.damping * std::exp(-joint.softening * (theta - joint.reference_theta));
 }
 
 double friction_coefficient(const MechanismJoint& joint, double rate, double theta) {
-  const double speed = std::abs(rate) / joint.slip;
-  const double ratio = speed > 1e-4 ? std::tanh(speed) / speed : 1.0 - speed * speed / 3.0;
-  return damping_at(joint, theta) + joint.dry_friction / joint.slip * ratio;
+  const double ratio = std::abs(rate) / joint.slip;
+  const double fade_factor = ratio > 1e-4 ? std::tanh(ratio) / ratio : 1.0 - ratio * ratio / 3.0;
+  return damping_at(joint, theta) + joint.dry_friction / joint.slip * fade_factor;
 }
 
 void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) {
@@ -40,13 +40,13 @@ void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) 
 }
 
 Twist read_step(const MechanismJoint& joint, const double* u) {
-  Twist out = Twist::Zero();
+  Twist step_twist = Twist::Zero();
   if (joint.kind == PairKind::planar) {
-    out[0] = u[0], out[1] = u[1], out[5] = u[2];
+    step_twist[0] = u[0], step_twist[1] = u[1], step_twist[5] = u[2];
   } else {
-    out[3] = u[0], out[4] = u[1], out[5] = u[2];
+    step_twist[3] = u[0], step_twist[4] = u[1], step_twist[5] = u[2];
   }
-  return out;
+  return step_twist;
 }
 
 void write_step(const MechanismJoint& joint, const Twist& twist, double* u) {
@@ -61,8 +61,8 @@ void write_step(const MechanismJoint& joint, const Twist& twist, double* u) {
 
 Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   const auto fits = [](int i, int count, int size) { return i >= 0 && i + count <= size; };
-  const int bodies = static_cast<int>(parts_.bodies.size());
-  const int heats = static_cast<int>(parts_.heats.size());
+  const int body_count = static_cast<int>(parts_.bodies.size());
+  const int heat_count = static_cast<int>(parts_.heats.size());
   // What is stored has a place in the state, in its rates and among all efforts.
   const int smallest_size = std::min({parts_.nx, parts_.rate_size, parts_.effort_size});
   constexpr int kMaxSize = 1 << 24;
@@ -75,8 +75,8 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
   }
   for (const MechanismJoint& joint : parts_.joints) {
     const int d = joint.freedoms;
-    is_valid = is_valid && joint.body_1 >= -1 && joint.body_1 < bodies && joint.body_2 >= -1 &&
-               joint.body_2 < bodies && joint.body_1 != joint.body_2 && d >= 1 && d <= 3 &&
+    is_valid = is_valid && joint.body_1 >= -1 && joint.body_1 < body_count && joint.body_2 >= -1 &&
+               joint.body_2 < body_count && joint.body_1 != joint.body_2 && d >= 1 && d <= 3 &&
                joint.subspace.cols() == d && joint.dual_basis.rows() == d &&
                joint.constraints.rows() == 6 - d &&
                fits(joint.position, has_matrix_position(joint) ? 9 : d, parts_.nx) &&
@@ -85,14 +85,14 @@ Mechanism::Mechanism(MechanismParts parts) : parts_(std::move(parts)) {
                (joint.rotor < 0 || (d == 1 && joint.armature > 0.0)) &&
                fits(joint.effort, d, parts_.effort_size) &&
                fits(joint.effort_1, 6, parts_.effort_size) &&
-               fits(joint.effort_2, 6, parts_.effort_size) && joint.heat < heats &&
+               fits(joint.effort_2, 6, parts_.effort_size) && joint.heat < heat_count &&
                (joint.friction == FrictionKind::none || joint.heat >= 0);
   }
   for (const MechanismHeat& heat : parts_.heats)
     is_valid = is_valid && fits(heat.state, 1, smallest_size);
-  for (const MechanismConduction& conduction : parts_.conductions) {
-    is_valid = is_valid && fits(conduction.from, 1, heats) && fits(conduction.to, 1, heats);
-  }
+  for (const MechanismConduction& conduction : parts_.conductions)
+    is_valid = is_valid && fits(conduction.source_heat, 1, heat_count) &&
+               fits(conduction.sink_heat, 1, heat_count);
   if (!is_valid) throw std::invalid_argument("a part of the mechanism is outside its vectors");
   tree_ = std::make_unique<MechanismTree>(parts_);
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -137,10 +137,10 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    const rigid::Vector3d f = rigid::linear(body.momentum), m = rigid::angular(body.momentum);
+    const rigid::Vector3d p = rigid::linear(body.momentum), L = rigid::angular(body.momentum);
     const rigid::Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
     rigid::write_twist(body.velocity, rate + description.pose_rate);
-    body.force += rigid::make_twist(f.cross(w), m.cross(w) + f.cross(v));  // beside gravity
+    body.force += rigid::make_twist(p.cross(w), L.cross(w) + p.cross(v));  // beside gravity
     if (flow) body.force += rigid::read_twist(flow + description.momentum);
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
@@ -178,11 +178,11 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
     }
   }
   for (const MechanismConduction& conduction : parts_.conductions) {
-    const auto from = static_cast<std::size_t>(conduction.from),
-               to = static_cast<std::size_t>(conduction.to);
-    const double power = conduction.conductance * (theta_[from] - theta_[to]);
-    rate[parts_.heats[from].state] -= power / theta_[from];
-    rate[parts_.heats[to].state] += power / theta_[to];
+    const auto source = static_cast<std::size_t>(conduction.source_heat),
+               sink = static_cast<std::size_t>(conduction.sink_heat);
+    const double power = conduction.conductance * (theta_[source] - theta_[sink]);
+    rate[parts_.heats[source].state] -= power / theta_[source];
+    rate[parts_.heats[sink].state] += power / theta_[sink];
   }
   if (flow) {
     for (const MechanismHeat& heat : parts_.heats) rate[heat.state] += flow[heat.state];
@@ -347,8 +347,8 @@ void Mechanism::project_momenta(double* momenta) {
   tree_->solve();
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
-    const Twist change = momentum_of(description, tree_->bodies[k].acceleration);
-    for (int i = 0; i < 6; ++i) momenta[description.momentum + i] += change[i];
+    const Twist momentum_change = momentum_of(description, tree_->bodies[k].acceleration);
+    for (int i = 0; i < 6; ++i) momenta[description.momentum + i] += momentum_change[i];
   }
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
@@ -429,31 +429,31 @@ Mechanism::Step Mechanism::step(double t, const double* x, double dt, const Flow
 }
 
 double Mechanism::energy(const double* x) const {
-  double sum = 0.0;
+  double energy = 0.0;
   for (const MechanismBody& body : parts_.bodies) {
     const Twist momentum = rigid::read_twist(x + body.momentum);
-    sum += 0.5 * momentum.dot(velocity_of(body, momentum));
-    sum += body.weight.dot(SE3::read(x + body.pose).p);
+    energy += 0.5 * momentum.dot(velocity_of(body, momentum));
+    energy += body.weight.dot(SE3::read(x + body.pose).p);
   }
   for (const MechanismJoint& joint : parts_.joints) {
-    if (joint.rotor >= 0) sum += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
+    if (joint.rotor >= 0) energy += 0.5 * x[joint.rotor] * x[joint.rotor] / joint.armature;
     for (int k = 0; joint.has_spring && k < joint.freedoms; ++k) {
       const double stretch = x[joint.position + k] - joint.rest_position[k];
-      sum += 0.5 * joint.stiffness[k] * stretch * stretch;
+      energy += 0.5 * joint.stiffness[k] * stretch * stretch;
     }
   }
   for (const MechanismHeat& heat : parts_.heats) {
-    sum += heat.capacity > 0.0
-               ? heat.capacity * heat.theta * std::exp(x[heat.state] / heat.capacity)
-               : parts_.theta_0 * x[heat.state];
+    energy += heat.capacity > 0.0
+                  ? heat.capacity * heat.theta * std::exp(x[heat.state] / heat.capacity)
+                  : parts_.theta_0 * x[heat.state];
   }
-  return sum;
+  return energy;
 }
 
 double Mechanism::friction_decay_rate(const double* x) {
   find_temperatures(x);
   tree_->set_configuration(x);
-  double sum = 0.0;
+  double decay_rate = 0.0;
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
     if (description.friction == FrictionKind::none) continue;
@@ -463,11 +463,11 @@ double Mechanism::friction_decay_rate(const double* x) {
     if (description.rotor >= 0) {
       mobility(0, 0) = 1.0 / description.armature;
     } else {
-      const std::pair<int, const SE3*> ends[] = {{description.body_1, &joint.first_to_joint},
-                                                 {description.body_2, &joint.offset_2}};
-      for (const auto& [index, frame] : ends) {
-        if (index < 0) continue;
-        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(index)];
+      const std::pair<int, const SE3*> joint_ends[] = {{description.body_1, &joint.first_to_joint},
+                                                       {description.body_2, &joint.offset_2}};
+      for (const auto& [body_index, frame] : joint_ends) {
+        if (body_index < 0) continue;
+        const MechanismBody& body = parts_.bodies[static_cast<std::size_t>(body_index)];
         for (int k = 0; k < d; ++k) {
           const Twist body_twist =
               velocity_of(body, frame->act_dual(row_of(description.dual_basis, k)));
@@ -479,13 +479,13 @@ double Mechanism::friction_decay_rate(const double* x) {
     }
     if (description.friction == FrictionKind::coulomb) {
       const double theta = theta_[static_cast<std::size_t>(description.heat)];
-      sum += mobility(0, 0) *
-             (damping_at(description, theta) + description.dry_friction / description.slip);
+      decay_rate += mobility(0, 0) *
+                    (damping_at(description, theta) + description.dry_friction / description.slip);
     } else {
-      sum += mobility.cwiseProduct(description.friction_tensor.topLeftCorner(d, d)).sum();
+      decay_rate += mobility.cwiseProduct(description.friction_tensor.topLeftCorner(d, d)).sum();
     }
   }
-  return sum;
+  return decay_rate;
 }
 
 }  // namespace vms_ph

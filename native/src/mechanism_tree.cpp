@@ -30,8 +30,8 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     const MechanismJoint& description = parts.joints[j];
     Joint& joint = joints[j];
-    joint.offset_1 = SE3::of(description.offset_1);
-    joint.offset_2 = SE3::of(description.offset_2);
+    joint.offset_1 = SE3::from_matrix(description.offset_1);
+    joint.offset_2 = SE3::from_matrix(description.offset_2);
     const auto zero = JointVector::Zero(description.freedoms);
     joint.rate = joint.force = joint.residual = joint.acceleration = zero;
     for (int k = 0; k < 3; ++k) joint.axes[k] = joint.articulated_axes[k] = Twist::Zero();
@@ -146,7 +146,7 @@ void MechanismTree::find_rates(const double* x) {
 void MechanismTree::factorise() {
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const MechanismBody& description = parts_.bodies[i];
-    rigid::Inertia& m = bodies[i].articulated;
+    rigid::Inertia& m = bodies[i].articulated_inertia;
     m.A.setZero();
     m.A(0, 0) = m.A(1, 1) = m.A(2, 2) = description.mass;
     m.B.setZero();
@@ -156,7 +156,7 @@ void MechanismTree::factorise() {
     Body& body = bodies[static_cast<std::size_t>(*index)];
     if (body.joint < 0) {
       MatrixV spatial_inertia(6, 6);
-      const rigid::Inertia& m = body.articulated;
+      const rigid::Inertia& m = body.articulated_inertia;
       spatial_inertia.topLeftCorner<3, 3>() = m.A;
       spatial_inertia.topRightCorner<3, 3>() = m.B;
       spatial_inertia.bottomLeftCorner<3, 3>() = m.B.transpose();
@@ -168,7 +168,8 @@ void MechanismTree::factorise() {
     const MechanismJoint& description = parts_.joints[static_cast<std::size_t>(body.joint)];
     Joint& joint = joints[static_cast<std::size_t>(body.joint)];
     const int freedoms = description.freedoms;
-    for (int k = 0; k < freedoms; ++k) joint.articulated_axes[k] = body.articulated * joint.axes[k];
+    for (int k = 0; k < freedoms; ++k)
+      joint.articulated_axes[k] = body.articulated_inertia * joint.axes[k];
     if (freedoms == 1) {
       joint.inverse(0, 0) =
           1.0 / (joint.axes[0].dot(joint.articulated_axes[0]) + description.armature);
@@ -181,7 +182,7 @@ void MechanismTree::factorise() {
       Cholesky(d).solve_columns(joint.inverse);
     }
     if (joint.parent < 0) continue;
-    rigid::Inertia m = body.articulated;
+    rigid::Inertia m = body.articulated_inertia;
     for (int k = 0; k < freedoms; ++k) {
       const rigid::Vector3d f = rigid::linear(joint.articulated_axes[k]);
       const rigid::Vector3d moment = rigid::angular(joint.articulated_axes[k]);
@@ -194,7 +195,7 @@ void MechanismTree::factorise() {
         }
       }
     }
-    bodies[static_cast<std::size_t>(joint.parent)].articulated.add(m, joint.child_pose);
+    bodies[static_cast<std::size_t>(joint.parent)].articulated_inertia.add(m, joint.child_pose);
   }
   if (rows()) factorise_loops();
 }
@@ -211,7 +212,7 @@ void MechanismTree::solve_tree() {
                           joint.articulated_axes[k].dot(joint.child_bias);
     }
     if (joint.parent < 0) continue;
-    Twist wrench = body.force - body.articulated * joint.child_bias;
+    Twist wrench = body.force - body.articulated_inertia * joint.child_bias;
     JointVector joint_acceleration(joint.residual.size());
     apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
     for (int k = 0; k < joint_acceleration.size(); ++k)

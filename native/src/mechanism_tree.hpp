@@ -58,7 +58,7 @@ struct SE3 {
   Matrix3d R;
   Vector3d p;
 
-  static SE3 of(const Eigen::Matrix4d& g) {
+  static SE3 from_matrix(const Eigen::Matrix4d& g) {
     return {g.topLeftCorner<3, 3>(), g.topRightCorner<3, 1>()};
   }
   /// From (4,4) row by row.
@@ -213,7 +213,7 @@ class MechanismTree {
     Twist momentum, velocity;
     Twist force, acceleration;  // f, consumed by a pass, and a
     int joint = -1;             // to the parent
-    rigid::Inertia articulated;
+    rigid::Inertia articulated_inertia;
     Eigen::Matrix<double, 6, 6> mobility;  // the inverse for a body without parent
   };
   struct Joint {

@@ -67,15 +67,15 @@ constexpr double kNoLimit = 1e100;
 
 double positive_limit(double value) { return value > 0.0 && value < kNoLimit ? value : kInfinity; }
 
-ModelError mimic_error(const Mimic& mimic, const std::string& why) {
-  return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.leader + "': " + why);
+ModelError mimic_error(const Mimic& mimic, const std::string& reason) {
+  return ModelError("joint '" + mimic.joint + "' mimics '" + mimic.leader + "': " + reason);
 }
 
 /// A joint by its kind and axis; kinds along a coordinate axis are those along any one.
 pinocchio::JointModel joint_model(const ModelParts::Joint& joint) {
   const Eigen::Vector3d &axis = joint.axis, &linear_axis = joint.linear_axis;
-  const auto is_kind = [&joint](const std::string& start) {
-    return joint.kind.rfind("JointModel" + start, 0) == 0;
+  const auto is_kind = [&joint](const std::string& prefix) {
+    return joint.kind.rfind("JointModel" + prefix, 0) == 0;
   };
   if (is_kind("FreeFlyer")) return pinocchio::JointModelFreeFlyer();
   if (is_kind("Planar")) return pinocchio::JointModelPlanar();
@@ -113,13 +113,13 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
                               static_cast<pinocchio::FrameType>(frame.type));
   }
   model.nframes = static_cast<int>(model.frames.size());
-  const auto copy = [&model](const char* name, const Eigen::VectorXd& source, Eigen::VectorXd& to) {
-    if (source.size() != to.size()) {
+  const auto copy = [&](const char* name, const Eigen::VectorXd& source, Eigen::VectorXd& target) {
+    if (source.size() != target.size()) {
       throw ModelError(std::string("the ") + name + " of the robot '" + model.name +
-                       "' must have " + std::to_string(to.size()) +
+                       "' must have " + std::to_string(target.size()) +
                        " entries; given: " + std::to_string(source.size()));
     }
-    to = source;
+    target = source;
   };
   copy("lower position limits", robot.lower, model.lowerPositionLimit);
   copy("upper position limits", robot.upper, model.upperPositionLimit);
@@ -138,28 +138,28 @@ using Eigen::Vector3d;
 // length one to second order.
 
 /// The angle from one (cos, sin) to another.
-double angle_between(const double* from, const double* to) noexcept {
-  return std::atan2(from[0] * to[1] - from[1] * to[0], from[0] * to[0] + from[1] * to[1]);
+double angle_between(const double* start, const double* end) noexcept {
+  return std::atan2(start[0] * end[1] - start[1] * end[0], start[0] * end[0] + start[1] * end[1]);
 }
 
 Eigen::Quaterniond quaternion_of(const double* q) noexcept { return {q[6], q[3], q[4], q[5]}; }
 
 /// The twist from the planar pose a to b in unit time; Pinocchio's own loses half the digits for
 /// rotations just above 1e-4 rad.
-void difference_plane(const double* a, const double* b, double* out) noexcept {
-  const double dx = b[0] - a[0], dy = b[1] - a[1];
-  const double x = a[2] * dx + a[3] * dy, y = a[2] * dy - a[3] * dx;
-  const double half_angle = 0.5 * angle_between(a + 2, b + 2);
+void difference_plane(const double* start, const double* end, double* twist) noexcept {
+  const double dx = end[0] - start[0], dy = end[1] - start[1];
+  const double x = start[2] * dx + start[3] * dy, y = start[2] * dy - start[3] * dx;
+  const double half_angle = 0.5 * angle_between(start + 2, end + 2);
   // V^-1 = h cot h - h J with h half the angle and J the quarter turn.
   const double cotangent = half_angle == 0.0 ? 1.0 : half_angle / std::tan(half_angle);
-  out[0] = cotangent * x + half_angle * y;
-  out[1] = cotangent * y - half_angle * x;
-  out[2] = 2.0 * half_angle;
+  twist[0] = cotangent * x + half_angle * y;
+  twist[1] = cotangent * y - half_angle * x;
+  twist[2] = 2.0 * half_angle;
 }
 
 /// The pose of a base after a twist (b,) in unit time; a position that is kept is not written.
 void integrate_base(int b, const double* q, const double* dv, bool keep_position,
-                    double* out) noexcept {
+                    double* new_q) noexcept {
   const Vector3d v(dv[0], dv[1], b == 6 ? dv[2] : 0.0);
   const Vector3d w = b == 6 ? Vector3d(dv[3], dv[4], dv[5]) : Vector3d(0.0, 0.0, dv[2]);
   const double w2 = w.squaredNorm(), angle = std::sqrt(w2);
@@ -175,37 +175,37 @@ void integrate_base(int b, const double* q, const double* dv, bool keep_position
   if (!keep_position) {
     const Vector3d cross = w.cross(v);
     const Vector3d displacement = v + 2.0 * sinc * sinc * cross + c3 * w.cross(cross);
-    const Vector3d local = base_rotation(b, q) * displacement;
-    for (int i = 0; i < b / 2 + b % 2; ++i) out[i] = q[i] + local[i];
+    const Vector3d mount_displacement = base_rotation(b, q) * displacement;
+    for (int i = 0; i < b / 2 + b % 2; ++i) new_q[i] = q[i] + mount_displacement[i];
   }
-  if (b == 3) return rotate_pair(q + 2, dv[2], out + 2);
+  if (b == 3) return rotate_pair(q + 2, dv[2], new_q + 2);
   const double sign = cosine < 0.0 ? -1.0 : 1.0;  // of the two quaternions the one nearby
   const Vector3d vector = sign * sinc * w;
-  const Eigen::Quaterniond step(sign * cosine, vector.x(), vector.y(), vector.z());
-  const Eigen::Quaterniond end_rotation = quaternion_of(q) * step;
+  const Eigen::Quaterniond rotation_step(sign * cosine, vector.x(), vector.y(), vector.z());
+  const Eigen::Quaterniond end_rotation = quaternion_of(q) * rotation_step;
   const double scale = 0.5 * (3.0 - end_rotation.squaredNorm());
-  for (int i = 0; i < 4; ++i) out[3 + i] = scale * end_rotation.coeffs()[i];
+  for (int i = 0; i < 4; ++i) new_q[3 + i] = scale * end_rotation.coeffs()[i];
 }
 
-void difference_space(const double* from, const double* to, double* out) noexcept {
-  const Eigen::Quaterniond start_rotation = quaternion_of(from);
-  const Vector3d displacement(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+void difference_space(const double* start, const double* end, double* twist) noexcept {
+  const Eigen::Quaterniond start_rotation = quaternion_of(start);
+  const Vector3d displacement(end[0] - start[0], end[1] - start[1], end[2] - start[2]);
   const Vector3d local_displacement = start_rotation.toRotationMatrix().transpose() * displacement;
-  const Vector3d rotation = se3::rotation_vector(start_rotation.conjugate() * quaternion_of(to));
+  const Vector3d rotation = se3::rotation_vector(start_rotation.conjugate() * quaternion_of(end));
   const Vector3d cross = rotation.cross(local_displacement);
   const double coefficient = Stumpff(rotation.dot(rotation)).inverse();
-  vector3(out) = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
-  vector3(out + 3) = rotation;
+  vector3(twist) = local_displacement - 0.5 * cross + coefficient * rotation.cross(cross);
+  vector3(twist + 3) = rotation;
 }
 
 }  // namespace
 
-void rotate_pair(const double* from, double angle, double* to) noexcept {
+void rotate_pair(const double* pair, double angle, double* rotated) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
-  const double x = c * from[0] - s * from[1], y = s * from[0] + c * from[1];
+  const double x = c * pair[0] - s * pair[1], y = s * pair[0] + c * pair[1];
   const double scale = 0.5 * (3.0 - x * x - y * y);
-  to[0] = scale * x;
-  to[1] = scale * y;
+  rotated[0] = scale * x;
+  rotated[1] = scale * y;
 }
 
 Model::Model(const pinocchio::Model& model, const std::string& end_effector,

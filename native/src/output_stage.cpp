@@ -3,11 +3,8 @@
 
 #include "vms_ph_native/output_stage.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/plausibility.hpp"
 #include "vms_ph_native/reason.hpp"

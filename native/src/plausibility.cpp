@@ -10,7 +10,6 @@
 #include <Eigen/LU>
 
 #include "vms_ph_native/limits.hpp"
-#include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {
 namespace {

@@ -32,9 +32,9 @@ void PoseReference::follow(const Reference& reference, const std::optional<Pose>
   if (target) {
     if (target->allFinite()) set_target(*target);
   } else if (reference.position && reference.position->allFinite()) {
-    Pose goal = pose_;
-    goal.topRightCorner<3, 1>() = *reference.position;
-    set_target(goal);
+    Pose target_pose = pose_;
+    target_pose.topRightCorner<3, 1>() = *reference.position;
+    set_target(target_pose);
   }
   Twist twist = Twist::Zero();
   const bool has_velocity = reference.velocity && reference.velocity->allFinite();
@@ -55,10 +55,10 @@ void PoseReference::advance(const Twist* twist, double max_speed, double max_tur
     desired_twist = *twist;
     has_target_ = is_resting_ = false;
   } else if (has_target_) {
-    const Pose error = se3::inverse(pose_) * target_;
-    desired_twist = 0.5 * limited_bandwidth * se3::log(error);
+    const Pose pose_error = se3::inverse(pose_) * target_;
+    desired_twist = 0.5 * limited_bandwidth * se3::log(pose_error);
     if (twist != nullptr) {
-      desired_twist += se3::Ad(error) * *twist;
+      desired_twist += se3::Ad(pose_error) * *twist;
       target_ = Pose(target_ * se3::exp(dt * *twist));
     }
   }

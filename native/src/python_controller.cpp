@@ -64,8 +64,8 @@ py::tuple model_arguments(const PythonRobot& robot) {
 py::object allocation_of(const PythonRobot& robot) {
   const PythonAllocation& actuators = robot.allocation;
   if (actuators.matrix.cols() == 0) return py::none();
-  return py::make_tuple(list_of(actuators.matrix), list_of(actuators.lower),
-                        list_of(actuators.upper));
+  return py::make_tuple(list_of(actuators.matrix), list_of(actuators.lower_limits),
+                        list_of(actuators.upper_limits));
 }
 
 // A part of an array that Python and C++ share.
@@ -73,7 +73,7 @@ struct Slice {
   Eigen::Index start = 0, size = 0;
 
   template <class Array>
-  auto of(Array& array) const {
+  auto segment(Array& array) const {
     return array.segment(start, size);
   }
 };
@@ -81,25 +81,25 @@ struct Slice {
 // vms_ph_controllers.hosting.hosted_controller defines names, sizes and offsets.
 class LayoutReader {
  public:
-  LayoutReader(const py::object& hosted, const char* array)
-      : layout_(hosted.attr("layout")[array]), slices_(layout_.attr("parts")()) {}
+  LayoutReader(const py::object& controller, const char* array_name)
+      : layout_(controller.attr("layout")[array_name]), slices_(layout_.attr("parts")()) {}
 
   Eigen::Index size() const { return layout_.attr("size").cast<Eigen::Index>(); }
 
   // The part with a name, which must have this size.
   Slice part(const char* name, Eigen::Index size) const {
-    Slice result;
+    Slice slice;
     if (slices_.contains(name)) {
-      std::tie(result.start, result.size) =
+      std::tie(slice.start, slice.size) =
           slices_[name].cast<std::pair<Eigen::Index, Eigen::Index>>();
     }
-    if (!slices_.contains(name) || result.size != size) {
+    if (!slices_.contains(name) || slice.size != size) {
       throw PythonError(
           std::string("vms_ph_controllers is of another version than this library: ") + name +
-          " must have " + std::to_string(size) + " numbers, not " + std::to_string(result.size) +
+          " must have " + std::to_string(size) + " numbers, not " + std::to_string(slice.size) +
           "; rebuild the library");
     }
-    return result;
+    return slice;
   }
 
  private:
@@ -123,38 +123,45 @@ struct OutputLayout {
   Slice task_error, smallest_singular_value, authority, status;
 };
 
-InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
-  const LayoutReader in(hosted, "inputs");
-  return {
-      in.size(),           in.part("q", robot.nq),     in.part("v", robot.nv), in.part("dt", 1),
-      in.part("age", 1),   in.part("position", 3),     in.part("velocity", 3), in.part("pose", 16),
-      in.part("twist", 6), in.part("joints", robot.n), in.part("wrench", 6)};
+InputLayout read_inputs(const py::object& controller, const PythonSizes& robot) {
+  const LayoutReader layout(controller, "inputs");
+  return {layout.size(),
+          layout.part("q", robot.nq),
+          layout.part("v", robot.nv),
+          layout.part("dt", 1),
+          layout.part("age", 1),
+          layout.part("position", 3),
+          layout.part("velocity", 3),
+          layout.part("pose", 16),
+          layout.part("twist", 6),
+          layout.part("joints", robot.n),
+          layout.part("wrench", 6)};
 }
 
-FlagLayout read_flags(const py::object& hosted) {
-  const LayoutReader in(hosted, "flags");
-  return {in.size(),
-          in.part("position", 1),
-          in.part("velocity", 1),
-          in.part("pose", 1),
-          in.part("twist", 1),
-          in.part("joints", 1),
-          in.part("wrench", 1),
-          in.part("missed_updates", 1)};
+FlagLayout read_flags(const py::object& controller) {
+  const LayoutReader layout(controller, "flags");
+  return {layout.size(),
+          layout.part("position", 1),
+          layout.part("velocity", 1),
+          layout.part("pose", 1),
+          layout.part("twist", 1),
+          layout.part("joints", 1),
+          layout.part("wrench", 1),
+          layout.part("missed_updates", 1)};
 }
 
-OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
-  const LayoutReader in(hosted, "outputs");
-  return {in.size(),
-          in.part("wrench_base", robot.b),
-          in.part("torque", robot.n),
-          in.part("safe_wrench_base", robot.b),
-          in.part("safe_torque", robot.n),
-          in.part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
-          in.part("task_error", 1),
-          in.part("smallest_singular_value", 1),
-          in.part("authority", 1),
-          in.part("status", 1)};
+OutputLayout read_outputs(const py::object& controller, const PythonSizes& robot) {
+  const LayoutReader layout(controller, "outputs");
+  return {layout.size(),
+          layout.part("wrench_base", robot.b),
+          layout.part("torque", robot.n),
+          layout.part("safe_wrench_base", robot.b),
+          layout.part("safe_torque", robot.n),
+          layout.part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
+          layout.part("task_error", 1),
+          layout.part("smallest_singular_value", 1),
+          layout.part("authority", 1),
+          layout.part("status", 1)};
 }
 
 // The requested value of a gain, and whether Python has it yet.
@@ -184,9 +191,9 @@ class ControllerTask final : public PythonTask {
 
   // Used by the caller while it owns the buffers.
   PythonSizes sizes;
-  InputLayout in_slots;
+  InputLayout input_slots;
   FlagLayout flag_slots;
-  OutputLayout out_slots;
+  OutputLayout output_slots;
   std::vector<std::unique_ptr<GainSlot>> gain_slots;
   Numbers inputs{nullptr, 0}, outputs{nullptr, 0};
   Flags flag_array{nullptr, 0};
@@ -209,12 +216,12 @@ class ControllerTask final : public PythonTask {
     sizes = sizes_of(hosted_controller_.attr("model"));
     update_ = hosted_controller_.attr("update");
     reset_ = hosted_controller_.attr("reset");
-    in_slots = read_inputs(hosted_controller_, sizes);
+    input_slots = read_inputs(hosted_controller_, sizes);
     flag_slots = read_flags(hosted_controller_);
-    out_slots = read_outputs(hosted_controller_, sizes);
+    output_slots = read_outputs(hosted_controller_, sizes);
     // Placement new is Eigen's way to change the address of a map.
-    new (&inputs) Numbers(numbers_of(hosted_controller_.attr("inputs")), in_slots.size);
-    new (&outputs) Numbers(numbers_of(hosted_controller_.attr("outputs")), out_slots.size);
+    new (&inputs) Numbers(numbers_of(hosted_controller_.attr("inputs")), input_slots.size);
+    new (&outputs) Numbers(numbers_of(hosted_controller_.attr("outputs")), output_slots.size);
     auto flags = py::array_t<unsigned char>(hosted_controller_.attr("flags"));
     new (&flag_array) Flags(flags.mutable_data(), flag_slots.size);
     for (const auto& description : hosted_controller_.attr("gains")()) {
@@ -246,17 +253,19 @@ class ControllerTask final : public PythonTask {
   }
 
   bool safe_output_is_finite() const {
-    return out_slots.safe_wrench_base.of(outputs).allFinite() &&
-           out_slots.safe_torque.of(outputs).allFinite();
+    return output_slots.safe_wrench_base.segment(outputs).allFinite() &&
+           output_slots.safe_torque.segment(outputs).allFinite();
   }
 
   bool command_is_finite() const {
-    for (const Slice* part : {&out_slots.wrench_base, &out_slots.torque, &out_slots.energy,
-                              &out_slots.task_error, &out_slots.authority, &out_slots.status}) {
-      if (!part->of(outputs).allFinite()) return false;
+    for (const Slice* part :
+         {&output_slots.wrench_base, &output_slots.torque, &output_slots.energy,
+          &output_slots.task_error, &output_slots.authority, &output_slots.status}) {
+      if (!part->segment(outputs).allFinite()) return false;
     }
     // The singular value is infinite for a law without a task.
-    return safe_output_is_finite() && !std::isnan(outputs[out_slots.smallest_singular_value.start]);
+    return safe_output_is_finite() &&
+           !std::isnan(outputs[output_slots.smallest_singular_value.start]);
   }
 
   // A law may reject a value; it then keeps its gain, unless the user has set another since.
@@ -322,7 +331,7 @@ PythonController::Host::Host(std::unique_ptr<ControllerTask> controller_task,
       reset_timeout(options.reset_timeout),
       safe_wrench_base_(Eigen::VectorXd::Zero(task.sizes.b)),
       safe_torque_(Eigen::VectorXd::Zero(task.sizes.n)),
-      next_inputs_(Eigen::VectorXd::Zero(task.in_slots.size)) {
+      next_inputs_(Eigen::VectorXd::Zero(task.input_slots.size)) {
   flags_.setZero(task.flag_slots.size);
   command_.wrench_base = Eigen::VectorXd::Zero(task.sizes.b);
   command_.torque = Eigen::VectorXd::Zero(task.sizes.n);
@@ -336,35 +345,35 @@ bool PythonController::Host::fits(const RobotState& state) const noexcept {
 void PythonController::Host::merge_reference(const Reference& reference) noexcept {
   const auto store = [this](const auto& part, const Slice& input, const Slice& flag) {
     if (!part) return;
-    input.of(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
-    flag.of(flags_).setOnes();
+    input.segment(next_inputs_) = part->template reshaped<Eigen::RowMajor>();
+    flag.segment(flags_).setOnes();
   };
-  const InputLayout& in = task.in_slots;
+  const InputLayout& layout = task.input_slots;
   const FlagLayout& flag = task.flag_slots;
   const bool has_joints = reference.has_joints && reference.joints.size() == task.sizes.n;
-  store(reference.position, in.position, flag.position);
-  store(reference.velocity, in.velocity, flag.velocity);
-  store(reference.pose, in.pose, flag.pose);
-  store(reference.twist, in.twist, flag.twist);
-  store(has_joints ? &reference.joints : nullptr, in.joints, flag.joints);
-  store(reference.wrench, in.wrench, flag.wrench);
+  store(reference.position, layout.position, flag.position);
+  store(reference.velocity, layout.velocity, flag.velocity);
+  store(reference.pose, layout.pose, flag.pose);
+  store(reference.twist, layout.twist, flag.twist);
+  store(has_joints ? &reference.joints : nullptr, layout.joints, flag.joints);
+  store(reference.wrench, layout.wrench, flag.wrench);
 }
 
 void PythonController::Host::write_inputs(const RobotState& state, double dt) noexcept {
-  task.in_slots.q.of(next_inputs_) = state.q;
-  task.in_slots.v.of(next_inputs_) = state.v;
-  task.in_slots.dt.of(next_inputs_).setConstant(dt);
-  task.in_slots.age.of(next_inputs_).setConstant(state.age);
+  task.input_slots.q.segment(next_inputs_) = state.q;
+  task.input_slots.v.segment(next_inputs_) = state.v;
+  task.input_slots.dt.segment(next_inputs_).setConstant(dt);
+  task.input_slots.age.segment(next_inputs_).setConstant(state.age);
   task.inputs = next_inputs_;
-  task.flag_slots.missed_updates.of(flags_).setConstant(has_missed_updates_ ? 1 : 0);
+  task.flag_slots.missed_updates.segment(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;
   flags_.setZero();
   has_missed_updates_ = false;
 }
 
 void PythonController::Host::store_safe_output() noexcept {
-  safe_wrench_base_ = task.out_slots.safe_wrench_base.of(task.outputs);
-  safe_torque_ = task.out_slots.safe_torque.of(task.outputs);
+  safe_wrench_base_ = task.output_slots.safe_wrench_base.segment(task.outputs);
+  safe_torque_ = task.output_slots.safe_torque.segment(task.outputs);
 }
 
 const Command& PythonController::Host::hold(const char* reason) noexcept {
@@ -380,7 +389,7 @@ const Command& PythonController::Host::hold(const char* reason) noexcept {
 }
 
 bool PythonController::Host::reset(const RobotState& state) noexcept {
-  const Deadline deadline = Deadline::in(reset_timeout);
+  const Deadline deadline = Deadline::from_now(reset_timeout);
   if (!fits(state) || worker.wait_for_buffers(deadline) == Worker::Outcome::late) return false;
   has_pending_answer_ = false;
   write_inputs(state, 0.0);
@@ -392,7 +401,7 @@ bool PythonController::Host::reset(const RobotState& state) noexcept {
 
 const Command& PythonController::Host::update(const RobotState& state, const Reference& reference,
                                               double dt) noexcept {
-  const Deadline deadline = Deadline::in(answer_timeout);
+  const Deadline deadline = Deadline::from_now(answer_timeout);
   elapsed_time_ += dt;
   merge_reference(reference);
   if (!fits(state) || !state.q.allFinite() || !state.v.allFinite()) {
@@ -421,16 +430,16 @@ const Command& PythonController::Host::update(const RobotState& state, const Ref
       break;
   }
   store_safe_output();
-  const OutputLayout& out = task.out_slots;
+  const OutputLayout& slots = task.output_slots;
   const Numbers& outputs = task.outputs;
-  command_.wrench_base = out.wrench_base.of(outputs);
-  command_.torque = out.torque.of(outputs);
-  Eigen::Index k = out.energy.start;
+  command_.wrench_base = slots.wrench_base.segment(outputs);
+  command_.torque = slots.torque.segment(outputs);
+  Eigen::Index k = slots.energy.start;
   for (const auto& field : kControlEnergyFields) command_.energy.*field.value = outputs[k++];
-  command_.task_error = outputs[out.task_error.start];
-  command_.smallest_singular_value = outputs[out.smallest_singular_value.start];
-  command_.authority = outputs[out.authority.start];
-  command_.status = static_cast<Status>(static_cast<int>(outputs[out.status.start]));
+  command_.task_error = outputs[slots.task_error.start];
+  command_.smallest_singular_value = outputs[slots.smallest_singular_value.start];
+  command_.authority = outputs[slots.authority.start];
+  command_.status = static_cast<Status>(static_cast<int>(outputs[slots.status.start]));
   std::memcpy(reason_, task.reason, sizeof reason_);
   command_.reason = reason_;
   return command_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
 
 namespace vms_ph {

@@ -9,7 +9,6 @@
 #include <Eigen/LU>
 
 #include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/task_space.hpp"
 
 namespace vms_ph {
 

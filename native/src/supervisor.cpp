@@ -9,7 +9,6 @@
 
 #include "vms_ph_native/limits.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
-#include "vms_ph_native/reason.hpp"
 #include "vms_ph_native/sampled_impedance.hpp"
 
 namespace vms_ph {
@@ -83,10 +82,11 @@ bool PayloadCompensation::carry(double mass, const Eigen::Vector3d& first_moment
 }
 
 void PayloadCompensation::advance_payload(double dt) noexcept {
-  const Eigen::Vector4d gap = target_payload_ - payload_;
+  const Eigen::Vector4d payload_gap = target_payload_ - payload_;
   // The first moment arrives with the mass.
-  const double mass_gap = std::max({std::abs(gap[0]), gap.tail<3>().norm() / kReach, 1e-9});
-  payload_ += std::min(1.0, max_mass_rate_ * dt / mass_gap) * gap;
+  const double mass_gap =
+      std::max({std::abs(payload_gap[0]), payload_gap.tail<3>().norm() / kReach, 1e-9});
+  payload_ += std::min(1.0, max_mass_rate_ * dt / mass_gap) * payload_gap;
 }
 
 const Eigen::VectorXd* PayloadCompensation::payload_weight(const Eigen::VectorXd& q) noexcept {

@@ -68,8 +68,9 @@ void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian wr
   Eigen::Index row = 0;
   for (const TaskForm::Part& part : form.parts) {
     (d.*write_rows)(part.frame, true, frame_jacobian_.data());
-    rows.middleRows(row, part.count) = frame_jacobian_.middleRows(part.first, part.count);
-    row += part.count;
+    rows.middleRows(row, part.row_count) =
+        frame_jacobian_.middleRows(part.first_row, part.row_count);
+    row += part.row_count;
   }
 }
 
@@ -79,9 +80,9 @@ VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
   stack(d, form, &Dynamics::jacobian, jacobian);
   const Eigen::Index nv = jacobian.cols(), m = jacobian.rows(), k = nv - m;
   const MatrixV gram = product<MatrixV>(jacobian, transposed(jacobian));
-  MatrixV shifted = gram;
-  shifted.diagonal().array() -= form.singular_below * form.singular_below;
-  if (!Cholesky(shifted).is_positive()) return false;
+  MatrixV shifted_gram = gram;
+  shifted_gram.diagonal().array() -= form.singular_below * form.singular_below;
+  if (!Cholesky(shifted_gram).is_positive()) return false;
   gram_inverse_.setIdentity(m, m);
   Cholesky(gram).solve_rows(gram_inverse_);
   multiply(gram_inverse_, jacobian, inverse_transpose_);
@@ -89,13 +90,13 @@ VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
   const Eigen::MatrixXd& Z = null_space.Z;
   MatrixV mass(nv, nv);
   d.mass(mass.data());
-  const MatrixV weighted = product<MatrixV>(mass, transposed(Z));
+  const MatrixV mass_basis = product<MatrixV>(mass, transposed(Z));
   null_inverse_.setIdentity(k, k);
-  Cholesky(product<MatrixV>(Z, weighted)).solve_rows(null_inverse_);
-  const MatrixV null_map = product<MatrixV>(weighted, null_inverse_);  // transposed
-  extended.resize(nv, nv);
-  extended.topRows(m) = jacobian;
-  extended.bottomRows(k) = null_map.transpose();
+  Cholesky(product<MatrixV>(Z, mass_basis)).solve_rows(null_inverse_);
+  const MatrixV null_map = product<MatrixV>(mass_basis, null_inverse_);  // transposed
+  extended_jacobian.resize(nv, nv);
+  extended_jacobian.topRows(m) = jacobian;
+  extended_jacobian.bottomRows(k) = null_map.transpose();
   // J_sharp = (1 - Z^T N) J^+.
   inverse.resize(nv, nv);
   inverse.leftCols(m) = inverse_transpose_.transpose();
@@ -109,7 +110,7 @@ VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
   const VectorV nu = product<VectorV>(null_inverse_, null_momentum_);
   multiply(transposed(Z), nu, null_velocity);
   multiply(transposed(jacobian), pi_, momentum);
-  add_product(weighted, nu, momentum);
+  add_product(mass_basis, nu, momentum);
   return true;
 }
 
@@ -117,16 +118,17 @@ VMS_PH_FMA void TaskDerivatives::compute_rates(Dynamics& d, const TaskForm& form
                                                const Eigen::VectorXd& force) noexcept {
   stack(d, form, &Dynamics::jacobian_rate, jacobian_rate_);
   const Eigen::Index nv = jacobian.cols();
-  MatrixV c(nv, nv);
-  d.coriolis(c.data());
-  const MatrixV mass_rate = c + c.transpose();
+  MatrixV coriolis(nv, nv);
+  d.coriolis(coriolis.data());
+  const MatrixV mass_rate = coriolis + coriolis.transpose();
   force_ = force;
-  VectorV rest = force, bias = product<VectorV>(jacobian_rate_, null_velocity);
-  add_product(transposed(jacobian_rate_), pi_, rest, -1.0);
-  add_product(mass_rate, null_velocity, rest, -1.0);
-  multiply(task_inverse().transposed(), rest, pi_rate_);
+  VectorV net_force = force, bias = product<VectorV>(jacobian_rate_, null_velocity);
+  add_product(transposed(jacobian_rate_), pi_, net_force, -1.0);
+  add_product(mass_rate, null_velocity, net_force, -1.0);
+  multiply(task_inverse().transposed(), net_force, pi_rate_);
   add_product(task_inertia_, bias, pi_rate_);
-  const VectorV nu_rate = product<VectorV>(null_inverse_, product<VectorV>(null_space.Z, rest));
+  const VectorV nu_rate =
+      product<VectorV>(null_inverse_, product<VectorV>(null_space.Z, net_force));
   multiply(transposed(null_space.Z), nu_rate, null_velocity_rate);
   add_product(task_inverse(), bias, null_velocity_rate, -1.0);
   multiply(task_inertia_, jacobian_rate_, force_by_null_velocity);
@@ -142,9 +144,9 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
   width_ = padded(joints + b);
   gradient_.resize(static_cast<std::size_t>(rows() * nv * width_));
   rate_gradient_.resize(gradient_.size());
-  double *to = gradient_.data(), *to_rate = rate_gradient_.data();
+  double *entries = gradient_.data(), *rate_entries = rate_gradient_.data();
   Screw columns[kMaxVelocities], twists[kMaxVelocities];  // those of what the joints move
-  LaneRow changes[kMaxVelocities][6], rate[6];
+  LaneRow column_changes[kMaxVelocities][6], column_rate[6];
   for (const TaskForm::Part& part : form.parts) {
     d.jacobian(part.frame, true, frame_jacobian_.data());
     Screw twist;
@@ -157,40 +159,40 @@ VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm
       if (j >= b) twist += {v[j] * columns[j].linear, v[j] * columns[j].angular};
       twists[j] = twist;
     }
-    for (int first = 0; first < width_; first += static_cast<int>(kLaneCount)) {
+    for (int start = 0; start < width_; start += static_cast<int>(kLaneCount)) {
       LaneRow other_rows[6] = {};
-      int other[kLaneCount];
+      int lane_joints[kLaneCount];
       for (std::size_t l = 0; l < kLaneCount; ++l) {
-        const int column = first + static_cast<int>(l);
-        other[l] = column < joints ? b + column : column - joints;
-        const bool exists = column < joints ? column < n : other[l] < b;
-        if (exists) set_lane(columns[other[l]], other_rows, l);
+        const int column = start + static_cast<int>(l);
+        lane_joints[l] = column < joints ? b + column : column - joints;
+        const bool is_joint = column < joints ? column < n : lane_joints[l] < b;
+        if (is_joint) set_lane(columns[lane_joints[l]], other_rows, l);
       }
       const LaneScrew motion(other_rows);
-      LaneScrew sum(Screw{});  // of the rates of the columns that a twist contains
+      LaneScrew twist_change(Screw{});  // of the rates of the columns that a twist contains
       for (int j = 0; j < nv; ++j) {
-        Lanes carries{};
-        for (std::size_t l = 0; l < kLaneCount; ++l) carries[l] = other[l] < std::max(b, j + 1);
-        const LaneScrew relative(motion.linear * (carries - 1.0), motion.angular * carries);
-        const LaneScrew change = bracket(relative, LaneScrew(columns[j]));
-        change.store_in(changes[j]);
-        sum.linear = sum.linear - change.linear * (Lanes{} + v[j]);
-        if (j < b) sum = sum + change * (Lanes{} + v[j]);
+        Lanes mask{};
+        for (std::size_t l = 0; l < kLaneCount; ++l) mask[l] = lane_joints[l] < std::max(b, j + 1);
+        const LaneScrew relative_motion(motion.linear * (mask - 1.0), motion.angular * mask);
+        const LaneScrew change = bracket(relative_motion, LaneScrew(columns[j]));
+        change.store_in(column_changes[j]);
+        twist_change.linear = twist_change.linear - change.linear * (Lanes{} + v[j]);
+        if (j < b) twist_change = twist_change + change * (Lanes{} + v[j]);
       }
       for (int j = 0; j < nv; ++j) {
-        const LaneScrew change(changes[j]);
-        if (j >= b) sum = sum + change * (Lanes{} + v[j]);
-        (bracket(LaneScrew(twists[j]), change) + bracket(sum, LaneScrew(columns[j])))
-            .store_in(rate);
-        for (int a = 0; a < part.count; ++a) {
-          const int at = (a * nv + j) * width_ + first;
-          std::copy_n(changes[j][part.first + a], kLaneCount, to + at);
-          std::copy_n(rate[part.first + a], kLaneCount, to_rate + at);
+        const LaneScrew change(column_changes[j]);
+        if (j >= b) twist_change = twist_change + change * (Lanes{} + v[j]);
+        (bracket(LaneScrew(twists[j]), change) + bracket(twist_change, LaneScrew(columns[j])))
+            .store_in(column_rate);
+        for (int a = 0; a < part.row_count; ++a) {
+          const int index = (a * nv + j) * width_ + start;
+          std::copy_n(column_changes[j][part.first_row + a], kLaneCount, entries + index);
+          std::copy_n(column_rate[part.first_row + a], kLaneCount, rate_entries + index);
         }
       }
     }
-    to += part.count * nv * width_;
-    to_rate += part.count * nv * width_;
+    entries += part.row_count * nv * width_;
+    rate_entries += part.row_count * nv * width_;
   }
 }
 
@@ -203,40 +205,41 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   const Rows slice{w, w, w}, into_columns{w, stride, w}, rows{nv * w, nv * w, nv * w};
   products_.resize(
       static_cast<std::size_t>((2 * nv + 2 * m + m * m + 2 * m * k) * w + 2 * m * (2 * k + m) * k));
-  double *sums = products_.data(), *rate_sums = sums + nv * w, *by_velocity = rate_sums + nv * w,
-         *by_rate = by_velocity + m * w, *by_inverse = by_rate + m * w,
-         *along = by_inverse + m * m * w, *along_rate = along + m * k * w;
+  double *sums = products_.data(), *rate_sums = sums + nv * w,
+         *velocity_change = rate_sums + nv * w, *rate_change = velocity_change + m * w,
+         *inverse_change = rate_change + m * w, *null_change = inverse_change + m * m * w,
+         *null_rate = null_change + m * k * w;
   TreeDerivatives::Columns& c = t.state_;
-  std::fill(c.split.begin(), c.split.end(), 0.0);
-  std::fill(c.known.begin(), c.known.end(), 0.0);
+  std::fill(c.pi.begin(), c.pi.end(), 0.0);
+  std::fill(c.pi_rate.begin(), c.pi_rate.end(), 0.0);
 
   // Of the momenta J^T pi and M n at fixed pi and n, and of their rate.
   rows.write(transposed(pi_), gradient_.data(), sums);
   rows.write(transposed(pi_rate_), gradient_.data(), rate_sums);
   rows.add(transposed(pi_), rate_gradient_.data(), rate_sums);
   for (Eigen::Index j = 0; j < nv; ++j) {
-    double *part = &c.part[0] + j * stride, *part_rate = &c.part_rate[0] + j * stride;
+    double *part_row = &c.part[0] + j * stride, *part_rate_row = &c.part_rate[0] + j * stride;
     for (Eigen::Index l = 0; l < w; ++l) {
-      part[l] += sums[j * w + l];
-      part_rate[l] += rate_sums[j * w + l];
+      part_row[l] += sums[j * w + l];
+      part_rate_row[l] += rate_sums[j * w + l];
     }
-    std::copy_n(&jacobian(0, j), m, part + by_z);
-    std::copy_n(&jacobian_rate_(0, j), m, part_rate + by_z);
+    std::copy_n(&jacobian(0, j), m, part_row + by_z);
+    std::copy_n(&jacobian_rate_(0, j), m, part_rate_row + by_z);
   }
   const Eigen::MatrixXd &Z = null_space.Z, &overlap = null_space.overlap;
   const MatrixV jacobian_null = product<MatrixV>(jacobian_rate_, transposed(Z));
   for (Eigen::Index a = 0; a < m; ++a) {
     const double *row = &gradient_[0] + a * nv * w, *row_rate = &rate_gradient_[0] + a * nv * w;
-    slice.write(transposed(null_velocity), row, by_velocity + a * w);
-    slice.write(transposed(null_velocity_rate), row, by_rate + a * w);
-    slice.add(transposed(null_velocity), row_rate, by_rate + a * w);
-    slice.write(Z, row, along + a * k * w);
-    slice.write(Z, row_rate, along_rate + a * k * w);
-    slice.write(inverse_transpose_, row, by_inverse + a * m * w);
-    slice.add(transposed(jacobian_null), by_inverse + a * m * w, along_rate + a * k * w, -1.0);
+    slice.write(transposed(null_velocity), row, velocity_change + a * w);
+    slice.write(transposed(null_velocity_rate), row, rate_change + a * w);
+    slice.add(transposed(null_velocity), row_rate, rate_change + a * w);
+    slice.write(Z, row, null_change + a * k * w);
+    slice.write(Z, row_rate, null_rate + a * k * w);
+    slice.write(inverse_transpose_, row, inverse_change + a * m * w);
+    slice.add(transposed(jacobian_null), inverse_change + a * m * w, null_rate + a * k * w, -1.0);
   }
-  into_columns.add(task_inertia_, by_velocity, &c.split[0]);
-  into_columns.add(task_inertia_, by_rate, &c.known[0]);
+  into_columns.add(task_inertia_, velocity_change, &c.pi[0]);
+  into_columns.add(task_inertia_, rate_change, &c.pi_rate[0]);
 
   // Of Z p and Zdot p. With f = overlap dJ Z^T, dZ is spin(f) Z - (dJ Z^T)^T (J^+)^T. Once more
   // differentiated, with dJ' = dJdot - Jdot J^+ dJ - dJ J^+ Jdot and chi = (J^+)^T p,
@@ -248,71 +251,72 @@ VMS_PH_FMA void TaskDerivatives::write(const Dynamics& d, const TaskForm& form,
   const MatrixV gram_null = product<MatrixV>(gram_inverse_, jacobian_null);
   const MatrixV inverse_rate = product<MatrixV>(jacobian_rate_, transposed(inverse_transpose_));
   const MatrixV overlap_rate = product<MatrixV>(overlap, jacobian_null);
-  Rows{k * w, k * w, k * w}.add(inverse_rate, along, along_rate, -1.0);
+  Rows{k * w, k * w, k * w}.add(inverse_rate, null_change, null_rate, -1.0);
   const VectorV task_momentum = product<VectorV>(inverse_transpose_, momentum),
                 task_force = product<VectorV>(inverse_transpose_, force_);
-  VectorV spun = product<VectorV>(Z, force_);
-  add_product(transposed(jacobian_null), task_momentum, spun, -1.0);
+  VectorV spin_vector = product<VectorV>(Z, force_);
+  add_product(transposed(jacobian_null), task_momentum, spin_vector, -1.0);
   const Eigen::VectorXd &cosines = null_space.cosines, &y = null_momentum_;
   const MatrixV spin_rate = null_space.spin(overlap_rate);
   // The share that a spin has of an entry of F^T - F, and its products.
-  MatrixV share(k, k), turn(k, k), by_row(k, k), by_column(k, k);
+  MatrixV share(k, k), turn(k, k), row_factors(k, k), column_factors(k, k);
   for (Eigen::Index l = 0; l < k; ++l) {
     share.col(l) = (cosines.array() + cosines[l]).inverse();
     turn.col(l) = y[l] * share.col(l);
   }
   const MatrixV rate_turn = product<MatrixV>(turn, overlap_rate),
                 spin_turn = product<MatrixV>(turn, spin_rate);
-  const Eigen::Index parts = 2 * k + m;
-  Eigen::Map<Eigen::MatrixXd> stacked(along_rate + m * k * w, m * parts, k),
-      shared(stacked.data() + stacked.size(), m * parts, k);
+  const Eigen::Index height = 2 * k + m;
+  Eigen::Map<Eigen::MatrixXd> stacked(null_rate + m * k * w, m * height, k),
+      spin_sums(stacked.data() + stacked.size(), m * height, k);
   for (Eigen::Index l = 0; l < k; ++l) {
     const auto p = rate_turn.col(l).array(), s = spin_turn.col(l).array();
-    by_row.col(l) = share.col(l).array() * (spun[l] + p + s * cosines[l]);
-    by_column.col(l) = share.col(l).array() * (spun[l] + p - s * cosines.array());
+    row_factors.col(l) = share.col(l).array() * (spin_vector[l] + p + s * cosines[l]);
+    column_factors.col(l) = share.col(l).array() * (spin_vector[l] + p - s * cosines.array());
     for (Eigen::Index a = 0; a < m; ++a) {
-      auto part = stacked.col(l).segment(a * parts, parts);
-      part.head(k) = overlap(l, a) * turn.col(l);
-      part.segment(k, k) = overlap(l, a) * spin_rate.col(l);
-      part.tail(m) = overlap(l, a) * jacobian_null.col(l);
+      auto part_row = stacked.col(l).segment(a * height, height);
+      part_row.head(k) = overlap(l, a) * turn.col(l);
+      part_row.segment(k, k) = overlap(l, a) * spin_rate.col(l);
+      part_row.tail(m) = overlap(l, a) * jacobian_null.col(l);
     }
   }
-  products::write(stacked, share, 1.0, shared.data(), m * parts);
+  products::write(stacked, share, 1.0, spin_sums.data(), m * height);
   const MatrixV diagonal = product<MatrixV>(turn, overlap),
-                change_diagonal = product<MatrixV>(by_column, overlap),
+                change_diagonal = product<MatrixV>(column_factors, overlap),
                 gram_diagonal = product<MatrixV>(turn, transposed(gram_null));
   // Factors of dJ Z^T in the rate, then those of dJ' Z^T there, as of dJ Z^T in Z p.
   Eigen::Map<Eigen::MatrixXd> factors(stacked.data(), k, 2 * m * k);
   for (Eigen::Index a = 0; a < m; ++a) {
     const VectorV o = overlap.col(a), gram = gram_null.row(a);
-    const MatrixV change = product<MatrixV>(overlap, shared.middleRows(a * parts + 2 * k, m));
+    const MatrixV change = product<MatrixV>(overlap, spin_sums.middleRows(a * height + 2 * k, m));
     for (Eigen::Index l = 0; l < k; ++l) {
-      const double* from = &shared(a * parts, l);
-      double *in_rate = &factors(0, a * k + l), *in_both = &factors(0, (m + a) * k + l);
+      const double* column = &spin_sums(a * height, l);
+      double *change_factor = &factors(0, a * k + l), *rate_factor = &factors(0, (m + a) * k + l);
       for (Eigen::Index j = 0; j < k; ++j) {
-        in_both[j] = -o[j] * turn(j, l);
-        in_rate[j] = (overlap_rate(j, l) + spin_rate(j, l) * cosines[l]) * from[j] +
-                     turn(j, l) * (cosines[l] * (from[k + j] + gram[j]) - change(j, l)) -
-                     o[j] * by_row(j, l) - gram[j] * y[l];
+        rate_factor[j] = -o[j] * turn(j, l);
+        change_factor[j] = (overlap_rate(j, l) + spin_rate(j, l) * cosines[l]) * column[j] +
+                           turn(j, l) * (cosines[l] * (column[k + j] + gram[j]) - change(j, l)) -
+                           o[j] * row_factors(j, l) - gram[j] * y[l];
       }
-      in_both[l] += diagonal(l, a) - task_momentum[a];
-      in_rate[l] += change_diagonal(l, a) - cosines[l] * gram_diagonal(l, a) - task_force[a];
+      rate_factor[l] += diagonal(l, a) - task_momentum[a];
+      change_factor[l] += change_diagonal(l, a) - cosines[l] * gram_diagonal(l, a) - task_force[a];
     }
   }
-  double *split = &c.split[0] + m * stride, *rate = &c.known[0] + m * stride;
-  into_columns.add(MatrixView(factors).right_columns(m * k), along, split);
-  into_columns.add(factors, along, rate);  // dJ' Z^T follows dJ Z^T
+  double *momentum_rows = &c.pi[0] + m * stride, *rate_rows = &c.pi_rate[0] + m * stride;
+  into_columns.add(MatrixView(factors).right_columns(m * k), null_change, momentum_rows);
+  into_columns.add(factors, null_change, rate_rows);  // dJ' Z^T follows dJ Z^T
   for (Eigen::Index i = 0; i < k; ++i) {
-    Eigen::Map<Eigen::VectorXd>(split + i * stride + by_z + m, k) = -null_space.axes().col(i);
+    Eigen::Map<Eigen::VectorXd>(momentum_rows + i * stride + by_z + m, k) =
+        -null_space.axes().col(i);
   }
-  Rows{stride, stride, w}.add(spin_rate, split, rate);
+  Rows{stride, stride, w}.add(spin_rate, momentum_rows, rate_rows);
 }
 
 VMS_PH_FMA void TaskDerivatives::add_energy(const Dynamics& d, const TaskForm& form,
                                             const Eigen::VectorXd& v, double* by_q,
                                             double* by_momenta) noexcept {
   differentiate(d, form, v);
-  const VectorV velocities = product<VectorV>(extended, v);
+  const VectorV velocities = product<VectorV>(extended_jacobian, v);
   const VectorV nu = velocities.tail(null_momentum_.size()), null_part = 2.0 * null_velocity - v;
   MatrixV weight = null_space.rate_transpose(nu, momentum);
   add_product(pi_, transposed(null_part), weight);

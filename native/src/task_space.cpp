@@ -8,8 +8,6 @@
 
 #include <Eigen/Geometry>
 
-#include "vms_ph_native/linear_algebra.hpp"
-
 namespace vms_ph {
 namespace {
 
@@ -316,15 +314,15 @@ VectorV PositionTask::jacobian_gradient(Evaluation& d, const Matrix3V& weight) c
   // Column j holds the velocity l_j that joint j gives the frame's origin and its axis w_j. Moving
   // joint k turns both with w_k when j is carried by k, as it is by every joint of the base;
   // otherwise it moves the origin, whose velocity is l_j, by w_j x l_k.
-  const auto& full = d.frame_jacobian(frame_, kAxes);
-  const Eigen::Index nv = full.cols(), b = d.model().b();
+  const auto& frame_jacobian = d.frame_jacobian(frame_, kAxes);
+  const Eigen::Index nv = frame_jacobian.cols(), b = d.model().b();
   VectorV gradient = VectorV::Zero(nv);
   for (Eigen::Index k = 0; k < nv; ++k) {
     for (Eigen::Index j = 0; j < nv; ++j) {
       const bool is_carried = k <= j || k < b;
       const Eigen::Index axis_column = is_carried ? k : j, velocity_column = is_carried ? j : k;
-      const Eigen::Vector3d axis = full.col(axis_column).tail<3>();
-      const Eigen::Vector3d velocity = full.col(velocity_column).head<3>();
+      const Eigen::Vector3d axis = frame_jacobian.col(axis_column).tail<3>();
+      const Eigen::Vector3d velocity = frame_jacobian.col(velocity_column).head<3>();
       gradient[k] += weight.col(j).dot(axis.cross(velocity));
     }
   }
@@ -376,9 +374,9 @@ bool EnergyRouting::torque(Evaluation& d, const Matrix3V& jacobian, const TaskSv
 
   const MatrixV& mass = d.M();
   const VectorV& p = d.momentum();
-  const MatrixV weighted = product<MatrixV>(Z, mass);
-  const MatrixV null_inertia = product<MatrixV>(weighted, transposed(Z));
-  MatrixV n_map = weighted;
+  const MatrixV weighted_basis = product<MatrixV>(Z, mass);
+  const MatrixV null_inertia = product<MatrixV>(weighted_basis, transposed(Z));
+  MatrixV n_map = weighted_basis;
   Cholesky(null_inertia).solve_columns(n_map);
   // J_sharp = (1 - Z^T N) J^+.
   TallMatrix j_sharp = pseudo_inverse;

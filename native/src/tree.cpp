@@ -7,7 +7,6 @@
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <string>
 
-#include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
 #include "vms_ph_native/se3.hpp"
@@ -19,7 +18,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-Tree::Tree(const Model& model, bool gravity)
+Tree::Tree(const Model& model, bool has_gravity)
     : n_(model.n()),
       b_(model.b()),
       nq_(model.nq()),
@@ -27,7 +26,7 @@ Tree::Tree(const Model& model, bool gravity)
       fall_acceleration_(Vector3d::Zero()) {
   const auto& m = model.pinocchio();
   // The positions of a moving base count along the axes of its mount.
-  for (int i = 0; gravity && i < 3; ++i) {
+  for (int i = 0; has_gravity && i < 3; ++i) {
     (i < free_dimensions() ? fall_acceleration_ : field_)[i] = model.base_gravity()[i];
   }
   const int root = b_ == 0 ? 0 : 1;
@@ -111,7 +110,7 @@ Tree::Tree(const Model& model, bool gravity)
     Eigen::Matrix<double, 10, 1> numbers;
     numbers << Y(0, 0), inertia.mass() * inertia.lever(), Y(3, 3), Y(3, 4), Y(3, 5), Y(4, 4),
         Y(4, 5), Y(5, 5);
-    root_ = SpatialInertia(numbers);
+    root_inertia_ = SpatialInertia(numbers);
     total_mass_ += inertia.mass();
   }
   angles_.assign(padded_count, 0.0);

@@ -35,10 +35,10 @@ VMS_PH_INLINED inline void store_rate(const LaneInertia& y, const LaneScrew& twi
 
 }  // namespace
 
-void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept {
-  const Vector3d &c = one.angular, &w = other.angular;
-  out[0] = one.linear.dot(other.linear);
-  vector3(out + 1) = one.linear.cross(w) + other.linear.cross(c);
+void write_momentum_regressor(const Screw& twist_1, const Screw& twist_2, double* out) noexcept {
+  const Vector3d &c = twist_1.angular, &w = twist_2.angular;
+  out[0] = twist_1.linear.dot(twist_2.linear);
+  vector3(out + 1) = twist_1.linear.cross(w) + twist_2.linear.cross(c);
   out[4] = c.x() * w.x();
   out[5] = c.x() * w.y() + c.y() * w.x();
   out[6] = c.y() * w.y();
@@ -55,7 +55,7 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
   stride_ = std::max(padded(base_column_ + b + nv), kParameterGroups * kLaneCount);
   for (Columns* columns : {&state_, &parameters_}) {
     for (auto* matrix : {&columns->momentum, &columns->part, &columns->part_rate, &columns->force,
-                         &columns->velocity, &columns->rate, &columns->split, &columns->known}) {
+                         &columns->velocity, &columns->rate, &columns->pi, &columns->pi_rate}) {
       matrix->assign(nv * stride_, 0.0);
     }
   }
@@ -89,13 +89,13 @@ void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
   }
 }
 
-void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
+void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field,
                             const double* friction_slopes, const Screw& base_rate,
                             TaskDerivatives* task) noexcept {
   const int b = tree.b_, n = tree.n_;
   if (task != nullptr || task_ != nullptr) clear_columns(tree, task != nullptr);
   task_ = task;
-  decoupled_ = decoupled && b > 0;
+  is_decoupled_ = is_decoupled && b > 0;
   field_ = field;
   std::copy(friction_slopes, friction_slopes + n, friction_slopes_.data());
   tree.factorise();
@@ -114,8 +114,9 @@ void TreeDerivatives::reset(Tree& tree, bool decoupled, const Vector3d& field,
                by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
     const auto stride = static_cast<int>(stride_);
-    tree.write_base({tree.total_.mass * field_cross, tree.total_.mc.cross(field_cross)},
-                    &state_.force[column], stride);
+    tree.write_base(
+        {tree.total_inertia_.mass * field_cross, tree.total_inertia_.mc.cross(field_cross)},
+        &state_.force[column], stride);
     const Screw transport = bracket_transpose(v, e);
     if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
     tree.write_base(transport, &transport_[static_cast<std::size_t>(k)], b);
@@ -145,7 +146,7 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     const LaneScrew ad_screw = bracket(twist, screw);
     ad_screw.store_in(groups_[g].ad_screw);
     (dual_bracket(screw, LaneScrew(tree.motions_[g].momentum)) +
-     LaneInertia(link.composite) * ad_screw)
+     LaneInertia(link.composite_inertia) * ad_screw)
         .store_in(groups_[g].momentum_change);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
@@ -160,7 +161,7 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
   if (task_ != nullptr) compute_null_motion(tree);
   const SpatialInertia total_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
-  if (decoupled_) {
+  if (is_decoupled_) {
     part_twist_ = tree.locked_twist(tree.momentum_);
     part_twist_rate_ = tree.locked_twist(base_rate - total_rate * part_twist_);
   }
@@ -168,27 +169,27 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneInertia composite(link.composite), composite_rate(group.inertia_rate);
+    const LaneInertia composite_inertia(link.composite_inertia), composite_rate(group.inertia_rate);
     const LaneScrew screw(link.screw), screw_rate(group.screw_rate);
-    if (decoupled_) {
+    if (is_decoupled_) {
       v_hat.store_in(group.twist);
       v_hat_rate.store_in(group.twist_rate);
-      (composite * v_hat).store_in(group.momentum);
-      (composite_rate * v_hat + composite * v_hat_rate).store_in(group.momentum_rate);
+      (composite_inertia * v_hat).store_in(group.momentum);
+      (composite_rate * v_hat + composite_inertia * v_hat_rate).store_in(group.momentum_rate);
     }
     const LaneScrew twist(group.twist), twist_rate(group.twist_rate), h(group.momentum),
         h_rate(group.momentum_rate);
     const LaneScrew ad_screw = bracket(twist, screw);
     const LaneScrew ad_screw_rate = bracket(twist_rate, screw) + bracket(twist, screw_rate);
-    (composite_rate * screw + composite * screw_rate).store_in(group.reaction_rate);
+    (composite_rate * screw + composite_inertia * screw_rate).store_in(group.reaction_rate);
     ad_screw.store_in(group.part_ad_screw);
     ad_screw_rate.store_in(group.ad_screw_rate);
-    (dual_bracket(screw, h) + composite * ad_screw).store_in(group.part_change);
+    (dual_bracket(screw, h) + composite_inertia * ad_screw).store_in(group.part_change);
     (dual_bracket(screw_rate, h) + dual_bracket(screw, h_rate) + composite_rate * ad_screw +
-     composite * ad_screw_rate)
+     composite_inertia * ad_screw_rate)
         .store_in(group.change_rate);
   }
-  if (!decoupled_) return;
+  if (!is_decoupled_) return;
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
   std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
@@ -322,7 +323,7 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
 VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
                                                   std::size_t groups) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
-  const std::size_t width = groups * kLaneCount, joints = at(b);
+  const std::size_t width = groups * kLaneCount, joints = row_offset(b);
   const auto stride = static_cast<Eigen::Index>(stride_),
              padded_n = static_cast<Eigen::Index>(base_column_);
   const products::Rows rows{stride, stride, static_cast<Eigen::Index>(width)};
@@ -330,7 +331,7 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
       inverse{inverse_.data(), n, n, padded_n, 1},
       locked_inverse{locked_inverse_.data(), b, b, b, 1};
   const auto subtract = [&](const double* x, const std::vector<double>& y) VMS_PH_INLINED {
-    for (std::size_t i = 0; i < at(nv); i += stride_) {
+    for (std::size_t i = 0; i < row_offset(nv); i += stride_) {
       for (std::size_t k = i; k < i + width; ++k) difference_[k] = (x ? x[k] : 0.0) - y[k];
     }
   };
@@ -343,42 +344,42 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     rows.add(connection, &velocity[joints], velocity.data(), -1.0);
   };
   if (task_ != nullptr) {
-    rows.add(task_->task_inverse().transposed(), c.part.data(), c.split.data(), -1.0);
-    rows.write(transposed(task_->extended), c.split.data(), change_.data(), -1.0);
+    rows.add(task_->task_inverse().transposed(), c.part.data(), c.pi.data(), -1.0);
+    rows.write(transposed(task_->extended_jacobian), c.pi.data(), change_.data(), -1.0);
   }
   // The momenta conjugate to the velocity, at which it is fixed, less their change.
-  subtract(task_ ? change_.data() : decoupled_ ? c.part.data() : nullptr, c.momentum);
-  solve(decoupled_ ? -1.0 : 1.0, decoupled_ ? c.momentum : difference_, c.velocity);
+  subtract(task_ ? change_.data() : is_decoupled_ ? c.part.data() : nullptr, c.momentum);
+  solve(is_decoupled_ ? -1.0 : 1.0, is_decoupled_ ? c.momentum : difference_, c.velocity);
   for (int i = 0; i < nv; ++i) std::copy_n(row(c.force, i), width, row(c.rate, i));
   // The slope of the kinetic energy changes with the velocity as its momenta do with the joints.
   rows.add({momentum_transport_.data(), b, b, b, 1}, c.velocity.data(), c.rate.data());
   rows.add({state_.momentum.data(), n, nv, 1, stride}, c.velocity.data(), &c.rate[joints]);
   for (int i = 0; i < n; ++i) {
     const double slope = friction_slopes_[static_cast<std::size_t>(i)];
-    double *to = row(c.rate, b + i), *from = row(c.velocity, b + i);
-    for (std::size_t k = 0; k < width; ++k) to[k] -= slope * from[k];
+    double *rate_row = row(c.rate, b + i), *velocity_row = row(c.velocity, b + i);
+    for (std::size_t k = 0; k < width; ++k) rate_row[k] -= slope * velocity_row[k];
   }
   if (task_ != nullptr) {
     rows.add({transport_.data(), b, b, b, 1}, change_.data(), c.rate.data());
     subtract(change_.data(), c.part);
     solve(1.0, difference_, part_velocity_);
-    double* null_rows = row(c.known, task_->rows());
-    rows.add(transposed(task_->inverse), c.rate.data(), c.known.data());
-    rows.add(task_->task_inverse().transposed(), c.part_rate.data(), c.known.data(), -1.0);
-    rows.add(task_->force_by_null_velocity, part_velocity_.data(), c.known.data());
+    double* null_rows = row(c.pi_rate, task_->rows());
+    rows.add(transposed(task_->inverse), c.rate.data(), c.pi_rate.data());
+    rows.add(task_->task_inverse().transposed(), c.part_rate.data(), c.pi_rate.data(), -1.0);
+    rows.add(task_->force_by_null_velocity, part_velocity_.data(), c.pi_rate.data());
     rows.add(task_->basis_rate, change_.data(), null_rows);
-    rows.add({state_.split.data(), nv, n, stride, 1}, &c.velocity[joints], c.known.data());
-    rows.add({&state_.split[base_column_], nv, b, stride, 1}, c.velocity.data(), c.known.data());
+    rows.add({state_.pi.data(), nv, n, stride, 1}, &c.velocity[joints], c.pi_rate.data());
+    rows.add({&state_.pi[base_column_], nv, b, stride, 1}, c.velocity.data(), c.pi_rate.data());
     // From the axes of the null space to its basis.
     for (int i = 0; i < task_->rows(); ++i) {
-      std::copy_n(row(c.known, i), width, row(c.rate, i));
+      std::copy_n(row(c.pi_rate, i), width, row(c.rate, i));
     }
     rows.write(task_->null_space.axes(), null_rows, row(c.rate, task_->rows()));
   }
-  if (!decoupled_) return;
+  if (!is_decoupled_) return;
   subtract(c.part_rate.data(), c.rate);
   for (int i = b; i < nv; ++i) {
-    for (std::size_t k = at(i); k < at(i) + width; ++k) c.rate[k] -= c.part_rate[k];
+    for (std::size_t k = row_offset(i); k < row_offset(i) + width; ++k) c.rate[k] -= c.part_rate[k];
   }
   rows.add(connection.transposed(), difference_.data(), &c.rate[joints]);
   rows.add({connection_rate_.data(), n, b, 1, n}, c.part.data(), &c.rate[joints]);
@@ -389,10 +390,10 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
 void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexcept {
   const int b = tree.b_, n = tree.n_, nv = b + n;
   const auto base = static_cast<std::size_t>(b), size = static_cast<std::size_t>(n);
-  if (decoupled_) {
+  if (is_decoupled_) {
     for (std::size_t i = 0; i < size; ++i) {
-      const double* from = row(state_.part, b + static_cast<int>(i));
-      std::copy(from, from + base_column_, &connection_slope_[i * base_column_]);
+      const double* part_row = row(state_.part, b + static_cast<int>(i));
+      std::copy(part_row, part_row + base_column_, &connection_slope_[i * base_column_]);
       for (std::size_t k = 0; k < base; ++k) {
         const double factor = connection_[k * size + i];
         for (std::size_t j = 0; j < base_column_; ++j) {
@@ -404,10 +405,10 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   complete_columns(tree, state_, stride_ / kLaneCount);
   const auto write_rows = [&](std::vector<double>& matrix, double* by_q, double* by_z) {
     for (int i = 0; i < nv; ++i, by_q += nv, by_z += nv) {
-      const double* from = row(matrix, i);
-      std::copy(from + base_column_, from + base_column_ + base, by_q);
-      std::copy(from, from + size, by_q + base);
-      std::copy(from + base_column_ + base, from + base_column_ + 2 * base + size, by_z);
+      const double* source = row(matrix, i);
+      std::copy(source + base_column_, source + base_column_ + base, by_q);
+      std::copy(source, source + size, by_q + base);
+      std::copy(source + base_column_ + base, source + base_column_ + 2 * base + size, by_z);
     }
   };
   write_rows(state_.velocity, out.velocity_by_q, out.velocity_by_z);
@@ -416,7 +417,7 @@ void TreeDerivatives::write(const Tree& tree, const RateDerivatives& out) noexce
   std::fill(force, force + nv * nv, 0.0);
   for (int i = 0; i < nv; ++i) {
     force[i * nv + i] = 1.0;
-    for (int k = 0; decoupled_ && i >= b && k < b; ++k) {
+    for (int k = 0; is_decoupled_ && i >= b && k < b; ++k) {
       force[i * nv + k] = -connection_[static_cast<std::size_t>(k * n + i - b)];
     }
   }
@@ -434,7 +435,7 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
   const int b = tree.b_, nv = b + tree.n_, bodies = tree.bodies() + (b > 0 ? 1 : 0);
   Columns& c = parameters_;
   for (int body = tree.bodies() - bodies, block = 0; block < bodies; ++body, ++block) {
-    for (auto* matrix : {&c.momentum, &c.part, &c.part_rate, &c.force, &c.split, &c.known}) {
+    for (auto* matrix : {&c.momentum, &c.part, &c.part_rate, &c.force, &c.pi, &c.pi_rate}) {
       for (int i = 0; i < nv; ++i) std::fill_n(row(*matrix, i), kParameters, 0.0);
     }
     const Tree::Frame body_frame = tree.placement({body, Matrix3d::Identity(), Vector3d::Zero()});
@@ -453,8 +454,8 @@ void TreeDerivatives::write_parameters(const Tree& tree, const RateDerivatives& 
     const auto add = [&](int i, const Screw& s, const Screw& s_rate, const Screw& ad_screw) {
       double regressor[kParameters];
       const Screw body_screw = in_axes_of(body_frame, s);
-      const auto pair = [&](std::vector<double>& matrix, const Screw& one, const Screw& other) {
-        write_momentum_regressor(one, other, regressor);
+      const auto pair = [&](std::vector<double>& matrix, const Screw& left, const Screw& right) {
+        write_momentum_regressor(left, right, regressor);
         double* to = row(matrix, i);
         for (std::size_t k = 0; k < kParameters; ++k) to[k] += regressor[k];
       };

@@ -63,12 +63,12 @@ VMS_PH_FMA void Tree::update_poses(const double* q) noexcept {
       x = column(pose.rotation), y = column(pose.rotation + 3), z = column(pose.rotation + 6);
       origin = column(pose.origin);
     }
-    const auto turned = [&](const LaneRow* rows) VMS_PH_INLINED {
+    const auto rotate = [&](const LaneRow* rows) VMS_PH_INLINED {
       return x * rows[0][lane] + y * rows[1][lane] + z * rows[2][lane];
     };
-    origin += turned(joint.translation);
-    const Lanes columns[] = {turned(joint.rotation), turned(joint.rotation + 3),
-                             turned(joint.rotation + 6)};
+    origin += rotate(joint.translation);
+    const Lanes columns[] = {rotate(joint.rotation), rotate(joint.rotation + 3),
+                             rotate(joint.rotation + 6)};
     x = columns[0], y = columns[1], z = columns[2];
     LinkGroup& pose = link_groups_[i / kLaneCount];
     for (std::size_t k = 0; k < 3; ++k) {
@@ -91,30 +91,33 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
     const LinkConstants& link = link_constants_[g];
     LinkGroup& group = link_groups_[g];
     const LaneMatrix rotation(group.rotation);
-    const LaneVector origin(group.origin), angular = rotation * LaneVector(link.axis);
-    const LaneVector linear = rotation * LaneVector(link.linear_axis) + origin.cross(angular);
-    LaneScrew(linear, angular).store_in(group.screw);
+    const LaneVector origin(group.origin), angular_axis = rotation * LaneVector(link.axis);
+    const LaneVector linear_axis =
+        rotation * LaneVector(link.linear_axis) + origin.cross(angular_axis);
+    LaneScrew(linear_axis, angular_axis).store_in(group.screw);
     const LaneVector centre = origin + rotation * LaneVector(link.lever);
     const LaneInertia link_inertia(load(link.mass), centre, rotation, link.inertia);
     link_inertia.store_in(group.link_inertia);
-    link_inertia.store_in(group.composite);
+    link_inertia.store_in(group.composite_inertia);
   }
-  const auto rows = [this](std::size_t g) VMS_PH_INLINED { return link_groups_[g].composite; };
-  const Eigen::Matrix<double, 10, 1> sum = root_sum<10>(rows);
-  total_ = root_;
-  total_ += SpatialInertia(sum);
-  centre_of_mass_ = total_.mc / total_.mass;
+  const auto rows = [this](std::size_t g)
+                        VMS_PH_INLINED { return link_groups_[g].composite_inertia; };
+  const Eigen::Matrix<double, 10, 1> inertia_sum = root_sum<10>(rows);
+  total_inertia_ = root_inertia_;
+  total_inertia_ += SpatialInertia(inertia_sum);
+  centre_of_mass_ = total_inertia_.mc / total_inertia_.mass;
   if (b_ == 0) return;
-  const Vector3d square = total_.mc.cwiseProduct(centre_of_mass_);
-  const double zz = total_.zz - square.x() - square.y();
+  const Vector3d square = total_inertia_.mc.cwiseProduct(centre_of_mass_);
+  const double zz = total_inertia_.zz - square.x() - square.y();
   if (b_ == 3) {
     inverse_inertia_(2, 2) = 1.0 / zz;
     return;
   }
-  const double xx = total_.xx - square.y() - square.z(), yy = total_.yy - square.x() - square.z();
-  const double xy = total_.xy + total_.mc.x() * centre_of_mass_.y();
-  const double xz = total_.xz + total_.mc.x() * centre_of_mass_.z();
-  const double yz = total_.yz + total_.mc.y() * centre_of_mass_.z();
+  const double xx = total_inertia_.xx - square.y() - square.z(),
+               yy = total_inertia_.yy - square.x() - square.z();
+  const double xy = total_inertia_.xy + total_inertia_.mc.x() * centre_of_mass_.y();
+  const double xz = total_inertia_.xz + total_inertia_.mc.x() * centre_of_mass_.z();
+  const double yz = total_inertia_.yz + total_inertia_.mc.y() * centre_of_mass_.z();
   const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
   const double inverse_determinant = 1.0 / (xx * a + xy * b + xz * c);
   inverse_inertia_(0, 0) = inverse_determinant * a;
@@ -132,14 +135,14 @@ void Tree::copy_configuration(const Tree& other) noexcept {
   is_factorised_ = false;
   link_groups_ = other.link_groups_;
   columns_ = other.columns_;
-  total_ = other.total_;
+  total_inertia_ = other.total_inertia_;
   centre_of_mass_ = other.centre_of_mass_;
   inverse_inertia_ = other.inverse_inertia_;
 }
 
 VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
-  momentum_ = b_ == 0 ? Screw{} : root_ * base;
+  momentum_ = b_ == 0 ? Screw{} : root_inertia_ * base;
   double twice_kinetic_energy = momentum_.dot(base);
   rates_ = v.tail(n_);
   propagate_velocities(base, v.data(),
@@ -164,7 +167,7 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
   for (LinkGroup& group : link_groups_) {
-    (LaneInertia(group.composite) * LaneScrew(group.screw)).store_in(group.reaction);
+    (LaneInertia(group.composite_inertia) * LaneScrew(group.screw)).store_in(group.reaction);
   }
   if (b_ == 0) return;
   if (has_mimics_) {
@@ -188,7 +191,7 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
       column.store_in(columns_[g].coupling);
     }
   }
-  const Lanes inverse_mass = Lanes{} + 1.0 / total_.mass;
+  const Lanes inverse_mass = Lanes{} + 1.0 / total_inertia_.mass;
   for (Column& column : columns_) {
     const LaneScrew coupling(column.coupling);
     LaneVector angular = LaneVector(inverse_inertia_.col(0)) * coupling.angular.x;
@@ -320,7 +323,8 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].leader] -= products_[i];
   Screw net_wrench;
   if (b_ > 0) {
-    const Screw root_force = root_ * root_acceleration - bracket_transpose(base, root_ * base);
+    const Screw root_force =
+        root_inertia_ * root_acceleration - bracket_transpose(base, root_inertia_ * base);
     net_wrench = base_twist(force) - link_forces - root_force;
   }
   solve(net_wrench, out);

@@ -16,9 +16,10 @@ using Eigen::Vector3d;
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
 VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
-  const double half = 0.5 * (y.xx + y.yy + y.zz);
+  const double half_trace = 0.5 * (y.xx + y.yy + y.zz);
   Matrix3d mass_moments;  // moments of the mass
-  mass_moments << half - y.xx, -y.xy, -y.xz, -y.xy, half - y.yy, -y.yz, -y.xz, -y.yz, half - y.zz;
+  mass_moments << half_trace - y.xx, -y.xy, -y.xz, -y.xy, half_trace - y.yy, -y.yz, -y.xz, -y.yz,
+      half_trace - y.zz;
   const Vector3d& w = twist.angular;
   Matrix3d spin;
   for (int j = 0; j < 3; ++j) {
@@ -43,7 +44,7 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  for (int k = 0; k < b_; ++k) write_base(total_ * base_unit_twist(k), out + k * size);
+  for (int k = 0; k < b_; ++k) write_base(total_inertia_ * base_unit_twist(k), out + k * size);
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
     if (b_ > 0) {
@@ -104,7 +105,7 @@ VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
 
 void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
   const Vector3d weight = -factor * field;
-  add_base({total_.mass * weight, total_.mc.cross(weight)}, out);
+  add_base({total_inertia_.mass * weight, total_inertia_.mc.cross(weight)}, out);
   add_joint_weight(weight, out + b_);
 }
 
@@ -113,9 +114,9 @@ VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* out
   const LaneVector a(acceleration);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew screw(link_groups_[g].screw);
-    const LaneRow* composite = link_groups_[g].composite;
-    const Lanes efforts = screw.linear.dot(a) * load(composite[0]) +
-                          screw.angular.dot(LaneVector(composite + 1).cross(a));
+    const LaneRow* composite_inertia = link_groups_[g].composite_inertia;
+    const Lanes efforts = screw.linear.dot(a) * load(composite_inertia[0]) +
+                          screw.angular.dot(LaneVector(composite_inertia + 1).cross(a));
     const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
     for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += efforts[l];
   }
@@ -187,20 +188,20 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_, base_);
+  Matrix3d total_spin = b_ == 0 ? Matrix3d::Zero() : spin_matrix(root_inertia_, base_);
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const LinkGroup& link_group = link_groups_[i / kLaneCount];
     set_lane(spin_matrix(inertia_at(link_group.link_inertia, i % kLaneCount), twist(i)),
              scratch_[i / kLaneCount].rotation, i % kLaneCount);
   }
-  const Eigen::Matrix<double, 9, 1> spins =
+  const Eigen::Matrix<double, 9, 1> spin_sum =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
-  total_spin += Eigen::Map<const Matrix3d>(spins.data());
+  total_spin += Eigen::Map<const Matrix3d>(spin_sum.data());
   for (int k = 0; k < b_; ++k) {
-    const Screw e = base_unit_twist(k);
-    Screw column = total_ * bracket(base_, e);
-    column.linear += e.angular.cross(momentum_.linear);
-    column.angular += total_spin * e.angular;
+    const Screw unit_twist = base_unit_twist(k);
+    Screw column = total_inertia_ * bracket(base_, unit_twist);
+    column.linear += unit_twist.angular.cross(momentum_.linear);
+    column.angular += total_spin * unit_twist.angular;
     write_base(column, out + k, size);
   }
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -211,12 +212,13 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
     const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
     const Screw joint_screw = screw(i), joint_reaction = reaction(i);
     const Matrix3d spin = matrix_at(scratch_[group].rotation, lane);
-    const Vector3d l = momentum(i).linear;
-    Screw column = composite(i) * screw_at(scratch_[group].screw_rate, lane);
-    column.linear += joint_screw.angular.cross(l);
+    const Vector3d linear_momentum = momentum(i).linear;
+    Screw column = composite_inertia(i) * screw_at(scratch_[group].screw_rate, lane);
+    column.linear += joint_screw.angular.cross(linear_momentum);
     column.angular += spin * joint_screw.angular;
     // S_i . B, which has no linear part.
-    const Vector3d moment = l.cross(joint_screw.linear) + spin.transpose() * joint_screw.angular;
+    const Vector3d moment =
+        linear_momentum.cross(joint_screw.linear) + spin.transpose() * joint_screw.angular;
     const int index = b_ + joints_[i].leader;
     double* row = out + index * size;
     if (b_ > 0) {
@@ -258,7 +260,7 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].bias; }));
   // The rate of the locked velocity.
   Screw locked_rate = moment_about_centre(rate - bias);
-  locked_rate = {locked_rate.linear / total_.mass, inverse_inertia_ * locked_rate.angular};
+  locked_rate = {locked_rate.linear / total_inertia_.mass, inverse_inertia_ * locked_rate.angular};
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
     const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +

@@ -62,7 +62,7 @@ std::string exception_message() {
 
 }  // namespace
 
-Deadline Deadline::in(double seconds) noexcept {
+Deadline Deadline::from_now(double seconds) noexcept {
   if (!(seconds > 0.0)) seconds = 0.0;
   seconds = std::min(seconds, 1e8);  // three years, which any clock can count
   Deadline deadline;
@@ -155,7 +155,7 @@ Worker::Worker(std::unique_ptr<WorkerTask> task, double timeout, int priority)
     scheduling_error = pthread_setschedparam(thread_.native_handle(), SCHED_FIFO, &parameters);
   }
   std::string failure;
-  if (!shared_->job_done.wait(Deadline::in(timeout))) {
+  if (!shared_->job_done.wait(Deadline::from_now(timeout))) {
     failure = "it took longer than " + std::to_string(timeout) + " s to begin";
   } else if (shared_->job_failed.load(std::memory_order_acquire)) {
     failure = shared_->failure;
@@ -175,7 +175,7 @@ Worker::~Worker() { detach_thread(); }
 void Worker::detach_thread() noexcept {
   shared_->stop_requested.store(true, std::memory_order_release);
   shared_->request.post();
-  if (shared_->thread_ended.wait(Deadline::in(kShutdownTimeout))) {
+  if (shared_->thread_ended.wait(Deadline::from_now(kShutdownTimeout))) {
     thread_.join();
   } else {
     thread_.detach();

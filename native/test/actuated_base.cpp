@@ -38,7 +38,7 @@ struct Robot {
     model = std::make_unique<vms_ph::Model>(vms_ph_ros2_control::make_model(setup));
     split = std::make_unique<vms_ph::EnergySplit>(*model);
     PlantOptions options;
-    options.start = model->neutral_configuration();
+    options.start_q = model->neutral_configuration();
     options.scheme = scheme;
     options.has_friction = options.has_stops = false;
     options.actuators = vms_ph_ros2_control::base_actuators(setup);
@@ -264,12 +264,12 @@ void the_plant_does_what_the_simulation_in_python_does(const std::string& folder
     } else if (line.key == "gravity") {
       setup.gravity = line.numbers();
     } else if (line.key == "step") {
-      options.step = line.number();
+      options.time_step = line.number();
     } else if (line.key == "actuators") {
       setup.urdf.insert(setup.urdf.rfind("</robot>"), line.text);
     } else if (line.key == "start") {
       model = std::make_unique<vms_ph::Model>(vms_ph_ros2_control::make_model(setup));
-      options.start = line.numbers();
+      options.start_q = line.numbers();
       options.has_friction = options.has_stops = false;
       options.actuators = vms_ph_ros2_control::base_actuators(setup);
       plant = std::make_unique<Plant>(*model, options);

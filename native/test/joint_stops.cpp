@@ -52,7 +52,7 @@ const std::string kCart =
 
 PlantOptions at_neutral(const Model& model) {
   PlantOptions options;
-  options.start = model.neutral_configuration();
+  options.start_q = model.neutral_configuration();
   return options;
 }
 
@@ -72,7 +72,7 @@ void wheels_do_not_slip_when_a_joint_reaches_its_stop() {
   const Model model = Model::from_urdf(kCart, Base::planar);
   PlantOptions options = at_neutral(model);
   const int elbow = model.position_index(3);
-  options.start[elbow] = 2.9;
+  options.start_q[elbow] = 2.9;
   options.wheels = {{"left", 0.1}, {"right", 0.1}};
   Plant plant(model, options);
   const VectorXd no_wrench = VectorXd::Zero(3), torque = Eigen::Vector4d(0.5, -0.3, 0.2, 6.0);

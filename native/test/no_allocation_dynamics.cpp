@@ -82,7 +82,7 @@ int count_terms(const Model& model) {
   const Eigen::VectorXd effort = Eigen::VectorXd::Ones(model.nv() + 6);
   const vms_ph::FrameWrench wrench{dynamics.frames() - 1, effort.data()};
   vms_ph::Efforts efforts;
-  efforts.torque = efforts.wrench_base = efforts.viscous = efforts.coulomb = effort.data();
+  efforts.torque = efforts.wrench_base = efforts.damping = efforts.dry_friction = effort.data();
   efforts.wrenches = &wrench;
   efforts.wrench_count = 1;
   std::vector<double> out(

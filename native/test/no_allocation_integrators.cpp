@@ -61,9 +61,9 @@ TEST(no_allocation_integrators) {
     forced_ports.torque = Eigen::VectorXd::Ones(model.n());
     forced_ports.wrench_base = Eigen::VectorXd::Ones(model.b());
     forced_ports.tool_wrench.linear.setOnes();
-    forced_ports.viscous = forced_ports.coulomb = Eigen::VectorXd::Constant(model.n(), 0.1);
+    forced_ports.damping = forced_ports.dry_friction = Eigen::VectorXd::Constant(model.n(), 0.1);
     vms_ph::Ports stiff_ports = forced_ports;
-    stiff_ports.viscous.setConstant(1e4);  // no fixed point contracts: Newton's iteration
+    stiff_ports.damping.setConstant(1e4);  // no fixed point contracts: Newton's iteration
     const vms_ph::Ports no_ports;
     const vms_ph::Ports* const all_ports[] = {&no_ports, &forced_ports, &stiff_ports};
     for (auto& [name, scheme] : schemes) {

@@ -20,8 +20,8 @@ using namespace vms_ph;
 void survives_everything(Base base, bool decoupled) {
   const Model model = Model::from_urdf(kArm, base);
   ObserverOptions options;
-  options.decoupled = decoupled;
-  options.friction = true;
+  options.is_decoupled = decoupled;
+  options.has_friction = true;
   options.noise.model_error = 0.01;
   RobotObservers observers(model, options);
   Eigen::VectorXd q = model.neutral_configuration(), v = Eigen::VectorXd::Zero(model.nv());

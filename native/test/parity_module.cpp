@@ -127,8 +127,8 @@ std::unique_ptr<RobotObservers> make_observers(const vms_ph::Model& model, const
   if (noise.contains(#name)) options.noise.name = py::cast<double>(noise[#name]);
   VMS_PH_NOISE_FIELDS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
-  options.decoupled = decoupled;
-  options.friction = friction;
+  options.is_decoupled = decoupled;
+  options.has_friction = friction;
   options.bandwidth = bandwidth;
   options.false_alarms = false_alarms;
   options.window_count = windows;
@@ -149,7 +149,7 @@ py::dict contact(const RobotObservers& observers) {
   const vms_ph::ContactReport& report = observers.contact();
   py::dict result;
   result["contact"] = report.contact;
-  result["has_begun"] = report.began;
+  result["has_begun"] = report.has_begun;
 #define VMS_PH_FIELD(name) result[#name] = report.name;
   VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD

@@ -83,8 +83,8 @@ int main() {
       line >> m;
       const auto columns = read<Eigen::VectorXd>(line, 6 * m);
       robot.allocation.matrix = columns.reshaped(6, m);
-      robot.allocation.lower = read<Eigen::VectorXd>(line, m);
-      robot.allocation.upper = read<Eigen::VectorXd>(line, m);
+      robot.allocation.lower_limits = read<Eigen::VectorXd>(line, m);
+      robot.allocation.upper_limits = read<Eigen::VectorXd>(line, m);
     }
     if (word == "begin") law = std::make_unique<PythonController>(kind, robot, options);
     if (word == "gain") {

@@ -43,7 +43,7 @@ void every_answer_is_that_to_its_question() {
   Worker worker(std::move(sum_task), 10.0);
   int done_count = 0, failed_count = 0, late_count = 0;
   for (int k = 0; k < 5000; ++k) {
-    const Deadline deadline = Deadline::in(100e-6);
+    const Deadline deadline = Deadline::from_now(100e-6);
     if (worker.wait_for_buffers(deadline) == Worker::Outcome::late) {
       ++late_count;
       continue;

@@ -34,15 +34,15 @@ constexpr double kTolerance = 1e-9;
 std::optional<ptree> element_of(const std::string& urdf, const std::string& name) {
   // Descriptions without it, most of them, are not parsed.
   if (urdf.find("<" + name) == std::string::npos) return std::nullopt;
-  std::istringstream text(urdf);
+  std::istringstream xml_stream(urdf);
   ptree document;
   try {
-    boost::property_tree::read_xml(text, document);
+    boost::property_tree::read_xml(xml_stream, document);
   } catch (const boost::property_tree::xml_parser_error& error) {
     throw ModelError(std::string("the robot description is not XML: ") + error.what());
   }
-  const auto match = document.get_child_optional("robot." + name);
-  return match ? std::optional<ptree>(*match) : std::nullopt;
+  const auto child_element = document.get_child_optional("robot." + name);
+  return child_element ? std::optional<ptree>(*child_element) : std::nullopt;
 }
 
 /// Whether an element has an attribute.
@@ -117,9 +117,9 @@ Eigen::Vector3d axis_of(const ptree& element, const std::string& element_name,
 constexpr const char* kReactionWheel = "reaction_wheel";
 
 std::string to_text(const Eigen::VectorXd& values) {
-  std::ostringstream text;
-  for (Eigen::Index i = 0; i < values.size(); ++i) text << (i > 0 ? " " : "") << values[i];
-  return text.str();
+  std::ostringstream stream;
+  for (Eigen::Index i = 0; i < values.size(); ++i) stream << (i > 0 ? " " : "") << values[i];
+  return stream.str();
 }
 
 /// Read what gives the angular momentum of what an input spins: rate, inertia and axes.
@@ -171,8 +171,8 @@ void read_tilt(const ptree& child, const std::string& element_name, Eigen::Index
                      std::to_string(lower) + ", " + std::to_string(upper) + " and " +
                      std::to_string(columns.largest_tilt_rate[i]));
   }
-  columns.lower[i] = lower;
-  columns.upper[i] = upper;
+  columns.lower_tilt[i] = lower;
+  columns.upper_tilt[i] = upper;
 }
 
 /// The input whose angle turns the column of input i; -1 for none.
@@ -199,8 +199,8 @@ Eigen::Index angle_input_of(const ptree& child, const std::string& element_name,
     }
     return -1;
   }
-  const auto match = std::find(names.begin(), names.end(), steering);
-  if (match != names.end()) return match - names.begin();
+  const auto steering_name = std::find(names.begin(), names.end(), steering);
+  if (steering_name != names.end()) return steering_name - names.begin();
   throw ModelError("the attribute steering of <" + element_name +
                    "> must be the name of an input; given: '" + steering + "'");
 }
@@ -212,7 +212,7 @@ void check_angle_input(const AngleColumns& columns, const std::string& element_n
   if (angle_input < 0) return;
   const std::string& name = names[static_cast<std::size_t>(i)];
   if (columns.angle_input[static_cast<std::size_t>(angle_input)] != angle_input ||
-      (angle_input != i && columns.tilts(angle_input))) {
+      (angle_input != i && columns.is_tilting(angle_input))) {
     throw ModelError("the attribute steering of the <" + element_name + "> '" + name +
                      "' must be an input that steers itself; given: '" +
                      names[static_cast<std::size_t>(angle_input)] + "'");
@@ -233,38 +233,39 @@ void check_angle_input(const AngleColumns& columns, const std::string& element_n
 AngleColumns angle_columns(const ptree& element, const std::string& element_name,
                            const std::vector<std::string>& names, const Eigen::MatrixXd& matrix) {
   const Eigen::Index b = matrix.rows(), m = matrix.cols();
-  AngleColumns table;
-  table.fixed = matrix;
-  table.cosine = table.sine = Eigen::MatrixXd::Zero(b, m);
-  table.angles = table.lower = table.upper = table.largest_tilt_rate = Eigen::VectorXd::Zero(m);
+  AngleColumns columns;
+  columns.fixed = matrix;
+  columns.cosine = columns.sine = Eigen::MatrixXd::Zero(b, m);
+  columns.angles = columns.lower_tilt = columns.upper_tilt = columns.largest_tilt_rate =
+      Eigen::VectorXd::Zero(m);
   Eigen::Index i = 0;
   for (const auto& [name, child] : element) {
     if (name != element_name) continue;
-    table.angle_input.push_back(angle_input_of(child, element_name, i, names));
-    if (table.angle_input.back() >= 0) {
-      table.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
-      table.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
-      table.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
-      table.angles[i] = finite_numbers(child, element_name, "angle", 1)[0];
-      if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, table);
+    columns.angle_input.push_back(angle_input_of(child, element_name, i, names));
+    if (columns.angle_input.back() >= 0) {
+      columns.fixed.col(i) = finite_numbers(child, element_name, "column_fixed", b);
+      columns.cosine.col(i) = finite_numbers(child, element_name, "column_cos", b);
+      columns.sine.col(i) = finite_numbers(child, element_name, "column_sin", b);
+      columns.angles[i] = finite_numbers(child, element_name, "angle", 1)[0];
+      if (has_attribute(child, "tilt_rate")) read_tilt(child, element_name, i, columns);
     }
     ++i;
   }
-  for (i = 0; i < m; ++i) check_angle_input(table, element_name, i, names, matrix.col(i));
-  return table;
+  for (i = 0; i < m; ++i) check_angle_input(columns, element_name, i, names, matrix.col(i));
+  return columns;
 }
 
 }  // namespace
 
 std::vector<std::size_t> inputs_of(const std::string& name, const std::vector<std::string>& names) {
-  const auto stem = [](const std::string& input) { return input.substr(0, input.find('/')); };
-  std::vector<std::size_t> matches;
-  bool exists = false;
+  const auto name_stem = [](const std::string& input) { return input.substr(0, input.find('/')); };
+  std::vector<std::size_t> input_indices;
+  bool is_known = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    exists = exists || names[i] == name || stem(names[i]) == name;
-    if (stem(names[i]) == stem(name)) matches.push_back(i);
+    is_known = is_known || names[i] == name || name_stem(names[i]) == name;
+    if (name_stem(names[i]) == name_stem(name)) input_indices.push_back(i);
   }
-  return exists ? matches : std::vector<std::size_t>();
+  return is_known ? input_indices : std::vector<std::size_t>();
 }
 
 std::optional<BaseActuators> parse_actuators(const std::string& urdf) {

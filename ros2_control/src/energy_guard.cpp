@@ -6,7 +6,6 @@
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <atomic>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,13 +39,13 @@ using vms_ph::ServoGuard;
 /// Changes of the budget on their way to the control loop; shared with callbacks that an executor
 /// may still run when the controller is gone.
 struct BudgetInbox {
-  std::atomic<double> energy{0.0};  ///< to add, J; negative to take out
-  std::atomic<double> level{0.0};   ///< as the control loop saw it last, J
+  std::atomic<double> pending_energy{0.0};  ///< to add, J; negative to take out
+  std::atomic<double> tank_level{0.0};      ///< as the control loop saw it last, J
 
-  void add(double amount) noexcept {
-    double old_energy = energy.load(std::memory_order_relaxed);
-    while (
-        !energy.compare_exchange_weak(old_energy, old_energy + amount, std::memory_order_release)) {
+  void add(double change) noexcept {
+    double old_pending = pending_energy.load(std::memory_order_relaxed);
+    while (!pending_energy.compare_exchange_weak(old_pending, old_pending + change,
+                                                 std::memory_order_release)) {
     }
   }
 };
@@ -115,7 +114,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     if (!are_doubles(logger, state_interfaces_, command_interfaces_))
       return CallbackReturn::FAILURE;
     apply_settings();
-    inbox_->energy.store(0.0);
+    inbox_->pending_energy.store(0.0);
     stamp_monitor_.restart();
     for (auto& command : commands_) command.clear();
     if (!engage(reader_->read(state_interfaces_))) {
@@ -151,8 +150,8 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual const char* unseen_effects() const = 0;
   virtual bool engage(const vms_ph::RobotState& state) = 0;
   // Update the guard with a state, of which something may be wrong, and write what it gives.
-  virtual void guard(const vms_ph::RobotState& state, const char* problem, double dt,
-                     const rclcpp::Time& time) noexcept = 0;
+  virtual void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
+                            const rclcpp::Time& time) noexcept = 0;
 
   virtual const char* interface_suffix() const { return "/effort"; }
 
@@ -173,10 +172,10 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     std::vector<hardware_interface::CommandInterface::SharedPtr> exported_interfaces;
     commands_.clear();
     for (const auto& name : command_names()) {
-      const auto slash = name.rfind('/');
+      const auto slash_index = name.rfind('/');
       exported_interfaces.push_back(std::make_shared<hardware_interface::CommandInterface>(
-          std::string(get_node()->get_name()) + "/" + name.substr(0, slash),
-          name.substr(slash + 1)));
+          std::string(get_node()->get_name()) + "/" + name.substr(0, slash_index),
+          name.substr(slash_index + 1)));
       commands_.emplace_back(exported_interfaces.back());
       commands_.back().clear();
     }
@@ -198,9 +197,9 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     const double elapsed_time = period.seconds();
     const double dt = vms_ph::is_usable_step(elapsed_time) ? elapsed_time : 1.0 / get_update_rate();
     const auto stamp = reader_->stamp();
-    guard(state, stamp ? stamp_monitor_.update(*stamp, dt) : "", dt, time);
+    update_guard(state, stamp ? stamp_monitor_.update(*stamp, dt) : "", dt, time);
     // After the update a capacity that was changed before is in force.
-    const double budget_change = inbox_->energy.exchange(0.0, std::memory_order_acquire);
+    const double budget_change = inbox_->pending_energy.exchange(0.0, std::memory_order_acquire);
     if (budget_change > 0.0) guard_->refill(budget_change);
     if (budget_change < 0.0) guard_->drain(-budget_change);
     return return_type::OK;
@@ -212,7 +211,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
       std::ignore = command_interfaces_[i].set_value(command(i));
     }
-    inbox_->level.store(output.level, std::memory_order_relaxed);
+    inbox_->tank_level.store(output.level, std::memory_order_relaxed);
     if (const auto stamp = reader_->stamp_or(time)) certificate_->add(*stamp, *guard_, output);
   }
 
@@ -234,15 +233,15 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     inbox_ = std::make_shared<BudgetInbox>();
     budget_subscription_ = get_node()->create_subscription<std_msgs::msg::Float64>(
         "~/budget", 10,
-        [inbox = inbox_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& m) {
-          if (std::isfinite(m.data)) return inbox->add(m.data);
+        [inbox = inbox_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& message) {
+          if (std::isfinite(message.data)) return inbox->add(message.data);
           RCLCPP_WARN(logger, "ignored: a change of the budget must be finite, J");
         });
     const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
     budget_service_ = get_node()->create_service<ChangeBudget>(
         "~/change_budget", [inbox = inbox_, owner](const ChangeBudget::Request::SharedPtr request,
                                                    ChangeBudget::Response::SharedPtr response) {
-          response->level = inbox->level.load(std::memory_order_relaxed);
+          response->level = inbox->tank_level.load(std::memory_order_relaxed);
           if (!std::isfinite(request->energy) || request->freezing > ChangeBudget::Request::THAW) {
             response->message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW";
             return;
@@ -316,8 +315,8 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     return guard_->engage(state.q, state.v, acting_effort_);
   }
 
-  void guard(const vms_ph::RobotState& state, const char* problem, double dt,
-             const rclcpp::Time& time) noexcept override {
+  void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
+                    const rclcpp::Time& time) noexcept override {
     if (!base_actuated_) desired_effort_.head(model_->b()).setZero();
     for (std::size_t i = 0; i < commands_.size(); ++i) {
       desired_effort_[velocity_index(i)] = commands_[i].read(dt, command_timeout_);
@@ -342,15 +341,15 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
 };
 
 /// A guard of servos that take positions or velocities.
-template <class Kind>
+template <class JointGuard>
 class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
  protected:
   void declare_parameters() override {
-    listener_ = std::make_shared<servo_guard::ParamListener>(get_node());
+    parameter_listener_ = std::make_shared<servo_guard::ParamListener>(get_node());
   }
 
   void make_guard(const controller_shell::Params&, const RobotSetup&) override {
-    const auto p = listener_->get_params();
+    const auto p = parameter_listener_->get_params();
     const auto n = static_cast<std::size_t>(model_->n());
     const auto value_of = [n](const std::vector<double>& values, std::size_t k) {
       if (values.size() == n || values.size() == 1) return values[values.size() == 1 ? 0 : k];
@@ -361,9 +360,9 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
       servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
                         model_->max_effort().data()[k], model_->max_velocity().data()[k]});
     }
-    guard_ =
-        std::make_unique<Kind>(std::move(servos), p.uncertainty, static_cast<std::size_t>(p.delay));
-    positions_ = desired_command_ = JointValues(n, kNaN);
+    guard_ = std::make_unique<JointGuard>(std::move(servos), p.uncertainty,
+                                          static_cast<std::size_t>(p.delay));
+    positions_ = desired_command_ = last_command_ = JointValues(n, kNaN);
   }
 
   const char* interface_suffix() const override { return kIsPosition ? "/position" : "/velocity"; }
@@ -382,15 +381,15 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   bool engage(const vms_ph::RobotState& state) override {
     positions_.assign(state.q.begin(), state.q.end());
-    read_last_commands();
-    return guard_->engage(positions_, desired_command_);
+    read_last_command();
+    return guard_->engage(positions_, last_command_);
   }
 
-  void guard(const vms_ph::RobotState& state, const char* problem, double dt,
-             const rclcpp::Time& time) noexcept override {
+  void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
+                    const rclcpp::Time& time) noexcept override {
     positions_.assign(state.q.begin(), state.q.end());
-    read_last_commands();  // the controller manager may have limited it
-    guard_->replace_last_command(desired_command_, dt);
+    read_last_command();  // the controller manager may have limited it
+    guard_->replace_last_command(last_command_, dt);
     for (std::size_t k = 0; k < desired_command_.size(); ++k) {
       desired_command_[k] =
           kIsPosition ? commands_[k].content() : commands_[k].read(dt, command_timeout_);
@@ -400,16 +399,16 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
   }
 
  private:
-  static constexpr bool kIsPosition = std::is_same_v<Kind, vms_ph::PositionGuard>;
+  static constexpr bool kIsPosition = std::is_same_v<JointGuard, vms_ph::PositionGuard>;
 
-  void read_last_commands() noexcept {
-    for (std::size_t k = 0; k < desired_command_.size(); ++k) {
-      desired_command_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
+  void read_last_command() noexcept {
+    for (std::size_t k = 0; k < last_command_.size(); ++k) {
+      last_command_[k] = command_interfaces_[k].get_optional().value_or(kNaN);
     }
   }
 
-  std::shared_ptr<servo_guard::ParamListener> listener_;
-  JointValues positions_, desired_command_;
+  std::shared_ptr<servo_guard::ParamListener> parameter_listener_;
+  JointValues positions_, desired_command_, last_command_;
 };
 
 using PositionGuardPlugin = ServoGuardPlugin<vms_ph::PositionGuard>;

@@ -63,7 +63,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     if (dt < 0.0) observers_->restart();
     if (!observers_->add(state.q, state.v, mean_effort_, dt < 0.0 ? kDefaultPeriod : dt))
       return return_type::OK;
-    if (sampling_->begin_sample_if_due(stamp) || observers_->contact().began) publish(stamp);
+    if (sampling_->begin_sample_if_due(stamp) || observers_->contact().has_begun) publish(stamp);
     return return_type::OK;
   }
 
@@ -95,8 +95,8 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     options.noise.torque_error = p.torque_error;
     options.noise.friction_error = p.friction_error;
     options.noise.model_error = p.model_error;
-    options.decoupled = p.decoupled;
-    options.friction = p.joint_friction;
+    options.is_decoupled = p.decoupled;
+    options.has_friction = p.joint_friction;
     options.bandwidth = p.bandwidth;
     options.false_alarms = p.false_alarms;
     options.wind_force_deviation = p.wind_force;
@@ -175,7 +175,7 @@ class ForceBroadcaster final : public Broadcaster<force_broadcaster::ParamListen
     const vms_ph::ContactReport& estimate = observers_->contact();
     contact_msg_.header.stamp = stamp;
     contact_msg_.contact = estimate.contact;
-    contact_msg_.began = estimate.began;
+    contact_msg_.began = estimate.has_begun;
 #define VMS_PH_FIELD(name) contact_msg_.name = estimate.name;
     VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD

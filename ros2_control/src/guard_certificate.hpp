@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +47,8 @@ class GuardCertificate {
 
   /// The certificate in words, for the log at the end of a run.
   std::string text(const vms_ph::Certificate& c, const char* unseen_effects) const {
-    char line[1024];
-    std::snprintf(line, sizeof line,
+    char sentence[1024];
+    std::snprintf(sentence, sizeof sentence,
                   "certificate: %s. Given at most %.4g J of a budget of %.4g J, margin %.4g J; not "
                   "yet seen at most %.4g J over %d samples; %.3f s, %llu samples, %llu lost%s%s, "
                   "%llu scaled, %llu braked, %llu reflexes. Not seen: %s",
@@ -57,7 +56,7 @@ class GuardCertificate {
                   message_.delay + 1, c.duration, c.samples, c.lost,
                   c.lost > 0 ? ", the first as " : "", c.first_loss, c.scaled, c.braked, c.reflexes,
                   unseen_effects);
-    return line;
+    return sentence;
   }
 
  private:

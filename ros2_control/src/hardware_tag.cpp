@@ -58,8 +58,8 @@ void HardwareTag::check_types() const {
 }
 
 std::string HardwareTag::text(const std::string& name, const std::string& fallback) const {
-  const auto match = info_.hardware_parameters.find(name);
-  return match == info_.hardware_parameters.end() ? fallback : match->second;
+  const auto parameter = info_.hardware_parameters.find(name);
+  return parameter == info_.hardware_parameters.end() ? fallback : parameter->second;
 }
 
 double HardwareTag::positive_number(const std::string& name, double fallback) const {
@@ -77,8 +77,8 @@ Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& 
   const std::string parameter = text(name, fallback);
   Eigen::Vector3d value;
   std::istringstream stream(parameter);
-  std::string surplus;
-  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> surplus) {
+  std::string rest;
+  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
     throw vms_ph::ModelError("the hardware parameter " + name +
                              " must be three numbers with spaces between; given: '" + parameter +
                              "'");
@@ -103,12 +103,12 @@ Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) cons
       check_follower(joint);
       continue;
     }
-    const auto match = std::find(names.begin(), names.end(), joint.name);
-    if (match == names.end()) {
+    const auto joint_name = std::find(names.begin(), names.end(), joint.name);
+    if (joint_name == names.end()) {
       throw vms_ph::ModelError("the ros2_control tag has the joint '" + joint.name +
                                "', which the robot does not have or holds locked");
     }
-    const auto k = static_cast<int>(match - names.begin());
+    const auto k = static_cast<int>(joint_name - names.begin());
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;
       const double value = number_of(interface.initial_value);

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
-#include <utility>
 
 #include "interface_names.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
@@ -45,17 +44,18 @@ std::vector<std::string> words_of(std::string text) {
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
   std::vector<vms_ph::Wheel> wheels;
   for (const std::string& word : words_of(text)) {
-    const std::size_t equals = word.find('=');
-    const std::string number = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const std::size_t equals_index = word.find('=');
+    const std::string radius_text =
+        equals_index == std::string::npos ? "" : word.substr(equals_index + 1);
     char* end = nullptr;
-    const double radius = std::strtod(number.c_str(), &end);
-    if (number.empty() || equals == 0 || *end != '\0') {
+    const double radius = std::strtod(radius_text.c_str(), &end);
+    if (radius_text.empty() || equals_index == 0 || *end != '\0') {
       throw ModelError(
           "wheels must be joint=radius, with spaces or commas between, radii in m; "
           "given: '" +
           word + "'");
     }
-    wheels.push_back({word.substr(0, equals), radius});
+    wheels.push_back({word.substr(0, equals_index), radius});
   }
   return wheels;
 }
@@ -107,20 +107,20 @@ std::string inertial_frame(const Model& model) {
   return model.base() == Base::fixed ? root_link(model) : "odom";
 }
 
-std::vector<std::string> wrench_interfaces(const Model& model, const std::string& base) {
+std::vector<std::string> wrench_interfaces(const Model& model, const std::string& base_name) {
   std::vector<std::string> names;
-  for (int i = 0; i < model.b(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    names.push_back(base + "/" + kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(model.b()); ++k) {
+    names.push_back(base_name + "/" +
+                    kWrench[model.b() == 3 ? std::size_t(kPlanarComponents[k]) : k]);
   }
   return names;
 }
 
-std::vector<std::string> effort_interfaces(const Model& model, const std::string& base) {
+std::vector<std::string> effort_interfaces(const Model& model, const std::string& base_name) {
   std::vector<std::string> names;
   for (const auto& joint : model.joint_names()) names.push_back(joint + "/effort");
-  if (base.empty()) return names;
-  for (const auto& name : wrench_interfaces(model, base)) names.push_back(name);
+  if (base_name.empty()) return names;
+  for (const auto& name : wrench_interfaces(model, base_name)) names.push_back(name);
   return names;
 }
 

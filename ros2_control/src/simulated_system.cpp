@@ -43,7 +43,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     port_energy_name_ = tag.text("port_energy_name", "port_energy");
     wrench_name_ = tag.text("wrench_name", "wrench_end_effector");
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
-    options.step = time_step_ = tag.positive_number("step", 1e-3);
+    options.time_step = time_step_ = tag.positive_number("step", 1e-3);
     command_timeout_ = tag.positive_number("command_timeout", 0.25);
     options.scheme = tag.text("scheme", "");
     options.has_friction = tag.flag("joint_friction");
@@ -51,7 +51,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
     options.wheels = parse_wheels(tag.text("wheels", ""));
     if (!options.wheels.empty()) tag.check_no_commands_of(base_name_);
     has_stand_ = tag.flag("stand") && options.wheels.empty();
-    options.start = tag.home_configuration(*model_);
+    options.start_q = tag.home_configuration(*model_);
     options.current = tag.vector("current", "0 0 0");
     options.actuators = base_actuators(setup);
     actuator_failures_ = std::make_unique<ActuatorFailures>(
@@ -73,7 +73,7 @@ SimulatedSystem::CallbackReturn SimulatedSystem::on_init(
   effort_ = Eigen::VectorXd::Zero(model_->nv());
   wrench_base_ = Eigen::VectorXd::Zero(model_->b());
   torque_ = Eigen::VectorXd::Zero(model_->n());
-  state_.q = options.start;
+  state_.q = options.start_q;
   state_.v = Eigen::VectorXd::Zero(model_->nv());
   return CallbackReturn::SUCCESS;
 }

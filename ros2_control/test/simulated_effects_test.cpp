@@ -218,7 +218,7 @@ TEST_F(SimulatedEffects, ACurrentAroundARobotThatIsNotInWaterIsRefused) {
   setup.urdf = flying_arm("floating");
   const auto model = vms_ph_ros2_control::make_model(setup);
   vms_ph::PlantOptions options;
-  options.start = model.neutral_configuration();
+  options.start_q = model.neutral_configuration();
   options.current = {0.2, 0.0, 0.0};
   EXPECT_THROW(vms_ph::Plant(model, options), vms_ph::ModelError);
 }

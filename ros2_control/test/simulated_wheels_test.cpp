@@ -307,7 +307,7 @@ TEST_F(SimulatedWheels, HardwareThatCannotRollIsRefusedInASentence) {
     return std::string();
   };
   vms_ph::PlantOptions options;
-  options.start = model.neutral_configuration();
+  options.start_q = model.neutral_configuration();
   options.wheels = vms_ph_ros2_control::parse_wheels("left=0.1 right=0.1");
   EXPECT_EQ(reason(options), "");
   options.scheme = "rk4";

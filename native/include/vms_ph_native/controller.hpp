@@ -4,7 +4,6 @@
 // The interface of control laws: from state, reference and time step to a command with its energy.
 #pragma once
 
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>

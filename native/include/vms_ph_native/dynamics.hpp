@@ -26,7 +26,7 @@ struct RateDerivatives {
 
 /// What ten inertial parameters of a body (mass, mass times centre, Ixx, Ixy, Iyy, Ixz, Iyz, Izz
 /// about its origin) contribute to the product of a twist and a momentum, both in the body's axes.
-void write_momentum_regressor(const Screw& one, const Screw& other, double* out) noexcept;
+void write_momentum_regressor(const Screw& twist_1, const Screw& twist_2, double* out) noexcept;
 
 /// The derivatives of a tree without joints that mimic others, at its configuration and velocity:
 /// sums over pairs of a joint and one before it, and products with the inverse of the mass matrix.
@@ -36,7 +36,7 @@ class TreeDerivatives {
   explicit TreeDerivatives(const Tree& tree);
 
   /// Begin with the velocity set last, in a field in root axes, m/s^2; slopes (n,) of friction.
-  void reset(Tree& tree, bool decoupled, const Eigen::Vector3d& field,
+  void reset(Tree& tree, bool is_decoupled, const Eigen::Vector3d& field,
              const double* friction_slopes, const Screw& base_rate,
              TaskDerivatives* task = nullptr) noexcept;
 
@@ -60,13 +60,13 @@ class TreeDerivatives {
   /// fixed velocities, the rate of the latter, the forces, and what follows; of the momenta of a
   /// task at fixed M v, and of their rates as far as known.
   struct Columns {
-    std::vector<double> momentum, part, part_rate, force, velocity, rate, split, known;
+    std::vector<double> momentum, part, part_rate, force, velocity, rate, pi, pi_rate;
   };
   friend class TaskDerivatives;
 
-  double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[at(i)]; }
-  std::size_t at(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
-  bool has_part() const noexcept { return decoupled_ || task_ != nullptr; }
+  double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[row_offset(i)]; }
+  std::size_t row_offset(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
+  bool has_part() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
   void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
   void compute_null_motion(Tree& tree) noexcept;
@@ -75,7 +75,7 @@ class TreeDerivatives {
   void complete_columns(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
-  bool decoupled_ = false;
+  bool is_decoupled_ = false;
   TaskDerivatives* task_ = nullptr;
   std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
   std::vector<Group> groups_;
@@ -101,10 +101,10 @@ struct Efforts {
   const double* wrench_base = nullptr;    ///< (b,)
   const FrameWrench* wrenches = nullptr;  ///< at the end effector and the tools
   std::size_t wrench_count = 0;
-  const double* viscous = nullptr;  ///< (n,) friction
-  const double* coulomb = nullptr;  ///< (n,), where there is viscous friction
-  double slip = 1.0;                ///< speed over which Coulomb friction builds up, rad/s or m/s
-  bool gravity = true;
+  const double* damping = nullptr;       ///< (n,) viscous friction
+  const double* dry_friction = nullptr;  ///< (n,), where there is damping
+  double slip = 1.0;  ///< speed over which Coulomb friction builds up, rad/s or m/s
+  bool has_gravity = true;
 };
 
 /// The momenta of a robot in inertial axes; see vms_ph_dynamics.evaluation.
@@ -147,14 +147,14 @@ class Dynamics {
   double potential_energy() const noexcept;                                       ///< J
 
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
-  void jacobian(int frame, bool inertial, double* out) const noexcept;
+  void jacobian(int frame, bool is_inertial, double* out) const noexcept;
 
   // Of the velocity:
-  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }         ///< C, (nv,nv)
-  void kinetic_gradient(double* out) const noexcept;                         ///< C^T v, (nv,)
-  void momentum(double* out) const noexcept { tree_.write_momentum(out); }   ///< M v, (nv,)
-  double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }  ///< J
-  void jacobian_rate(int frame, bool inertial, double* out) const noexcept;  ///< (6,nv)
+  void coriolis(double* out) noexcept { tree_.write_coriolis(out); }            ///< C, (nv,nv)
+  void kinetic_gradient(double* out) const noexcept;                            ///< C^T v, (nv,)
+  void momentum(double* out) const noexcept { tree_.write_momentum(out); }      ///< M v, (nv,)
+  double kinetic_energy() const noexcept { return tree_.kinetic_energy(); }     ///< J
+  void jacobian_rate(int frame, bool is_inertial, double* out) const noexcept;  ///< (6,nv)
   Momenta momenta() const noexcept;
   void locked_velocity(double* out) const noexcept;                               ///< v_hat, (b,)
   void shape_momentum(double* out) noexcept { tree_.write_shape_momentum(out); }  ///< pi_hat, (n,)
@@ -173,21 +173,21 @@ class Dynamics {
   void mass_rate(const double* v, double* out) noexcept;
 
   /// Velocity (nv,) of the momenta (nv,) of the standard or the inertially decoupled form.
-  void velocity(bool decoupled, const double* momenta, double* v) noexcept;
+  void velocity(bool is_decoupled, const double* momenta, double* v) noexcept;
 
   /// At the configuration, velocity and rate (nv,) of the momenta of the standard form [A (47)] or
   /// the inertially decoupled one [A (59)].
-  void rates(bool decoupled, const double* momenta, const Efforts& efforts, double* v,
+  void rates(bool is_decoupled, const double* momenta, const Efforts& efforts, double* v,
              double* rate) noexcept;
 
   /// Derivatives of these rates, or of those of a task-space form; false, and nothing is written,
   /// near a singularity of the task and where joints mimic others.
-  bool rate_derivatives(bool decoupled, const double* momenta, const Efforts& efforts,
+  bool rate_derivatives(bool is_decoupled, const double* momenta, const Efforts& efforts,
                         const RateDerivatives& out, const TaskForm* task = nullptr) noexcept;
 
   /// Derivatives of the Hamiltonian of such a form by configuration and momenta, (nv,) each, and by
   /// the parameters (10 bodies,); false likewise.
-  bool energy_derivatives(bool decoupled, const double* momenta, bool has_gravity, double* by_q,
+  bool energy_derivatives(bool is_decoupled, const double* momenta, bool has_gravity, double* by_q,
                           double* by_momenta, double* by_parameters,
                           const TaskForm* task = nullptr) noexcept;
 

@@ -44,7 +44,7 @@ class FluidTerms {
  public:
   explicit FluidTerms(const Model& model);
 
-  bool exists() const noexcept { return !bodies_.empty(); }
+  bool has_bodies() const noexcept { return !bodies_.empty(); }
 
   /// Take the configuration that a robot was placed at, then the velocity (nv,) it was moved with.
   void set_configuration(const Dynamics& robot) noexcept;
@@ -66,7 +66,7 @@ class FluidTerms {
   using Jacobian = Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor>;
   using Vector6 = Eigen::Matrix<double, 6, 1>;
 
-  struct Body {
+  struct BodyTerms {
     ImmersedBody description;
     int frame;
     Jacobian jacobian, jacobian_rate;
@@ -76,7 +76,7 @@ class FluidTerms {
     Vector6 drag() const noexcept;
   };
 
-  std::vector<Body> bodies_;
+  std::vector<BodyTerms> bodies_;
   double density_ = 0.0;
   Eigen::Vector3d gravity_;
 };

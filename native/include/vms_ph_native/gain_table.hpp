@@ -16,16 +16,16 @@ namespace vms_ph {
 /// One member of a record of gains: a number with bounds, or a switch that is on or off.
 template <class Record>
 struct GainField {
-  GainField(const char* its_name, const char* its_description, double Record::* member,
-            double lowest, double highest, bool is_limit = false)
-      : name(its_name),
-        description(its_description),
+  GainField(const char* gain_name, const char* gain_description, double Record::* member,
+            double lower_bound, double upper_bound, bool is_limit = false)
+      : name(gain_name),
+        description(gain_description),
         number(member),
-        low(lowest),
-        high(highest),
+        low(lower_bound),
+        high(upper_bound),
         is_immediate(is_limit) {}
-  GainField(const char* its_name, const char* its_description, bool Record::* member)
-      : name(its_name), description(its_description), flag(member) {}
+  GainField(const char* gain_name, const char* gain_description, bool Record::* member)
+      : name(gain_name), description(gain_description), flag(member) {}
   template <class Base>
   GainField(const GainField<Base>& field)  // NOLINT: implicit conversion intended
       : name(field.name),

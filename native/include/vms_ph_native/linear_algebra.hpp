@@ -80,27 +80,27 @@ inline MatrixView transposed(const MatrixView& matrix) noexcept { return matrix.
 namespace products {
 
 /// Add `factor a b` to a matrix of as many rows as a has, the columns of which are `step` apart.
-void add(const MatrixView& a, const MatrixView& b, double factor, double* out,
+void add(const MatrixView& a, const MatrixView& b, double factor, double* target,
          Eigen::Index step) noexcept;
 
 /// Write `factor a b` there.
-void write(const MatrixView& a, const MatrixView& b, double factor, double* out,
+void write(const MatrixView& a, const MatrixView& b, double factor, double* target,
            Eigen::Index step) noexcept;
 
-/// Rows of `width` numbers, `in_stride` and `out_stride` apart, as factors and as a result.
+/// Rows of `width` numbers, `source_stride` and `target_stride` apart, as factors and as a result.
 struct Rows {
-  Eigen::Index in_stride, out_stride, width;
+  Eigen::Index source_stride, target_stride, width;
 
   /// Add `factor` times the product of a matrix and rows to others, or write it there.
-  void add(const MatrixView& matrix, const double* in, double* out,
+  void add(const MatrixView& matrix, const double* source, double* target,
            double factor = 1.0) const noexcept {
-    products::add({in, width, matrix.cols(), 1, in_stride}, matrix.transposed(), factor, out,
-                  out_stride);
+    products::add({source, width, matrix.cols(), 1, source_stride}, matrix.transposed(), factor,
+                  target, target_stride);
   }
-  void write(const MatrixView& matrix, const double* in, double* out,
+  void write(const MatrixView& matrix, const double* source, double* target,
              double factor = 1.0) const noexcept {
-    products::write({in, width, matrix.cols(), 1, in_stride}, matrix.transposed(), factor, out,
-                    out_stride);
+    products::write({source, width, matrix.cols(), 1, source_stride}, matrix.transposed(), factor,
+                    target, target_stride);
   }
 };
 
@@ -144,10 +144,10 @@ constexpr std::ptrdiff_t padded(std::ptrdiff_t rows) { return group_start(rows +
 
 /// Add a multiple of four numbers to four others. All are read before one is written, so that a
 /// compiler need not ask whether they overlap.
-VMS_PH_INLINED inline void add_group(double* to, double factor, const double* from) noexcept {
+VMS_PH_INLINED inline void add_group(double* target, double factor, const double* source) noexcept {
   double sums[kGroupSize];
-  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) sums[l] = to[l] + factor * from[l];
-  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) to[l] = sums[l];
+  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) sums[l] = target[l] + factor * source[l];
+  for (std::ptrdiff_t l = 0; l < kGroupSize; ++l) target[l] = sums[l];
 }
 
 /// Replace the columns by L, of which the diagonal of ones is written as zero, and write the
@@ -212,15 +212,15 @@ VMS_PH_INLINED inline void solve(const double* columns, const double* inverse_di
 VMS_PH_INLINED inline void solve_rows(const double* columns, const double* inverse_diagonal,
                                       std::ptrdiff_t size, std::ptrdiff_t stride, double* x,
                                       std::ptrdiff_t width, std::ptrdiff_t step) noexcept {
-  const auto subtract = [&](std::ptrdiff_t to, std::ptrdiff_t from, double factor) VMS_PH_INLINED {
-    for (std::ptrdiff_t l = 0; l < width; ++l) x[to * step + l] -= factor * x[from * step + l];
+  const auto reduce = [&](std::ptrdiff_t row, std::ptrdiff_t pivot, double factor) VMS_PH_INLINED {
+    for (std::ptrdiff_t l = 0; l < width; ++l) x[row * step + l] -= factor * x[pivot * step + l];
   };
   for (std::ptrdiff_t j = 0; j < size; ++j) {
-    for (std::ptrdiff_t i = j + 1; i < size; ++i) subtract(i, j, columns[j * stride + i]);
+    for (std::ptrdiff_t i = j + 1; i < size; ++i) reduce(i, j, columns[j * stride + i]);
   }
   for (std::ptrdiff_t j = size; j-- > 0;) {
     for (std::ptrdiff_t l = 0; l < width; ++l) x[j * step + l] *= inverse_diagonal[j];
-    for (std::ptrdiff_t i = j + 1; i < size; ++i) subtract(j, i, columns[j * stride + i]);
+    for (std::ptrdiff_t i = j + 1; i < size; ++i) reduce(j, i, columns[j * stride + i]);
   }
 }
 
@@ -353,7 +353,7 @@ class BoundedLeastSquares {
   void search(const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
               Eigen::VectorXd& x) noexcept;
 
-  Eigen::MatrixXd At_, H_;
+  Eigen::MatrixXd A_transposed_, H_;
   double regularisation_ = 0.0;  // to the diagonal of H
   VectorV linear_term_, rhs_, step_, gradient_;
   MatrixV free_hessian_;

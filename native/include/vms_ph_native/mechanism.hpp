@@ -31,7 +31,7 @@ struct MechanismHeat {
 
 /// Heat conduction between two storages of entropy, W/K.
 struct MechanismConduction {
-  int from = 0, to = 0;
+  int source_heat = 0, sink_heat = 0;
   double conductance = 0.0;
 };
 
@@ -55,8 +55,8 @@ struct MechanismJoint {
   double armature = 0.0;
   FrictionKind friction = FrictionKind::none;
   Eigen::Matrix3d friction_tensor;  ///< of constant friction
-  double viscous = 0.0, dry_friction = 0.0, slip = 1.0;
-  double softening = 0.0, reference_theta = 298.15;  ///< fall of `viscous`, 1/K, from this on, K
+  double damping = 0.0, dry_friction = 0.0, slip = 1.0;
+  double softening = 0.0, reference_theta = 298.15;  ///< fall of `damping`, 1/K, from this on, K
   int heat = -1;                                     ///< storage of the heat of friction
   int effort = 0, effort_1 = 0, effort_2 = 0;  ///< places of u_r, u_j1 and u_j2 among all efforts
 };

@@ -249,7 +249,7 @@ bool are_unit(const std::vector<Model::UnitSlice>& slices, const double* q,
               double tolerance = 1e-6) noexcept;
 
 /// Turn a pair (cos, sin) by an angle, rad; errors of its length are removed to second order.
-void rotate_pair(const double* from, double angle, double* to) noexcept;
+void rotate_pair(const double* pair, double angle, double* rotated) noexcept;
 
 /// What a model of Pinocchio holds, in its order and by its names.
 struct ModelParts {

@@ -4,8 +4,6 @@
 // Spring and damper of a pose, held for a sample beside other springs and dampers.
 #pragma once
 
-#include <cmath>
-
 #include <Eigen/Core>
 
 #include "vms_ph_native/evaluation.hpp"

@@ -25,8 +25,8 @@ class PythonError : public std::runtime_error {
 
 /// The actuators of a base as a map; see vms_ph_dynamics.actuation.allocation.Allocation.
 struct PythonAllocation {
-  Eigen::MatrixXd matrix;        ///< (b,m) from inputs to the wrench; (0,0) for any wrench
-  Eigen::VectorXd lower, upper;  ///< (m,) limits of the inputs, N or N m
+  Eigen::MatrixXd matrix;  ///< (b,m) from inputs to the wrench; (0,0) for any wrench
+  Eigen::VectorXd lower_limits, upper_limits;  ///< (m,) limits of the inputs, N or N m
 };
 
 /// The arguments of vms_ph_dynamics.VMSModel.from_urdf.

@@ -53,7 +53,7 @@ class AlignedBasis {
 struct TaskForm {
   /// Rows of the Jacobian of a frame, in inertial axes.
   struct Part {
-    int frame, first, count;
+    int frame, first_row, row_count;
   };
   std::vector<Part> parts;
   Eigen::MatrixXd reference;  ///< Zref (k,nv), orthonormal rows
@@ -85,15 +85,15 @@ class TaskDerivatives {
   MatrixView task_inverse() const noexcept { return MatrixView(inverse).left_columns(rows()); }
 
   AlignedBasis null_space;
-  Eigen::MatrixXd jacobian, extended, inverse;  ///< J, J_bar, its inverse
-  Eigen::MatrixXd force_by_null_velocity;       ///< Lambda_t Jdot - J_sharp^T Mdot (m,nv)
-  Eigen::MatrixXd basis_rate;                   ///< Zdot (k,nv)
-  Eigen::VectorXd momentum;                     ///< M v (nv,)
+  Eigen::MatrixXd jacobian, extended_jacobian, inverse;  ///< J, J_bar, its inverse
+  Eigen::MatrixXd force_by_null_velocity;                ///< Lambda_t Jdot - J_sharp^T Mdot (m,nv)
+  Eigen::MatrixXd basis_rate;                            ///< Zdot (k,nv)
+  Eigen::VectorXd momentum;                              ///< M v (nv,)
   Eigen::VectorXd null_velocity, null_velocity_rate;
 
  private:
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using Jacobian = void (Dynamics::*)(int frame, bool inertial, double* out) const;
+  using Jacobian = void (Dynamics::*)(int frame, bool is_inertial, double* out) const;
 
   void stack(const Dynamics& d, const TaskForm& form, Jacobian write_rows, Eigen::MatrixXd& rows);
   void differentiate(const Dynamics& d, const TaskForm& form, const Eigen::VectorXd& v) noexcept;

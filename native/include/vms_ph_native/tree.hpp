@@ -26,11 +26,11 @@ class Model;
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
  public:
-  /// @param gravity      whether gravity acts. Its components along free directions of the base
+  /// @param has_gravity  whether gravity acts. Its components along free directions of the base
   ///                     accelerate the centre of mass only and are left out; the rest is a
   ///                     field that acts on the shape.
   /// @throws ModelError  a joint whose axis is not constant, or a second tree beside the base.
-  Tree(const Model& model, bool gravity);
+  Tree(const Model& model, bool has_gravity);
 
   /// A frame of the robot: the body it is fixed to, -1 for the root, and its pose there.
   struct Frame {
@@ -123,7 +123,7 @@ class Tree {
 
   /// Its potential with the root at the origin of its coordinates, J.
   double potential_in(const Eigen::Vector3d& field) const {
-    return -field.dot(total_.mc + total_.mass * root_origin_);
+    return -field.dot(total_inertia_.mc + total_inertia_.mass * root_origin_);
   }
 
   /// The frame of a model by Pinocchio's index.
@@ -198,7 +198,7 @@ class Tree {
   };
   struct alignas(Lanes) LinkGroup {
     LaneRow rotation[9], origin[3];
-    LaneRow screw[6], link_inertia[10], composite[10];
+    LaneRow screw[6], link_inertia[10], composite_inertia[10];
     LaneRow reaction[6];  ///< composite inertia times screw: momentum at joint rate 1
   };
   /// Of the n joints in the rows of the base.
@@ -234,8 +234,8 @@ class Tree {
   Screw momentum(std::size_t body) const noexcept {
     return screw_at(motions_[body / kLaneCount].momentum, body % kLaneCount);
   }
-  SpatialInertia composite(std::size_t body) const noexcept {
-    return inertia_at(link_groups_[body / kLaneCount].composite, body % kLaneCount);
+  SpatialInertia composite_inertia(std::size_t body) const noexcept {
+    return inertia_at(link_groups_[body / kLaneCount].composite_inertia, body % kLaneCount);
   }
   Screw coupling(int joint) const noexcept {
     const auto i = static_cast<std::size_t>(joint);
@@ -291,9 +291,9 @@ class Tree {
   std::vector<Scratch> scratch_;
   std::vector<Column> columns_;
   std::vector<double> descendants_;
-  std::vector<double> body_rates_;  ///< rates of the joints of all bodies
-  std::vector<double> products_;    ///< of all bodies, intermediate
-  SpatialInertia root_, total_;     ///< of the root, of the whole robot
+  std::vector<double> body_rates_;               ///< rates of the joints of all bodies
+  std::vector<double> products_;                 ///< of all bodies, intermediate
+  SpatialInertia root_inertia_, total_inertia_;  ///< of the root, of the whole robot
   Eigen::VectorXd computed_q_;
   bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_of_mass_ = Eigen::Vector3d::Zero();

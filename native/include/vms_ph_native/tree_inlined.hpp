@@ -58,7 +58,7 @@ VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const
 /// The twist of the locked robot with a momentum about its centre of mass.
 VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
   const Eigen::Vector3d angular = inverse_inertia_ * p.angular;
-  return {p.linear / total_.mass + centre_of_mass_.cross(angular), angular};
+  return {p.linear / total_inertia_.mass + centre_of_mass_.cross(angular), angular};
 }
 
 /// A twist in the axes of a frame, about its origin.

@@ -24,7 +24,7 @@ class WorkerTask {
 /// A time on the monotonic clock.
 class Deadline {
  public:
-  static Deadline in(double seconds) noexcept;
+  static Deadline from_now(double seconds) noexcept;
   const timespec& time() const noexcept { return time_; }
 
  private:

@@ -13,9 +13,9 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-CentroidalRobot::CentroidalRobot(const Model& robot, bool gravity)
+CentroidalRobot::CentroidalRobot(const Model& robot, bool has_gravity)
     : model(robot),
-      tree(robot, gravity),
+      tree(robot, has_gravity),
       centre_dim(tree.free_dimensions()),
       mass(tree.total_mass()),
       tool_force_(VectorXd::Zero(tree.nv())) {}
@@ -85,10 +85,10 @@ double CentroidalRobot::energy(const VectorXd& q, const VectorXd& v) noexcept {
   return tree.kinetic_energy() + tree.potential_energy();
 }
 
-double CentroidalRobot::friction(const Ports& ports, int joint, double rate) const noexcept {
-  const double coulomb = ports.coulomb[joint];
-  return ports.viscous[joint] * rate +
-         (coulomb == 0.0 ? 0.0 : coulomb * std::tanh(rate / ports.slip));
+double CentroidalRobot::friction_effort(const Ports& ports, int joint, double rate) const noexcept {
+  const double dry_friction = ports.dry_friction[joint];
+  return ports.damping[joint] * rate +
+         (dry_friction == 0.0 ? 0.0 : dry_friction * std::tanh(rate / ports.slip));
 }
 
 void CentroidalRobot::port_force(const Ports& ports, double t, const VectorXd& v,
@@ -103,8 +103,8 @@ void CentroidalRobot::port_force(const Ports& ports, double t, const VectorXd& v
     tree.add_tool_wrench(ports.tool_wrench, tool_force_.data());
     force += tool_force_;
   }
-  if (ports.viscous.size() == 0) return;
-  for (int i = 0; i < tree.n(); ++i) force[b + i] -= friction(ports, i, v[b + i]);
+  if (ports.damping.size() == 0) return;
+  for (int i = 0; i < tree.n(); ++i) force[b + i] -= friction_effort(ports, i, v[b + i]);
 }
 
 void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, double duration,
@@ -115,9 +115,9 @@ void CentroidalRobot::add_port_energies(const Ports& ports, const VectorXd& v, d
     result.supplied_energy[1] += duration * ports.wrench_base.dot(v.head(b));
   }
   if (ports.has_tool) result.supplied_energy[2] += duration * tool_force_.dot(v);
-  if (ports.viscous.size() == 0) return;
+  if (ports.damping.size() == 0) return;
   for (int i = b; i < v.size(); ++i)
-    result.dissipated_energy += duration * v[i] * friction(ports, i - b, v[i]);
+    result.dissipated_energy += duration * v[i] * friction_effort(ports, i - b, v[i]);
 }
 
 }  // namespace vms_ph

@@ -126,11 +126,11 @@ double angle_ratio(const Vector3d& vector) {
 
 }  // namespace
 
-DiscreteGradient::DiscreteGradient(const Model& model, bool gravity)
-    : robot_(model, gravity),
+DiscreteGradient::DiscreteGradient(const Model& model, bool has_gravity)
+    : robot_(model, has_gravity),
       end_tree_(robot_.tree),
       free_solver_(end_tree_.nv() + 1),
-      forced_solver_(end_tree_.nv() + 1 + (robot_.falls() ? 3 : 0)) {
+      forced_solver_(end_tree_.nv() + 1 + (robot_.can_fall() ? 3 : 0)) {
   const int nv = end_tree_.nv(), n = end_tree_.n();
   end_tree_.set_configuration(robot_.model.neutral_configuration());
   Eigen::MatrixXd mass(nv, nv);
@@ -158,7 +158,7 @@ Vector3d DiscreteGradient::to_base(const VectorXd& q, const Vector3d& vector) co
 void DiscreteGradient::centroidal_motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   end_tree_.set_configuration(q);
-  if (robot_.falls()) {
+  if (robot_.can_fall()) {
     const Matrix3d rotation = robot_.rotation(q);
     robot_.set_position(-(rotation * end_tree_.centre_of_mass()), q);
   }
@@ -169,7 +169,7 @@ void DiscreteGradient::motion(const SolverState& x, VectorXd& q, VectorXd& v) no
   q.resize(x.q.size());
   v.resize(robot_.tree.nv());
   centroidal_motion(x, q, v);
-  if (robot_.falls()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.can_fall()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
@@ -184,7 +184,8 @@ void DiscreteGradient::set_guess(const SolverState& x, double t, double dt,
     solver.unknown.head(nv) = v_mid_ + (0.5 * dt) * velocity_;
     solver.unknown[nv] = 0.0;
   }
-  if (ports_->acts && robot_.falls()) solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
+  if (ports_->acts && robot_.can_fall())
+    solver.unknown.tail<3>() = x.fall.velocity_at(x.t, 0.5 * dt);
 }
 
 StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, double t, double dt,
@@ -249,12 +250,12 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
   if (ports_->acts) {
     const Matrix3d rotation = robot_.rotation(q_mid_);
     Vector3d centre_velocity = Vector3d::Zero();
-    if (robot_.falls()) {
+    if (robot_.can_fall()) {
       centre_velocity = unknown.tail<3>();
       robot_.to_inertial(Vector3d::Zero(), centre_velocity, q_mid_, v_mid_);
     }
     robot_.port_force(*ports_, t_ + 0.5 * dt_, v_mid_, force_);
-    if (robot_.falls()) {
+    if (robot_.can_fall()) {
       // The effect of a force at a fixed centre of mass, whose motion is integrated separately.
       const Screw wrench = mid_tree.base_twist(force_);
       const Vector3d torque = wrench.angular - mid_tree.centre_of_mass().cross(wrench.linear);
@@ -314,7 +315,7 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_m
   double expected_change = -shape_force_.dot(increment_.tail(n));
   for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
   double energy_error = end_energy.value - x.energy.value - expected_change;
-  if (robot_.falls())
+  if (robot_.can_fall())
     energy_error -= robot_.tree.base_twist(image).angular.dot(end_momentum - start_momentum_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
   return dt_ * energy_error / (inertia_scale_ * step_norm_);
@@ -325,10 +326,11 @@ DiscreteGradient::Energy DiscreteGradient::evaluate_energy(const VectorXd& q,
                                                            const VectorXd& pi) noexcept {
   end_tree_.set_configuration(q);
   end_tree_.solve({Vector3d::Zero(), angular_momentum}, pi, velocity_);
-  const double kinetic = 0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
-                                pi.dot(velocity_.tail(robot_.tree.n())));
+  const double kinetic_energy =
+      0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
+             pi.dot(velocity_.tail(robot_.tree.n())));
   const double potential = robot_.tree.has_potential() ? end_tree_.potential_energy() : 0.0;
-  return {kinetic + potential, kinetic + std::abs(potential)};
+  return {kinetic_energy + potential, kinetic_energy + std::abs(potential)};
 }
 
 /// Correct the energy error left by rounding in the solution; fail if it is larger.

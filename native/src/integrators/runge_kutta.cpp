@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <iterator>
-#include <string>
 
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
@@ -59,7 +58,7 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
   const double potential = tree.potential_energy();
   double shape_energy = tree.kinetic_energy(), locked_energy = 0.0;
   Screw current_twist, target_twist;
-  if (robot_.falls()) {
+  if (robot_.can_fall()) {
     current_twist = tree.locked_twist(tree.momentum());
     shape_energy -= 0.5 * tree.momentum().dot(current_twist);
     const Matrix3d rotation = robot_.rotation(x.q);
@@ -81,7 +80,7 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
     return;
   }
   x.v *= speed_scale;
-  if (robot_.falls()) {
+  if (robot_.can_fall()) {
     Screw twist = tree.base_twist(x.v);
     twist.linear += target_twist.linear - speed_scale * current_twist.linear;
     twist.angular += target_twist.angular - speed_scale * current_twist.angular;
@@ -135,7 +134,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     if (std::abs(energy_gap) <= kEnergyRounding * energy_scale || is_too_far) break;
     step += energy_gap / energy_slope;
   }
-  if (robot_.falls()) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
+  if (robot_.can_fall()) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double port_energy : result.supplied_energy) energy_scale += std::abs(port_energy);
   energy_scale += std::abs(result.dissipated_energy) + fall_energy(dt);
   // A failure too if a number is not finite.
@@ -152,8 +151,8 @@ Screw dexp_inverse(const Screw& u, const Screw& v) {
           v.angular + 0.5 * first_bracket.angular + second_bracket.angular / 12.0};
 }
 
-ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool gravity, int order)
-    : order_(order), robot_(model, gravity), projection_(robot_) {
+ProjectedRungeKutta::ProjectedRungeKutta(const Model& model, bool has_gravity, int order)
+    : order_(order), robot_(model, has_gravity), projection_(robot_) {
   stages_ = {{0.0, 0.0, 0.5}, {0.5, 1.0, 0.0}};
   if (order == 4) stages_.assign(std::begin(kRK4Stages), std::end(kRK4Stages));
   zero_effort_ = v_ = a_ = mean_rate_ = mean_a_ = rate_ = increment_ = force_ = inertial_velocity_ =
@@ -170,26 +169,26 @@ SolverState ProjectedRungeKutta::begin(const VectorXd& q, const VectorXd& v, dou
 void ProjectedRungeKutta::motion(const SolverState& x, VectorXd& q, VectorXd& v) noexcept {
   q = x.q;
   v = x.v;
-  if (robot_.falls()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
+  if (robot_.can_fall()) robot_.to_inertial(x.fall.centre_at(x.t), x.fall.velocity_at(x.t), q, v);
 }
 
 StepResult ProjectedRungeKutta::step(const SolverState& x, const Ports& ports, double t, double dt,
-                                     SolverState& next) noexcept {
+                                     SolverState& next_state) noexcept {
   StepResult result;
-  next.fall = x.fall;
-  next.angular_momentum = x.angular_momentum;
-  next.energy = x.energy;
-  next.t = t + dt;
+  next_state.fall = x.fall;
+  next_state.angular_momentum = x.angular_momentum;
+  next_state.energy = x.energy;
+  next_state.t = t + dt;
   if (ports.acts) {
-    forced_step(x, ports, t, dt, next, result);
+    forced_step(x, ports, t, dt, next_state, result);
   } else {
-    free_step(x, dt, next);
+    free_step(x, dt, next_state);
   }
-  if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
+  if (!std::isfinite(next_state.q.squaredNorm() + next_state.v.squaredNorm())) {
     result.failure = Failure::not_finite;
     return result;
   }
-  projection_.project(next, dt, result);
+  projection_.project(next_state, dt, result);
   return result;
 }
 
@@ -205,7 +204,7 @@ VMS_PH_INLINED inline void ProjectedRungeKutta::accelerate(const SolverState& x,
 }
 
 VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
-                                               SolverState& next) noexcept {
+                                               SolverState& next_state) noexcept {
   const double half_step = 0.5 * dt;
   robot_.tree.set_configuration(x.q);
   robot_.tree.accelerate(x.v, zero_effort_, a_);
@@ -213,7 +212,7 @@ VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
   accelerate(x, half_step, x.v, v_, a2_);
   if (order_ == 2) {
     increment_ = dt * v_;
-    next.v = x.v + dt * a2_;
+    next_state.v = x.v + dt * a2_;
   } else {
     rate_ = x.v + half_step * a2_;
     accelerate(x, half_step, v_, rate_, a3_);
@@ -221,19 +220,19 @@ VMS_PH_FMA void ProjectedRungeKutta::free_step(const SolverState& x, double dt,
     accelerate(x, dt, rate_, v_, a4_);
     a2_ += a3_;
     increment_ = dt * x.v + (dt * dt / 6.0) * (a_ + a2_);
-    next.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
+    next_state.v = x.v + (dt / 6.0) * (a_ + 2.0 * a2_ + a4_);
   }
   if (order_ == 4 && robot_.centre_dim == 3) {
     // The commutator that makes the exponentials of rotations of fourth order.
     const Vector3d start_rate = x.v.segment<3>(3), end_rate = v_.segment<3>(3);
     increment_.segment<3>(3) += (dt * dt / 12.0) * start_rate.cross(end_rate);
   }
-  next.q = x.q;
-  robot_.model.integrate(x.q, increment_, next.q, true);
+  next_state.q = x.q;
+  robot_.model.integrate(x.q, increment_, next_state.q, true);
 }
 
 VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Ports& ports, double t,
-                                                 double dt, SolverState& next,
+                                                 double dt, SolverState& next_state,
                                                  StepResult& result) noexcept {
   Tree& tree = robot_.tree;
   const int centre_dim = robot_.centre_dim;
@@ -274,11 +273,11 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
     mean_a_ += weight * a_;
   }
   increment_ = dt * mean_rate_;
-  next.q = x.q;
-  robot_.model.integrate(x.q, increment_, next.q);
-  next.v = x.v + dt * mean_a_;
+  next_state.q = x.q;
+  robot_.model.integrate(x.q, increment_, next_state.q);
+  next_state.v = x.v + dt * mean_a_;
   if (centre_dim == 0) {
-    next.energy.add(result.net_energy());
+    next_state.energy.add(result.net_energy());
     return;
   }
   // The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
@@ -289,11 +288,11 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   const double centre_energy =
       impulse.dot(v_centre) - robot_.mass * robot_.tree.fall_acceleration().dot(displacement);
   if (!impulse.isZero(0.0)) {
-    next.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
-    next.fall.start_time = next.t;
+    next_state.fall = x.fall.after_impulse(x.t, dt, displacement, impulse);
+    next_state.fall.start_time = next_state.t;
   }
-  next.angular_momentum += angular_impulse - displacement.cross(impulse);
-  next.energy.add(result.net_energy() - centre_energy);
+  next_state.angular_momentum += angular_impulse - displacement.cross(impulse);
+  next_state.energy.add(result.net_energy() - centre_energy);
 }
 
 namespace {
@@ -311,8 +310,8 @@ double speed_factor(double kinetic_energy, double target_energy) noexcept {
 
 }  // namespace
 
-WheeledRK4::WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel>& wheels)
-    : has_gravity_(gravity), model_(model), robot_(model, false), terms_(model, wheels) {
+WheeledRK4::WheeledRK4(const Model& model, bool has_gravity, const std::vector<Wheel>& wheels)
+    : has_gravity_(has_gravity), model_(model), robot_(model, false), terms_(model, wheels) {
   if (model.fluid() != nullptr) {
     throw ModelError("'" + model.name() + "' is in a fluid; wheels roll on dry ground");
   }
@@ -369,7 +368,7 @@ void WheeledRK4::accelerate(const Ports& ports, double duration, StepResult& res
 }
 
 StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, double dt,
-                            SolverState& next) noexcept {
+                            SolverState& next_state) noexcept {
   StepResult result;
   const auto& independent_dofs = terms_.independent_dofs();
   const auto advance_to = [&](double duration, const VectorXd& rate, const VectorV& nu_rate) {
@@ -398,16 +397,16 @@ StepResult WheeledRK4::step(const SolverState& x, const Ports& ports, double, do
   if (result.failure != Failure::none) return result;
   const double kinetic_energy = terms_.evaluation().kinetic_energy();
   const double target_kinetic = start_energy + result.net_energy() - (energy() - kinetic_energy);
-  next.q = stage_.q;
-  next.v = speed_factor(kinetic_energy, target_kinetic) * velocity_;
-  next.t = x.t + dt;
+  next_state.q = stage_.q;
+  next_state.v = speed_factor(kinetic_energy, target_kinetic) * velocity_;
+  next_state.t = x.t + dt;
   return result;
 }
 
-RKMK4::RKMK4(const Model& model, bool gravity)
-    : model_(checked_model(gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
+RKMK4::RKMK4(const Model& model, bool has_gravity)
+    : model_(checked_model(has_gravity ? model : model.with_gravity(Vector3d::Zero()), "scheme")),
       d_(model_),
-      centroidal_(model_, gravity) {
+      centroidal_(model_, has_gravity) {
   v_ = a_ = rate_ = mean_rate_ = mean_a_ = increment_ = port_force_ = VectorXd::Zero(model_.nv());
   q_ = VectorXd::Zero(model_.nq());
 }
@@ -431,7 +430,7 @@ void RKMK4::accelerate(const Ports& ports, double t, double duration, StepResult
 }
 
 StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, double dt,
-                       SolverState& next) noexcept {
+                       SolverState& next_state) noexcept {
   const Tree& tree = centroidal_.tree;
   StepResult result;
   mean_rate_.setZero();
@@ -457,10 +456,10 @@ StepResult RKMK4::step(const SolverState& x, const Ports& ports, double t, doubl
     mean_a_ += weight * a_;
   }
   increment_ = dt * mean_rate_;
-  model_.integrate(x.q, increment_, next.q);
-  next.v = x.v + dt * mean_a_;
-  next.t = t + dt;
-  if (!std::isfinite(next.q.squaredNorm() + next.v.squaredNorm())) {
+  model_.integrate(x.q, increment_, next_state.q);
+  next_state.v = x.v + dt * mean_a_;
+  next_state.t = t + dt;
+  if (!std::isfinite(next_state.q.squaredNorm() + next_state.v.squaredNorm())) {
     result.failure = Failure::not_finite;
   }
   return result;

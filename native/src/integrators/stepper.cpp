@@ -14,8 +14,8 @@
 namespace vms_ph {
 
 Eigen::Vector3d Fall::centre_at(double t, double elapsed_time) const {
-  const double s = (t - start_time) + elapsed_time;
-  return centre_of_mass + s * (linear_momentum / mass + (0.5 * s) * gravity);
+  const double fall_time = (t - start_time) + elapsed_time;
+  return centre_of_mass + fall_time * (linear_momentum / mass + (0.5 * fall_time) * gravity);
 }
 
 Eigen::Vector3d Fall::velocity_at(double t, double elapsed_time) const {
@@ -134,19 +134,20 @@ MultiStepResult Stepper::run(SolverState& x, const Ports& ports, double t0, doub
   return result;
 }
 
-std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
+std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool has_gravity,
                                       const std::vector<Wheel>& wheels) {
   if (!wheels.empty()) {
-    if (name == "projected_rk4") return std::make_unique<WheeledRK4>(model, gravity, wheels);
+    if (name == "projected_rk4") return std::make_unique<WheeledRK4>(model, has_gravity, wheels);
     throw ModelError("a robot on wheels has the scheme 'projected_rk4'; given: '" + name + "'");
   }
-  if (name == "rkmk4") return std::make_unique<RKMK4>(model, gravity);
+  if (name == "rkmk4") return std::make_unique<RKMK4>(model, has_gravity);
   if (model.fluid() != nullptr) {
     throw ModelError("the scheme '" + name + "' does not cover robots in a fluid; rkmk4 does");
   }
-  if (name == "projected_rk4") return std::make_unique<ProjectedRungeKutta>(model, gravity, 4);
-  if (name == "projected_midpoint") return std::make_unique<ProjectedRungeKutta>(model, gravity, 2);
-  if (name == "discrete_gradient") return std::make_unique<DiscreteGradient>(model, gravity);
+  if (name == "projected_rk4") return std::make_unique<ProjectedRungeKutta>(model, has_gravity, 4);
+  if (name == "projected_midpoint")
+    return std::make_unique<ProjectedRungeKutta>(model, has_gravity, 2);
+  if (name == "discrete_gradient") return std::make_unique<DiscreteGradient>(model, has_gravity);
   throw ModelError("there is no compiled scheme '" + name +
                    "'; there are projected_rk4, projected_midpoint, discrete_gradient and rkmk4");
 }
@@ -159,11 +160,12 @@ constexpr double kRelativeTolerance = 1e-6;
 
 }  // namespace
 
-ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy)
+ClosedLoop::ClosedLoop(const Model& model, Stepper& stepper, bool has_gravity,
+                       double rounding_energy)
     : model_(model),
       stepper_(stepper),
       dynamics_(model),
-      has_gravity_(gravity),
+      has_gravity_(has_gravity),
       rounding_energy_(rounding_energy) {
   ports_.torque = Eigen::VectorXd::Zero(model.n());
   ports_.wrench_base = Eigen::VectorXd::Zero(model.b());
@@ -179,9 +181,9 @@ ClosedLoop::Energy ClosedLoop::energy(const SolverState& x, const Tree* tree) no
     dynamics_.set_velocity(state_.v.data());
   }
   const Dynamics& d = evaluation_ == nullptr ? dynamics_ : evaluation_->set_ahead(state_, tree);
-  const double kinetic = d.kinetic_energy();
-  const double potential = has_gravity_ ? d.potential_energy() : 0.0;
-  return {kinetic + potential, kinetic + std::abs(potential)};
+  const double kinetic_energy = d.kinetic_energy();
+  const double potential_energy = has_gravity_ ? d.potential_energy() : 0.0;
+  return {kinetic_energy + potential_energy, kinetic_energy + std::abs(potential_energy)};
 }
 
 void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
@@ -190,8 +192,8 @@ void ClosedLoop::run(Control& control, SolverState& x, SolverState& scratch,
   ports_.acts = true;
   ports_.has_tool = external_ports.has_tool;
   ports_.tool_wrench = external_ports.tool_wrench;
-  ports_.viscous = external_ports.viscous;
-  ports_.coulomb = external_ports.coulomb;
+  ports_.damping = external_ports.damping;
+  ports_.dry_friction = external_ports.dry_friction;
   ports_.slip = external_ports.slip;
   result.total = MultiStepResult();
   SolverState* current_state = &x;

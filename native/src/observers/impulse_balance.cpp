@@ -35,39 +35,40 @@ const NoiseModel& NoiseModel::check() const {
   return *this;
 }
 
-VectorV NoiseModel::stack(const Model& model, double linear, double angular, double joints) {
-  VectorV result = VectorV::Constant(model.nv(), joints);
-  result.head(model.b()).setConstant(angular);
-  result.head(model.base_linear_size()).setConstant(linear);
-  return result;
+VectorV NoiseModel::stack(const Model& model, double linear_deviation, double angular_deviation,
+                          double joint_deviation) {
+  VectorV deviations = VectorV::Constant(model.nv(), joint_deviation);
+  deviations.head(model.b()).setConstant(angular_deviation);
+  deviations.head(model.base_linear_size()).setConstant(linear_deviation);
+  return deviations;
 }
 
-ImpulseBalance::EndTerms::EndTerms(const Model& model)
+ImpulseBalance::StateTerms::StateTerms(const Model& model)
     : d(model), covariance(MatrixV::Zero(model.nv(), model.nv())) {
   momentum = momentum_rate = friction = VectorV::Zero(model.nv());
 }
 
-ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled,
-                               bool friction)
+ImpulseBalance::ImpulseBalance(const Model& model, const NoiseModel& noise, bool is_decoupled,
+                               bool has_friction)
     : model_(model),
       noise_(noise.check()),
-      decoupled_(decoupled && model.b() > 0),
+      is_decoupled_(is_decoupled && model.b() > 0),
       velocity_variance_(noise.velocities(model).cwiseAbs2()),
       effort_variance_(noise.efforts(model).cwiseAbs2()),
-      end_terms_{EndTerms(model), EndTerms(model)},
+      terms_{StateTerms(model), StateTerms(model)},
       connection_(MatrixBN::Zero(model.b(), model.n())) {
-  rate_change_ = second_difference_ = slow_error_ = force_ = VectorV::Zero(model.nv());
+  rate_change_ = second_difference_ = slow_error_ = VectorV::Zero(model.nv());
   inertia_ = scaled_inertia_ = MatrixV::Zero(model.nv(), model.nv());
-  if (friction) {
-    viscous_ = model.damping();
-    coulomb_ = model.dry_friction();
+  if (has_friction) {
+    damping_ = model.damping();
+    dry_friction_ = model.dry_friction();
   }
   impulse_.vector = impulse_.slow_error = impulse_.effort = impulse_.friction = rate_change_;
   impulse_.effort_noise = inertia_;
 }
 
 void ImpulseBalance::decouple(Evaluation& d, MatrixV& columns) const noexcept {
-  if (!decoupled_) return;
+  if (!is_decoupled_) return;
   const MatrixView base_rows = MatrixView(columns).top_rows(model_.b());
   add_product(transposed(d.A()), base_rows, columns.bottomRows(model_.n()), -1.0);
 }
@@ -83,42 +84,42 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
   }
   const bool had_last_state = has_last_state_;
   latest_index_ = 1 - latest_index_;
-  EndTerms &end_terms = end_terms_[latest_index_], &start_terms = end_terms_[1 - latest_index_];
+  StateTerms &end_terms = terms_[latest_index_], &start_terms = terms_[1 - latest_index_];
   end_terms.d.set(q, v);
   compute_terms(end_terms);
   has_last_state_ = true;
   if (!had_last_state) return nullptr;
-  ExternalImpulse& result = impulse_;
-  result.is_first = !has_rate_change_;
+  ExternalImpulse& impulse = impulse_;
+  impulse.is_first = !has_rate_change_;
   second_difference_ = end_terms.momentum_rate - start_terms.momentum_rate - rate_change_;
-  if (result.is_first) second_difference_.setZero();
+  if (impulse.is_first) second_difference_.setZero();
   rate_change_ = end_terms.momentum_rate - start_terms.momentum_rate;
   has_rate_change_ = true;
-  result.d = &end_terms.d;
-  result.dt = dt;
-  result.start_covariance = &start_terms.covariance;
-  result.end_covariance = &end_terms.covariance;
-  result.effort = effort;
-  result.friction = 0.5 * (start_terms.friction + end_terms.friction);
-  slow_error_ = noise_.friction_error * result.friction.cwiseAbs();
+  impulse.d = &end_terms.d;
+  impulse.dt = dt;
+  impulse.start_covariance = &start_terms.covariance;
+  impulse.end_covariance = &end_terms.covariance;
+  impulse.effort = effort;
+  impulse.friction = 0.5 * (start_terms.friction + end_terms.friction);
+  slow_error_ = noise_.friction_error * impulse.friction.cwiseAbs();
   slow_error_.tail(model_.n()).array() += noise_.torque_error;
   if (noise_.model_error > 0.0) {
-    force_ = (end_terms.d.momentum() - start_terms.d.momentum()) / dt;
-    for (EndTerms* terms : {&start_terms, &end_terms}) {
-      add_product(transposed(terms->d.C()), terms->d.v(), force_, -0.5);
-      force_ += 0.5 * terms->d.g();
+    VectorV model_force = (end_terms.d.momentum() - start_terms.d.momentum()) / dt;
+    for (StateTerms* terms : {&start_terms, &end_terms}) {
+      add_product(transposed(terms->d.C()), terms->d.v(), model_force, -0.5);
+      model_force += 0.5 * terms->d.g();
     }
-    slow_error_ += noise_.model_error * force_.cwiseAbs();
+    slow_error_ += noise_.model_error * model_force.cwiseAbs();
   }
-  force_ = effort;
-  if (decoupled_) {
+  VectorV known_force = effort;
+  if (is_decoupled_) {
     const int b = model_.b(), n = model_.n();
     connection_ = 0.5 * (start_terms.d.A() + end_terms.d.A());
-    add_product(transposed(connection_), force_.head(b), force_.tail(n), -1.0);
+    add_product(transposed(connection_), known_force.head(b), known_force.tail(n), -1.0);
     const MatrixBN abs_connection = connection_.cwiseAbs();
     add_product(transposed(abs_connection), slow_error_.head(b), slow_error_.tail(n));
     // The frame [[1, 0], [-A^T, 1]] on both sides of the diagonal covariance.
-    MatrixV& effort_noise = result.effort_noise;
+    MatrixV& effort_noise = impulse.effort_noise;
     effort_noise.setZero();
     effort_noise.diagonal() = effort_variance_;
     for (int i = 0; i < b; ++i) {
@@ -126,44 +127,44 @@ const ExternalImpulse* ImpulseBalance::add(const ConstVector& q, const ConstVect
         effort_noise(i, b + k) = effort_noise(b + k, i) = -effort_variance_[i] * connection_(i, k);
       }
     }
-    const MatrixView lower_left = MatrixView(effort_noise).bottom_rows(n).left_columns(b);
-    add_product(lower_left, connection_, effort_noise.bottomRightCorner(n, n), -1.0);
+    const MatrixView lower_left_block = MatrixView(effort_noise).bottom_rows(n).left_columns(b);
+    add_product(lower_left_block, connection_, effort_noise.bottomRightCorner(n, n), -1.0);
     effort_noise *= dt * dt;
   } else {
-    result.effort_noise.diagonal() = dt * dt * effort_variance_;
+    impulse.effort_noise.diagonal() = dt * dt * effort_variance_;
   }
-  force_ += 0.5 * (start_terms.momentum_rate + end_terms.momentum_rate);
-  result.vector = end_terms.momentum - start_terms.momentum - dt * force_;
-  result.slow_error = dt * (slow_error_ + second_difference_.cwiseAbs() / 12.0);
-  return &result;
+  known_force += 0.5 * (start_terms.momentum_rate + end_terms.momentum_rate);
+  impulse.vector = end_terms.momentum - start_terms.momentum - dt * known_force;
+  impulse.slow_error = dt * (slow_error_ + second_difference_.cwiseAbs() / 12.0);
+  return &impulse;
 }
 
 /// Find momentum, its rate and covariance at the state of an end.
-void ImpulseBalance::compute_terms(EndTerms& terms) noexcept {
+void ImpulseBalance::compute_terms(StateTerms& terms) noexcept {
   const int b = model_.b(), n = model_.n();
   Evaluation& d = terms.d;
   const MatrixV& coriolis = d.C();
   multiply(transposed(coriolis), d.v(), terms.momentum_rate);
   terms.momentum_rate -= d.g();
-  if (viscous_.size() > 0) {
+  if (damping_.size() > 0) {
     for (int i = 0; i < n; ++i) {
       const double rate = d.v()[b + i];
-      terms.friction[b + i] = -(viscous_[i] * rate + coulomb_[i] * std::tanh(rate / kSlip));
+      terms.friction[b + i] = -(damping_[i] * rate + dry_friction_[i] * std::tanh(rate / kSlip));
     }
     terms.momentum_rate += terms.friction;
   }
   inertia_ = d.M();
   terms.momentum = d.momentum();
-  if (decoupled_) {
+  if (is_decoupled_) {
     const MatrixBN& connection = d.A();
     // The rate of A^T p, of which the locked velocity has the part dM/dt A.
     VectorB locked_velocity = d.v().head(b);
     add_product(connection, d.v().tail(n), locked_velocity);
-    multiply(MatrixView(coriolis).left_columns(b), locked_velocity, force_);
-    add_product(MatrixView(coriolis).top_rows(b).transposed(), locked_velocity, force_);
-    const VectorB base_rate_difference = force_.head(b) - terms.momentum_rate.head(b);
+    auto locked_coriolis = product<VectorV>(MatrixView(coriolis).left_columns(b), locked_velocity);
+    add_product(MatrixView(coriolis).top_rows(b).transposed(), locked_velocity, locked_coriolis);
+    const VectorB base_rate_difference = locked_coriolis.head(b) - terms.momentum_rate.head(b);
     add_product(transposed(connection), base_rate_difference, terms.momentum_rate.tail(n));
-    terms.momentum_rate.tail(n) -= force_.tail(n);
+    terms.momentum_rate.tail(n) -= locked_coriolis.tail(n);
     add_product(transposed(connection), d.momentum().head(b), terms.momentum.tail(n), -1.0);
     const MatrixView M_base_rows = MatrixView(d.M()).top_rows(b);
     add_product(transposed(connection), M_base_rows, inertia_.bottomRows(n), -1.0);
@@ -222,11 +223,12 @@ WrenchMap::WrenchMap(const ImpulseBalance& balance, double force_deviation, doub
       information_(MatrixV::Zero(prior_information_.size(), prior_information_.size())),
       covariance_(information_) {
   const int linear_size = wind_size_ > 0 ? balance.model().base_linear_size() : 0;
-  prior_information_.head(3).setConstant(force_deviation);
-  prior_information_.segment(3, 3).setConstant(moment_deviation);
-  prior_information_.tail(wind_size_).setConstant(wind_moment_deviation);
-  prior_information_.segment(6, linear_size).setConstant(wind_force_deviation);
-  prior_information_ = prior_information_.cwiseMax(kMinWrenchDeviation).cwiseAbs2().cwiseInverse();
+  VectorV prior_deviations = prior_information_;
+  prior_deviations.head(3).setConstant(force_deviation);
+  prior_deviations.segment(3, 3).setConstant(moment_deviation);
+  prior_deviations.tail(wind_size_).setConstant(wind_moment_deviation);
+  prior_deviations.segment(6, linear_size).setConstant(wind_force_deviation);
+  prior_information_ = prior_deviations.cwiseMax(kMinWrenchDeviation).cwiseAbs2().cwiseInverse();
 }
 
 void WrenchMap::estimate(Evaluation& d, const MomentumObserver& observer) noexcept {

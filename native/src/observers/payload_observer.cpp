@@ -4,11 +4,9 @@
 #include "vms_ph_native/observers/robot_observers.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <Eigen/LU>
 
-#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
@@ -177,10 +175,10 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
     const double deviation = std::max(entry, kMinDeviation);
     entry = 1.0 / (deviation * deviation);
   }
-  end_terms_[0].momentum = end_terms_[0].rate = Regressor::Zero(nv_, kParameters);
-  end_terms_[0].noise_covariance = covariance_;
-  end_terms_[0].smoothing_error = impulse_sum_;
-  end_terms_[1] = end_terms_[0];
+  terms_[0].momentum = terms_[0].rate = Regressor::Zero(nv_, kParameters);
+  terms_[0].noise_covariance = covariance_;
+  terms_[0].smoothing_error = impulse_sum_;
+  terms_[1] = terms_[0];
   restart();
 }
 
@@ -228,7 +226,7 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
   const TimeInterval& interval = *smoothed_interval.interval;
   const double dt = interval.dt;
   latest_index_ = 1 - latest_index_;
-  EndTerms &end_terms = end_terms_[latest_index_], &start_terms = end_terms_[1 - latest_index_];
+  StateTerms &end_terms = terms_[latest_index_], &start_terms = terms_[1 - latest_index_];
   compute_end_terms(smoothed_interval, end_terms);
   const bool had_last_terms = has_last_terms_;
   has_last_terms_ = true;
@@ -293,7 +291,7 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of an interval.
 void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed_interval,
-                                        EndTerms& terms) noexcept {
+                                        StateTerms& terms) noexcept {
   smoothed_state_.set(smoothed_interval.interval->q, smoothed_interval.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =
@@ -347,11 +345,11 @@ void PayloadObserver::solve() noexcept {
   multiply(inverse_information_, information_vector_, mean_);
 }
 
-const Payload& PayloadObserver::report(bool changed) noexcept {
+const Payload& PayloadObserver::report(bool has_changed) noexcept {
   payload_.mass = mean_[nv_];
   payload_.moment = mean_.segment<3>(nv_ + 1);
   payload_.covariance = kSpreadFactor * kSpreadFactor * inverse_information_.block<4, 4>(nv_, nv_);
-  payload_.changed = changed;
+  payload_.changed = has_changed;
   return payload_;
 }
 

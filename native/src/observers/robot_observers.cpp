@@ -4,10 +4,7 @@
 #include "vms_ph_native/observers/robot_observers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
-
-#include "vms_ph_native/linear_algebra.hpp"
 
 namespace vms_ph {
 namespace {
@@ -146,10 +143,10 @@ const ContactReport& ContactDetector::add(const ExternalImpulse& impulse) noexce
   test_momentum(impulse);
   test_energy();
   const double largest_statistic = std::max(report_.by_momentum, report_.by_energy);
-  report_.began = !has_contact_ && largest_statistic > 1.0;
+  report_.has_begun = !has_contact_ && largest_statistic > 1.0;
   samples_without_contact_ = largest_statistic > kQuietShare ? 0 : samples_without_contact_ + 1;
   has_contact_ =
-      (has_contact_ || report_.began) && samples_without_contact_ < (1 << (window_count_ - 1));
+      (has_contact_ || report_.has_begun) && samples_without_contact_ < (1 << (window_count_ - 1));
   report_.contact = has_contact_;
   if (!(largest_statistic > 1.0)) report_.joint = -1;
   return report_;
@@ -248,9 +245,9 @@ void ContactDetector::test_energy() noexcept {
 }
 
 RobotObservers::RobotObservers(const Model& model, const ObserverOptions& options)
-    : balance_(model, options.noise, options.decoupled, options.friction),
-      standard_balance_(model, options.noise, false, options.friction),
-      is_decoupled_(options.decoupled && model.b() > 0),
+    : balance_(model, options.noise, options.is_decoupled, options.has_friction),
+      standard_balance_(model, options.noise, false, options.has_friction),
+      is_decoupled_(options.is_decoupled && model.b() > 0),
       momentum_observer_(model, options.bandwidth),
       wrench_map_(balance_, options.force_deviation, options.moment_deviation,
                   options.wind_force_deviation, options.wind_moment_deviation),

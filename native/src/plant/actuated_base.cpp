@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sizes.hpp"
 
 namespace vms_ph {
@@ -27,7 +26,7 @@ constexpr int kRefinements = 3;
 std::vector<Eigen::Index> tilt_inputs(const AngleColumns& columns) {
   std::vector<Eigen::Index> indices;
   for (Eigen::Index i = 0; i < columns.largest_tilt_rate.size(); ++i) {
-    if (columns.tilts(i)) indices.push_back(i);
+    if (columns.is_tilting(i)) indices.push_back(i);
   }
   return indices;
 }
@@ -47,8 +46,8 @@ Eigen::MatrixXd weighted_columns(const BaseActuators& actuators,
   map_columns.conservativeResize(Eigen::NoChange, m + 2 * t);
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilt_inputs[static_cast<std::size_t>(k)];
-    map_columns.col(m + k) = columns.column(i, columns.lower[i]);
-    map_columns.col(m + t + k) = columns.column(i, columns.upper[i]);
+    map_columns.col(m + k) = columns.column(i, columns.lower_tilt[i]);
+    map_columns.col(m + t + k) = columns.column(i, columns.upper_tilt[i]);
   }
   return actuators.weights.asDiagonal() * map_columns;
 }
@@ -113,7 +112,7 @@ Eigen::Vector3d ActuatorMap::momentum(const Eigen::VectorXd& angles,
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
     const double spin_momentum = spinning_parts_.inertia[i] * rates[i];
     if (spin_momentum == 0.0) continue;
-    if (columns_.tilts(i)) {
+    if (columns_.is_tilting(i)) {
       total_momentum +=
           spin_momentum * (std::cos(angles[i]) * spinning_parts_.axis.col(i) +
                            std::sin(angles[i]) * spinning_parts_.quarter_turn_axis.col(i));
@@ -139,8 +138,8 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
   lower_angles_ = upper_angles_ = largest_tilt_rates_ = Eigen::VectorXd::Zero(t);
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
-    lower_angles_[k] = actuators.columns.lower[i];
-    upper_angles_[k] = actuators.columns.upper[i];
+    lower_angles_[k] = actuators.columns.lower_tilt[i];
+    upper_angles_[k] = actuators.columns.upper_tilt[i];
     largest_tilt_rates_[k] = actuators.columns.largest_tilt_rate[i];
   }
   mean_angles_ = 0.5 * (lower_angles_ + upper_angles_);
@@ -148,9 +147,9 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
 
 void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lower,
                                   const Eigen::VectorXd& upper, const Eigen::VectorXd& angles,
-                                  double step, Eigen::VectorXd& out) noexcept {
+                                  double dt, Eigen::VectorXd& end_angles) noexcept {
   const Eigen::Index m = angles.size(), t = lower_angles_.size();
-  out = angles;
+  end_angles = angles;
   mean_tilt_angles_ = angles;
   lower_.head(m) = lower;
   upper_.head(m) = upper;
@@ -174,14 +173,15 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
     const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
     const double lower_force = forces_[m + k], upper_force = forces_[m + t + k];
     const double half_range = 0.5 * (upper_angles_[k] - lower_angles_[k]),
-                 largest_change = step * largest_tilt_rates_[k];
+                 largest_change = dt * largest_tilt_rates_[k];
     const double lateral_force = (upper_force - lower_force) * std::sin(half_range);
     const double axial_force = forces_[i] + (lower_force + upper_force) * std::cos(half_range);
     const double desired_angle = std::hypot(lateral_force, axial_force) > kMinForce
                                      ? mean_angles_[k] + std::atan2(lateral_force, axial_force)
                                      : angles[i];
     const double limited_angle = std::clamp(desired_angle, lower_angles_[k], upper_angles_[k]);
-    out[i] = std::clamp(limited_angle, angles[i] - largest_change, angles[i] + largest_change);
+    end_angles[i] =
+        std::clamp(limited_angle, angles[i] - largest_change, angles[i] + largest_change);
   }
 }
 
@@ -275,7 +275,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   goal_ = a.weights.cwiseProduct(wrench);
   end_angles_ = state_.angles;
   if (map.has_angles()) {
-    if (tilt_allocation.exists()) {
+    if (tilt_allocation.has_tilting_inputs()) {
       tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, end_angles_);
       mean_angles_ = 0.5 * (state_.angles + end_angles_);
       map.set_angles(mean_angles_);
@@ -397,7 +397,7 @@ void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
   if (!allocation_parts_->map.has_angles()) return;
   state_.angles = end_angles_;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    if (actuators_->columns.steers(i)) state_.angles[i] += step_ * rates[i];
+    if (actuators_->columns.is_steering(i)) state_.angles[i] += step_ * rates[i];
   }
 }
 

@@ -113,9 +113,9 @@ const VectorXd& JointStops::torque(const VectorXd& q, const VectorXd& v, const V
   return torque_;
 }
 
-const VectorXd& JointStops::displacement(const VectorXd& from, const VectorXd& to) noexcept {
-  model_.joint_positions(from, positions_);
-  model_.joint_positions(to, displacement_);
+const VectorXd& JointStops::displacement(const VectorXd& start_q, const VectorXd& end_q) noexcept {
+  model_.joint_positions(start_q, positions_);
+  model_.joint_positions(end_q, displacement_);
   for (Eigen::Index i = 0; i < positions_.size(); ++i) {
     // The angle of a continuous joint may jump, but nothing acts on it.
     displacement_[i] = model_.is_pair(static_cast<int>(i)) ? 0.0 : displacement_[i] - positions_[i];
@@ -127,7 +127,7 @@ Plant::Plant(const Model& model, const PlantOptions& options)
     : model_(model),
       options_(options),
       stepper_(stepper_of(options, model_)),
-      base_(model_, options.actuators, options.step),
+      base_(model_, options.actuators, options.time_step),
       twist_(Eigen::VectorXd::Zero(model_.b())),
       start_twist_(twist_) {
   const int n = model_.n();
@@ -141,13 +141,13 @@ Plant::Plant(const Model& model, const PlantOptions& options)
   ports_.torque = Eigen::VectorXd::Zero(n);
   ports_.wrench_base = Eigen::VectorXd::Zero(model_.b());
   if (options_.has_friction) {
-    ports_.viscous = model_.damping();
-    ports_.coulomb = model_.dry_friction();
+    ports_.damping = model_.damping();
+    ports_.dry_friction = model_.dry_friction();
     ports_.slip = kSlip;
   }
   if (options_.has_stops) {
     stops_ = std::make_unique<JointStops>(model_, options_.wheels);
-    if (!stops_->exists()) stops_.reset();
+    if (!stops_->has_limits()) stops_.reset();
   }
   reset();
 }
@@ -155,12 +155,12 @@ Plant::Plant(const Model& model, const PlantOptions& options)
 void Plant::reset() {
   Eigen::VectorXd v = Eigen::VectorXd::Zero(model_.nv());
   if (!options_.current.isZero(0.0)) {
-    v.head<3>() = -model_.base_pose(options_.start).rotation().transpose() * options_.current;
+    v.head<3>() = -model_.base_pose(options_.start_q).rotation().transpose() * options_.current;
   }
-  state_ = stepper_->begin(options_.start, v, 0.0);
+  state_ = stepper_->begin(options_.start_q, v, 0.0);
   if (options_.actuators) {
     Evaluation rest_state(model_);
-    rest_state.set(options_.start, Eigen::VectorXd::Zero(model_.nv()));
+    rest_state.set(options_.start_q, Eigen::VectorXd::Zero(model_.nv()));
     base_.reset(rest_state.g().head(model_.b()));
   }
   next_state_ = saved_state_ = start_state_ = state_;
@@ -178,7 +178,7 @@ void Plant::update_ground_motion() noexcept {
   if (options_.current.isZero(0.0)) return;
   const Eigen::Quaterniond attitude(q_[6], q_[3], q_[4], q_[5]);
   ground_v_.head<3>() += attitude.conjugate() * options_.current;
-  ground_q_.head<3>() += static_cast<double>(steps_) * options_.step * options_.current;
+  ground_q_.head<3>() += static_cast<double>(steps_) * options_.time_step * options_.current;
 }
 
 void Plant::push(const Screw& wrench, bool is_active) noexcept {
@@ -186,19 +186,19 @@ void Plant::push(const Screw& wrench, bool is_active) noexcept {
   ports_.has_tool = is_active;
 }
 
-bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
+bool Plant::advance(const Eigen::VectorXd& wrench_base, bool is_on_stand,
                     const Eigen::VectorXd& torque, int steps) noexcept {
   base_.save();
-  if (on_stand) base_.set_steady_state(wrench_base);
+  if (is_on_stand) base_.set_steady_state(wrench_base);
   ports_.spin.is_spinning = false;  // a stand takes the moments of rotors and wheels
   ports_.wrench_base = wrench_base;
   ports_.torque = torque;
   saved_state_ = state_;
   const StepResult saved_result = total_result_;
   for (int i = 0; i < steps; ++i) {
-    const double t = static_cast<double>(steps_ + i) * options_.step;
+    const double t = static_cast<double>(steps_ + i) * options_.time_step;
     start_twist_ = v_.head(model_.b());
-    if (!on_stand) {
+    if (!is_on_stand) {
       ports_.wrench_base = base_.begin_step(wrench_base, start_twist_);
       ports_.spin = base_.spin(t);
     }
@@ -212,7 +212,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
     stepper_->motion(state_, q_, v_);
     if (!is_successful) return false;
     twist_ = v_.head(model_.b());
-    if (on_stand) {
+    if (is_on_stand) {
       base_.steer_on_stand(start_twist_, twist_);
     } else {
       base_.end_step(total_result_.supplied_energy[1] - last_supplied_energy, twist_);
@@ -224,7 +224,7 @@ bool Plant::advance(const Eigen::VectorXd& wrench_base, bool on_stand,
 }
 
 bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
-  const double dt = options_.step;
+  const double dt = options_.time_step;
   if (!stops_) return step_with_retry(t, dt, kMaxHalvings);
   const StepResult saved_result = total_result_;
   start_state_ = state_;

@@ -26,14 +26,14 @@ constexpr double kEnergyRounding = 8.0 * std::numeric_limits<double>::epsilon();
 /// The split of a robot's motion; see vms_ph_dynamics/integrators/centroidal.py. A workspace.
 class CentroidalRobot {
  public:
-  CentroidalRobot(const Model& robot, bool gravity);
+  CentroidalRobot(const Model& robot, bool has_gravity);
 
   const Model model;
   Tree tree;
   const int centre_dim;  ///< dimensions in which the centre of mass moves freely: 0, 2 or 3
   const double mass;     ///< kg
 
-  bool falls() const noexcept { return centre_dim > 0; }
+  bool can_fall() const noexcept { return centre_dim > 0; }
   /// Write the motion (q, v) in the inertial frame at time t as one about the centre of mass.
   void split(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t, SolverState& x) noexcept;
 
@@ -62,7 +62,7 @@ class CentroidalRobot {
                          StepResult& result) const noexcept;
 
  private:
-  double friction(const Ports& ports, int joint, double rate) const noexcept;
+  double friction_effort(const Ports& ports, int joint, double rate) const noexcept;
 
   Eigen::VectorXd tool_force_;  ///< (nv,) of the tool's wrench
 };
@@ -91,12 +91,12 @@ class FixedPointSolver {
 /// of the shape force; see vms_ph_dynamics/integrators/discrete_gradient.py.
 class DiscreteGradient final : public Stepper {
  public:
-  DiscreteGradient(const Model& model, bool gravity);
+  DiscreteGradient(const Model& model, bool has_gravity);
 
   int order() const override { return 2; }
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                  SolverState& next) noexcept override;
+                  SolverState& next_state) noexcept override;
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
@@ -168,21 +168,21 @@ inline constexpr RungeKuttaStage kRK4Stages[] = {
 class ProjectedRungeKutta final : public Stepper {
  public:
   /// @param order  4 for the classical scheme, 2 for the explicit midpoint rule, at half the cost.
-  ProjectedRungeKutta(const Model& model, bool gravity, int order);
+  ProjectedRungeKutta(const Model& model, bool has_gravity, int order);
 
   int order() const override { return order_; }
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                  SolverState& next) noexcept override;
+                  SolverState& next_state) noexcept override;
   const Tree* end_tree() const noexcept override { return &robot_.tree; }
   void motion(const SolverState& x, Eigen::VectorXd& q, Eigen::VectorXd& v) noexcept override;
 
  private:
-  void free_step(const SolverState& x, double dt, SolverState& next) noexcept;
+  void free_step(const SolverState& x, double dt, SolverState& next_state) noexcept;
   void accelerate(const SolverState& x, double duration, const Eigen::VectorXd& rate,
                   const Eigen::VectorXd& v, Eigen::VectorXd& a) noexcept;
-  void forced_step(const SolverState& x, const Ports& ports, double t, double dt, SolverState& next,
-                   StepResult& result) noexcept;
+  void forced_step(const SolverState& x, const Ports& ports, double t, double dt,
+                   SolverState& next_state, StepResult& result) noexcept;
 
   const int order_;
   std::vector<RungeKuttaStage> stages_;
@@ -205,14 +205,14 @@ class WheeledRK4 final : public Stepper {
  public:
   /// @param model        must outlive the scheme.
   /// @throws ModelError  a mistake in the wheels, or a robot in a fluid.
-  WheeledRK4(const Model& model, bool gravity, const std::vector<Wheel>& wheels);
+  WheeledRK4(const Model& model, bool has_gravity, const std::vector<Wheel>& wheels);
 
   int order() const override { return 4; }
 
   /// @throws ModelError  the independent velocities do not determine the others there.
   SolverState begin(const Eigen::VectorXd& q, const Eigen::VectorXd& v, double t) override;
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                  SolverState& next) noexcept override;
+                  SolverState& next_state) noexcept override;
 
  private:
   Failure evaluate_at(const Eigen::VectorXd& start_q, double fraction) noexcept;
@@ -241,11 +241,11 @@ void pinocchio_rk4(const Model& model, Eigen::VectorXd& q, Eigen::VectorXd& v, d
 class RKMK4 final : public Stepper {
  public:
   /// @throws ModelError  a robot with more than `kMaxVelocities` degrees of freedom.
-  RKMK4(const Model& model, bool gravity);
+  RKMK4(const Model& model, bool has_gravity);
 
   int order() const override { return 4; }
   StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                  SolverState& next) noexcept override;
+                  SolverState& next_state) noexcept override;
 
  private:
   void accelerate(const Ports& ports, double t, double duration, StepResult& result) noexcept;

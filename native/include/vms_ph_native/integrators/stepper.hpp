@@ -84,12 +84,12 @@ struct Spin {
 
 /// Efforts held over a step; see vms_ph_dynamics.forms.Ports.
 struct Ports {
-  bool acts = false;                 ///< whether any effort besides gravity acts
-  Eigen::VectorXd torque;            ///< (n,) N m or N; empty for none
-  Eigen::VectorXd wrench_base;       ///< (b,) base axes, linear first
-  bool has_tool = false;             ///< whether `tool_wrench` acts
-  Screw tool_wrench;                 ///< at the end effector in its axes
-  Eigen::VectorXd viscous, coulomb;  ///< (n,) friction; empty for none
+  bool acts = false;                      ///< whether any effort besides gravity acts
+  Eigen::VectorXd torque;                 ///< (n,) N m or N; empty for none
+  Eigen::VectorXd wrench_base;            ///< (b,) base axes, linear first
+  bool has_tool = false;                  ///< whether `tool_wrench` acts
+  Screw tool_wrench;                      ///< at the end effector in its axes
+  Eigen::VectorXd damping, dry_friction;  ///< (n,) friction; empty for none
   double slip = 1.0;  ///< rate of joints below which dry friction fades, rad/s or m/s
   Spin spin;          ///< whose gyroscopic moment follows the motion
 };
@@ -137,9 +137,9 @@ class Stepper {
 
   /// One step of dt s from time t.
   /// @param x     solver state; it is not changed.
-  /// @param next  the state after the step, made by begin(), not x; undefined after a failure.
+  /// @param next_state  that after the step, made by begin(), not x; undefined after a failure.
   virtual StepResult step(const SolverState& x, const Ports& ports, double t, double dt,
-                          SolverState& next) noexcept = 0;
+                          SolverState& next_state) noexcept = 0;
 
   /// The tree at the end of the last step, if there is one.
   virtual const Tree* end_tree() const noexcept { return nullptr; }
@@ -150,17 +150,17 @@ class Stepper {
   /// Take `steps` steps, the first from t0 + first_step * dt; stop before one that fails.
   ///
   /// @param x     solver state at the start, replaced by that at the end.
-  /// @param scratch  as `next` of step().
+  /// @param scratch  as `next_state` of step().
   MultiStepResult run(SolverState& x, const Ports& ports, double t0, double dt, long first_step,
                       long steps, SolverState& scratch) noexcept;
 };
 
 /// Make a scheme by its name for a robot, which must outlive it.
 ///
-/// @param gravity      whether it acts.
+/// @param has_gravity  whether it acts.
 /// @param wheels       that do not slip; the scheme is then projected_rk4.
 /// @throws ModelError  an unknown name, or a robot that the scheme is not for.
-std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool gravity,
+std::unique_ptr<Stepper> make_stepper(const std::string& name, const Model& model, bool has_gravity,
                                       const std::vector<Wheel>& wheels = {});
 
 /// Efforts of a control, constant over a step.
@@ -210,8 +210,8 @@ class ClosedLoop {
   /// Scheme and model must outlive the loop.
   ///
   /// @param rounding_energy  energy that a step may miss by rounding, J.
-  /// @param gravity  whether it acts, as in the scheme.
-  ClosedLoop(const Model& model, Stepper& stepper, bool gravity, double rounding_energy);
+  /// @param has_gravity  whether it acts, as in the scheme.
+  ClosedLoop(const Model& model, Stepper& stepper, bool has_gravity, double rounding_energy);
 
   /// Take steps, the first from t0 + first_step * dt, with an update of the control after each.
   ///
@@ -219,7 +219,7 @@ class ClosedLoop {
   /// been updated for that one. It stops as well after a step at whose end the control fails.
   ///
   /// @param x        solver state at the start, replaced by that at the end.
-  /// @param scratch     as `next` of Stepper::step().
+  /// @param scratch     as `next_state` of Stepper::step().
   /// @param external_ports  efforts besides those of the control.
   /// @param result   contains the efforts over the first step as `next_command`.
   void run(Control& control, SolverState& x, SolverState& scratch, const Ports& external_ports,

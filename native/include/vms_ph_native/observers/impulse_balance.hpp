@@ -37,7 +37,8 @@ struct NoiseModel {
   VectorV efforts(const Model& model) const { return stack(model, force, moment, torque); }
 
   /// Standard deviations (nv,) with the same number for all components of a kind.
-  static VectorV stack(const Model& model, double linear, double angular, double joints);
+  static VectorV stack(const Model& model, double linear_deviation, double angular_deviation,
+                       double joint_deviation);
 };
 
 /// The impulse of the external forces over one sample, with its uncertainty; see
@@ -58,11 +59,11 @@ struct ExternalImpulse {
 /// vms_ph_controllers.observers.ImpulseBalance. Nothing but the constructor allocates.
 class ImpulseBalance {
  public:
-  /// @param decoupled  balance in the decoupled coordinates of a moving base [A (56), (59)].
-  /// @param friction   whether the friction of the robot description acts.
+  /// @param is_decoupled  balance in the decoupled coordinates of a moving base [A (56), (59)].
+  /// @param has_friction  whether the friction of the robot description acts.
   /// @throws ModelError  a number of the noise is negative or not finite.
-  ImpulseBalance(const Model& model, const NoiseModel& noise, bool decoupled = false,
-                 bool friction = false);
+  ImpulseBalance(const Model& model, const NoiseModel& noise, bool is_decoupled = false,
+                 bool has_friction = false);
 
   /// Begin at the next state.
   void restart() noexcept { has_last_state_ = has_rate_change_ = false; }
@@ -80,24 +81,24 @@ class ImpulseBalance {
 
  private:
   // What the balance needs of one end of a sample.
-  struct EndTerms {
-    explicit EndTerms(const Model& model);
+  struct StateTerms {
+    explicit StateTerms(const Model& model);
     Evaluation d;
     VectorV momentum, momentum_rate, friction;
     MatrixV covariance;
   };
 
-  void compute_terms(EndTerms& terms) noexcept;
+  void compute_terms(StateTerms& terms) noexcept;
 
   const Model& model_;
   const NoiseModel noise_;
-  const bool decoupled_;
-  VectorV viscous_, coulomb_;  // (n,); empty without friction
+  const bool is_decoupled_;
+  VectorV damping_, dry_friction_;  // (n,); empty without friction
   const VectorV velocity_variance_, effort_variance_;
-  EndTerms end_terms_[2];
+  StateTerms terms_[2];
   int latest_index_ = 0;
   bool has_last_state_ = false, has_rate_change_ = false;
-  VectorV rate_change_, second_difference_, slow_error_, force_;
+  VectorV rate_change_, second_difference_, slow_error_;
   MatrixV inertia_, scaled_inertia_;
   MatrixBN connection_;  // mean of both ends
   ExternalImpulse impulse_;

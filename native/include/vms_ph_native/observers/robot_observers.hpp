@@ -27,7 +27,7 @@ double chi_square_quantile(double tail, int dimension) noexcept;
   FIELD(work_deviation)
 
 struct ContactReport {
-  bool contact = false, began = false;
+  bool contact = false, has_begun = false;
 #define VMS_PH_FIELD(name) double name = 0.0;
   VMS_PH_CONTACT_NUMBERS(VMS_PH_FIELD)
 #undef VMS_PH_FIELD
@@ -178,7 +178,7 @@ class PayloadObserver {
   using Regressor = Eigen::Matrix<double, Eigen::Dynamic, 10, 0, kMaxVelocities, 10>;
 
   // Terms of the model at the end of an interval.
-  struct EndTerms {
+  struct StateTerms {
     Regressor momentum, rate;  // of the payload's momentum and of its rate
     MatrixV noise_covariance;  // covariance of the momentum by noise of the velocity
     VectorV smoothing_error;   // momentum of the payload by the error of the smoothed velocity
@@ -187,9 +187,9 @@ class PayloadObserver {
   void restart_window() noexcept;
   void forget_payload() noexcept;
   bool observe(const SmoothedInterval& smoothed_interval) noexcept;
-  void compute_end_terms(const SmoothedInterval& smoothed_interval, EndTerms& terms) noexcept;
+  void compute_end_terms(const SmoothedInterval& smoothed_interval, StateTerms& terms) noexcept;
   void solve() noexcept;
-  const Payload& report(bool changed) noexcept;
+  const Payload& report(bool has_changed) noexcept;
 
   const Model& model_;
   const int nv_;
@@ -205,7 +205,7 @@ class PayloadObserver {
   Eigen::MatrixXd cross_terms_;                                         // (10,nv+1)
   VectorV impulse_sum_, filtered_impulse_, decorrelated_impulse_, residual_;
   MatrixV covariance_, noise_covariance_, gain_transpose_, workspace_, payload_mass_matrix_;
-  EndTerms end_terms_[2];
+  StateTerms terms_[2];
   int latest_index_ = 0;
   bool has_impulse_sum_ = false, has_last_terms_ = false;
   Payload payload_;
@@ -214,8 +214,8 @@ class PayloadObserver {
 /// What a host may choose of the observers; see the parameters of force_observer.
 struct ObserverOptions {
   NoiseModel noise;
-  bool decoupled = false;              ///< observe wrench and contact in decoupled coordinates
-  bool friction = false;               ///< whether the friction of the robot description acts
+  bool is_decoupled = false;           ///< observe wrench and contact in decoupled coordinates
+  bool has_friction = false;           ///< whether the friction of the robot description acts
   double bandwidth = 30.0;             ///< of the wrench, 1/s
   double false_alarms = 1.0;           ///< largest expected number in an hour
   int window_count = 6;                ///< of the contact detector

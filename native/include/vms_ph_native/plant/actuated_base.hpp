@@ -46,15 +46,15 @@ struct AngleColumns {
   std::vector<Eigen::Index> angle_input;  ///< (m,) input whose angle turns a column; -1 for none
   Eigen::MatrixXd fixed, cosine, sine;    ///< (b,m)
   Eigen::VectorXd angles;                 ///< (m,) angles at the start, rad
-  Eigen::VectorXd lower, upper, largest_tilt_rate;  ///< (m,) of tilts, rad and rad/s; others: zero
+  Eigen::VectorXd lower_tilt, upper_tilt, largest_tilt_rate;  ///< (m,) rad and rad/s; others: zero
 
   /// A column at an angle, (b,).
   VectorB column(Eigen::Index i, double angle) const noexcept {
     return fixed.col(i) + std::cos(angle) * cosine.col(i) + std::sin(angle) * sine.col(i);
   }
-  bool tilts(Eigen::Index i) const { return largest_tilt_rate[i] > 0.0; }
-  bool steers(Eigen::Index i) const {
-    return angle_input[static_cast<std::size_t>(i)] == i && !tilts(i);
+  bool is_tilting(Eigen::Index i) const { return largest_tilt_rate[i] > 0.0; }
+  bool is_steering(Eigen::Index i) const {
+    return angle_input[static_cast<std::size_t>(i)] == i && !is_tilting(i);
   }
   bool has_angle_inputs() const;
 };
@@ -143,16 +143,16 @@ class TiltAllocation {
   explicit TiltAllocation(const BaseActuators& actuators);
 
   /// Whether there are such rotors.
-  bool exists() const noexcept { return !tilting_inputs_.empty(); }
+  bool has_tilting_inputs() const noexcept { return !tilting_inputs_.empty(); }
 
   /// Write the angles (m,) at the end of a step, rad.
   ///
   /// @param goal          (b,) desired wrench times the weights.
   /// @param lower, upper  (m,) limits of the inputs.
   /// @param angles        (m,) at its start.
-  /// @param step          its length, s.
+  /// @param dt            its length, s.
   void solve_angles(const VectorB& goal, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper,
-                    const Eigen::VectorXd& angles, double step, Eigen::VectorXd& out) noexcept;
+                    const Eigen::VectorXd& angles, double dt, Eigen::VectorXd& end_angles) noexcept;
 
  private:
   ActuatorMap map_;

@@ -32,7 +32,7 @@ class JointStops {
   explicit JointStops(const Model& model, const std::vector<Wheel>& wheels = {});
 
   /// Whether a joint has a limit.
-  bool exists() const { return has_limits_; }
+  bool has_limits() const { return has_limits_; }
 
   /// Whether a joint can no longer come to rest before its stop in a step of dt s.
   bool lacks_braking_distance(const Eigen::VectorXd& q, const Eigen::VectorXd& v,
@@ -47,8 +47,8 @@ class JointStops {
                                 double dt) noexcept;
 
   /// Displacement (n,) of the joints that have limits; zero for continuous joints.
-  const Eigen::VectorXd& displacement(const Eigen::VectorXd& from,
-                                      const Eigen::VectorXd& to) noexcept;
+  const Eigen::VectorXd& displacement(const Eigen::VectorXd& start_q,
+                                      const Eigen::VectorXd& end_q) noexcept;
 
  private:
   void compute_mobility(const Eigen::VectorXd& q, const Eigen::VectorXd& v) noexcept;
@@ -66,8 +66,8 @@ class JointStops {
 
 /// Options of the integration.
 struct PlantOptions {
-  Eigen::VectorXd start;                   ///< (nq,) configuration, also after a reset
-  double step = 1e-3;                      ///< s
+  Eigen::VectorXd start_q;                 ///< (nq,) configuration, also after a reset
+  double time_step = 1e-3;                 ///< s
   std::string scheme;                      ///< when empty projected_rk4, in a fluid rkmk4
   bool has_friction = true;                ///< whether the joints' friction acts
   bool has_stops = true;                   ///< whether the limits of the joints are stops
@@ -100,7 +100,7 @@ class Plant {
   /// @param wrench_base  (b,) in the base frame, linear first, N and N m.
   /// @param on_stand     whether it is that of a stand, and not of the actuators of the base.
   /// @param torque       (n,) N m or N.
-  bool advance(const Eigen::VectorXd& wrench_base, bool on_stand, const Eigen::VectorXd& torque,
+  bool advance(const Eigen::VectorXd& wrench_base, bool is_on_stand, const Eigen::VectorXd& torque,
                int steps) noexcept;
 
   /// The wrench (b,) that acted on the base in the last step.
