@@ -136,7 +136,7 @@ class AttitudeAndShape : public StagedController {
       integral_.advance(gains.integral * gains.damping_ratio, position_frequency(),
                         gains.frequency_shape, position_error, nullptr, joint_error_, dt, h);
     }
-    joint_error_ -= integral_.joints();
+    joint_error_ -= integral_.joint_offset();
     const BaseDemand demand = base_demand(d_, body, h);
     Pose error = Pose::Identity();
     error.topLeftCorner<3, 3>() = demand.attitude.transpose() * body.rotation;
@@ -430,12 +430,12 @@ class ThrustDirection {
   /// @param max_tilt  largest angle from the vertical, rad.
   static Eigen::Vector3d clip_to_cone(const Vector3d& force, const Vector3d& up, double weight,
                                       double max_tilt) noexcept {
-    const double vertical = force.dot(up);
-    const double lift = std::min(std::max(vertical, kMinLift * weight), kMaxLift * weight);
-    const Vector3d horizontal = force - up * vertical;
-    const double length = horizontal.norm();
+    const double vertical_force = force.dot(up);
+    const double lift = std::min(std::max(vertical_force, kMinLift * weight), kMaxLift * weight);
+    const Vector3d horizontal_force = force - up * vertical_force;
+    const double length = horizontal_force.norm();
     const double max_length = std::cos(max_tilt) > 0.0 ? lift * std::tan(max_tilt) : length;
-    return lift * up + horizontal * std::min(1.0, max_length / std::max(length, 1e-12));
+    return lift * up + horizontal_force * std::min(1.0, max_length / std::max(length, 1e-12));
   }
 
  private:

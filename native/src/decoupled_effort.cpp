@@ -24,7 +24,8 @@ Eigen::Vector3d clip_length(const Eigen::Vector3d& vector, double max_length) no
 
 }  // namespace
 
-IntegralAction::IntegralAction(int n) : joints_(VectorV::Zero(n)), joint_rates_(VectorV::Zero(n)) {
+IntegralAction::IntegralAction(int n)
+    : joint_offset_(VectorV::Zero(n)), joint_rates_(VectorV::Zero(n)) {
   restart();
 }
 
@@ -32,7 +33,7 @@ void IntegralAction::restart() noexcept {
   position_.setZero();
   rotation_vector_.setZero();
   rotation_.setIdentity();
-  joints_.setZero();
+  joint_offset_.setZero();
   hold_displacement();
 }
 
@@ -68,11 +69,12 @@ void IntegralAction::advance(double gain, double omega_base, double omega_shape,
   }
   position_rate_ = (next_position - position_) / dt;
   position_ = next_position;
-  for (Eigen::Index i = 0; i < joints_.size(); ++i) {
-    const double goal = joints_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
+  for (Eigen::Index i = 0; i < joint_offset_.size(); ++i) {
+    const double goal =
+        joint_offset_[i] - std::min(dt * gain * omega_shape, max_step) * joint_error[i];
     const double next_displacement = std::min(std::max(goal, -kMaxAngle), kMaxAngle);
-    joint_rates_[i] = (next_displacement - joints_[i]) / dt;
-    joints_[i] = next_displacement;
+    joint_rates_[i] = (next_displacement - joint_offset_[i]) / dt;
+    joint_offset_[i] = next_displacement;
   }
 }
 

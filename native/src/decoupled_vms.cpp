@@ -180,7 +180,7 @@ class DecoupledVMSController final : public RampedGains<StagedController, Decoup
                         gains.frequency_shape, position_error, &rotation_error, joint_error_, dt,
                         horizon(dt, gains.delay, age_));
     }
-    joint_error_ -= integral_.joints();
+    joint_error_ -= integral_.joint_offset();
   }
 
   /// The power by which the integral action moves the minimum, with the opposite sign, W.

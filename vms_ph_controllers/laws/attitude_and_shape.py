@@ -96,7 +96,7 @@ class AttitudeAndShape(VehicleController):
         position_error = self.model.base_pose(d.q)[:3, 3] - self._base_ref.pose[:3, 3]
         joint_error = self.model.joint_positions(d.q) - self._joint_ref.positions
         self._integrate(self._position_frequency(gains), position_error, None, joint_error, dt, h)
-        joint_error = joint_error - self._integral.joints
+        joint_error = joint_error - self._integral.joint_offset
         demand = self._base_demand(d, gains, h)
         attitude_error = np.eye(4)
         attitude_error[:3, :3] = demand.attitude.T @ demand.rotation

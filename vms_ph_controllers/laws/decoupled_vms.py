@@ -201,7 +201,7 @@ class DecoupledVMSController(VehicleController):
         position_error = pose[:3, 3] - self._base_ref.pose[:3, 3]
         rotation_error = self._base_ref.pose[:3, :3].T @ pose[:3, :3]
         self._integrate(frequency, position_error, rotation_error, offset, dt, h)
-        return np.asarray(offset - integral.joints)
+        return np.asarray(offset - integral.joint_offset)
 
     def _minimum_pose(self) -> Array:
         """Return the pose of the least energy."""

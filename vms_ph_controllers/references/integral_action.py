@@ -36,7 +36,7 @@ class IntegralAction:
         rotation: (3,3) displacement of the attitude, from the axes of the minimum to those of the
             reference.
         angular_velocity: (3,) its angular velocity in the axes of the minimum, rad/s.
-        joints: (n,) displacement of the joint reference.
+        joint_offset: (n,) displacement of the joint reference.
         joint_rates: (n,) its rate.
         is_zero: whether there is no displacement, and no rate of one.
     """
@@ -50,7 +50,7 @@ class IntegralAction:
         """Remove the displacement."""
         self.is_zero = True
         self.position: Array = np.zeros(3)
-        self.joints: Array = np.zeros(self._n)
+        self.joint_offset: Array = np.zeros(self._n)
         self.rotation: Array = np.eye(3)
         self._rotvec: Array = np.zeros(3)
         self.pause()
@@ -102,11 +102,11 @@ class IntegralAction:
             self._rotvec = _clip(self._rotvec - rate * _SO3.log(rotation_error), _MAX_ANGLE)
             last_rotation, self.rotation = self.rotation, _SO3.exp(self._rotvec)
             self.angular_velocity = _SO3.log(last_rotation.T @ self.rotation) / dt
-        joints: Array = self.joints - np.minimum(dt * share * omega_joints, max_share) * joint_error
+        joints = self.joint_offset - np.minimum(dt * share * omega_joints, max_share) * joint_error
         joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt
-        self.joint_rates = (joints - self.joints) / dt
-        self.position, self.joints = position, np.asarray(joints)
+        self.joint_rates = (joints - self.joint_offset) / dt
+        self.position, self.joint_offset = position, np.asarray(joints)
 
 
 def _clip(vector: Array, max_length: float) -> Array:

@@ -267,7 +267,8 @@ class DecentralisedPD(Controller):
         pose_error = _SE3.inverse(target) @ base_pose
         position_error = pose_error[:3, 3] @ pose_error[:3, :3]
         base_error = np.concatenate([position_error, _SO3.log(pose_error[:3, :3])])[self._base_rows]
-        joint_error = model.joint_positions(q) - joint_target.positions - self._integral.joints
+        joint_error = model.joint_positions(q) - joint_target.positions
+        joint_error -= self._integral.joint_offset
         error = np.concatenate([base_error, joint_error])
         reference_twist = _SE3.Ad(_SE3.inverse(pose_error)) @ self._base_target.twist
         reference_velocity = np.concatenate([reference_twist[self._base_rows], joint_target.rates])

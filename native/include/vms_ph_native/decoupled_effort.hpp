@@ -47,13 +47,13 @@ class IntegralAction {
   const Eigen::Matrix3d& rotation() const { return rotation_; }  ///< from minimum to reference
   /// In the axes of the minimum, rad/s.
   const Eigen::Vector3d& angular_velocity() const { return angular_velocity_; }
-  const VectorV& joints() const { return joints_; }            ///< (n,)
-  const VectorV& joint_rates() const { return joint_rates_; }  ///< (n,)
+  const VectorV& joint_offset() const { return joint_offset_; }  ///< (n,)
+  const VectorV& joint_rates() const { return joint_rates_; }    ///< (n,)
 
  private:
   Eigen::Vector3d position_, position_rate_, rotation_vector_, angular_velocity_;
   Eigen::Matrix3d rotation_;
-  VectorV joints_, joint_rates_;
+  VectorV joint_offset_, joint_rates_;
 };
 
 /// The effort of springs, a reference, and damping of locked motion and shape, for a robot on a

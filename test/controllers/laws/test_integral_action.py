@@ -107,7 +107,7 @@ def test_it_reaches_no_further_than_half_the_weight_and_half_a_radian() -> None:
     for _ in range(1000):
         integral.advance(1.0, 2.0, 4.0, far, turned, np.array([9.0, -9.0]), 0.01, 0.03)
     np.testing.assert_allclose(integral.position, [0.0, -0.6 * 9.80665 / 8, -0.8 * 9.80665 / 8])
-    np.testing.assert_array_equal(integral.joints, [-0.5, 0.5])
+    np.testing.assert_array_equal(integral.joint_offset, [-0.5, 0.5])
     np.testing.assert_allclose(integral.rotation, pin.exp3(np.array([0.0, 0.0, -0.5])))
     np.testing.assert_allclose(integral.position_rate, 0.0, atol=1e-12)
     before = integral.rotation
@@ -122,7 +122,7 @@ def test_it_reaches_no_further_than_half_the_weight_and_half_a_radian() -> None:
     integral.advance(1.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.0, 0.03)
     assert not integral.position_rate.any()
     integral.advance(0.0, 2.0, 4.0, np.ones(3), turned, np.ones(2), 0.01, 0.03)
-    assert not integral.joints.any()
+    assert not integral.joint_offset.any()
 
 
 def test_it_rests_while_the_efforts_are_limited() -> None:
