@@ -280,11 +280,11 @@ constexpr std::size_t kMaxChunk = 64;
 
 void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t, std::size_t)>& task) {
-  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> next_index{0};
   const std::size_t chunk = std::max<std::size_t>(1, std::min(kMaxChunk, count / (4 * threads)));
   const auto run_worker = [&](std::size_t worker) {
     while (true) {
-      const std::size_t begin = next.fetch_add(chunk);
+      const std::size_t begin = next_index.fetch_add(chunk);
       if (begin >= count) return;
       for (std::size_t i = begin; i < std::min(count, begin + chunk); ++i) task(worker, i);
     }

@@ -14,10 +14,10 @@ namespace {
 constexpr double kRotationMargin = 0.1;
 
 // The bracket of two twists of a base, (b,).
-VectorB bracket(const VectorB& x, const VectorB& y) {
-  if (x.size() == 6) return product<VectorB>(se3::ad(Twist(x)), y);
+VectorB bracket(const VectorB& u, const VectorB& v) {
+  if (u.size() == 6) return product<VectorB>(se3::ad(Twist(u)), v);
   VectorB planar_bracket(3);
-  planar_bracket << y[2] * x[1] - x[2] * y[1], x[2] * y[0] - y[2] * x[0], 0.0;
+  planar_bracket << v[2] * u[1] - u[2] * v[1], u[2] * v[0] - v[2] * u[0], 0.0;
   return planar_bracket;
 }
 

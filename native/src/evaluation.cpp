@@ -91,7 +91,7 @@ FluidTerms& Evaluation::fluid_at_v() noexcept {
 const MatrixV& Evaluation::M() noexcept {
   if (!computed_.M) {
     dynamics_at_q().mass(M_.data());
-    if (fluid_.has_bodies()) fluid_at_q().add_mass(M_);
+    if (fluid_.has_bodies()) fluid_at_q().add_inertia(M_);
     computed_.M = true;
   }
   return M_;

@@ -66,7 +66,7 @@ FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
   for (const ImmersedBody& description : model.fluid()->bodies) {
     BodyTerms body{};
     body.description = description;
-    body.frame = static_cast<int>(model.frame_id(description.link));
+    body.frame_index = static_cast<int>(model.frame_id(description.link));
     body.jacobian = body.jacobian_rate = Jacobian::Zero(6, model.nv());
     bodies_.push_back(body);
   }
@@ -74,8 +74,8 @@ FluidTerms::FluidTerms(const Model& model) : gravity_(model.gravity()) {
 
 void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
   for (BodyTerms& body : bodies_) {
-    robot.jacobian(body.frame, false, body.jacobian.data());
-    robot.placement(body.frame, body.rotation, body.origin);
+    robot.jacobian(body.frame_index, false, body.jacobian.data());
+    robot.placement(body.frame_index, body.rotation, body.origin);
     const Vector3d buoyant_force =
         -density_ * body.description.volume * (body.rotation.transpose() * gravity_);
     body.buoyancy << buoyant_force, body.description.centre_of_buoyancy.cross(buoyant_force);
@@ -84,13 +84,13 @@ void FluidTerms::set_configuration(const Dynamics& robot) noexcept {
 
 void FluidTerms::set_velocity(const Dynamics& robot, const ConstVector& v) noexcept {
   for (BodyTerms& body : bodies_) {
-    robot.jacobian_rate(body.frame, false, body.jacobian_rate.data());
+    robot.jacobian_rate(body.frame_index, false, body.jacobian_rate.data());
     body.twist.noalias() = body.jacobian.lazyProduct(v);
     body.momentum.noalias() = body.description.added_mass * body.twist;
   }
 }
 
-void FluidTerms::add_mass(MatrixV& M) const noexcept {
+void FluidTerms::add_inertia(MatrixV& M) const noexcept {
   for (const BodyTerms& body : bodies_) {
     const Matrix6V mass_jacobian = body.description.added_mass.lazyProduct(body.jacobian);
     M += body.jacobian.transpose().lazyProduct(mass_jacobian);

@@ -40,16 +40,16 @@ std::string tag_at(const std::string& xml, std::size_t start) {
 
 /// The value of an attribute of a tag.
 std::optional<std::string> attribute(const std::string& tag, const std::string& name) {
-  for (auto equals = tag.find('='); equals != std::string::npos;) {
-    const auto quote = tag.find_first_of("\"'", equals);
+  for (auto equals_index = tag.find('='); equals_index != std::string::npos;) {
+    const auto quote = tag.find_first_of("\"'", equals_index);
     const auto end = quote == std::string::npos ? quote : tag.find(tag[quote], quote + 1);
     if (end == std::string::npos) return std::nullopt;
-    const auto last = tag.find_last_not_of(kWhitespace, equals - 1);
-    const auto first = tag.find_last_of(kWhitespace, last) + 1;
-    if (tag.compare(first, last + 1 - first, name) == 0) {
+    const auto name_end = tag.find_last_not_of(kWhitespace, equals_index - 1);
+    const auto name_start = tag.find_last_of(kWhitespace, name_end) + 1;
+    if (tag.compare(name_start, name_end + 1 - name_start, name) == 0) {
       return tag.substr(quote + 1, end - quote - 1);
     }
-    equals = tag.find('=', end);
+    equals_index = tag.find('=', end);
   }
   return std::nullopt;
 }
@@ -98,17 +98,17 @@ std::vector<Mimic> mimics_of_urdf(const std::string& xml) {
 }
 
 ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
-                              const std::map<std::string, double>& locked) {
+                              const std::map<std::string, double>& locked_positions) {
   const auto mimic_named = [&](const std::string& name) {
     return std::find_if(mimics.begin(), mimics.end(),
                         [&](const Mimic& mimic) { return mimic.joint == name; });
   };
-  ResolvedMimics resolved_mimics{{}, locked};
+  ResolvedMimics resolved_mimics{{}, locked_positions};
   for (const Mimic& mimic : mimics) {
-    if (locked.count(mimic.joint) > 0) continue;
+    if (locked_positions.count(mimic.joint) > 0) continue;
     Mimic combined_mimic{mimic.joint, mimic.leader, mimic.multiplier, mimic.offset};
     std::string cycle = mimic.joint;
-    for (std::size_t steps = 0; locked.count(combined_mimic.leader) == 0; ++steps) {
+    for (std::size_t steps = 0; locked_positions.count(combined_mimic.leader) == 0; ++steps) {
       const auto next_mimic = mimic_named(combined_mimic.leader);
       if (next_mimic == mimics.end()) break;
       if (combined_mimic.leader == mimic.joint || steps == mimics.size()) {
@@ -119,11 +119,11 @@ ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
       combined_mimic.multiplier *= next_mimic->multiplier;
       combined_mimic.leader = next_mimic->leader;
     }
-    const auto locked_joint = locked.find(combined_mimic.leader);
-    if (locked_joint == locked.end()) {
+    const auto locked_joint = locked_positions.find(combined_mimic.leader);
+    if (locked_joint == locked_positions.end()) {
       resolved_mimics.mimics.push_back(combined_mimic);
     } else {
-      resolved_mimics.locked[combined_mimic.joint] =
+      resolved_mimics.locked_positions[combined_mimic.joint] =
           combined_mimic.multiplier * locked_joint->second + combined_mimic.offset;
     }
   }
@@ -194,10 +194,11 @@ Model Model::from_urdf(const std::string& xml, Base base, const std::string& end
   }
   const std::string text = without_comments(xml);
   add_armature(text, model);
-  std::map<std::string, double> locked;
-  for (const auto& name : locked_joints) locked[name] = 0.0;
-  ResolvedMimics resolved_mimics = resolve_mimics(mimics_of_urdf(text), locked);
-  if (!resolved_mimics.locked.empty()) model = reduced_model(resolved_mimics.locked, model);
+  std::map<std::string, double> locked_positions;
+  for (const auto& name : locked_joints) locked_positions[name] = 0.0;
+  ResolvedMimics resolved_mimics = resolve_mimics(mimics_of_urdf(text), locked_positions);
+  if (!resolved_mimics.locked_positions.empty())
+    model = reduced_model(resolved_mimics.locked_positions, model);
   model.gravity.linear() = gravity;
   return Model(model, end_effector, std::move(resolved_mimics.mimics));
 }

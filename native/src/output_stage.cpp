@@ -138,7 +138,7 @@ SafeOutput::SafeOutput(const Model& model, std::optional<Allocation> allocation,
 void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, double age,
                          const Eigen::VectorXd* payload_weight) noexcept {
   const int b = model_.b(), n = model_.n();
-  const Eigen::VectorXd& effort = model_.max_effort();
+  const Eigen::VectorXd& max_effort = model_.max_effort();
   d_.set(q, v);
   weight_ = d_.g();
   if (payload_weight) weight_ += *payload_weight;
@@ -157,23 +157,24 @@ void SafeOutput::compute(const ConstVector& q, const ConstVector& v, double dt, 
     add_product(transposed(d_.A()), wrench_error, torque_step_);
   }
   clip_to_effort(model_, holding_torque_);
-  const VectorV lower = -effort;
-  torque_ = share_within_limits(holding_torque_, torque_step_, lower, effort) * torque_step_;
+  const VectorV min_effort = -max_effort;
+  torque_ =
+      share_within_limits(holding_torque_, torque_step_, min_effort, max_effort) * torque_step_;
   torque_ += holding_torque_;
   clip_to_effort(model_, torque_);
 }
 
 bool SafeOutput::holds_weight(const ConstVector& q, double h) noexcept {
-  VectorV step = VectorV::Zero(model_.nv());
-  d_.set(q, step);
+  VectorV displacement = VectorV::Zero(model_.nv());
+  d_.set(q, displacement);
   const VectorV weight = d_.g();
   MatrixV stability_matrix = kLargestWeightRatio / (h * h) * d_.M();
-  for (Eigen::Index i = 0; i < step.size(); ++i) {
-    step.setZero();
-    step[i] = kDifferenceStep;
-    model_.integrate(q, step, next_q_);
-    step.setZero();
-    d_.set(next_q_, step);
+  for (Eigen::Index i = 0; i < displacement.size(); ++i) {
+    displacement.setZero();
+    displacement[i] = kDifferenceStep;
+    model_.integrate(q, displacement, next_q_);
+    displacement.setZero();
+    d_.set(next_q_, displacement);
     const VectorV half_slope = 0.5 / kDifferenceStep * (d_.g() - weight);
     stability_matrix.row(i) += half_slope;
     stability_matrix.col(i) += half_slope;

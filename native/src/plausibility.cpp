@@ -68,10 +68,10 @@ void PlausibilityBounds::positions(const Model& model, VectorV& lower, VectorV& 
   lower = model.lower();
   upper = model.upper();
   for (int i = 0; i < model.n(); ++i) {
-    const double range = upper[i] - lower[i];
-    if (!std::isfinite(range)) continue;
-    lower[i] -= position_margin * range;
-    upper[i] += position_margin * range;
+    const double limit_range = upper[i] - lower[i];
+    if (!std::isfinite(limit_range)) continue;
+    lower[i] -= position_margin * limit_range;
+    upper[i] += position_margin * limit_range;
   }
 }
 

@@ -222,8 +222,8 @@ void PoseEffort::replace_along(const Eigen::Vector3d& direction, double damping,
   const Eigen::Matrix3d lateral_projector =
       Eigen::Matrix3d::Identity() - product<Eigen::Matrix3d>(direction, transposed(direction));
   for (Matrix6* matrix : {&stiffness_, &damping_}) {
-    const Eigen::Matrix3d linear = matrix->topLeftCorner<3, 3>();
-    matrix->topLeftCorner<3, 3>() = change_basis(linear, lateral_projector);
+    const Eigen::Matrix3d linear_block = matrix->topLeftCorner<3, 3>();
+    matrix->topLeftCorner<3, 3>() = change_basis(linear_block, lateral_projector);
   }
   add_product(direction, transposed(direction), damping_.topLeftCorner<3, 3>(), damping);
   feedforward_.setZero();

@@ -26,8 +26,8 @@ void promote_libpython() {
       library.dli_fname != nullptr) {
     dlopen(library.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
-  void* program = dlopen(nullptr, RTLD_NOW);  // the program's symbols, without this library
-  if (dlsym(program, "PyObject_Call") == nullptr) {
+  void* program_handle = dlopen(nullptr, RTLD_NOW);  // the program's symbols, without this library
+  if (dlsym(program_handle, "PyObject_Call") == nullptr) {
     const char* reason = dlerror();
     throw PythonError(
         std::string("the Python library cannot be made visible to its extension modules: ") +
@@ -166,7 +166,7 @@ void PythonTask::begin() {
 void PythonTask::run(int job) {
   PyEval_RestoreThread(thread_state_);
   try {
-    translate_errors([](PythonTask& task, int number) { task.work(number); }, job);
+    translate_errors([](PythonTask& task, int job_number) { task.work(job_number); }, job);
   } catch (...) {
     thread_state_ = PyEval_SaveThread();
     throw;

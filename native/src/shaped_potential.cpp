@@ -133,15 +133,15 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
                               const Bounds& bounds) const noexcept {
   const double dt = bounds.dt, min_sigma = bounds.min_sigma;
   const Eigen::Index n = q0.size();
-  VectorV is_free = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
+  VectorV free_mask = VectorV::Ones(n), posture_step = VectorV::Zero(n), q1 = q0;
   if (is_out_of_reach) {
     // A stretched arm could fold in the wrong direction: the initial posture decides.
     posture_step = posture - q0;
     posture_step *= dt * kPostureRate;
   }
-  for (Eigen::Index round = 0; round < n; ++round) {
+  for (Eigen::Index pass = 0; pass < n; ++pass) {
     Matrix3V free_jacobian = jacobian;
-    for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= is_free[i];
+    for (Eigen::Index i = 0; i < n; ++i) free_jacobian.col(i) *= free_mask[i];
     // Damped, so that a reference out of reach stops the minimum.
     auto gram = product<Eigen::Matrix3d>(free_jacobian, transposed(free_jacobian));
     for (Eigen::Index i = 0; i < 3; ++i) gram(i, i) += min_sigma * min_sigma;
@@ -153,15 +153,15 @@ VectorV MinimumStep::solution(const Matrix3V& jacobian, const Eigen::Vector3d& p
     // Joints at a limit are excluded; the others move.
     double speed_ratio = 1.0;
     for (Eigen::Index i = 0; i < n; ++i) {
-      increment[i] += posture_step[i] * is_free[i];
+      increment[i] += posture_step[i] * free_mask[i];
       speed_ratio = std::max(speed_ratio, std::abs(increment[i]) / (dt * model_.max_velocity()[i]));
     }
     increment /= speed_ratio;
     q1 = joint_limits_.clip_positions(q0 + increment, q0, bounds.margin);
     bool is_limited = false;
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (is_free[i] == 0.0 || !(std::abs(q1[i] - q0[i] - increment[i]) > kNegligible)) continue;
-      is_free[i] = 0.0;
+      if (free_mask[i] == 0.0 || !(std::abs(q1[i] - q0[i] - increment[i]) > kNegligible)) continue;
+      free_mask[i] = 0.0;
       is_limited = true;
     }
     if (!is_limited) break;

@@ -3,7 +3,6 @@
 
 #include "vms_ph_native/task_space.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include <Eigen/Geometry>
@@ -113,30 +112,30 @@ void make_orthonormal(Matrix3d& columns) noexcept {
 /// The map of null_space_map() for arms of a given number of joints, in loops to be unrolled.
 template <int kVelocities>
 VMS_PH_INLINED inline void fixed_size_null_map(const MatrixV& kernel, const MatrixV& mass,
-                                               MatrixV& result) noexcept {
+                                               MatrixV& null_map) noexcept {
   constexpr int kRows = kVelocities - 3, kPadded = static_cast<int>(symmetric::padded(kRows));
   const Eigen::Map<const Eigen::Matrix<double, kRows, kVelocities>> z(kernel.data());
   const Eigen::Map<const Eigen::Matrix<double, kVelocities, kVelocities>> m(mass.data());
-  Eigen::Matrix<double, kPadded, kVelocities> weighted;
+  Eigen::Matrix<double, kPadded, kVelocities> padded_map;
   Eigen::Matrix<double, kPadded, kPadded> inertia;
-  weighted.setZero();
+  padded_map.setZero();
   inertia.setZero();
-  weighted.template topRows<kRows>() = z.lazyProduct(m);
+  padded_map.template topRows<kRows>() = z.lazyProduct(m);
   inertia.template topLeftCorner<kRows, kRows>() =
-      weighted.template topRows<kRows>().lazyProduct(z.transpose());
+      padded_map.template topRows<kRows>().lazyProduct(z.transpose());
   double inverse_pivots[kPadded] = {};
   symmetric::factorise(inertia.data(), inverse_pivots, kRows, kPadded);
   for (int k = 0; k < kVelocities; ++k) {
-    symmetric::solve(inertia.data(), inverse_pivots, kRows, kPadded, &weighted(0, k));
+    symmetric::solve(inertia.data(), inverse_pivots, kRows, kPadded, &padded_map(0, k));
   }
-  result = weighted.template topRows<kRows>();
+  null_map = padded_map.template topRows<kRows>();
 }
 
 /// `damping_task J^T J + damping_null N^T N` for arms of a given number of joints, likewise.
 template <int kVelocities>
 VMS_PH_INLINED inline void fixed_size_damping(const double* jacobian, const double* null_map,
                                               double damping_task, double damping_null,
-                                              MatrixV& result) noexcept {
+                                              MatrixV& damping_matrix) noexcept {
   constexpr int kPadded = static_cast<int>(symmetric::padded(kVelocities));
   // A column of the Jacobian and of the map below it, for every velocity: the rows of `stacked`.
   Eigen::Matrix<double, kPadded, kVelocities> stacked, damping;
@@ -154,15 +153,15 @@ VMS_PH_INLINED inline void fixed_size_damping(const double* jacobian, const doub
       }
     }
   }
-  result = damping.template topRows<kVelocities>();
+  damping_matrix = damping.template topRows<kVelocities>();
 }
 
 /// Add `scale R^T diag(w) R`, of the rows R of a singular value decomposition.
 void add_weighted(const Matrix3V& rows, const Eigen::Vector3d& w, double scale,
                   MatrixV& sum) noexcept {
-  Matrix3V weighted = rows;
-  for (int k = 0; k < 3; ++k) weighted.row(k) *= w[k];
-  add_product(transposed(rows), weighted, sum, scale);
+  Matrix3V weighted_rows = rows;
+  for (int k = 0; k < 3; ++k) weighted_rows.row(k) *= w[k];
+  add_product(transposed(rows), weighted_rows, sum, scale);
 }
 
 constexpr auto kAxes = pinocchio::LOCAL_WORLD_ALIGNED;
@@ -202,12 +201,12 @@ VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
     triangle_right_.setIdentity();
     return;
   }
-  int order[] = {0, 1, 2};
-  std::sort(order, order + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
+  int descending[] = {0, 1, 2};
+  std::sort(descending, descending + 3, [&](int a, int b) { return lengths[a] > lengths[b]; });
   for (int k = 0; k < 3; ++k) {
-    singular_values[k] = lengths[order[k]];
-    left_vectors.col(k) = rotated_columns.col(order[k]);
-    triangle_right_.row(k) = rotation.col(order[k]);
+    singular_values[k] = lengths[descending[k]];
+    left_vectors.col(k) = rotated_columns.col(descending[k]);
+    triangle_right_.row(k) = rotation.col(descending[k]);
   }
   if (singular_values[2] > kDirectionTolerance * singular_values[0]) {
     for (int k = 0; k < 3; ++k) left_vectors.col(k) /= singular_values[k];
@@ -217,22 +216,22 @@ VMS_PH_FMA void TaskSvd::decompose(const Matrix3d& matrix) noexcept {
 }
 
 VMS_PH_FMA TallMatrix TaskSvd::pseudo_inverse(double min_value) const noexcept {
-  Matrix3d scaled = left_vectors.transpose();
-  for (int k = 0; k < 3; ++k) scaled.row(k) /= std::max(singular_values[k], min_value);
-  return product<TallMatrix>(transposed(right_vectors), scaled);
+  Matrix3d scaled_vectors = left_vectors.transpose();
+  for (int k = 0; k < 3; ++k) scaled_vectors.row(k) /= std::max(singular_values[k], min_value);
+  return product<TallMatrix>(transposed(right_vectors), scaled_vectors);
 }
 
 VMS_PH_FMA MatrixV null_space_map(const MatrixV& z, const MatrixV& mass) noexcept {
-  MatrixV result;
+  MatrixV null_map;
   if (mass.rows() == 7 && z.rows() == 4) {
-    fixed_size_null_map<7>(z, mass, result);
+    fixed_size_null_map<7>(z, mass, null_map);
   } else if (mass.rows() == 6 && z.rows() == 3) {
-    fixed_size_null_map<6>(z, mass, result);
+    fixed_size_null_map<6>(z, mass, null_map);
   } else {
-    multiply(z, mass, result);
-    if (z.rows() > 0) Cholesky(product<MatrixV>(result, transposed(z))).solve_columns(result);
+    multiply(z, mass, null_map);
+    if (z.rows() > 0) Cholesky(product<MatrixV>(null_map, transposed(z))).solve_columns(null_map);
   }
-  return result;
+  return null_map;
 }
 
 VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& velocity,
@@ -260,11 +259,11 @@ VMS_PH_FMA void SplitMotion::compute(const MatrixV& mass, const ConstVector& vel
   }
   MatrixV s = product<MatrixV>(transposed(svd.kernel), svd.kernel);
   add_weighted(svd.right_vectors, null_weight, 1.0, s);
-  const double scale = mass.trace() / static_cast<double>(mass.rows());
-  const MatrixV weighted = product<MatrixV>(s, mass);
-  MatrixV inertia = product<MatrixV>(weighted, s);
-  add_weighted(svd.right_vectors, lifting_weight, scale, inertia);
-  MatrixV inertia_ratio = weighted;
+  const double mean_inertia = mass.trace() / static_cast<double>(mass.rows());
+  const MatrixV weighted_map = product<MatrixV>(s, mass);
+  MatrixV inertia = product<MatrixV>(weighted_map, s);
+  add_weighted(svd.right_vectors, lifting_weight, mean_inertia, inertia);
+  MatrixV inertia_ratio = weighted_map;
   Cholesky(inertia).solve_columns(inertia_ratio);
   multiply(s, inertia_ratio, null_map);
   multiply(null_map, velocity, nu);

@@ -91,8 +91,8 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const double added_energy = follow_reference(reference, dt);
   jacobian_ = task_.jacobian(d_);
   effort_.split(d_, jacobian_, kSingular);
-  spring_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
-  spring_ += gains.limit_stiffness * depth_;
+  gradient_ = tank_budget_.authority() * tank_budget_.potential().gradient(d_.q());
+  gradient_ += gains.limit_stiffness * depth_;
   compute_springs_and_damping(h);
   const Matrix3V jacobian_rate = task_.jacobian_rate(d_);
 
@@ -100,7 +100,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   const bool is_cancelled = cancellation > 0.0 && routing_.torque(d_, jacobian_, effort_.svd,
                                                                   jacobian_rate, routing_torque_);
   if (is_cancelled) routing_torque_ *= cancellation;
-  desired_torque_ = d_.g() - spring_ - effort_.damping_force;
+  desired_torque_ = d_.g() - gradient_ - effort_.damping_force;
   torque_ = d_.g() + effort_.impedance.brake(d_, h, is_cancelled ? &routing_torque_ : nullptr);
   torque_ -= effort_.impedance.spring_force + effort_.damping_force;
   if (is_cancelled) {
@@ -115,13 +115,13 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   if (!tank_budget_.reason().empty()) torque_limits_.replace(torque_);
   tank_budget_.end_sample(d_, torque_, limit_energy);
 
-  const double potential = tank_budget_.energy(d_.q()) + limit_energy;
-  const double kinetic = d_.kinetic_energy();
+  const double potential_energy = tank_budget_.energy(d_.q()) + limit_energy;
+  const double kinetic_energy = d_.kinetic_energy();
   const auto& tank = tank_budget_.tank();
   ControlEnergy& energy = command_.energy;
-  energy.closed_loop_energy = kinetic + potential;
-  energy.shaped_potential = potential;
-  energy.kinetic_task = kinetic - effort_.motion.kinetic_null;
+  energy.closed_loop_energy = kinetic_energy + potential_energy;
+  energy.shaped_potential = potential_energy;
+  energy.kinetic_task = kinetic_energy - effort_.motion.kinetic_null;
   energy.kinetic_null = effort_.motion.kinetic_null;
   energy.damping_task = effort_.motion.eta.dot(effort_.task_damping_force);
   energy.damping_null = effort_.motion.nu.dot(effort_.null_damping_force) +
@@ -132,9 +132,9 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
   energy.null_to_task = effort_.motion.null_to_task_power(d_, effort_.svd, jacobian_rate);
   energy.tank_level = tank ? tank->level : 0.0;
   energy.unaccounted_energy = tank ? tank->unaccounted_energy : 0.0;
-  const Eigen::Vector3d goal = governor_.target().value_or(governor_.current_minimum().x);
+  const Eigen::Vector3d target = governor_.target().value_or(governor_.current_minimum().x);
   command_.torque = torque_;
-  command_.task_error = (task_.origin(d_) - goal).norm();
+  command_.task_error = (task_.origin(d_) - target).norm();
   command_.smallest_singular_value = effort_.motion.smallest_singular_value;
   command_.authority = tank_budget_.authority();
   update_status();
@@ -195,18 +195,18 @@ const ShapedPotential& TaskSpaceIDAPBC::potential(const Minimum& minimum) noexce
   return desired_potential_;
 }
 
-// The spring and damping forces that are held; `spring_` is the gradient of the potential.
+// The spring and damping forces that are held; `gradient_` is the gradient of the potential.
 void TaskSpaceIDAPBC::compute_springs_and_damping(double h) noexcept {
   const TaskSpaceGains& gains = ramp_.active_gains();
-  const VectorV positions = positions_ + h * d_.v();
-  const VectorV predicted_depth = joint_limits_.depth(positions, gains.limit_margin);
+  const VectorV next_positions = positions_ + h * d_.v();
+  const VectorV predicted_depth = joint_limits_.depth(next_positions, gains.limit_margin);
   stiffness_.setZero(model_.n(), model_.n());
   tank_budget_.potential().add_weight(tank_budget_.authority(), stiffness_);
   for (Eigen::Index i = 0; i < depth_.size(); ++i) {
     // Springs at limits that are about to act count as well.
     if (depth_[i] != 0.0 || predicted_depth[i] != 0.0) stiffness_(i, i) += gains.limit_stiffness;
   }
-  effort_.compute(d_, jacobian_, spring_, stiffness_, gains.damping_task, gains.damping_null, h);
+  effort_.compute(d_, jacobian_, gradient_, stiffness_, gains.damping_task, gains.damping_null, h);
 }
 
 void TaskSpaceIDAPBC::update_status() noexcept {
@@ -214,9 +214,10 @@ void TaskSpaceIDAPBC::update_status() noexcept {
     command_.status = status;
     command_.reason = reason;
   };
-  const Reason &tank = tank_budget_.reason(), &limits = torque_limits_.reason();
-  if (!tank.empty() || !limits.empty()) {
-    reason_.set("%s%s%s", tank.text(), tank.empty() || limits.empty() ? "" : "; ", limits.text());
+  const Reason &tank_reason = tank_budget_.reason(), &limit_reason = torque_limits_.reason();
+  if (!tank_reason.empty() || !limit_reason.empty()) {
+    reason_.set("%s%s%s", tank_reason.text(),
+                tank_reason.empty() || limit_reason.empty() ? "" : "; ", limit_reason.text());
     return set_status(Status::saturated, reason_.text());
   }
   if (!effort_.motion.is_regular) {

@@ -107,10 +107,10 @@ Tree::Tree(const Model& model, bool has_gravity)
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
     const Eigen::Matrix<double, 6, 6> Y = inertia.matrix();  // about the root's origin
-    Eigen::Matrix<double, 10, 1> numbers;
-    numbers << Y(0, 0), inertia.mass() * inertia.lever(), Y(3, 3), Y(3, 4), Y(3, 5), Y(4, 4),
-        Y(4, 5), Y(5, 5);
-    root_inertia_ = SpatialInertia(numbers);
+    Eigen::Matrix<double, 10, 1> inertia_numbers;
+    inertia_numbers << Y(0, 0), inertia.mass() * inertia.lever(), Y(3, 3), Y(3, 4), Y(3, 5),
+        Y(4, 4), Y(4, 5), Y(5, 5);
+    root_inertia_ = SpatialInertia(inertia_numbers);
     total_mass_ += inertia.mass();
   }
   angles_.assign(padded_count, 0.0);

@@ -172,12 +172,13 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
     }
     if (has_rates) {
       const Vector3d axle_rate = angular_velocity.cross(axle);
-      const auto& rate = d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
+      const auto& jacobian_rate =
+          d_.frame_jacobian_rate(wheel.frame, pinocchio::LOCAL_WORLD_ALIGNED);
       for (Eigen::Index i = 0; i < constraints_.cols(); ++i) {
         const Vector3d velocity = contact_velocity(jacobian, wheel.radius, i);
-        const Vector3d change = contact_velocity(rate, wheel.radius, i);
-        constraint_rates_(row, i) = heading(axle).dot(change) + heading(axle_rate).dot(velocity);
-        constraint_rates_(row + 1, i) = axle.dot(change) + axle_rate.dot(velocity);
+        const Vector3d rate = contact_velocity(jacobian_rate, wheel.radius, i);
+        constraint_rates_(row, i) = heading(axle).dot(rate) + heading(axle_rate).dot(velocity);
+        constraint_rates_(row + 1, i) = axle.dot(rate) + axle_rate.dot(velocity);
       }
     }
     row += 2;
@@ -185,7 +186,7 @@ VMS_PH_FMA void WheeledTerms::compute_constraints(bool has_rates) noexcept {
 }
 
 /// Write the solution X of J_dependent X = -rows to the dependent rows of a matrix (nv,m).
-bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcept {
+bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& solution) noexcept {
   const auto count = static_cast<Eigen::Index>(independent_rows_.size());
   dependent_block_.resize(count, count);
   workspace_ = -rows;
@@ -200,7 +201,7 @@ bool WheeledTerms::solve_dependent(const MatrixV& rows, MatrixV& result) noexcep
   if (!solve_square(dependent_block_, workspace_, kMinNorm * std::sqrt(squared_norm))) return false;
   for (Eigen::Index r = 0; r < count; ++r) {
     const Eigen::Index row = dependent_dofs_[static_cast<std::size_t>(r)];
-    for (Eigen::Index c = 0; c < result.cols(); ++c) result(row, c) = workspace_(r, c);
+    for (Eigen::Index c = 0; c < solution.cols(); ++c) solution(row, c) = workspace_(r, c);
   }
   return true;
 }

@@ -89,10 +89,10 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
       return CallbackReturn::FAILURE;
     }
     command_timeout_ = p.command_timeout;
-    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kPositionsOnly);
+    reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kReadsPositionsOnly);
     stamp_monitor_ = StampMonitor(p.state_timeout);
     auto ports = model_->joint_names();
-    if (!kPositionsOnly && model_->b() > 0) ports.insert(ports.begin(), "wrench_base");
+    if (!kReadsPositionsOnly && model_->b() > 0) ports.insert(ports.begin(), "wrench_base");
     certificate_ = std::make_unique<GuardCertificate>(
         *get_node(), ports, guard_->delay(), carries_weight(),
         p.frame_prefix + inertial_frame(*model_), p.publish_rate);
@@ -142,7 +142,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
  protected:
-  static constexpr bool kPositionsOnly = std::is_same_v<Guard, ServoGuard>;
+  static constexpr bool kReadsPositionsOnly = std::is_same_v<Guard, ServoGuard>;
 
   virtual void declare_parameters() = 0;
   virtual void make_guard(const controller_shell::Params& p, const RobotSetup& setup) = 0;

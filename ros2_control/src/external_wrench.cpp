@@ -93,14 +93,14 @@ void ExternalWrench::subscribe(rclcpp::Node& node) {
 }
 
 void ExternalWrench::clear() noexcept {
-  if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
+  if (inbox_) inbox_->box.try_get([this](const WrenchSample& sample) { sample_ = sample; });
   age_ = std::numeric_limits<double>::infinity();
   wrench_ = {};
 }
 
 void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed_time) noexcept {
   const auto last_count = sample_.count;
-  if (inbox_) inbox_->box.try_get([this](const WrenchSample& r) { sample_ = r; });
+  if (inbox_) inbox_->box.try_get([this](const WrenchSample& sample) { sample_ = sample; });
   age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed_time, 0.0);
   if (!is_active()) {
     wrench_ = {};

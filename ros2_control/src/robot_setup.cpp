@@ -124,9 +124,9 @@ std::vector<std::string> effort_interfaces(const Model& model, const std::string
   return names;
 }
 
-std::vector<std::string> references_of(const std::string& controller,
+std::vector<std::string> references_of(const std::string& controller_name,
                                        std::vector<std::string> names) {
-  for (auto& name : names) name = controller.empty() ? name : controller + "/" + name;
+  for (auto& name : names) name = controller_name.empty() ? name : controller_name + "/" + name;
   return names;
 }
 

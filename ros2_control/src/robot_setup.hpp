@@ -79,7 +79,7 @@ std::vector<std::string> effort_interfaces(const vms_ph::Model& model,
                                            const std::string& base = "");
 
 /// The names of command interfaces at a controller that takes the commands; empty: at the hardware.
-std::vector<std::string> references_of(const std::string& controller,
+std::vector<std::string> references_of(const std::string& controller_name,
                                        std::vector<std::string> names);
 
 }  // namespace vms_ph_ros2_control

@@ -50,9 +50,9 @@ class TimedCommand {
     }
     if (is_finite) {
       // The largest doubles have no finite neighbours above.
-      const double end = last_value_ > 1.0 ? 0.0 : std::numeric_limits<double>::infinity();
-      const double next = std::nextafter(last_value_, end);
-      read_marker_ = read_marker_ == next ? std::nextafter(next, end) : next;
+      const double bound = last_value_ > 1.0 ? 0.0 : std::numeric_limits<double>::infinity();
+      const double neighbour = std::nextafter(last_value_, bound);
+      read_marker_ = read_marker_ == neighbour ? std::nextafter(neighbour, bound) : neighbour;
       std::ignore = handle_->set_value(read_marker_);
     }
     return command_;

@@ -51,7 +51,7 @@ class FluidTerms {
   void set_velocity(const Dynamics& robot, const ConstVector& v) noexcept;
 
   // Of the configuration:
-  void add_mass(MatrixV& M) const noexcept;     ///< sum J^T M_A J, (nv,nv)
+  void add_inertia(MatrixV& M) const noexcept;  ///< sum J^T M_A J, (nv,nv)
   void add_gravity(VectorV& g) const noexcept;  ///< less buoyancy, (nv,)
   double potential_energy() const noexcept;     ///< of buoyancy, J
 
@@ -68,7 +68,7 @@ class FluidTerms {
 
   struct BodyTerms {
     ImmersedBody description;
-    int frame;
+    int frame_index;
     Jacobian jacobian, jacobian_rate;
     Vector6 twist, momentum, buoyancy;
     Eigen::Matrix3d rotation;

@@ -27,15 +27,15 @@ struct Mimic {
 
 /// Mimics without chains.
 struct ResolvedMimics {
-  std::vector<Mimic> mimics;             ///< each of a joint that mimics no other
-  std::map<std::string, double> locked;  ///< all joints to lock, with their positions
+  std::vector<Mimic> mimics;                       ///< each of a joint that mimics no other
+  std::map<std::string, double> locked_positions;  ///< all joints to lock, with their positions
 };
 
 /// Resolve chains of mimics, and lock joints that mimic locked ones.
 ///
 /// @throws ModelError  joints mimic each other in a circle.
 ResolvedMimics resolve_mimics(const std::vector<Mimic>& mimics,
-                              const std::map<std::string, double>& locked);
+                              const std::map<std::string, double>& locked_positions);
 
 /// The mimic tags of a URDF without comments, in the order of the file.
 ///

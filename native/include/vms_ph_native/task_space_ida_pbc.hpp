@@ -95,7 +95,7 @@ class TaskSpaceIDAPBC final : public Controller {
   Matrix3V jacobian_;
   TaskEffort effort_;
   MatrixV stiffness_;
-  VectorV safe_torque_, positions_, depth_, spring_, desired_torque_, routing_torque_, torque_;
+  VectorV safe_torque_, positions_, depth_, gradient_, desired_torque_, routing_torque_, torque_;
   Reason reason_{1024};
   Command command_;
 };

@@ -60,7 +60,7 @@ class WheeledTerms {
   Eigen::MatrixXd constraints_at(const Eigen::VectorXd& q);
   void compute_constraints(bool has_rates) noexcept;
   void select_dependent() noexcept;
-  bool solve_dependent(const MatrixV& rows, MatrixV& result) noexcept;
+  bool solve_dependent(const MatrixV& rows, MatrixV& solution) noexcept;
 
   const Model& model_;
   Evaluation d_;

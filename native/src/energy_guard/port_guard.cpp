@@ -3,8 +3,6 @@
 
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
-#include <algorithm>
-
 namespace vms_ph {
 namespace {
 
@@ -248,15 +246,15 @@ void PortGuard::update_tank(double dt) noexcept {
   update_surplus(kinetic_energy);
   certificate_.largest_unseen = std::max(certificate_.largest_unseen, unobserved_work);
   certificate_.lent = ceiling_.largest_loan();
-  double potential = 0.0;
+  double potential_energy = 0.0;
   if (gravity_free_model_) {
     rest_state_.set(d_.q(), zero_velocity_);
-    potential = rest_state_.potential_energy();
+    potential_energy = rest_state_.potential_energy();
   } else {
-    potential = d_.potential_energy();
+    potential_energy = d_.potential_energy();
   }
-  if (has_last_potential_) certificate_.weight_work += potential - last_potential_;
-  last_potential_ = potential;
+  if (has_last_potential_) certificate_.weight_work += potential_energy - last_potential_;
+  last_potential_ = potential_energy;
   has_last_potential_ = true;
 }
 
@@ -293,9 +291,9 @@ bool PortGuard::add_fading_jump(double dt) noexcept {
 /// Reduce the effort in effort_ to the limits of joints and motion.
 void PortGuard::limit_effort(const VectorV& static_effort, double sample_time, double dt) noexcept {
   if (settings.torque_share < 1.0) {
-    const auto bound = (settings.torque_share * gravity_model_.max_effort()).array();
-    if ((effort_.tail(n_).cwiseAbs().array() > bound).any()) {
-      effort_.tail(n_) = effort_.tail(n_).array().min(bound).max(-bound).matrix();
+    const auto max_torque = (settings.torque_share * gravity_model_.max_effort()).array();
+    if ((effort_.tail(n_).cwiseAbs().array() > max_torque).any()) {
+      effort_.tail(n_) = effort_.tail(n_).array().min(max_torque).max(-max_torque).matrix();
       reason_.add(
           reason_.empty() ? "torque at %.0f%% of its limit" : "; torque at %.0f%% of its limit",
           100.0 * settings.torque_share);

@@ -170,12 +170,12 @@ double EffortQueue::share_within(const VectorV& active_part, double level, doubl
 
 double EffortQueue::work(Evaluation& d, double dt) noexcept {
   if (!has_start_state_) return 0.0;
-  const double potential = d.potential_energy();
-  if (is_measured_) return -sample_work_.recovered_energy(d, -potential, dt);
+  const double potential_energy = d.potential_energy();
+  if (is_measured_) return -sample_work_.recovered_energy(d, -potential_energy, dt);
   advance_time(dt);
   model_.difference(start_configuration_, d.q(), displacement_);
   const double work =
-      acting_effort_.dot(displacement_) - (potential - start_potential_) + work_error_;
+      acting_effort_.dot(displacement_) - (potential_energy - start_potential_) + work_error_;
   // The displacement of a base that turns is not the integral of its velocity.
   return std::max({0.0, work, model_.b() > 0 ? largest_work() : 0.0});
 }

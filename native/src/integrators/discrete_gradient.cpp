@@ -193,7 +193,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
   const int nv = robot_.tree.nv();
   start_state_ = &x;
   ports_ = &ports;
-  result_state_ = &end_state;
+  end_state_ = &end_state;
   t_ = t;
   dt_ = dt;
   start_momentum_ = to_base(x.q, x.angular_momentum);
@@ -218,7 +218,7 @@ StepResult DiscreteGradient::step(const SolverState& x, const Ports& ports, doub
 
 bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept {
   const SolverState& x = *start_state_;
-  SolverState& end_state = *result_state_;
+  SolverState& end_state = *end_state_;
   Tree& mid_tree = robot_.tree;
   const int b = robot_.tree.b(), n = robot_.tree.n(), nv = b + n;
   const auto y = unknown.head(nv);
@@ -302,22 +302,21 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
 
 /// Subtract `lambda` times the direction of the discrete gradient from the joint momenta.
 void DiscreteGradient::correct_momenta(double lambda) noexcept {
-  if (step_norm_ != 0.0)
-    result_state_->pi -= (lambda * inertia_scale_ / step_norm_) * weighted_step_;
+  if (step_norm_ != 0.0) end_state_->pi -= (lambda * inertia_scale_ / step_norm_) * weighted_step_;
 }
 
 double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_momentum) noexcept {
   if (step_norm_ == 0.0) return 0.0;
   const SolverState& x = *start_state_;
   const int b = robot_.tree.b(), n = robot_.tree.n();
-  const Energy end_energy = evaluate_energy(result_state_->q, end_momentum, result_state_->pi);
+  const Energy end_energy = evaluate_energy(end_state_->q, end_momentum, end_state_->pi);
   // The energy error of the midpoint rule: it vanishes with the joint motion, for any guess.
   double expected_change = -shape_force_.dot(increment_.tail(n));
-  for (int i = 0; i < n; ++i) expected_change += image[b + i] * (result_state_->pi[i] - x.pi[i]);
+  for (int i = 0; i < n; ++i) expected_change += image[b + i] * (end_state_->pi[i] - x.pi[i]);
   double energy_error = end_energy.value - x.energy.value - expected_change;
   if (robot_.can_fall())
     energy_error -= robot_.tree.base_twist(image).angular.dot(end_momentum - start_momentum_);
-  if (std::abs(energy_error) <= kEnergyRounding * end_energy.scale) return 0.0;
+  if (std::abs(energy_error) <= kEnergyRounding * end_energy.magnitude) return 0.0;
   return dt_ * energy_error / (inertia_scale_ * step_norm_);
 }
 
@@ -329,17 +328,17 @@ DiscreteGradient::Energy DiscreteGradient::evaluate_energy(const VectorXd& q,
   const double kinetic_energy =
       0.5 * (angular_momentum.dot(end_tree_.base_twist(velocity_).angular) +
              pi.dot(velocity_.tail(robot_.tree.n())));
-  const double potential = robot_.tree.has_potential() ? end_tree_.potential_energy() : 0.0;
-  return {kinetic_energy + potential, kinetic_energy + std::abs(potential)};
+  const double potential_energy = robot_.tree.has_potential() ? end_tree_.potential_energy() : 0.0;
+  return {kinetic_energy + potential_energy, kinetic_energy + std::abs(potential_energy)};
 }
 
 /// Correct the energy error left by rounding in the solution; fail if it is larger.
 void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   const int n = robot_.tree.n();
-  const Vector3d angular_momentum = to_base(result_state_->q, result_state_->angular_momentum);
-  const Energy end_energy = evaluate_energy(result_state_->q, angular_momentum, result_state_->pi);
-  const double energy_gap = end_energy.value - result_state_->energy.value;
-  if (std::abs(energy_gap) <= kEnergyRounding * end_energy.scale) return;
+  const Vector3d angular_momentum = to_base(end_state_->q, end_state_->angular_momentum);
+  const Energy end_energy = evaluate_energy(end_state_->q, angular_momentum, end_state_->pi);
+  const double energy_gap = end_energy.value - end_state_->energy.value;
+  if (std::abs(energy_gap) <= kEnergyRounding * end_energy.magnitude) return;
   // The kinetic energy of momentum - share * along is quadratic in the share; the small root.
   const double slope = weighted_step_.dot(velocity_.tail(n));
   end_tree_.solve(Screw{}, weighted_step_, velocity_);
@@ -347,8 +346,8 @@ void DiscreteGradient::remove_rounding_error(StepResult& result) noexcept {
   if (std::abs(2.0 * curvature * energy_gap) <= kLinearLimit * slope * slope) {
     // `slope` has the sign of the step.
     const double root = std::sqrt(slope * slope - 2.0 * curvature * energy_gap);
-    result_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;
-  } else if (!(std::abs(energy_gap) <= kMaxDeferredGap * end_energy.scale)) {
+    end_state_->pi -= (2.0 * energy_gap / (slope + std::copysign(root, slope))) * weighted_step_;
+  } else if (!(std::abs(energy_gap) <= kMaxDeferredGap * end_energy.magnitude)) {
     result.failure = Failure::energy_residual;
     result.error = energy_gap;
   }

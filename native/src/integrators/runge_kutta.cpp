@@ -55,7 +55,7 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
   Tree& tree = robot_.tree;
   tree.set_configuration(x.q);
   tree.set_velocity(x.v);
-  const double potential = tree.potential_energy();
+  const double potential_energy = tree.potential_energy();
   double shape_energy = tree.kinetic_energy(), locked_energy = 0.0;
   Screw current_twist, target_twist;
   if (robot_.can_fall()) {
@@ -67,13 +67,13 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
     target_twist = tree.locked_twist(momentum);
     locked_energy = 0.5 * momentum.dot(target_twist);
   }
-  const double target_energy = x.energy.value - potential - locked_energy;
+  const double target_energy = x.energy.value - potential_energy - locked_energy;
   const double energy_gap = target_energy - shape_energy;
   double speed_scale = 1.0;
   if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
     speed_scale = std::sqrt(target_energy / shape_energy);
   } else if (std::abs(energy_gap) <=
-             tolerance(x, std::abs(potential) + locked_energy + shape_energy, dt)) {
+             tolerance(x, std::abs(potential_energy) + locked_energy + shape_energy, dt)) {
     if (std::abs(energy_gap) <= rest_threshold(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
   } else {
     correct_along_gradient(x, dt, result);
@@ -114,12 +114,12 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   const double kinetic_slope =
       2.0 * tree.kinetic_energy() - tree.momentum().dot(tree.locked_twist(tree.momentum()));
   const double energy_slope = kinetic_slope + gradient_.dot(direction_.tail(n));
-  double step = 0.0, energy_gap = 0.0, energy_scale = 1.0;
+  double displacement_factor = 0.0, energy_gap = 0.0, energy_scale = 1.0;
   for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
-    increment_ = step * direction_;
+    increment_ = displacement_factor * direction_;
     robot_.model.integrate(start_q_, increment_, x.q);
     x.v.setZero();
-    x.v.tail(n) = (1.0 + step) * joint_rates_;
+    x.v.tail(n) = (1.0 + displacement_factor) * joint_rates_;
     tree.set_configuration(x.q);
     if (b > 0) {
       tree.set_velocity(x.v);
@@ -132,7 +132,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
     energy_scale = std::abs(target_energy) + std::abs(current_energy);
     const bool is_too_far = iteration == 0 && std::abs(energy_gap) > kMaxRelativeGap * energy_slope;
     if (std::abs(energy_gap) <= kEnergyRounding * energy_scale || is_too_far) break;
-    step += energy_gap / energy_slope;
+    displacement_factor += energy_gap / energy_slope;
   }
   if (robot_.can_fall()) energy_scale += 0.5 * robot_.mass * x.fall.velocity_at(x.t).squaredNorm();
   for (const double port_energy : result.supplied_energy) energy_scale += std::abs(port_energy);

@@ -32,12 +32,12 @@ using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
 using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 /// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
-Matrix610 momentum_regressor(const Eigen::Vector3d& linear, const Eigen::Vector3d& angular) {
-  const double x = angular.x(), y = angular.y(), z = angular.z();
+Matrix610 momentum_regressor(const Eigen::Vector3d& v, const Eigen::Vector3d& w) {
+  const double x = w.x(), y = w.y(), z = w.z();
   Matrix610 regressor = Matrix610::Zero();
-  regressor.topLeftCorner<3, 1>() = linear;
-  regressor.block<3, 3>(0, 1) = se3::skew(angular);
-  regressor.block<3, 3>(3, 1) = -se3::skew(linear);
+  regressor.topLeftCorner<3, 1>() = v;
+  regressor.block<3, 3>(0, 1) = se3::skew(w);
+  regressor.block<3, 3>(3, 1) = -se3::skew(v);
   regressor.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
       0.0, x, y, 0.0, z, 0.0,                                     //
       0.0, 0.0, 0.0, x, y, z;
@@ -55,11 +55,11 @@ void scale(const Eigen::VectorXd& factors, Eigen::MatrixXd& matrix) {
 
 MotionWindow::MotionWindow(const Model& model, const VectorV& deviations)
     : deviations_(deviations) {
-  TimeInterval zero;
-  zero.q = model.neutral_configuration();
-  zero.v = zero.impulse = zero.effort_noise = zero.slow_error = VectorV::Zero(model.nv());
-  intervals_.fill(zero);
-  smoothed_interval_.velocity = smoothed_interval_.smoothing_error = zero.v;
+  TimeInterval rest;
+  rest.q = model.neutral_configuration();
+  rest.v = rest.impulse = rest.effort_noise = rest.slow_error = VectorV::Zero(model.nv());
+  intervals_.fill(rest);
+  smoothed_interval_.velocity = smoothed_interval_.smoothing_error = rest.v;
 }
 
 void MotionWindow::restart() noexcept {
@@ -130,8 +130,8 @@ void MotionWindow::smooth() noexcept {
     const double ratio2 = std::pow(velocity / std::max(rest_threshold * deviations_[i], 1e-12), 2);
     velocity *= ratio2 * ratio2 / (1.0 + ratio2 * ratio2);
     const double error = middle_interval.v[i] - velocity;
-    const double excess = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
-    smoothed_interval_.smoothing_error[i] = std::copysign(excess, error);
+    const double excess_error = std::max(std::abs(error) - noise_bound * deviations_[i], 0.0);
+    smoothed_interval_.smoothing_error[i] = std::copysign(excess_error, error);
   }
   smoothed_interval_.interval = &middle_interval;
   smoothed_interval_.error_intervals = 2 * half_width_ + 1;
@@ -165,16 +165,14 @@ PayloadObserver::PayloadObserver(const ImpulseBalance& balance, double prior_mas
   impulse_sum_ = filtered_impulse_ = decorrelated_impulse_ = residual_ = VectorV::Zero(nv_);
   covariance_ = noise_covariance_ = gain_transpose_ = MatrixV::Zero(nv_, nv_);
   workspace_ = payload_mass_matrix_ = covariance_;
-  prior_information_.head(nv_) =
+  Eigen::VectorXd prior_deviations = prior_information_;
+  prior_deviations.head(nv_) =
       NoiseModel::stack(model_, prior_wind, 0.2 * prior_wind, torque_error_);
   const double moment = prior_mass * prior_reach;
-  prior_information_[nv_] = prior_mass;
-  prior_information_.segment(nv_ + 1, 3).setConstant(moment);
-  prior_information_.tail(6).setConstant(0.25 * moment * prior_reach);
-  for (double& entry : prior_information_) {
-    const double deviation = std::max(entry, kMinDeviation);
-    entry = 1.0 / (deviation * deviation);
-  }
+  prior_deviations[nv_] = prior_mass;
+  prior_deviations.segment(nv_ + 1, 3).setConstant(moment);
+  prior_deviations.tail(6).setConstant(0.25 * moment * prior_reach);
+  prior_information_ = prior_deviations.cwiseMax(kMinDeviation).cwiseAbs2().cwiseInverse();
   terms_[0].momentum = terms_[0].rate = Regressor::Zero(nv_, kParameters);
   terms_[0].noise_covariance = covariance_;
   terms_[0].smoothing_error = impulse_sum_;
@@ -227,7 +225,7 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
   const double dt = interval.dt;
   latest_index_ = 1 - latest_index_;
   StateTerms &end_terms = terms_[latest_index_], &start_terms = terms_[1 - latest_index_];
-  compute_end_terms(smoothed_interval, end_terms);
+  compute_terms(smoothed_interval, end_terms);
   const bool had_last_terms = has_last_terms_;
   has_last_terms_ = true;
   if (!had_last_terms) return false;
@@ -290,8 +288,8 @@ bool PayloadObserver::observe(const SmoothedInterval& smoothed_interval) noexcep
 
 /// Find the regressors of the payload's generalised momentum and of its rate, (nv,10) each, and the
 /// noise of the end of an interval.
-void PayloadObserver::compute_end_terms(const SmoothedInterval& smoothed_interval,
-                                        StateTerms& terms) noexcept {
+void PayloadObserver::compute_terms(const SmoothedInterval& smoothed_interval,
+                                    StateTerms& terms) noexcept {
   smoothed_state_.set(smoothed_interval.interval->q, smoothed_interval.velocity);
   const auto frame = model_.end_effector();
   const Eigen::Vector3d gravity =

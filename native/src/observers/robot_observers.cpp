@@ -26,17 +26,17 @@ double chi_square_tail(double value, int dimension) noexcept {
   if (x <= 0.0) return 1.0;
   const double factor = std::exp(a * std::log(x) - x - std::lgamma(a));
   if (x < a + 1.0) {
-    double term = 1.0 / a, total = term;
+    double term = 1.0 / a, series_sum = term;
     for (int i = 1; i < kTerms; ++i) {
       term *= x / (a + i);
-      total += term;
-      if (term < 1e-17 * total) break;
+      series_sum += term;
+      if (term < 1e-17 * series_sum) break;
     }
-    return std::max(0.0, 1.0 - factor * total);
+    return std::max(0.0, 1.0 - factor * series_sum);
   }
   // Lentz's continued fraction of the upper incomplete gamma function.
   constexpr double kTiny = 1e-300;
-  const auto nonzero = [](double number) { return number == 0.0 ? kTiny : number; };
+  const auto nonzero = [](double divisor) { return divisor == 0.0 ? kTiny : divisor; };
   double b = x + 1.0 - a, c = 1.0 / kTiny, d = 1.0 / b, h = d;
   for (int i = 1; i < kTerms; ++i) {
     const double an = -i * (i - a);

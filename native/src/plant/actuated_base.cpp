@@ -192,8 +192,8 @@ ActuatedBase::AllocationParts::AllocationParts(const BaseActuators& actuators)
       map(actuators),
       tilt_allocation(actuators) {}
 
-ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double step)
-    : step_(step),
+ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt)
+    : time_step_(dt),
       actuators_(std::move(actuators)),
       twist_(Eigen::VectorXd::Zero(model.b())),
       wrench_(twist_) {
@@ -210,7 +210,7 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   end_rates_ = end_angles_ = input_rates_ = mean_rates_ = mean_angles_ = lag_factor_ = commands_;
   goal_ = a.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
-    if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-step / a.time_constant[i]);
+    if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-dt / a.time_constant[i]);
   }
   health_.assign(static_cast<std::size_t>(m), Health::working);
   reset(wrench_);
@@ -246,7 +246,7 @@ void ActuatedBase::set_limits() noexcept {
     const double largest_rate = a.largest_rate[i];
     if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
-      const double inertia_per_step = a.spinning_parts.inertia[i] / step_,
+      const double inertia_per_step = a.spinning_parts.inertia[i] / time_step_,
                    drag = a.friction[i] * input_rates_[i];
       const double upper_bound = inertia_per_step * (largest_rate - state_.rates[i]) + drag;
       const double lower_bound = inertia_per_step * (-largest_rate - state_.rates[i]) + drag;
@@ -276,7 +276,7 @@ void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd
   end_angles_ = state_.angles;
   if (map.has_angles()) {
     if (tilt_allocation.has_tilting_inputs()) {
-      tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, step_, end_angles_);
+      tilt_allocation.solve_angles(goal_, lower_, upper_, state_.angles, time_step_, end_angles_);
       mean_angles_ = 0.5 * (state_.angles + end_angles_);
       map.set_angles(mean_angles_);
     }
@@ -340,14 +340,14 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
     if (!a.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
-    end_rates_[i] += step_ * net_inputs_[i] / a.spinning_parts.inertia[i];
+    end_rates_[i] += time_step_ * net_inputs_[i] / a.spinning_parts.inertia[i];
     net_inputs_[i] = 0.0;  // its reaction is the change of its momentum
   }
   mean_rates_ = 0.5 * (state_.rates + end_rates_);
   wrench_.noalias() = map.matrix().lazyProduct(net_inputs_);
   if (!map.has_spin()) return wrench_;
   spin_.momentum = map.momentum(state_.angles, state_.rates);
-  spin_.rate = (map.momentum(end_angles_, end_rates_) - spin_.momentum) / step_;
+  spin_.rate = (map.momentum(end_angles_, end_rates_) - spin_.momentum) / time_step_;
   if (wrench_.size() == 6) {
     wrench_.tail<3>() -= spin_.rate;
   } else {
@@ -380,7 +380,7 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
     double torque = inputs_[i];
     if (k > 0.0) {
       torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
-               a.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / step_;
+               a.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / time_step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
     loss_power += a.loss_ratio[i] * k * shaft_speed * shaft_speed * shaft_speed -
@@ -388,8 +388,8 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   }
   state_.rates = end_rates_;
   state_.thrusts = inputs_;
-  state_.lost_energy += step_ * loss_power;
-  state_.electric_energy += work + stored_energy() - last_stored_energy + step_ * loss_power;
+  state_.lost_energy += time_step_ * loss_power;
+  state_.electric_energy += work + stored_energy() - last_stored_energy + time_step_ * loss_power;
 }
 
 /// Set the angles at the end of a step in which the inputs move with mean rates (m,).
@@ -397,7 +397,7 @@ void ActuatedBase::steer(const Eigen::VectorXd& rates) noexcept {
   if (!allocation_parts_->map.has_angles()) return;
   state_.angles = end_angles_;
   for (Eigen::Index i = 0; i < rates.size(); ++i) {
-    if (actuators_->columns.is_steering(i)) state_.angles[i] += step_ * rates[i];
+    if (actuators_->columns.is_steering(i)) state_.angles[i] += time_step_ * rates[i];
   }
 }
 

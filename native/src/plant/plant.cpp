@@ -240,14 +240,14 @@ bool Plant::step_with_stops(double t, const Eigen::VectorXd& torque) noexcept {
     ports_.torque = torque;
     if (!is_successful) return false;
     stepper_->motion(state_, free_q_, free_v_);
-    const double work = stop_torque.dot(stops_->displacement(q_, free_q_));
-    total_result_.supplied_energy[0] -= work;
-    total_result_.dissipated_energy -= work;
+    const double stop_work = stop_torque.dot(stops_->displacement(q_, free_q_));
+    total_result_.supplied_energy[0] -= stop_work;
+    total_result_.dissipated_energy -= stop_work;
   }
   return true;
 }
 
-bool Plant::step_with_retry(double t, double dt, int halvings) noexcept {
+bool Plant::step_with_retry(double t, double dt, int halvings_left) noexcept {
   const StepResult result = stepper_->step(state_, ports_, t, dt, next_state_);
   if (result.failure == Failure::none) {
     std::swap(state_, next_state_);
@@ -255,9 +255,9 @@ bool Plant::step_with_retry(double t, double dt, int halvings) noexcept {
     return true;
   }
   failure_ = result;
-  if (halvings == 0) return false;
-  return step_with_retry(t, 0.5 * dt, halvings - 1) &&
-         step_with_retry(t + 0.5 * dt, 0.5 * dt, halvings - 1);
+  if (halvings_left == 0) return false;
+  return step_with_retry(t, 0.5 * dt, halvings_left - 1) &&
+         step_with_retry(t + 0.5 * dt, 0.5 * dt, halvings_left - 1);
 }
 
 }  // namespace vms_ph

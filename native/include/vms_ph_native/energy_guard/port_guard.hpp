@@ -67,8 +67,8 @@ class UnobservedWork {
 
   /// Count the work of a sample, J; return the largest of the last samples up to its end, J.
   double add(double work) noexcept {
-    start_work_[next_] = total_work_;
-    next_ = (next_ + 1) % size_;
+    start_work_[next_index_] = total_work_;
+    next_index_ = (next_index_ + 1) % size_;
     total_work_ += work;
     double smallest_work = total_work_;
     for (std::size_t i = 0; i < size_; ++i) smallest_work = std::min(smallest_work, start_work_[i]);
@@ -77,7 +77,7 @@ class UnobservedWork {
 
  private:
   std::array<double, kMaxDelay + 1> start_work_{};  // given before each sample, J
-  std::size_t size_, next_ = 0;
+  std::size_t size_, next_index_ = 0;
   double total_work_ = 0.0;
 };
 

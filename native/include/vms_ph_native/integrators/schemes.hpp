@@ -102,7 +102,7 @@ class DiscreteGradient final : public Stepper {
  private:
   /// An energy and the magnitude of its terms; the velocity is in `velocity_`.
   struct Energy {
-    double value, scale;
+    double value, magnitude;
   };
 
   bool sweep(const Eigen::VectorXd& unknown, Eigen::VectorXd& image) noexcept;
@@ -125,7 +125,7 @@ class DiscreteGradient final : public Stepper {
   // The present step:
   const SolverState* start_state_ = nullptr;
   const Ports* ports_ = nullptr;
-  SolverState* result_state_ = nullptr;
+  SolverState* end_state_ = nullptr;
   double t_ = 0.0, dt_ = 0.0, step_norm_ = 0.0;
   Eigen::Vector3d start_momentum_ = Eigen::Vector3d::Zero();  ///< angular, base axes
 };

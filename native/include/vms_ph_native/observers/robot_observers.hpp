@@ -187,7 +187,7 @@ class PayloadObserver {
   void restart_window() noexcept;
   void forget_payload() noexcept;
   bool observe(const SmoothedInterval& smoothed_interval) noexcept;
-  void compute_end_terms(const SmoothedInterval& smoothed_interval, StateTerms& terms) noexcept;
+  void compute_terms(const SmoothedInterval& smoothed_interval, StateTerms& terms) noexcept;
   void solve() noexcept;
   const Payload& report(bool has_changed) noexcept;
 

@@ -187,7 +187,7 @@ class ActuatedBase {
  public:
   /// @param step  length of the steps, s.
   /// @throws ModelError  actuators of another kind of base, or more than the core serves.
-  ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double step);
+  ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt);
 
   /// Return to the start, where rotors turn as they do when a wrench (b,) has long been commanded;
   /// failures remain.
@@ -255,7 +255,7 @@ class ActuatedBase {
   void apply_lag() noexcept;
   void steer(const Eigen::VectorXd& rates) noexcept;
 
-  double step_;
+  double time_step_;
   std::optional<BaseActuators> actuators_;
   std::optional<AllocationParts> allocation_parts_;
   std::vector<Health> health_;

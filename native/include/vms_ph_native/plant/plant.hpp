@@ -122,7 +122,7 @@ class Plant {
  private:
   void update_ground_motion() noexcept;
   bool step_with_stops(double t, const Eigen::VectorXd& torque) noexcept;
-  bool step_with_retry(double t, double dt, int halvings) noexcept;
+  bool step_with_retry(double t, double dt, int halvings_left) noexcept;
 
   Model model_;
   PlantOptions options_;
