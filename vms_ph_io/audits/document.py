@@ -24,6 +24,7 @@ _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the n
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
 _SPREAD_SHARE = 0.5  # of friction, by which the bounds of what is told may be apart
+_FRICTION_MISFIT_SHARE = 0.5  # of the misfit of efforts, that friction may leave where it is named
 _NEGLIGIBLE_SHARE = 0.04  # of all friction, with which these are apart of what is nearly none
 _LOW_SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.64)  # rad/s or m/s, below which dry friction may grow
 _LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
@@ -115,7 +116,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
         if (remainder := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
-            cause = f"what --identify found leaves {remainder:.2g} J of it in its windows"
+            cause = f"what --identify found leaves {remainder:.2g} J of it where it was fitted"
         times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
@@ -170,7 +171,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     if balanced[row] in audit.conditioning.without_effort or left > 0.5 * energy:
         yield loss_text
         return
-    residuals, row = residuals[:, -len(ledger.joints) :], ledger.joints.index(balanced[row])
+    row = ledger.joints.index(balanced[row])
+    residuals, changes = residuals[:, -len(ledger.joints) :], changes[-len(ledger.joints) :]
     unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
     if audit.identified:
         sure_texts = [
@@ -183,7 +185,12 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         unsure_text = "It is too little to act on: nothing need be done."
         if energy >= _CLOSED_SHARE * exchanged:
             unsure_text = f"No friction of {joint} is sure: put none of it into the URDF."
-        yield from (loss_text, f"What --identify found leaves {left:.2g} J of it in its windows.")
+            as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
+            may_be_friction = with_friction < _FRICTION_MISFIT_SHARE * as_recorded
+            if may_be_friction and changes[row] < 0.0 and not sure_texts:
+                yield "The joints may have friction that the URDF lacks."
+        yield loss_text
+        yield f"What --identify found leaves {left:.2g} J of it where it was fitted."
         yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():

@@ -506,7 +506,7 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
     for rest, cause in (
         (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
         (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),
-        (0.004, "what --identify found leaves 0.008 J of it in its windows."),
+        (0.004, "what --identify found leaves 0.008 J of it where it was fitted."),
     ):
         found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
         last = answers(replace(done, identified=found))[-1]
@@ -530,6 +530,12 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
         found = {"largest_unaccounted": 0.004, "friction.panda_joint4.viscous": entry}
         identified = replace(audited, identified=found, energy_jumps=[])
         assert answers(identified)[-1].startswith(action)
+        is_unsure = action == none
+        assert ("The joints may have friction" in answers(identified)[0]) == is_unsure
+    misfit = {**identified.conditioning.meaning.misfit, "torque": (0.2, 0.15)}
+    meaning = replace(identified.conditioning.meaning, misfit=misfit)
+    other_cause = replace(identified.conditioning, meaning=meaning)
+    assert "may have" not in answers(replace(identified, conditioning=other_cause))[0]
     effort = known.effort.copy()
     effort[:, 3] += 0.4 * known.v[:, 3]
     little = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
