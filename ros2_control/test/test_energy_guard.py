@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, PointStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Float64MultiArray
 from vms_ph.msg import ControllerState, Energy, EnergyCertificate, PortEnergy
 from vms_ph.srv import ChangeBudget
 
@@ -172,7 +172,7 @@ def test_a_drained_tank_brakes_and_a_refilled_one_lets_go(guarded: Session) -> N
     guarded.follow("guarded_trajectory_controller", JOINTS, GOAL, 1.0)
     held = guarded.collect(2.0, it=(EnergyCertificate, "/energy_guard/certificate"))["it"]
     assert any("tank" in message.reason for message in held)
-    guarded.tell(Float64, "/energy_guard/budget", Float64(data=8.0))
+    assert change(guarded, 8.0).success
     guarded.until_topic(
         JointState, "/joint_states", lambda m: positions(m) == pytest.approx(GOAL, abs=0.05)
     )

@@ -13,7 +13,6 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
@@ -34,7 +33,6 @@ class Between(GuardSession):
         super().__init__(EnergyGuardNode, 79, "delay:=0")
         self.efforts: list[JointState] = []
         self._wanted = self.other.create_publisher(JointState, "wanted/torque", 10)
-        self.budget = self.other.create_publisher(Float64, "energy_guard/budget", 10)
         self.other.create_subscription(JointState, "torque", self.efforts.append, 100)
         self.weight = self.model.evaluate(self.q, np.zeros(7)).g
 
@@ -88,8 +86,9 @@ def test_a_drained_tank_and_a_silent_controller_are_told(between: Between) -> No
     while "tank" not in between.certificates[-1].reason and time.monotonic() < end:
         sent = between.drive(0.3, between.weight + 20.0)
     assert np.abs(np.array(sent.effort) - between.weight).max() < 1.0
-    between.budget.publish(Float64(data=3.0))
+    refilled = client.call_async(ChangeBudget.Request(energy=3.0, freezing=0))
     between.spin(0.2)
+    assert refilled.result().success
     assert between.guard._guard.level == 3.0
     between.drive(0.4, None)  # no effort of the controller: a reflex
     assert between.certificates[-1].status == EnergyCertificate.HOLDING

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.parameter import Parameter
-from std_msgs.msg import Float64
 from vms_ph.msg import EnergyCertificate
 from vms_ph.srv import ChangeBudget
 
@@ -83,7 +82,6 @@ class GuardNode(ReportingNode):
         self._measured_states = MeasuredStates(
             self, model, self._max_age, self._on_state, self._input_diagnostics.report, odometry
         )
-        self.create_subscription(Float64, "~/budget", self._on_budget, 10)
         self.create_service(ChangeBudget, "~/change_budget", self._on_change_budget)
         self.create_timer(0.25 * self._state_timeout, self._check_silence, clock=self._steady)
 
@@ -122,12 +120,6 @@ class GuardNode(ReportingNode):
             },
         )
 
-    def _on_budget(self, message: Float64) -> None:
-        if not np.isfinite(message.data):
-            self._input_diagnostics.report("a change of the budget must be finite, J")
-            return
-        self._change_budget(float(message.data))
-
     def _on_change_budget(
         self, request: ChangeBudget.Request, response: ChangeBudget.Response
     ) -> ChangeBudget.Response:
@@ -139,14 +131,11 @@ class GuardNode(ReportingNode):
         if request.freezing != ChangeBudget.Request.KEEP:
             is_frozen = request.freezing == ChangeBudget.Request.FREEZE
             self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, is_frozen)])
-        change = self._change_budget(float(request.energy))
+        energy = float(request.energy)
+        change = tank.refill(energy) if energy >= 0.0 else -tank.drain(-energy)
         response.success = True
         response.message = f"changed by {change:.6g} J; the level is {tank.level:.6g} J"
         return response
-
-    def _change_budget(self, energy: float) -> float:
-        tank = self._guard.tank
-        return float(tank.refill(energy) if energy >= 0.0 else -tank.drain(-energy))
 
     def _time_now(self) -> int:
         return int(self._steady.now().nanoseconds)
