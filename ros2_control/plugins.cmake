@@ -4,6 +4,7 @@
 # The plugins of ros2_control over native/; included by the package where ros2_control is found.
 find_package(control_msgs REQUIRED)
 find_package(nav_msgs REQUIRED)
+find_package(rclcpp_action REQUIRED)
 find_package(rosgraph_msgs REQUIRED)
 find_package(tf2_msgs REQUIRED)
 
@@ -35,7 +36,7 @@ endforeach()
 list(TRANSFORM schemas APPEND _parameters)
 
 set(sources
-  actuator_failures controller_shell core_laws description_tags dynamics_broadcaster
+  actuator_failures cartesian_trajectory controller_shell core_laws description_tags dynamics_broadcaster
   energy_guard external_wrench force_broadcaster hardware_tag
   law_parameters python_controller reference_ports robot_broadcaster robot_setup simulated_system
   state_reader telemetry)
@@ -82,6 +83,7 @@ target_link_libraries(vms_ph_ros2_control PRIVATE
   controller_interface::controller_interface
   hardware_interface::hardware_interface
   pluginlib::pluginlib
+  rclcpp_action::rclcpp_action
   rclcpp_lifecycle::rclcpp_lifecycle
   realtime_tools::realtime_tools
   ${interfaces_target}

@@ -205,10 +205,13 @@ def test_the_manifest_of_pixi_follows_the_package() -> None:
     assert python - in_backend == {n for n in mapping if n.startswith("python3-")}
     inputs = {path for glob in config["extra-input-globs"] for path in ROOT.glob(glob)}
     sources = (".c", ".cpp", ".hpp", ".h", ".py", ".pyc", ".pyi")
-    for folder in ("msg", "srv", "launch", "urdf", "config", "rviz", "ros2_control", "native"):
+    for folder in (*INSTALLED, "ros2_control", "native"):
         for path in (ROOT / folder).rglob("*.*"):
             assert path in inputs or path.suffix in sources or path.is_dir()
 
+
+# Folders that an installed package has.
+INSTALLED = ("msg", "srv", "action", "launch", "urdf", "config", "rviz")
 
 # What rosidl demands of names.
 _FIELD = re.compile(r"^(?!.*__)(?!.*_$)[a-z][a-z0-9_]*$")
@@ -289,7 +292,7 @@ def test_a_source_distribution_has_what_its_builds_need(tmp_path: Path) -> None:
     words = ["setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)]
     subprocess.run([sys.executable, *words], cwd=ROOT, check=True, timeout=120, capture_output=True)
     names = set((tmp_path / "vms_ph.egg-info/SOURCES.txt").read_text().splitlines())
-    for folder in ("msg", "srv", "launch", "urdf", "config", "rviz", "native/src", "examples"):
+    for folder in (*INSTALLED, "native/src", "examples"):
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 assert str(path.relative_to(ROOT)) in names

@@ -32,13 +32,8 @@ class Broadcaster : public controller_interface::ControllerInterface {
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
-    try {
-      set_up(listener_->get_params());
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::FAILURE;
-    }
-    return CallbackReturn::SUCCESS;
+    return success_or(CallbackReturn::FAILURE, *get_node(),
+                      [this] { set_up(listener_->get_params()); });
   }
 
   CallbackReturn on_activate(const rclcpp_lifecycle::State&) override {

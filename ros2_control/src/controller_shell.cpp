@@ -4,6 +4,7 @@
 #include "controller_shell.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 
@@ -16,14 +17,10 @@ using controller_interface::InterfaceConfiguration;
 using controller_interface::return_type;
 
 ControllerShell::CallbackReturn ControllerShell::on_init() {
-  try {
+  return success_or(CallbackReturn::ERROR, *get_node(), [this] {
     listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
     declare();
-  } catch (const std::exception& error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-    return CallbackReturn::ERROR;
-  }
-  return CallbackReturn::SUCCESS;
+  });
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifecycle::State&) {
@@ -32,12 +29,14 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   RobotSetup setup = setup_of(p, get_robot_description());
   const std::lock_guard<std::mutex> lock(log_state_->mutex);
   law_.reset();  // before the model that it refers to
-  try {
-    require_efforts(setup);
+  const auto set_up = [&] {
+    if (p.servo_stiffness.empty()) require_efforts(setup);
     setup.wheels = parse_wheels(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     model_->set_command_period(1.0 / get_update_rate());
+    joint_positions_ = Eigen::VectorXd::Zero(model_->n());
+    servo_stiffness_ = for_each_joint(p.servo_stiffness, *model_, "servo_stiffness");
     auto law = make(*model_, setup);
     inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(
@@ -46,10 +45,9 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
         bounds_of(p), base_allocation(setup), p.base_actuated);
     gain_parameters_ = std::make_unique<GainParameters>(get_node(), *law_);
     payload_parameters_ = std::make_unique<PayloadParameters>(get_node(), *model_, *law_);
-  } catch (const std::exception& error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-    return CallbackReturn::FAILURE;
-  }
+  };
+  const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+  if (outcome != CallbackReturn::SUCCESS) return outcome;
   reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
   stamp_monitor_ = StampMonitor(p.state_timeout);
   reference_ports_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
@@ -70,7 +68,8 @@ InterfaceConfiguration ControllerShell::command_interface_configuration() const 
   const auto& p = parameters_;
   return {interface_configuration_type::INDIVIDUAL,
           references_of(p.following_controller,
-                        effort_interfaces(*model_, p.base_actuated ? p.base_name : ""))};
+                        command_interfaces_of(*model_, p.base_actuated ? p.base_name : "",
+                                              p.servo_stiffness.empty() ? "effort" : "position"))};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {
@@ -103,13 +102,18 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   }
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
-  write(law_->update(state, reference_ports_->reference(state.q), 1.0 / get_update_rate()));
+  write(law_->update(state, reference_ports_->reference(state.q, 0.0), 1.0 / get_update_rate()),
+        state);
   return CallbackReturn::SUCCESS;
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
-  // The last command must not remain active: from here on the hardware holds the robot.
-  for (auto& interface : command_interfaces_) std::ignore = interface.set_value(0.0);
+  // The last effort must not remain active: from here on the hardware holds the robot. Servos hold
+  // the last position.
+  const auto first_effort = static_cast<std::size_t>(servo_stiffness_.size());
+  for (auto i = first_effort; i < command_interfaces_.size(); ++i) {
+    std::ignore = command_interfaces_[i].set_value(0.0);
+  }
   reference_ports_->clear();
   return CallbackReturn::SUCCESS;
 }
@@ -151,30 +155,30 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& state = reader_->read(state_interfaces_);
   // After a change of the clock or a stalled loop, one period is assumed.
   const double elapsed_time = period.seconds();
-  const bool is_valid_period = elapsed_time >= 0.0 && elapsed_time <= vms_ph::kLongestSample;
-  const auto& command =
-      command_for(state, is_valid_period ? elapsed_time : 1.0 / get_update_rate());
-  write(command);
+  const double dt = vms_ph::is_usable_step(elapsed_time) ? elapsed_time : 1.0 / get_update_rate();
+  const auto state_stamp = reader_->stamp();
+  const char* problem = state_stamp ? stamp_monitor_.update(*state_stamp, dt) : "";
+  const auto& command = problem[0] != '\0'
+                            ? law_->hold(problem, dt)
+                            : law_->update(state, reference_ports_->reference(state.q, dt), dt);
+  write(command, state);
   note_hold(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 
-const vms_ph::Command& ControllerShell::command_for(const vms_ph::RobotState& state,
-                                                    double dt) noexcept {
-  if (const auto stamp = reader_->stamp()) {
-    const char* problem = stamp_monitor_.update(*stamp, dt);
-    if (problem[0] != '\0') return law_->hold(problem, dt);
-  }
-  return law_->update(state, reference_ports_->reference(state.q), dt);
-}
-
-void ControllerShell::write(const vms_ph::Command& command) noexcept {
+void ControllerShell::write(const vms_ph::Command& command,
+                            const vms_ph::RobotState& state) noexcept {
   const auto n = command.torque.size();
+  if (servo_stiffness_.size() > 0) model_->joint_positions(state.q, joint_positions_);
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
-    std::ignore =
-        command_interfaces_[i].set_value(k < n ? command.torque[k] : command.wrench_base[k - n]);
+    double number = k < n ? command.torque[k] : command.wrench_base[k - n];
+    if (k < servo_stiffness_.size()) {
+      number = joint_positions_[k] + number / servo_stiffness_[k];
+      if (!std::isfinite(number)) continue;  // not measured: the servo stays where it is
+    }
+    std::ignore = command_interfaces_[i].set_value(number);
   }
 }
 

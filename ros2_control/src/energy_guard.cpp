@@ -6,12 +6,12 @@
 #include "vms_ph_native/energy_guard/port_guard.hpp"
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <controller_interface/chainable_controller_interface.hpp>
 #include <pluginlib/class_list_macros.hpp>
-#include <std_msgs/msg/float64.hpp>
 #include <vms_ph/controller_shell_parameters.hpp>
 #include <vms_ph/energy_guard_parameters.hpp>
 #include <vms_ph/energy_guard_settings_parameters.hpp>
@@ -58,21 +58,17 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   using CallbackReturn = controller_interface::CallbackReturn;
 
   CallbackReturn on_init() override {
-    try {
+    return success_or(CallbackReturn::ERROR, *get_node(), [this] {
       common_listener_ = std::make_shared<controller_shell::ParamListener>(get_node());
       declare_parameters();
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::ERROR;
-    }
-    return CallbackReturn::SUCCESS;
+    });
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = common_listener_->get_params();
     const RobotSetup setup = setup_of(p, get_robot_description());
     guard_.reset();  // before the model that it refers to
-    try {
+    const auto set_up = [&] {
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
       make_guard(p, setup);
       const auto& table = EnergyGuardSettings::table();
@@ -84,10 +80,9 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
         return table.set(guard_->settings, name, value);
       };
       setting_parameters_ = std::make_unique<GainParameters>(get_node(), settings, set_setting);
-    } catch (const std::exception& error) {
-      RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::FAILURE;
-    }
+    };
+    const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
+    if (outcome != CallbackReturn::SUCCESS) return outcome;
     command_timeout_ = p.command_timeout;
     reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, kReadsPositionsOnly);
     stamp_monitor_ = StampMonitor(p.state_timeout);
@@ -96,7 +91,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     certificate_ = std::make_unique<GuardCertificate>(
         *get_node(), ports, guard_->delay(), carries_weight(),
         p.frame_prefix + inertial_frame(*model_), p.publish_rate);
-    subscribe();
+    serve_budget();
     return CallbackReturn::SUCCESS;
   }
 
@@ -132,7 +127,6 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State&) override {
-    budget_subscription_.reset();
     budget_service_.reset();
     certificate_.reset();
     setting_parameters_.reset();
@@ -153,7 +147,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
                             const rclcpp::Time& time) noexcept = 0;
 
-  virtual const char* interface_suffix() const { return "/effort"; }
+  virtual const char* joint_interface() const { return "effort"; }
 
   // The last effort must not remain active: from here on the hardware holds the robot.
   virtual void stop() noexcept {
@@ -162,9 +156,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   // The commands that are guarded; those of joints first.
   virtual std::vector<std::string> command_names() const {
-    std::vector<std::string> names;
-    for (const auto& joint : model_->joint_names()) names.push_back(joint + interface_suffix());
-    return names;
+    return command_interfaces_of(*model_, "", joint_interface());
   }
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
@@ -228,15 +220,9 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
     });
   }
 
-  void subscribe() {
+  void serve_budget() {
     using ChangeBudget = vms_ph::srv::ChangeBudget;
     inbox_ = std::make_shared<BudgetInbox>();
-    budget_subscription_ = get_node()->create_subscription<std_msgs::msg::Float64>(
-        "~/budget", 10,
-        [inbox = inbox_, logger = get_node()->get_logger()](const std_msgs::msg::Float64& message) {
-          if (std::isfinite(message.data)) return inbox->add(message.data);
-          RCLCPP_WARN(logger, "ignored: a change of the budget must be finite, J");
-        });
     const std::weak_ptr<rclcpp_lifecycle::LifecycleNode> owner = get_node();
     budget_service_ = get_node()->create_service<ChangeBudget>(
         "~/change_budget", [inbox = inbox_, owner](const ChangeBudget::Request::SharedPtr request,
@@ -260,7 +246,6 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   std::unique_ptr<GainParameters> setting_parameters_;
   std::unique_ptr<GuardCertificate> certificate_;
   std::shared_ptr<BudgetInbox> inbox_ = std::make_shared<BudgetInbox>();
-  rclcpp::Subscription<std_msgs::msg::Float64>::SharedPtr budget_subscription_;
   rclcpp::Service<vms_ph::srv::ChangeBudget>::SharedPtr budget_service_;
   StampMonitor stamp_monitor_;
 };
@@ -296,7 +281,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   }
 
   std::vector<std::string> command_names() const override {
-    return effort_interfaces(*model_, base_actuated_ ? base_name_ : "");
+    return command_interfaces_of(*model_, base_actuated_ ? base_name_ : "");
   }
 
   bool carries_weight() const override { return guard_->carries_weight(); }
@@ -350,22 +335,20 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
 
   void make_guard(const controller_shell::Params&, const RobotSetup&) override {
     const auto p = parameter_listener_->get_params();
-    const auto n = static_cast<std::size_t>(model_->n());
-    const auto value_of = [n](const std::vector<double>& values, std::size_t k) {
-      if (values.size() == n || values.size() == 1) return values[values.size() == 1 ? 0 : k];
-      throw vms_ph::ModelError("stiffness and damping must be one number or " + std::to_string(n));
-    };
+    const auto stiffness = for_each_joint(p.stiffness, *model_, "stiffness");
+    const auto damping = for_each_joint(p.damping, *model_, "damping");
     std::vector<JointServo> servos;
-    for (std::size_t k = 0; k < n; ++k) {
-      servos.push_back({model_->joint_names()[k], value_of(p.stiffness, k), value_of(p.damping, k),
-                        model_->max_effort().data()[k], model_->max_velocity().data()[k]});
+    for (const auto& joint : model_->joint_names()) {
+      const auto k = static_cast<Eigen::Index>(servos.size());
+      servos.push_back(
+          {joint, stiffness[k], damping[k], model_->max_effort()[k], model_->max_velocity()[k]});
     }
+    positions_ = desired_command_ = last_command_ = JointValues(servos.size(), kNaN);
     guard_ = std::make_unique<JointGuard>(std::move(servos), p.uncertainty,
                                           static_cast<std::size_t>(p.delay));
-    positions_ = desired_command_ = last_command_ = JointValues(n, kNaN);
   }
 
-  const char* interface_suffix() const override { return kIsPosition ? "/position" : "/velocity"; }
+  const char* joint_interface() const override { return kIsPosition ? "position" : "velocity"; }
 
   // The last position may remain: a servo gives no more than its spring holds.
   void stop() noexcept override {

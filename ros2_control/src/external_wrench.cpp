@@ -10,24 +10,14 @@
 #include <realtime_tools/realtime_thread_safe_box.hpp>
 
 #include "robot_setup.hpp"
-#include "vms_ph_native/pinocchio_model.hpp"
 
 namespace vms_ph_ros2_control {
 namespace {
 
 using geometry_msgs::msg::WrenchStamped;
 
-// The largest acceleration of the whole robot by a push, m/s^2, and the smallest lever arm of the
-// largest moment, m; as in vms_ph_nodes/robot/effort_bounds.py.
-constexpr double kLargestAcceleration = 20 * 9.81, kSmallestLeverArm = 0.1;
-
-double largest_reach(const vms_ph::Model& model) {
-  double total_length = 0.0;
-  for (std::size_t i = 2; i < model.pinocchio().jointPlacements.size(); ++i) {
-    total_length += model.pinocchio().jointPlacements[i].translation().norm();
-  }
-  return std::max(total_length, kSmallestLeverArm);
-}
+// The largest acceleration of the whole robot by a push, m/s^2.
+constexpr double kLargestAcceleration = 20 * 9.81;
 
 }  // namespace
 
@@ -39,7 +29,7 @@ struct ExternalWrench::Inbox {
         root_frame_id(root_link(model)),
         inertial_frame_id(inertial_frame(model)),
         largest_force(kLargestAcceleration * model.total_mass()),
-        largest_moment(largest_force * largest_reach(model)) {}
+        largest_moment(largest_force * model.reach()) {}
 
   void receive(const WrenchStamped& message) {
     const auto& frame = message.header.frame_id;
@@ -80,7 +70,7 @@ struct ExternalWrench::Inbox {
 
 ExternalWrench::ExternalWrench(const vms_ph::Model& model, double timeout)
     : model_(model),
-      dynamics_(model_),
+      tool_pose_(model, false),
       timeout_(timeout),
       age_(std::numeric_limits<double>::infinity()) {}
 
@@ -108,11 +98,7 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed_time) noexc
   }
   wrench_ = sample_.wrench;
   if (sample_.axes == Axes::end_effector) return;
-  Eigen::Matrix3d rotation;
-  Eigen::Vector3d origin;
-  dynamics_.set_configuration(q.data());
-  dynamics_.placement(static_cast<int>(model_.end_effector()), rotation, origin);
-  rotation.transposeInPlace();
+  Eigen::Matrix3d rotation = tool_pose_.at(q).orientation.conjugate().toRotationMatrix();
   if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
   wrench_.linear = rotation * sample_.wrench.linear;
   wrench_.angular = rotation * sample_.wrench.angular;

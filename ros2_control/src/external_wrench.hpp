@@ -11,7 +11,7 @@
 #include <rclcpp/logging.hpp>
 #include <rclcpp/node.hpp>
 
-#include "vms_ph_native/dynamics.hpp"
+#include "measured_pose.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/tree.hpp"
 
@@ -54,7 +54,7 @@ class ExternalWrench {
   struct Inbox;
 
   vms_ph::Model model_;
-  vms_ph::Dynamics dynamics_;
+  MeasuredPose tool_pose_;
   double timeout_, age_;
   WrenchSample sample_;  ///< copy used by the loop
   vms_ph::Screw wrench_;

@@ -5,25 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <sstream>
 
 #include "robot_setup.hpp"
 
 namespace vms_ph_ros2_control {
-namespace {
-
-/// The number that a text consists of; NaN if there is none, or more than one.
-double number_of(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0' ? value : std::nan("");
-}
-
-}  // namespace
-
 HardwareTag::HardwareTag(const hardware_interface::HardwareInfo& info) : info_(info) {
-  check_types();
+  for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
+    for (const auto& component : *components) {
+      for (const auto* interfaces : {&component.state_interfaces, &component.command_interfaces}) {
+        for (const auto& interface : *interfaces) {
+          if (interface.data_type == "double") continue;
+          throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
+                                   " must be a double; given: data_type '" + interface.data_type +
+                                   "'; remove that attribute");
+        }
+      }
+    }
+  }
 }
 
 std::vector<std::string> HardwareTag::words(const std::string& name) const {
@@ -42,21 +40,6 @@ void HardwareTag::check_no_commands_of(const std::string& base) const {
   }
 }
 
-void HardwareTag::check_types() const {
-  for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
-    for (const auto& component : *components) {
-      for (const auto* interfaces : {&component.state_interfaces, &component.command_interfaces}) {
-        for (const auto& interface : *interfaces) {
-          if (interface.data_type == "double") continue;
-          throw vms_ph::ModelError("the interface " + component.name + "/" + interface.name +
-                                   " must be a double; given: data_type '" + interface.data_type +
-                                   "'; remove that attribute");
-        }
-      }
-    }
-  }
-}
-
 std::string HardwareTag::text(const std::string& name, const std::string& fallback) const {
   const auto parameter = info_.hardware_parameters.find(name);
   return parameter == info_.hardware_parameters.end() ? fallback : parameter->second;
@@ -65,32 +48,23 @@ std::string HardwareTag::text(const std::string& name, const std::string& fallba
 double HardwareTag::positive_number(const std::string& name, double fallback) const {
   const std::string parameter = text(name, "");
   if (parameter.empty()) return fallback;
-  const double value = number_of(parameter);
-  if (!(value > 0.0)) {
+  const auto numbers = numbers_of(parameter);
+  if (numbers.size() != 1 || !(numbers.front() > 0.0)) {
     throw vms_ph::ModelError("the hardware parameter " + name +
                              " must be a positive number; given: '" + parameter + "'");
   }
-  return value;
+  return numbers.front();
 }
 
 Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& fallback) const {
   const std::string parameter = text(name, fallback);
-  Eigen::Vector3d value;
-  std::istringstream stream(parameter);
-  std::string rest;
-  if (!(stream >> value[0] >> value[1] >> value[2]) || stream >> rest) {
+  const auto numbers = numbers_of(parameter);
+  if (numbers.size() != 3) {
     throw vms_ph::ModelError("the hardware parameter " + name +
                              " must be three numbers with spaces between; given: '" + parameter +
                              "'");
   }
-  return value;
-}
-
-void HardwareTag::check_follower(const hardware_interface::ComponentInfo& joint) const {
-  if (joint.command_interfaces.empty()) return;
-  throw vms_ph::ModelError("the joint '" + joint.name +
-                           "' mimics another one, which moves it: remove its command interfaces "
-                           "from the ros2_control tag, or the mimic tag from the joint");
+  return Eigen::Vector3d::Map(numbers.data());
 }
 
 Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) const {
@@ -100,8 +74,10 @@ Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) cons
     const auto& mimics = model.mimics();
     const auto is_follower = [&](const vms_ph::Mimic& mimic) { return mimic.joint == joint.name; };
     if (std::any_of(mimics.begin(), mimics.end(), is_follower)) {
-      check_follower(joint);
-      continue;
+      if (joint.command_interfaces.empty()) continue;
+      throw vms_ph::ModelError("the joint '" + joint.name +
+                               "' mimics another one, which moves it: remove its command "
+                               "interfaces from the ros2_control tag, or the mimic tag");
     }
     const auto joint_name = std::find(names.begin(), names.end(), joint.name);
     if (joint_name == names.end()) {
@@ -111,13 +87,13 @@ Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) cons
     const auto k = static_cast<int>(joint_name - names.begin());
     for (const auto& interface : joint.state_interfaces) {
       if (interface.name != "position" || interface.initial_value.empty()) continue;
-      const double value = number_of(interface.initial_value);
-      if (!std::isfinite(value)) {
+      const auto numbers = numbers_of(interface.initial_value);
+      if (numbers.size() != 1 || !std::isfinite(numbers.front())) {
         throw vms_ph::ModelError("the initial_value of " + joint.name +
                                  "/position must be a number; given: '" + interface.initial_value +
                                  "'");
       }
-      model.set_joint(k, value, q);
+      model.set_joint(k, numbers.front(), q);
     }
   }
   return q;

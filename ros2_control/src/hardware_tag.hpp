@@ -33,9 +33,6 @@ class HardwareTag {
   Eigen::VectorXd home_configuration(const vms_ph::Model& model) const;
 
  private:
-  void check_types() const;
-  void check_follower(const hardware_interface::ComponentInfo& joint) const;
-
   const hardware_interface::HardwareInfo& info_;
 };
 

@@ -3,6 +3,7 @@
 
 // vms_ph/InverseDynamicsSolver: the dynamics of an arm, for users of inverse_dynamics_solver.
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,28 +23,26 @@ namespace {
 
 using Parameters = rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr;
 
-/// A parameter of a node; an unset one if the node does not have it.
-rclcpp::Parameter optional_parameter(const Parameters& parameters, const std::string& name) {
+/// A parameter of a node; empty if the node does not have it, or it is not set.
+std::optional<rclcpp::Parameter> optional_parameter(const Parameters& parameters,
+                                                    const std::string& name) {
   rclcpp::Parameter parameter(name);
-  if (parameters) parameters->get_parameter(name, parameter);
-  return parameter;
-}
-
-bool is_set(const rclcpp::Parameter& parameter) {
-  return parameter.get_type() != rclcpp::ParameterType::PARAMETER_NOT_SET;
+  if (!parameters || !parameters->get_parameter(name, parameter)) return std::nullopt;
+  const bool is_set = parameter.get_type() != rclcpp::ParameterType::PARAMETER_NOT_SET;
+  return is_set ? std::optional<rclcpp::Parameter>(parameter) : std::nullopt;
 }
 
 std::string required_text(const Parameters& parameters, const std::string& name) {
   const auto parameter = optional_parameter(parameters, name);
-  if (!is_set(parameter)) throw inverse_dynamics_solver::ParameterUninitializedException(name);
-  return parameter.as_string();
+  if (!parameter) throw inverse_dynamics_solver::ParameterUninitializedException(name);
+  return parameter->as_string();
 }
 
-Eigen::Vector3d parse_gravity(const rclcpp::Parameter& parameter) {
-  if (!is_set(parameter)) return {0.0, 0.0, -9.81};
-  const std::vector<double> components = parameter.as_double_array();
+Eigen::Vector3d parse_gravity(const std::optional<rclcpp::Parameter>& parameter) {
+  if (!parameter) return {0.0, 0.0, -9.81};
+  const std::vector<double> components = parameter->as_double_array();
   if (components.size() != 3) {
-    throw vms_ph::ModelError(parameter.get_name() +
+    throw vms_ph::ModelError(parameter->get_name() +
                              " must be three numbers, m/s^2 in the axes of the root; given: " +
                              std::to_string(components.size()) + " numbers");
   }
@@ -92,7 +91,7 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
                                            : robot_description;
     setup.end_effector = required_text(parameters, prefix + "tip");
     const auto root_parameter = optional_parameter(parameters, prefix + "root");
-    const std::string root = is_set(root_parameter) ? root_parameter.as_string() : "";
+    const std::string root = root_parameter ? root_parameter->as_string() : "";
     try {
       const auto gravity = parse_gravity(optional_parameter(parameters, prefix + "gravity"));
       setup.locked_joints = joints_off_chain(make_model(setup), root, setup.end_effector);

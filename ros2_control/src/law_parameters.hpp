@@ -78,8 +78,8 @@ class PayloadParameters {
   /// @throws vms_ph::ModelError  a value out of its bounds, which are those of the robot.
   PayloadParameters(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                     vms_ph::Controller& law)
-      : largest_mass_(model.total_mass()),
-        largest_distance_(model.reach() / std::sqrt(3.0)),
+      : largest_{model.total_mass(), model.reach() / std::sqrt(3.0), model.reach() / std::sqrt(3.0),
+                 model.reach() / std::sqrt(3.0)},
         parameters_(
             std::move(node), payload_gains(),
             [this](const std::string& name, double value) { return set_number(name, value); }) {
@@ -101,14 +101,12 @@ class PayloadParameters {
 
   std::vector<vms_ph::Gain> payload_gains() const {
     std::vector<vms_ph::Gain> gains;
-    for (const char* name : kNames) {
-      const bool is_mass = gains.empty();
-      gains.push_back({name,
-                       is_mass ? "mass of what the end effector holds, of which the weight is "
-                                 "compensated, kg; 0: nothing"
-                               : "centre of that mass, from the end effector in its axes, m",
-                       0.0, is_mass ? 0.0 : -largest_distance_,
-                       is_mass ? largest_mass_ : largest_distance_});
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      gains.push_back({kNames[i],
+                       i == 0 ? "mass of what the end effector holds, of which the weight is "
+                                "compensated, kg; 0: nothing"
+                              : "centre of that mass, from the end effector in its axes, m",
+                       0.0, i == 0 ? 0.0 : -largest_[i], largest_[i]});
     }
     return gains;
   }
@@ -116,10 +114,7 @@ class PayloadParameters {
   bool set_number(const std::string& name, double value) noexcept {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       if (name != kNames[i]) continue;
-      if (!(value >= (i == 0 ? 0.0 : -largest_distance_) &&
-            value <= (i == 0 ? largest_mass_ : largest_distance_))) {
-        return false;
-      }
+      if (!(value >= (i == 0 ? 0.0 : -largest_[i]) && value <= largest_[i])) return false;
       payload_[static_cast<Eigen::Index>(i)] = value;
       return true;
     }
@@ -130,7 +125,7 @@ class PayloadParameters {
     law.carry(payload_[0], payload_[0] * payload_.tail<3>(), 0.0);
   }
 
-  double largest_mass_, largest_distance_;             ///< the largest, kg and m
+  std::array<double, 4> largest_;                      ///< mass and centre, kg and m
   Eigen::Vector4d payload_ = Eigen::Vector4d::Zero();  ///< mass and centre
   GainParameters parameters_;
 };

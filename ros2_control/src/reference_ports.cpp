@@ -24,9 +24,6 @@ using vms_ph::kNaN;
 constexpr int kTwist = 7, kJoints = kTwist + 6;
 enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
-// Quaternions may deviate from unit length by the rounding of single precision.
-constexpr double kNormTolerance = 1e-2;
-
 }  // namespace
 
 // The subscription callbacks; an executor may still run one after the ports are destroyed.
@@ -53,9 +50,9 @@ struct ReferencePorts::Inbox {
   void refuse(const std::string& problem);
   /// Pass on a part of the sample, which has changed.
   template <class Field>
-  void store(Field& field, const Field& value, std::uint64_t& count) {
-    field = value;
-    ++count;
+  void store(Part part, Field& field, const Field& received) {
+    field = received;
+    ++sample.counts[part];
     box.set(sample);
   }
   /// Whether a preceding controller commands this group, so that the message has no effect.
@@ -81,20 +78,25 @@ ReferencePorts::ReferencePorts(rclcpp_lifecycle::LifecycleNode::SharedPtr node,
       pose_is_of_base_(pose_is_of_base),
       numbers_(Eigen::VectorXd::Constant(kJoints + model.n(), kNaN)),
       inbox_(std::make_shared<Inbox>(*node_, model, frame_prefix)),
-      sample_(inbox_->sample) {
+      sample_(inbox_->sample),
+      trajectory_server_(node_, MeasuredPose(model, pose_is_of_base),
+                         frame_prefix + inertial_frame(model),
+                         [inbox = inbox_](const std::string& frame) {
+                           return !inbox->is_chained(kPoseGroup, "trajectory") &&
+                                  inbox->accepts_frame(frame, "trajectory");
+                         }) {
   reference_.joints = Eigen::VectorXd::Zero(model.n());
-  pose_subscription_ = subscribe("~/reference_pose", &Inbox::on_pose);
-  position_subscription_ = subscribe("~/reference_position", &Inbox::on_position);
-  wrench_subscription_ = subscribe("~/reference_wrench", &Inbox::on_wrench);
-  twist_subscription_ = subscribe("~/reference_twist", &Inbox::on_twist);
-  joints_subscription_ = subscribe("~/reference_joints", &Inbox::on_joints);
+  subscribe("~/reference_pose", &Inbox::on_pose);
+  subscribe("~/reference_position", &Inbox::on_position);
+  subscribe("~/reference_wrench", &Inbox::on_wrench);
+  subscribe("~/reference_twist", &Inbox::on_twist);
+  subscribe("~/reference_joints", &Inbox::on_joints);
 }
 
 template <class Message>
-typename rclcpp::Subscription<Message>::SharedPtr ReferencePorts::subscribe(
-    const char* topic, void (Inbox::*receive)(const Message&)) {
-  return node_->create_subscription<Message>(
-      topic, 10, [inbox = inbox_, receive](const Message& m) { ((*inbox).*receive)(m); });
+void ReferencePorts::subscribe(const char* topic, void (Inbox::*receive)(const Message&)) {
+  subscriptions_.push_back(node_->create_subscription<Message>(
+      topic, 10, [inbox = inbox_, receive](const Message& m) { ((*inbox).*receive)(m); }));
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::interfaces() {
@@ -118,37 +120,32 @@ void ReferencePorts::clear() noexcept {
   for (const auto& interface : interfaces_) std::ignore = interface->set_value(kNaN);
   for (auto& is_chained : inbox_->chained_groups) is_chained = false;
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
-  pose_count_ = sample_.pose_count;
-  position_count_ = sample_.position_count;
-  twist_count_ = sample_.twist_count;
-  joints_count_ = sample_.joints_count;
-  wrench_count_ = sample_.wrench_count;
+  counts_ = sample_.counts;
   twist_age_ = wrench_age_ = std::numeric_limits<double>::infinity();
   reference_.position.reset();
   reference_.wrench.reset();
+  trajectory_server_.stop();
 }
 
 void ReferencePorts::read_topics(double elapsed_time) noexcept {
   inbox_->box.try_get([this](const ReferenceSample& r) { sample_ = r; });
   // Whether a message has come since the last call.
-  const auto is_new = [](std::uint64_t count, std::uint64_t& last_count) {
-    return std::exchange(last_count, count) != count;
+  const auto is_new = [this](Part part) {
+    return std::exchange(counts_[part], sample_.counts[part]) != sample_.counts[part];
   };
   numbers_.setConstant(kNaN);
-  if (is_new(sample_.pose_count, pose_count_)) numbers_.head<kTwist>() = sample_.pose;
-  const bool is_new_twist = is_new(sample_.twist_count, twist_count_);
+  if (is_new(kPosePart)) numbers_.head<kTwist>() = sample_.pose;
+  const bool is_new_twist = is_new(kTwistPart);
   twist_age_ = is_new_twist ? 0.0 : twist_age_ + std::max(elapsed_time, 0.0);
   if (twist_age_ < timeout_) {
     numbers_.segment<6>(kTwist) = sample_.twist;
     in_base_axes_ = sample_.in_base_axes;
   }
-  if (is_new(sample_.joints_count, joints_count_)) {
-    numbers_.tail(sample_.joints.size()) = sample_.joints;
-  }
+  if (is_new(kJointsPart)) numbers_.tail(sample_.joints.size()) = sample_.joints;
   reference_.position.reset();
-  if (is_new(sample_.position_count, position_count_)) reference_.position = sample_.position;
+  if (is_new(kPositionPart)) reference_.position = sample_.position;
   reference_.wrench.reset();
-  if (is_new(sample_.wrench_count, wrench_count_)) {
+  if (is_new(kWrenchPart)) {
     wrench_age_ = 0.0;
   } else {
     const bool was_active = wrench_age_ < timeout_;
@@ -176,17 +173,22 @@ void ReferencePorts::read_interfaces() noexcept {
   }
 }
 
-const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q) noexcept {
+const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q, double dt) noexcept {
   auto& r = reference_;
   r.velocity.reset();
   r.pose.reset();
   r.twist.reset();
+  if ((r.position && !pose_is_of_base_) || numbers_.head<3>().allFinite()) {
+    trajectory_server_.end_goal("another reference replaces it");
+  }
+  if (const PosePoint* pose = trajectory_server_.advance(q, dt)) {
+    numbers_.head<kTwist>() << pose->position, pose->orientation.coeffs();
+  }
   if (numbers_.head<3>().allFinite()) {
-    const double norm = numbers_.segment<4>(3).norm();
-    if (std::abs(norm - 1.0) < kNormTolerance) {
-      const Eigen::Quaterniond rotation(Eigen::Vector4d(numbers_.segment<4>(3) / norm));
+    const Eigen::Quaterniond rotation(Eigen::Vector4d(numbers_.segment<4>(3)));
+    if (std::abs(rotation.norm() - 1.0) < kNormTolerance) {
       r.pose = Eigen::Matrix4d::Identity();
-      r.pose->topLeftCorner<3, 3>() = rotation.toRotationMatrix();
+      r.pose->topLeftCorner<3, 3>() = rotation.normalized().toRotationMatrix();
       r.pose->topRightCorner<3, 1>() = numbers_.head<3>();
     }
     if (!r.position && !(pose_is_of_base_ && r.pose)) r.position = numbers_.head<3>();
@@ -241,16 +243,12 @@ void ReferencePorts::Inbox::refuse(const std::string& problem) {
 }
 
 void ReferencePorts::Inbox::on_pose(const geometry_msgs::msg::PoseStamped& message) {
-  const auto& p = message.pose.position;
-  const auto& o = message.pose.orientation;
-  Eigen::Matrix<double, 7, 1> pose;
-  pose << p.x, p.y, p.z, o.x, o.y, o.z, o.w;
+  const auto pose = pose_of(message.pose);
   if (is_chained(kPoseGroup, "pose") || !accepts_frame(message.header.frame_id, "pose")) return;
-  if (!pose.allFinite() || std::abs(pose.tail<4>().norm() - 1.0) >= kNormTolerance) {
-    refuse("pose must be finite, with an orientation of length 1");
-  } else {
-    store(sample.pose, pose, sample.pose_count);
-  }
+  if (!pose) return refuse("pose must be finite, with an orientation of length 1");
+  Eigen::Matrix<double, 7, 1> numbers;
+  numbers << pose->position, pose->orientation.coeffs();
+  store(kPosePart, sample.pose, numbers);
 }
 
 void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& message) {
@@ -258,7 +256,7 @@ void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& 
   if (is_chained(kPoseGroup, "position")) return;
   if (!accepts_frame(message.header.frame_id, "position")) return;
   if (!position.allFinite()) return refuse("position must be finite");
-  store(sample.position, position, sample.position_count);
+  store(kPositionPart, sample.position, position);
 }
 
 void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& message) {
@@ -268,7 +266,7 @@ void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& m
   wrench << f.x, f.y, f.z, m.x, m.y, m.z;
   if (!accepts_frame(message.header.frame_id, "wrench")) return;
   if (!wrench.allFinite()) return refuse("wrench must be finite");
-  store(sample.wrench, wrench, sample.wrench_count);
+  store(kWrenchPart, sample.wrench, wrench);
 }
 
 void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& message) {
@@ -281,7 +279,7 @@ void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& mes
   if (!accepts_frame(message.header.frame_id, "twist", accepts_root)) return;
   if (!twist.allFinite()) return refuse("twist must be finite");
   sample.in_base_axes = accepts_root && without_prefix(message.header.frame_id) == root_frame_id;
-  store(sample.twist, twist, sample.twist_count);
+  store(kTwistPart, sample.twist, twist);
 }
 
 void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& message) {
@@ -300,7 +298,7 @@ void ReferencePorts::Inbox::on_joints(const sensor_msgs::msg::JointState& messag
         message.position[static_cast<std::size_t>(entry - message.name.begin())];
   }
   if (!joints.allFinite()) return refuse("of the joints must be finite");
-  store(sample.joints, joints, sample.joints_count);
+  store(kJointsPart, sample.joints, joints);
 }
 
 }  // namespace vms_ph_ros2_control

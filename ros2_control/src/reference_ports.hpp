@@ -4,6 +4,7 @@
 // References of a controller: from interfaces where chained, from topics otherwise.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,13 +17,15 @@
 #include <rclcpp_lifecycle/lifecycle_node.hpp>
 #include <sensor_msgs/msg/joint_state.hpp>
 
+#include "cartesian_trajectory.hpp"
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/model.hpp"
 
 namespace vms_ph_ros2_control {
 
 /// Poses, velocities and joints come from the interfaces if a preceding controller commands one of
-/// their numbers, else from the topics; a message that has no effect is reported in the log.
+/// their numbers, else from the topics; a message that has no effect is reported in the log. Poses
+/// also come from trajectories, until another pose comes.
 ///
 /// NaN in an interface means: no command. A position needs its three, a pose its seven, a velocity
 /// its three or six numbers, and the joints all of them; otherwise that part is absent. A position
@@ -52,12 +55,21 @@ class ReferencePorts {
   void read_interfaces() noexcept;
 
   /// The reference, for a robot at this configuration.
-  const vms_ph::Reference& reference(const Eigen::VectorXd& q) noexcept;
+  ///
+  /// @param dt  time by which a trajectory advances, s.
+  const vms_ph::Reference& reference(const Eigen::VectorXd& q, double dt) noexcept;
 
  private:
+  enum Part : std::size_t {
+    kPosePart,
+    kPositionPart,
+    kTwistPart,
+    kJointsPart,
+    kWrenchPart,
+    kParts
+  };
   struct ReferenceSample {
-    std::uint64_t pose_count = 0, position_count = 0, twist_count = 0, joints_count = 0,
-                  wrench_count = 0;
+    std::array<std::uint64_t, kParts> counts{};  ///< of messages
     Eigen::Matrix<double, 7, 1> pose =
         Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
     Eigen::Matrix<double, 6, 1> twist =
@@ -72,8 +84,7 @@ class ReferencePorts {
 
   /// Subscribe to a topic, whose messages an inbox receives.
   template <class Message>
-  typename rclcpp::Subscription<Message>::SharedPtr subscribe(
-      const char* topic, void (Inbox::*receive)(const Message&));
+  void subscribe(const char* topic, void (Inbox::*receive)(const Message&));
 
   rclcpp_lifecycle::LifecycleNode::SharedPtr node_;
   vms_ph::Base base_;
@@ -85,15 +96,11 @@ class ReferencePorts {
   bool in_base_axes_ = true;
   std::shared_ptr<Inbox> inbox_;  ///< shared with the callbacks, which may outlive the ports
   ReferenceSample sample_;        ///< copy used by the control loop
-  std::uint64_t pose_count_ = 0, position_count_ = 0, twist_count_ = 0, joints_count_ = 0,
-                wrench_count_ = 0;
-  double twist_age_ = 0.0, wrench_age_ = 0.0;  ///< s
+  CartesianTrajectoryServer trajectory_server_;
+  std::array<std::uint64_t, kParts> counts_{};  ///< of the messages that were read
+  double twist_age_ = 0.0, wrench_age_ = 0.0;   ///< s
   vms_ph::Reference reference_;
-  rclcpp::Subscription<geometry_msgs::msg::PoseStamped>::SharedPtr pose_subscription_;
-  rclcpp::Subscription<geometry_msgs::msg::PointStamped>::SharedPtr position_subscription_;
-  rclcpp::Subscription<geometry_msgs::msg::TwistStamped>::SharedPtr twist_subscription_;
-  rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>::SharedPtr wrench_subscription_;
-  rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr joints_subscription_;
+  std::vector<rclcpp::SubscriptionBase::SharedPtr> subscriptions_;
 };
 
 }  // namespace vms_ph_ros2_control

@@ -4,6 +4,7 @@
 // vms_ph/RobotBroadcaster: the topics of the simulator node, from state interfaces.
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <nav_msgs/msg/odometry.hpp>
@@ -16,6 +17,7 @@
 
 #include "broadcaster.hpp"
 #include "interface_names.hpp"
+#include "measured_pose.hpp"
 
 namespace vms_ph_ros2_control {
 
@@ -37,7 +39,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
   InterfaceConfiguration state_interface_configuration() const override {
     auto configuration = Broadcaster::state_interface_configuration();
-    for (const auto& name : effort_interfaces(*model_)) configuration.names.push_back(name);
+    for (const auto& name : command_interfaces_of(*model_)) configuration.names.push_back(name);
     if (!port_energy_name_.empty()) {
       for (const char* name : kPortEnergies)
         configuration.names.push_back(port_energy_name_ + "/" + name);
@@ -68,6 +70,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
     setup.base = p.base;
     setup.locked_joints = p.locked_joints;
     set_robot(setup, p);
+    base_pose_ = std::make_unique<MeasuredPose>(*model_, true);
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);
     auto& node = *get_node();
@@ -110,24 +113,15 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
   void publish_base(const builtin_interfaces::msg::Time& stamp,
                     const vms_ph::RobotState& state) noexcept {
-    auto& pose = odometry_.pose.pose;
+    const PosePoint base_pose = base_pose_->at(state.q);
     auto& twist = odometry_.twist.twist;
     odometry_.header.stamp = stamp;
-    pose.position.x = state.q[0];
-    pose.position.y = state.q[1];
+    set_pose(odometry_.pose.pose, base_pose);
     if (model_->b() == 3) {
-      const double half_angle = 0.5 * std::atan2(state.q[3], state.q[2]);
-      pose.orientation.z = std::sin(half_angle);
-      pose.orientation.w = std::cos(half_angle);
       twist.linear.x = state.v[0];
       twist.linear.y = state.v[1];
       twist.angular.z = state.v[2];
     } else {
-      pose.position.z = state.q[2];
-      pose.orientation.x = state.q[3];
-      pose.orientation.y = state.q[4];
-      pose.orientation.z = state.q[5];
-      pose.orientation.w = state.q[6];
       set_vector(twist.linear, state.v.head<3>());
       set_vector(twist.angular, state.v.segment<3>(3));
     }
@@ -135,10 +129,8 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
     if (!transform_publisher_) return;
     auto& base_transform = transform_.transforms[0];
     base_transform.header.stamp = stamp;
-    base_transform.transform.translation.x = pose.position.x;
-    base_transform.transform.translation.y = pose.position.y;
-    base_transform.transform.translation.z = pose.position.z;
-    base_transform.transform.rotation = pose.orientation;
+    set_vector(base_transform.transform.translation, base_pose.position);
+    base_transform.transform.rotation = odometry_.pose.pose.orientation;
     transform_publisher_->try_publish(transform_);
   }
 
@@ -153,6 +145,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
     joint_publisher_->try_publish(joint_state_);
   }
 
+  std::unique_ptr<MeasuredPose> base_pose_;
   std::string port_energy_name_;
   sensor_msgs::msg::JointState joint_state_;
   nav_msgs::msg::Odometry odometry_;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "interface_names.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
@@ -41,21 +42,29 @@ std::vector<std::string> words_of(std::string text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string& word : words_of(text)) {
+    char* end = nullptr;
+    numbers.push_back(std::strtod(word.c_str(), &end));  // a stream would not read "inf"
+    if (*end != '\0') return {};
+  }
+  return numbers;
+}
+
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
   std::vector<vms_ph::Wheel> wheels;
   for (const std::string& word : words_of(text)) {
     const std::size_t equals_index = word.find('=');
-    const std::string radius_text =
-        equals_index == std::string::npos ? "" : word.substr(equals_index + 1);
-    char* end = nullptr;
-    const double radius = std::strtod(radius_text.c_str(), &end);
-    if (radius_text.empty() || equals_index == 0 || *end != '\0') {
+    const auto radius =
+        numbers_of(equals_index == std::string::npos ? "" : word.substr(equals_index + 1));
+    if (radius.size() != 1 || equals_index == 0) {
       throw ModelError(
           "wheels must be joint=radius, with spaces or commas between, radii in m; "
           "given: '" +
           word + "'");
     }
-    wheels.push_back({word.substr(0, equals_index), radius});
+    wheels.push_back({word.substr(0, equals_index), radius.front()});
   }
   return wheels;
 }
@@ -116,9 +125,20 @@ std::vector<std::string> wrench_interfaces(const Model& model, const std::string
   return names;
 }
 
-std::vector<std::string> effort_interfaces(const Model& model, const std::string& base_name) {
+Eigen::VectorXd for_each_joint(const std::vector<double>& numbers, const Model& model,
+                               const char* name) {
+  const int n = model.n();
+  const auto count = static_cast<Eigen::Index>(numbers.size());
+  if (count == 1) return Eigen::VectorXd::Constant(n, numbers.front());
+  if (count == 0 || count == n) return Eigen::Map<const Eigen::VectorXd>(numbers.data(), count);
+  throw ModelError(std::string(name) + " must be one number or " + std::to_string(n) +
+                   "; given: " + std::to_string(count));
+}
+
+std::vector<std::string> command_interfaces_of(const Model& model, const std::string& base_name,
+                                               const std::string& joint_interface) {
   std::vector<std::string> names;
-  for (const auto& joint : model.joint_names()) names.push_back(joint + "/effort");
+  for (const auto& joint : model.joint_names()) names.push_back(joint + "/" + joint_interface);
   if (base_name.empty()) return names;
   for (const auto& name : wrench_interfaces(model, base_name)) names.push_back(name);
   return names;

@@ -4,9 +4,12 @@
 // The model of a plugin, from the robot description and a few parameters.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <rclcpp/logging.hpp>
 
 #include "description_tags.hpp"
 #include "vms_ph_native/model.hpp"
@@ -31,8 +34,25 @@ RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
   return {urdf, p.base, p.end_effector, p.locked_joints, gravity, {}};
 }
 
+/// Call a function that sets something up; where it throws, the log of the node has the message.
+///
+/// @return  success, or the outcome for a failure.
+template <class Outcome, class Node, class SetUp>
+Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
+  try {
+    set_up();
+  } catch (const std::exception& error) {
+    RCLCPP_ERROR(node.get_logger(), "%s", error.what());
+    return failure;
+  }
+  return Outcome::SUCCESS;
+}
+
 /// The words of a text, with spaces or commas between.
 std::vector<std::string> words_of(std::string text);
+
+/// The numbers that a text consists of; empty where one of its words is none.
+std::vector<double> numbers_of(const std::string& text);
 
 /// The wheels of a text like "wheel_left=0.1 wheel_right=0.1": joints and radii, m, with spaces or
 /// commas between.
@@ -74,9 +94,16 @@ std::string inertial_frame(const vms_ph::Model& model);
 /// The names of the interfaces that command a base: none, three or six.
 std::vector<std::string> wrench_interfaces(const vms_ph::Model& model, const std::string& base);
 
-/// The names of the interfaces of efforts: of all joints, then those of a base that has a name.
-std::vector<std::string> effort_interfaces(const vms_ph::Model& model,
-                                           const std::string& base = "");
+/// The names of the interfaces that command all joints, then those of a base that has a name.
+std::vector<std::string> command_interfaces_of(const vms_ph::Model& model,
+                                               const std::string& base = "",
+                                               const std::string& joint_interface = "effort");
+
+/// A number for each joint, where one or all are given; empty where none is.
+///
+/// @throws vms_ph::ModelError  there is another number of them.
+Eigen::VectorXd for_each_joint(const std::vector<double>& numbers, const vms_ph::Model& model,
+                               const char* name);
 
 /// The names of command interfaces at a controller that takes the commands; empty: at the hardware.
 std::vector<std::string> references_of(const std::string& controller_name,

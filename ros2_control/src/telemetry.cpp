@@ -25,9 +25,7 @@ void fill(vms_ph::msg::Energy& message, const vms_ph::Energies& energies) noexce
 
 Telemetry::Telemetry(rclcpp_lifecycle::LifecycleNode::SharedPtr node, const vms_ph::Model& model,
                      const std::string& frame, double rate, bool has_friction, bool pose_is_of_base)
-    : model_(model),
-      pose_is_of_base_(pose_is_of_base),
-      dynamics_(model),
+    : measured_pose_(model, pose_is_of_base),
       energy_split_(model),
       power_audit_(model, has_friction),
       sampling_(rate) {
@@ -87,20 +85,7 @@ void Telemetry::publish_state(const vms_ph::Command& command) noexcept {
 
 void Telemetry::publish_pose(const Eigen::VectorXd& q) noexcept {
   if (!q.allFinite()) return;
-  Eigen::Matrix3d rotation;
-  Eigen::Vector3d position;
-  if (pose_is_of_base_) {
-    const auto base_pose = model_.base_pose(q);
-    rotation = base_pose.rotation();
-    position = base_pose.translation();
-  } else {
-    dynamics_.set_configuration(q.data());
-    dynamics_.placement(static_cast<int>(model_.end_effector()), rotation, position);
-  }
-  const Eigen::Quaterniond orientation(rotation);
-  set_vector(pose_msg_.pose.position, position);
-  set_vector(pose_msg_.pose.orientation, orientation.vec());
-  pose_msg_.pose.orientation.w = orientation.w();
+  set_pose(pose_msg_.pose, measured_pose_.at(q));
   pose_publisher_->try_publish(pose_msg_);
 }
 

@@ -12,8 +12,8 @@
 #include <vms_ph/msg/energy.hpp>
 #include <vms_ph/msg/power.hpp>
 
+#include "measured_pose.hpp"
 #include "publishing.hpp"
-#include "vms_ph_native/dynamics.hpp"
 #include "vms_ph_native/energy_split.hpp"
 
 namespace vms_ph_ros2_control {
@@ -43,9 +43,7 @@ class Telemetry {
   void publish_pose(const Eigen::VectorXd& q) noexcept;
   void publish_power(const vms_ph::PowerBalance& balance, const vms_ph::Command& command) noexcept;
 
-  const vms_ph::Model& model_;
-  const bool pose_is_of_base_;
-  vms_ph::Dynamics dynamics_;
+  MeasuredPose measured_pose_;
   vms_ph::EnergySplit energy_split_;
   vms_ph::PowerAudit power_audit_;
   Sampling sampling_;

@@ -109,7 +109,7 @@ def test_a_law_claims_what_its_driver_executes_and_adds_no_weight_twice(name: st
     assert ("null_stiffness" in law) == (model.n > 6)
 
 
-@pytest.mark.parametrize("name", TAKE_TORQUES)
+@pytest.mark.parametrize("name", [*TAKE_TORQUES, "so101"])
 def test_the_gains_of_a_law_damp_the_mass_at_its_end(name: str) -> None:
     model, law = law_of(name)
     d = model.evaluate(model.home, np.zeros(model.nv))
@@ -148,6 +148,16 @@ def test_servos_are_guarded_by_the_joints_that_the_driver_takes(name: str) -> No
     assert trajectories["command_interfaces"] == ["position"]
     assert len(guard["stiffness"]) in (1, model.n)
     assert guard["delay"] == driver.delay
+
+
+def test_a_law_commands_hobby_servos_through_their_guard() -> None:
+    blocks = controllers("so101")
+    (model, law), guard = law_of("so101"), blocks["position_guard"]
+    assert law["following_controller"] == "position_guard"
+    assert law["servo_stiffness"] == guard["stiffness"]
+    assert law["delay"] == guard["delay"]
+    assert "gravity" not in law  # the position error of a servo holds the weight
+    assert model.tree.pinocchio.existFrame(law["end_effector"])
 
 
 @pytest.mark.parametrize("name", drivers.names())

@@ -1,0 +1,238 @@
+// Copyright The vms_ph authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "cartesian_trajectory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <rclcpp_action/rclcpp_action.hpp>
+#include <vms_ph/action/follow_cartesian_trajectory.hpp>
+
+namespace vms_ph_ros2_control {
+namespace {
+
+using Action = vms_ph::action::FollowCartesianTrajectory;
+using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
+
+// Where a goal names no tolerances: m, rad, s.
+constexpr double kGoalDistance = 0.02, kGoalAngle = 0.1, kGoalTime = 10.0;
+
+constexpr std::chrono::milliseconds kFeedbackPeriod(50);
+
+double seconds_of(const builtin_interfaces::msg::Duration& duration) {
+  return duration.sec + 1e-9 * duration.nanosec;
+}
+
+// What a trajectory lacks; empty for a valid one.
+std::string problem_of(const Action::Goal& goal) {
+  const auto& times = goal.time_from_start;
+  if (goal.poses.empty() || goal.poses.size() != times.size()) {
+    return "a pose or more, and a time for each; given: " + std::to_string(goal.poses.size()) +
+           " poses and " + std::to_string(times.size()) + " times";
+  }
+  double last_time = -1.0;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    const double time = seconds_of(times[k]);
+    const std::string given = "; not so: that at index " + std::to_string(k);
+    if (time < 0.0 || time <= last_time) return "times that increase from zero on" + given;
+    if (!pose_of(goal.poses[k])) return "finite poses with orientations of length 1" + given;
+    last_time = time;
+  }
+  for (const double tolerance : {goal.goal_position_tolerance, goal.goal_orientation_tolerance,
+                                 goal.path_position_tolerance, goal.path_orientation_tolerance}) {
+    if (!(tolerance >= 0.0)) return "tolerances of zero or more";
+  }
+  return {};
+}
+
+}  // namespace
+
+// A trajectory that is followed; the control loop writes what is below the times.
+struct CartesianTrajectoryServer::Goal {
+  explicit Goal(std::shared_ptr<GoalHandle> goal_handle) : handle(std::move(goal_handle)) {
+    const auto& goal = *handle->get_goal();
+    const auto add = [this](double time, const PosePoint& pose) {
+      times.push_back(time);
+      poses.push_back(pose);
+    };
+    starts_at_robot = seconds_of(goal.time_from_start.front()) > 0.0;
+    if (starts_at_robot) add(0.0, {});
+    for (std::size_t k = 0; k < goal.poses.size(); ++k) {
+      add(seconds_of(goal.time_from_start[k]), pose_of(goal.poses[k]).value());
+    }
+    const auto or_default = [](double x, double default_x) { return x > 0.0 ? x : default_x; };
+    goal_distance = or_default(goal.goal_position_tolerance, kGoalDistance);
+    goal_angle = or_default(goal.goal_orientation_tolerance, kGoalAngle);
+    path_distance = or_default(goal.path_position_tolerance, HUGE_VAL);
+    path_angle = or_default(goal.path_orientation_tolerance, HUGE_VAL);
+    deadline = times.back() + or_default(seconds_of(goal.goal_time_tolerance), kGoalTime);
+  }
+
+  PosePoint pose_at(double t) noexcept {
+    while (next_point < times.size() && times[next_point] <= t) ++next_point;
+    if (next_point == times.size()) return poses.back();
+    const PosePoint &start = poses[next_point - 1], &end = poses[next_point];
+    const double start_time = times[next_point - 1];
+    const double share = (t - start_time) / (times[next_point] - start_time);
+    return {start.position + share * (end.position - start.position),
+            start.orientation.slerp(share, end.orientation)};
+  }
+
+  void end(std::int32_t code, const char* text) noexcept {
+    error_code = code;
+    reason = text;
+    has_ended = true;
+  }
+
+  const std::shared_ptr<GoalHandle> handle;
+  std::atomic<bool> is_cancel_requested{false};
+  double goal_distance, goal_angle, path_distance, path_angle;  // tolerances, m and rad
+  double deadline;                                              // s
+  std::vector<double> times;                                    // s
+
+  std::vector<PosePoint> poses;
+  bool starts_at_robot;        // whether the first pose is the measured one, not known yet
+  double time = 0.0;           // s
+  std::size_t next_point = 1;  // that the reference moves to
+  std::mutex feedback_mutex;
+  Action::Feedback feedback;
+  std::int32_t error_code = Action::Result::INVALID_GOAL;
+  const char* reason = "";
+  std::atomic<bool> has_ended{false};  // written last
+};
+
+// The goals that have no result yet, the newest one last.
+struct CartesianTrajectoryServer::Goals {
+  // Send feedback, and the results of goals that have ended.
+  void report(const rclcpp::Time& now) {
+    std::vector<std::shared_ptr<Goal>> ended, followed;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      for (const auto& goal : goals) {
+        goal->is_cancel_requested = goal->handle->is_canceling();
+        if (!is_running && !goal->has_ended) {
+          goal->end(Action::Result::INVALID_GOAL, "the controller is not active");
+        }
+        (goal->has_ended ? ended : followed).push_back(goal);
+      }
+      goals = followed;
+    }
+    for (const auto& goal : ended) send_result(*goal);
+    for (const auto& goal : followed) send_feedback(*goal, now);
+  }
+
+  static void send_result(Goal& goal) {
+    std::array<char, 256> text;
+    std::snprintf(text.data(), text.size(), "%s; %.3g m and %.3g rad from the reference",
+                  goal.reason, goal.feedback.position_error, goal.feedback.orientation_error);
+    const auto message = std::make_shared<Action::Result>();
+    message->error_code = goal.error_code;
+    message->error_string = text.data();
+    if (goal.error_code == Action::Result::SUCCESSFUL) return goal.handle->succeed(message);
+    goal.handle->is_canceling() ? goal.handle->canceled(message) : goal.handle->abort(message);
+  }
+
+  static void send_feedback(Goal& goal, const rclcpp::Time& now) {
+    const auto message = std::make_shared<Action::Feedback>();
+    {
+      const std::lock_guard<std::mutex> lock(goal.feedback_mutex);
+      *message = goal.feedback;
+    }
+    message->header.stamp = now;
+    goal.handle->publish_feedback(message);
+  }
+
+  std::atomic<bool> is_running{false};  // whether the loop follows goals
+  std::mutex mutex;                     // of the list
+  std::vector<std::shared_ptr<Goal>> goals;
+};
+
+CartesianTrajectoryServer::CartesianTrajectoryServer(
+    rclcpp_lifecycle::LifecycleNode::SharedPtr node, MeasuredPose measured_pose,
+    const std::string& frame, const std::function<bool(const std::string&)>& accepts_frame)
+    : measured_pose_(std::move(measured_pose)), goals_(std::make_shared<Goals>()) {
+  const auto on_goal = [goals = goals_, accepts_frame, logger = node->get_logger()](
+                           const rclcpp_action::GoalUUID&,
+                           const std::shared_ptr<const Action::Goal>& goal) {
+    const auto problem = goals->is_running ? problem_of(*goal) : "a controller that is active";
+    if (!problem.empty()) RCLCPP_ERROR(logger, "a trajectory needs %s", problem.c_str());
+    const bool is_accepted = problem.empty() && accepts_frame(goal->header.frame_id);
+    return is_accepted ? rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE
+                       : rclcpp_action::GoalResponse::REJECT;
+  };
+  const auto on_cancel = [](const std::shared_ptr<GoalHandle>&) {
+    return rclcpp_action::CancelResponse::ACCEPT;
+  };
+  const auto on_accepted = [goals = goals_, frame](const std::shared_ptr<GoalHandle>& handle) {
+    auto goal = std::make_shared<Goal>(handle);
+    goal->feedback.header.frame_id = frame;
+    const std::lock_guard<std::mutex> lock(goals->mutex);
+    goals->goals.push_back(std::move(goal));
+  };
+  action_server_ = rclcpp_action::create_server<Action>(node, "~/follow_cartesian_trajectory",
+                                                        on_goal, on_cancel, on_accepted);
+  timer_ = node->create_wall_timer(kFeedbackPeriod, [goals = goals_, clock = node->get_clock()] {
+    goals->report(clock->now());
+  });
+}
+
+const PosePoint* CartesianTrajectoryServer::advance(const Eigen::VectorXd& q, double dt) noexcept {
+  goals_->is_running = true;
+  const std::unique_lock<std::mutex> lock(goals_->mutex, std::try_to_lock);
+  if (lock && !goals_->goals.empty()) {
+    Goal* const newest_goal = goals_->goals.back().get();
+    if (newest_goal != goal_ && !newest_goal->has_ended) {
+      for (const auto& goal : goals_->goals) {
+        if (goal.get() == newest_goal || goal->has_ended) continue;
+        goal->end(Action::Result::INVALID_GOAL, "another trajectory replaces it");
+      }
+      goal_ = newest_goal;
+    }
+  }
+  if (goal_ == nullptr) return nullptr;
+  if (goal_->is_cancel_requested) return end_goal("cancelled"), nullptr;
+  if (!q.allFinite()) return &desired_pose_;
+  Goal& goal = *goal_;
+  const PosePoint actual = measured_pose_.at(q);
+  if (std::exchange(goal.starts_at_robot, false)) goal.poses.front() = actual;
+  goal.time += dt;
+  desired_pose_ = goal.pose_at(goal.time);
+  const double distance = (actual.position - desired_pose_.position).norm();
+  const double angle = actual.orientation.angularDistance(desired_pose_.orientation);
+  if (const std::unique_lock<std::mutex> feedback_lock(goal.feedback_mutex, std::try_to_lock);
+      feedback_lock) {
+    set_pose(goal.feedback.desired, desired_pose_);
+    set_pose(goal.feedback.actual, actual);
+    goal.feedback.position_error = distance;
+    goal.feedback.orientation_error = angle;
+  }
+  if (distance > goal.path_distance || angle > goal.path_angle) {
+    end_goal("the path tolerance is violated", Action::Result::PATH_TOLERANCE_VIOLATED);
+  } else if (goal.time < goal.times.back()) {
+    return &desired_pose_;
+  } else if (distance <= goal.goal_distance && angle <= goal.goal_angle) {
+    end_goal("reached", Action::Result::SUCCESSFUL);
+  } else if (goal.time > goal.deadline) {
+    end_goal("the goal tolerance is violated", Action::Result::GOAL_TOLERANCE_VIOLATED);
+  }
+  return &desired_pose_;
+}
+
+void CartesianTrajectoryServer::end_goal(const char* reason, std::int32_t error_code) noexcept {
+  if (Goal* const goal = std::exchange(goal_, nullptr)) goal->end(error_code, reason);
+}
+
+void CartesianTrajectoryServer::stop() noexcept {
+  end_goal("the controller is not active");
+  goals_->is_running = false;
+}
+
+}  // namespace vms_ph_ros2_control
