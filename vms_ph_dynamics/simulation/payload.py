@@ -19,7 +19,11 @@ from ..model import VMSModel
 _SO3 = SO3()
 
 
-@check_arguments({"place": "position offset", "centre": "com center", "moments": "inertia"})
+_HINTS = {"place": "position offset", "centre": "com center", "moments": "inertia"}
+_HINTS |= {"capture_time": "at time", "target_position": "to"}
+
+
+@check_arguments(_HINTS)
 @dataclass(frozen=True, eq=False)
 class Payload:
     """A rigid body that passes a place, or rests there, at the time at which it is taken.
