@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import RobotState
-from vms_ph_io import robots
+from vms_ph_io import load, robots
 from vms_ph_studies import Check, get
 from vms_ph_studies.comparisons.cartesian_impedance import Arm, _make_phases, run_phase
 from vms_ph_studies.comparisons.impedance_laws import CrispLaw, ExampleLaw, PublishedLaw
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
+
+SO101 = "package://vms_ph/urdf/so101.urdf"
 
 
 def checks(identifier: str, **given: str) -> dict[str, Check]:
@@ -90,6 +92,36 @@ def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest_until_it_has_a_payload()
     assert run_phase(phase, arm, "crisp", published=True).position_error < 1e-4
     fallen = run_phase(phase, replace(arm, payload=1.0), "crisp", published=True).position_error
     assert 1e-3 < fallen < 0.5 * 9.81 * 0.05**2
+
+
+def test_position_servos_realise_the_torques_behind_a_guard_that_covers_them() -> None:
+    options = {"arm": SO101, "servo_stiffness": "17.8", "delay": "2", "hold": "10"}
+    found = checks("cartesian-impedance", **options, plant="mujoco", phase="push")["so101, push"]
+    assert found.verdict == "agrees"
+    assert found.obtained.endswith("certificate kept, 0 scaled")
+    arm = Arm(load(SO101), "mujoco", friction=0.0, delay=2, rate=100.0)
+    phases = _make_phases(1.0, arm.reach, arm.max_push)
+    held = run_phase(phases["push"], replace(arm, servo_stiffness=17.8))
+    assert held.position_error < 1e-4  # the commands carry the weight
+    sway, sway_of_servos = (
+        run_phase(phases["hand guiding"], replace(arm, servo_stiffness=k)).position_error
+        for k in (0.0, 17.8)
+    )
+    # Between measurement and command the servos are dampers of 0.45 N m s/rad.
+    assert 0.3 * sway < sway_of_servos < 0.6 * sway
+
+
+@pytest.mark.parametrize("plant", ["vms_ph", "mujoco"])
+def test_a_position_servo_oscillates_beyond_its_largest_stiffness(plant: str) -> None:
+    arm = Arm(load(SO101), plant, friction=0.0, delay=2, rate=100.0)
+    phase = replace(_make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=1.5)
+    # The lightest joint has 0.028 kg m^2, and a position is 2.5 samples old on average.
+    limit = 0.028 * (np.pi / np.sqrt(2.0) / 0.025) ** 2
+    calm, shaking = (
+        run_phase(phase, replace(arm, servo_stiffness=ratio * limit)).jitter
+        for ratio in (0.85, 1.15)
+    )
+    assert shaking > 5.0 * calm
 
 
 def _after(time: float) -> Callable[[float], float]:

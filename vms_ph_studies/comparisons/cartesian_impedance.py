@@ -9,6 +9,10 @@ driver carries the weight, torques are late by a sample and limited by those of 
 the measured motion is noisy. Rotors and friction are those of the description. Lengths and forces
 are in proportion to the reach of the arm and to its torque limits. Laws know delay and rate, and
 nothing of payload and noise.
+
+With ``servo_stiffness`` K the joints are position servos, springs of torque ``K (q_c - q)`` up to
+the limits. A torque tau is then the position command ``q_c = q + tau / K``, with the measured q. It
+carries the weight too, and this project's law stands before a PositionGuard.
 """
 
 from collections.abc import Callable
@@ -29,7 +33,7 @@ from vms_ph_io.progress import Progress, Stages
 from ..benchmarks.mujoco_robot import FreeRobot
 from ..check import Check, required
 from ..study import Outcome, Parameter, Settings, Study
-from .impedance_laws import CrispLaw, ExampleLaw, GuardedImpedance
+from .impedance_laws import CrispLaw, ExampleLaw, GuardedImpedance, ServoImpedance
 
 # Step of the plant, s.
 _STEP = 1e-3
@@ -77,6 +81,7 @@ class Arm:
         rate: of the law, Hz.
         noise: of the measured motion, as a multiple of the usual one.
         torque_noise: standard deviation of the torques that act, N m.
+        servo_stiffness: of position servos that realise the torques, N m/rad; 0 for motors.
     """
 
     model: VMSModel
@@ -87,12 +92,18 @@ class Arm:
     rate: float = 1000.0
     noise: float = 1.0
     torque_noise: float = 0.0
+    servo_stiffness: float = 0.0
 
     @property
     def driver(self) -> drivers.Driver:
-        """That of an FR3, with the delay and rate of this arm."""
-        franka = drivers.get("franka_fr3")
-        return replace(franka, torque=(), delay=float(self.delay), rate=self.rate)
+        """That of an FR3, with delay and rate of this arm; with servos it carries no weight."""
+        return replace(
+            drivers.get("franka_fr3"),
+            torque=(),
+            delay=float(self.delay),
+            rate=self.rate,
+            compensates_weight=self.servo_stiffness == 0.0,
+        )
 
     @property
     def reach(self) -> float:
@@ -156,6 +167,7 @@ class PhaseResult:
         jitter: root mean square of the second difference of the torques, N m.
         work: largest energy that the law has given, J.
         verdict: of the certificate; empty without one.
+        scaled: number of commands that the guard scaled.
         failed: whether the simulation failed before its end.
     """
 
@@ -167,6 +179,7 @@ class PhaseResult:
     jitter: float
     work: float
     verdict: str
+    scaled: int
     failed: bool
 
 
@@ -214,18 +227,22 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
     """Return what a law does in a phase."""
     model, rng = arm.model, np.random.default_rng(1)
     driver, limits = arm.driver, model.joints.effort
-    weightless, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
+    driven, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
     law: Any = GuardedImpedance(model, driver)
     if name != _OWN_LAW:
-        law = _OTHER_LAWS[name](weightless, published, dt)
+        law = _OTHER_LAWS[name](driven, published, dt)
+    elif arm.servo_stiffness > 0.0:
+        law = ServoImpedance(model, driver, arm.servo_stiffness)
     advance, q = arm.make_step(), model.home
     v: Array = np.zeros(model.nv)
-    home = weightless.evaluate(model.home, np.zeros(model.nv)).placement(model.end_effector)[:3, 3]
+    d = driven.evaluate(q, v)
+    home = d.placement(model.end_effector)[:3, 3]
     axes, max_posture, max_force = arm.axes(home), 0.0, 0.0
     payload_weight = np.array([0.0, 0.0, -9.81 * arm.payload])
-    errors, torques, work = [], [np.zeros(model.n)] * (delay + 1), [0.0]
+    errors, work = [], [0.0]
+    torques, measured = [d.g] * (delay + 1), [q] * (delay + 1)
     for k in range(round(phase.seconds / _STEP)):
-        t, d = k * _STEP, weightless.evaluate(q, v)
+        t, d = k * _STEP, driven.evaluate(q, v)
         pose, J = d.placement(model.end_effector), d.J_end_effector
         target = axes @ phase.target(t)
         if k % round(dt / _STEP) == 0:
@@ -233,9 +250,11 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             q_noise, v_noise = (arm.noise * x * rng.standard_normal(len(v)) for x in _MOTION_NOISE)
             state = RobotState(model.integrate(q, q_noise), v + v_noise)
             torques.append(law.torque(state, home + target))
+            measured.append(state.q)
         offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
         tool_force = phase.force(t, offset, velocity)
-        applied_torque = np.clip(torques[-1 - delay], -limits, limits)
+        servo_torque = arm.servo_stiffness * model.difference(q, measured[-1 - delay])
+        applied_torque = np.clip(torques[-1 - delay] + servo_torque, -limits, limits)
         noisy_torque = applied_torque
         if arm.torque_noise > 0.0:
             noisy_torque = applied_torque + arm.torque_noise * rng.standard_normal(model.n)
@@ -260,6 +279,7 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
         float(np.sqrt(np.mean(np.diff(torque_steps, axis=0) ** 2))),
         max(work),
         law.guard.certificate.verdict if name == _OWN_LAW else "",
+        law.guard.certificate.scaled if name == _OWN_LAW else 0,
         len(errors) < round(phase.seconds / _STEP),
     )
 
@@ -280,6 +300,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
             1000.0 / int(settings["hold"]),
             float(settings["noise"]),
             float(settings["torque_noise"]),
+            float(settings["servo_stiffness"]),
         )
         phases = _make_phases(float(settings["figure"]), arm.reach, arm.max_push)
         for title in titles:
@@ -312,7 +333,7 @@ def _result_text(r: PhaseResult) -> str:
         f"posture {r.posture_error:.3f} rad, torque {100.0 * r.torque:.0f} %, "
         f"rate {r.rate:.0f} N m/s, jitter {r.jitter:.3f} N m, given {r.work:.2f} J"
     )
-    text += f", certificate {r.verdict}" if r.verdict else ""
+    text += f", certificate {r.verdict}, {r.scaled} scaled" if r.verdict else ""
     return text + (", diverged" if r.failed else "")
 
 
@@ -331,6 +352,7 @@ STUDY = Study(
         "noise": Parameter(1.0, "of the measured motion, multiple", least=0.0),
         "torque_noise": Parameter(0.0, "standard deviation of the torques, N m", least=0.0),
         "figure": Parameter(60.0, "seconds of the figure of eight", above=0.0),
+        "servo_stiffness": Parameter(0.0, "of position servos, N m/rad; 0: torques", least=0.0),
         "phase": Parameter("all", "which one", ("all", *_TITLES)),
     },
     compute=_compute,

@@ -16,6 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
+from vms_ph_controllers.guard import EnergyGuardSettings, PositionGuard
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io.drivers import Driver
 
@@ -25,6 +26,9 @@ _STIFFNESS, _ZETA, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
 
 # Torque rate that every law keeps under the rule, N m/s.
 _TORQUE_RATE = 900.0
+
+# Of the guard before servos, as in config/arms/so101.yaml.
+_SERVO_TANK = EnergyGuardSettings(tank_capacity=20.0, tank_initial=20.0, refill_power=8.0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class ImpedanceGains:
 
 
 class PublishedLaw(ABC):
-    """A law of others, at the home pose of a robot whose weight the driver carries."""
+    """A law of others, at the home pose of a robot; it carries the weight that the model has."""
 
     STIFFNESS: ClassVar[tuple[float, float, float]]
     TORQUE_RATE: ClassVar[float]
@@ -101,7 +105,7 @@ class PublishedLaw(ABC):
         pose = pin.SE3(np.array(d.placement(model.end_effector)))
         j = d.J_end_effector.reshape(2, 3, -1)
         jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
-        desired_torque = self._desired_torque(d, pose, jacobian, target)
+        desired_torque = self._desired_torque(d, pose, jacobian, target) + d.g
         change = np.clip(desired_torque - self._last_torque, -self._max_step, self._max_step)
         self._last_torque = self._last_torque + change
         return self._last_torque
@@ -189,7 +193,7 @@ class GuardedImpedance:
         self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
-        self.guard = EnergyGuard(self.law, budget=60.0, delay=int(driver.delay))
+        self.guard: Any = EnergyGuard(self.law, budget=60.0, delay=int(driver.delay))
         self.guard.reset(RobotState(model.home, np.zeros(model.nv)))
 
     def set_scale(self, scale: float) -> None:
@@ -210,3 +214,24 @@ class GuardedImpedance:
     def torque(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
         return self.guard.update(state, Reference(position=target), self._dt).torque
+
+
+class ServoImpedance(GuardedImpedance):
+    """CartesianImpedance by the rule of gains, through position servos behind a PositionGuard."""
+
+    def __init__(self, model: VMSModel, driver: Driver, stiffness: float) -> None:
+        """Hold the home pose of a robot with its weight, by servos of a stiffness, N m/rad."""
+        super().__init__(model, driver)
+        self._stiffness, delay = stiffness, int(driver.delay)
+        self.guard = PositionGuard(model, stiffness, settings=_SERVO_TANK, delay=delay)
+        weight = model.evaluate(model.home, np.zeros(model.nv)).g
+        positions = model.joint_positions(model.home)
+        self.guard.engage(positions, positions + weight / stiffness)
+
+    def torque(self, state: RobotState, target: Array) -> Array:
+        """Return the torques (n,) that guarded positions ask for at the measured ones."""
+        positions = self._model.joint_positions(state.q)
+        desired_torque = self.law.update(state, Reference(position=target), self._dt).torque
+        command = positions + desired_torque / self._stiffness
+        sent_command = self.guard.update(positions, command, self._dt).command
+        return self._stiffness * (sent_command - positions)
