@@ -96,13 +96,15 @@ def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest_until_it_has_a_payload()
 
 def test_position_servos_realise_the_torques_behind_a_guard_that_covers_them() -> None:
     options = {"arm": SO101, "servo_stiffness": "17.8", "delay": "2", "hold": "10"}
-    found = checks("cartesian-impedance", **options, plant="mujoco", phase="push")["so101, push"]
-    assert found.verdict == "agrees"
-    assert found.obtained.endswith("certificate kept, 0 scaled")
+    push_check = checks("cartesian-impedance", **options, plant="mujoco", phase="push")[
+        "so101, push"
+    ]
+    assert push_check.verdict == "agrees"
+    assert push_check.obtained.endswith("certificate kept, 0 scaled")
     arm = Arm(load(SO101), "mujoco", friction=0.0, delay=2, rate=100.0)
     phases = _make_phases(1.0, arm.reach, arm.max_push)
-    held = run_phase(phases["push"], replace(arm, servo_stiffness=17.8))
-    assert held.position_error < 1e-4  # the commands carry the weight
+    push_result = run_phase(phases["push"], replace(arm, servo_stiffness=17.8))
+    assert push_result.position_error < 1e-4  # the commands carry the weight
     sway, sway_of_servos = (
         run_phase(phases["hand guiding"], replace(arm, servo_stiffness=k)).position_error
         for k in (0.0, 17.8)
