@@ -36,9 +36,9 @@ double TorqueLimits::share_within(const ConstVector& static_effort,
                                   const ConstVector& torque) const noexcept {
   double share = 1.0;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
-    const double step = std::abs(torque[i] - static_effort[i]);
+    const double effort_change = std::abs(torque[i] - static_effort[i]);
     const double margin = model_.max_effort()[i] - std::abs(static_effort[i]);
-    if (step > margin) share = std::min(share, margin / step);
+    if (effort_change > margin) share = std::min(share, margin / effort_change);
   }
   return std::max(0.0, share);
 }
@@ -68,9 +68,9 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
   }
   bool is_bounded = false;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {
-    const double bound = model_.max_effort()[i];
-    if (!(std::abs(torque[i]) > bound)) continue;
-    torque[i] = std::min(std::max(torque[i], -bound), bound);
+    const double max_effort = model_.max_effort()[i];
+    if (!(std::abs(torque[i]) > max_effort)) continue;
+    torque[i] = std::min(std::max(torque[i], -max_effort), max_effort);
     const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();
     if (is_bounded) {
       reason_.add(", %s", name);

@@ -68,8 +68,8 @@ Pose pose(const Matrix3d& rotation, const Vector3d& position) noexcept {
 
 }  // namespace
 
-Vector3d rotation_vector(const Matrix3d& r) noexcept {
-  return rotation_vector(Eigen::Quaterniond(r));
+Vector3d rotation_vector(const Matrix3d& R) noexcept {
+  return rotation_vector(Eigen::Quaterniond(R));
 }
 
 Vector3d rotation_vector(const Eigen::Quaterniond& q) noexcept {
@@ -85,8 +85,8 @@ Pose inverse(const Pose& g) noexcept {
   return pose(rotation, -rotation * g.topRightCorner<3, 1>());
 }
 
-Pose exp(const Twist& x) noexcept {
-  const Vector3d v = x.head<3>(), w = x.tail<3>();
+Pose exp(const Twist& u) noexcept {
+  const Vector3d v = u.head<3>(), w = u.tail<3>();
   const Stumpff c(w.dot(w));
   const Matrix3d hat = skew(w), hat_squared = hat * hat;
   return pose(Matrix3d::Identity() + c.c1 * hat + c.c2 * hat_squared,
@@ -99,9 +99,9 @@ Twist log(const Pose& g) noexcept {
   const Matrix3d hat = skew(w);
   const double coefficient = Stumpff(w.dot(w)).inverse();
   const Matrix3d dexp_inverse = Matrix3d::Identity() - 0.5 * hat + coefficient * (hat * hat);
-  Twist x;
-  x << dexp_inverse * g.topRightCorner<3, 1>(), w;
-  return x;
+  Twist u;
+  u << dexp_inverse * g.topRightCorner<3, 1>(), w;
+  return u;
 }
 
 Eigen::Matrix3d rotation(const Eigen::Vector3d& vector) noexcept {
@@ -119,10 +119,10 @@ Adjoint Ad(const Pose& g) noexcept {
   return matrix;
 }
 
-Adjoint ad(const Twist& x) noexcept {
+Adjoint ad(const Twist& u) noexcept {
   Adjoint matrix = Adjoint::Zero();
-  matrix.topLeftCorner<3, 3>() = skew(x.tail<3>());
-  matrix.topRightCorner<3, 3>() = skew(x.head<3>());
+  matrix.topLeftCorner<3, 3>() = skew(u.tail<3>());
+  matrix.topRightCorner<3, 3>() = skew(u.head<3>());
   matrix.bottomRightCorner<3, 3>() = matrix.topLeftCorner<3, 3>();
   return matrix;
 }

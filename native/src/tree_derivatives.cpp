@@ -159,11 +159,11 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
   }
   if (task_ != nullptr) compute_null_motion(tree);
-  const SpatialInertia total_rate(
+  const SpatialInertia total_inertia_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
   if (is_decoupled_) {
     part_twist_ = tree.locked_twist(tree.momentum_);
-    part_twist_rate_ = tree.locked_twist(base_rate - total_rate * part_twist_);
+    part_twist_rate_ = tree.locked_twist(base_rate - total_inertia_rate * part_twist_);
   }
   const LaneScrew v_hat(part_twist_), v_hat_rate(part_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -204,7 +204,7 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0,
         tree.joints_[i].leader);
   }
-  for (int i = 0; i < n; ++i) add(total_rate * tree.mobility(tree.coupling(i)), -1.0, i);
+  for (int i = 0; i < n; ++i) add(total_inertia_rate * tree.mobility(tree.coupling(i)), -1.0, i);
 }
 
 /// The motion in the null space of a task, and its rate.

@@ -174,9 +174,9 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
     std::fill(columns_.begin(), columns_.end(), Column{});
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       const auto index = static_cast<std::size_t>(joints_[i].leader);
-      Screw sum = coupling(joints_[i].leader);
-      sum += moment_about_centre(reaction(i));
-      set_lane(sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
+      Screw coupling_sum = coupling(joints_[i].leader);
+      coupling_sum += moment_about_centre(reaction(i));
+      set_lane(coupling_sum, columns_[index / kLaneCount].coupling, index % kLaneCount);
     }
   } else {
     const LaneVector centre(centre_of_mass_);
@@ -184,8 +184,8 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
       LaneScrew column(link_groups_[g].reaction);
       // Only what acts on a planar base.
       if (b_ == 3) {
-        const Lanes zero{};
-        column = {{column.linear.x, column.linear.y, zero}, {zero, zero, column.angular.z}};
+        const Lanes zeros{};
+        column = {{column.linear.x, column.linear.y, zeros}, {zeros, zeros, column.angular.z}};
       }
       column.angular = column.angular - centre.cross(column.linear);
       column.store_in(columns_[g].coupling);
@@ -194,10 +194,10 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
   const Lanes inverse_mass = Lanes{} + 1.0 / total_inertia_.mass;
   for (Column& column : columns_) {
     const LaneScrew coupling(column.coupling);
-    LaneVector angular = LaneVector(inverse_inertia_.col(0)) * coupling.angular.x;
-    angular = angular + LaneVector(inverse_inertia_.col(1)) * coupling.angular.y;
-    angular = angular + LaneVector(inverse_inertia_.col(2)) * coupling.angular.z;
-    LaneScrew(coupling.linear * inverse_mass, angular).store_in(column.connection);
+    LaneVector angular_part = LaneVector(inverse_inertia_.col(0)) * coupling.angular.x;
+    angular_part = angular_part + LaneVector(inverse_inertia_.col(1)) * coupling.angular.y;
+    angular_part = angular_part + LaneVector(inverse_inertia_.col(2)) * coupling.angular.z;
+    LaneScrew(coupling.linear * inverse_mass, angular_part).store_in(column.connection);
   }
 }
 

@@ -37,8 +37,8 @@ inline Eigen::Matrix3d skew(const Eigen::Vector3d& w) noexcept {
 
 Pose inverse(const Pose& g) noexcept;
 
-/// The pose reached by the twist x in unit time.
-Pose exp(const Twist& x) noexcept;
+/// The pose reached by the twist u in unit time.
+Pose exp(const Twist& u) noexcept;
 
 /// The twist, of a rotation angle of at most pi, that reaches g in unit time; exact at 0 and at pi.
 Twist log(const Pose& g) noexcept;
@@ -51,8 +51,8 @@ Eigen::Vector3d rotation_vector(const Eigen::Quaterniond& rotation) noexcept;
 /// [[R, p^ R], [0, R]]: maps twists in body axes to those in the reference frame of g.
 Adjoint Ad(const Pose& g) noexcept;
 
-/// [[w^, v^], [0, w^]]: ad(x) y = [x, y].
-Adjoint ad(const Twist& x) noexcept;
+/// [[w^, v^], [0, w^]]: ad(u) v = [u, v].
+Adjoint ad(const Twist& u) noexcept;
 
 }  // namespace se3
 }  // namespace vms_ph
