@@ -6,9 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <exception>
-
-#include "vms_ph_native/supervisor.hpp"
 
 namespace vms_ph_ros2_control {
 
