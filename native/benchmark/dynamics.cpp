@@ -20,8 +20,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::VectorXd;
-
 constexpr int kStates = 64;  // of one update: its time is far above the resolution of the clock
 
 struct Fixture {

@@ -20,19 +20,21 @@
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/wheels.hpp"
 
+namespace py = pybind11;
+using namespace py::literals;
+
 namespace vms_ph {
 
 /// Contiguous doubles.
-using Array = pybind11::array_t<double, pybind11::array::c_style | pybind11::array::forcecast>;
+using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// A new array, and its memory.
-inline Array empty(std::initializer_list<pybind11::ssize_t> shape) { return Array(shape); }
+inline Array empty(std::initializer_list<py::ssize_t> shape) { return Array(shape); }
 
 /// The same array, not to be written to from Python.
 inline Array read_only(Array array) {
-  pybind11::detail::array_proxy(array.ptr())->flags &=
-      ~pybind11::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
 }
 
@@ -43,7 +45,7 @@ inline Array read_only(Array array) {
 /// @throws ModelError  numbers of another size, by every function that names one.
 class Numbers {
  public:
-  using Size = pybind11::ssize_t;
+  using Size = py::ssize_t;
 
   /// (size,)
   const double* data(Size size, const char* name) const& {
@@ -104,7 +106,7 @@ class Numbers {
   }
 
  private:
-  friend pybind11::detail::type_caster<Numbers>;
+  friend py::detail::type_caster<Numbers>;
 
   [[noreturn]] void throw_shape_error(std::initializer_list<Size> shape, const char* name) const {
     const auto shape_text = [](const Size* sizes, Size axes) {
@@ -125,11 +127,11 @@ class Numbers {
 
 using MaybeNumbers = std::optional<Numbers>;
 
-void bind_dynamics(pybind11::module_& module);
-void bind_integrators(pybind11::module_& module);
-void bind_laws(pybind11::module_& module);
-void bind_mechanism(pybind11::module_& module);
-void bind_sampled_algebra(pybind11::module_& module);
+void bind_dynamics(py::module_& module);
+void bind_integrators(py::module_& module);
+void bind_laws(py::module_& module);
+void bind_mechanism(py::module_& module);
+void bind_sampled_algebra(py::module_& module);
 
 /// A scheme with its robot, which must outlive it.
 struct Scheme {
@@ -148,7 +150,7 @@ class StoredState {
   /// @throws ModelError  it is of another robot, or of another kind of scheme.
   const SolverState& for_scheme(const Scheme& scheme) const;
 
-  static void bind(pybind11::module_& module);
+  static void bind(py::module_& module);
 
  private:
   SolverState state_;
@@ -162,7 +164,7 @@ class StoredPorts {
   /// @throws ModelError  they are of a robot of another size.
   const Ports& for_model(const Model& model) const;
 
-  static void bind(pybind11::module_& module);
+  static void bind(py::module_& module);
 
  private:
   Ports ports_;
@@ -172,11 +174,11 @@ class StoredPorts {
 ///                its attributes.
 /// @param mimics  name, name of the other, multiplier and offset of the joints that mimic others.
 /// @throws ModelError  it is none, or the core does not cover the robot.
-Model model_of(const pybind11::object& robot, const std::string& end_effector,
+Model model_of(const py::object& robot, const std::string& end_effector,
                const std::vector<std::tuple<std::string, std::string, double, double>>& mimics);
 
 /// The wheels with radii, m, by the names of their joints.
-std::vector<Wheel> wheels_of(const pybind11::dict& radii);
+std::vector<Wheel> wheels_of(const py::dict& radii);
 
 /// @throws ModelError  more threads than any machine has, each with a workspace of its own.
 std::size_t checked_threads(std::size_t threads);

@@ -18,9 +18,6 @@
 
 #include "bindings.hpp"
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace vms_ph {
 namespace {
 

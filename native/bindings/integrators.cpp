@@ -17,13 +17,8 @@
 #include "vms_ph_native/integrators/schemes.hpp"
 #include "vms_ph_native/integrators/stepper.hpp"
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace vms_ph {
 namespace {
-
-using Eigen::VectorXd;
 
 Scheme make_scheme(const Model& model, const std::string& scheme_name, bool has_gravity,
                    const py::dict& wheels) {

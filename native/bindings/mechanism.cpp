@@ -12,8 +12,6 @@
 
 #include "bindings.hpp"
 
-namespace py = pybind11;
-
 namespace vms_ph {
 namespace {
 

@@ -14,8 +14,6 @@
 #include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 
-namespace py = pybind11;
-
 namespace vms_ph {
 namespace {
 

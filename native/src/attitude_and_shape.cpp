@@ -23,9 +23,6 @@
 
 namespace vms_ph {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-
 /// Gains of attitude and shape.
 struct AttitudeGains : OutputGains {
   double frequency_attitude = 7.0, frequency_shape = 10.0, damping_ratio = 0.9;

@@ -15,10 +15,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 Screw read_screw(const double* w) {
   return {Eigen::Map<const Vector3d>(w), Eigen::Map<const Vector3d>(w + 3)};
 }

@@ -15,9 +15,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-
 // Share of the largest entry by which an added mass may differ from its transpose, or have an
 // eigenvalue below zero: published coefficients are rounded.
 constexpr double kRounding = 1e-9;

@@ -137,8 +137,8 @@ void Mechanism::apply_forces(const double* flow, double* rate) {
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     const MechanismBody& description = parts_.bodies[k];
     Body& body = tree_->bodies[k];
-    const rigid::Vector3d p = rigid::linear(body.momentum), L = rigid::angular(body.momentum);
-    const rigid::Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
+    const Vector3d p = rigid::linear(body.momentum), L = rigid::angular(body.momentum);
+    const Vector3d v = rigid::linear(body.velocity), w = rigid::angular(body.velocity);
     rigid::write_twist(body.velocity, rate + description.pose_rate);
     body.force += rigid::make_twist(p.cross(w), L.cross(w) + p.cross(v));  // beside gravity
     if (flow) body.force += rigid::read_twist(flow + description.momentum);
@@ -196,8 +196,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   tree_->find_rates(x);
   tree_->factorise();
   const auto weight_of = [x](const MechanismBody& body) {
-    const rigid::Vector3d weight = SE3::read(x + body.pose).R.transpose() * body.weight;
-    return rigid::make_twist(weight, rigid::Vector3d::Zero());
+    const Vector3d weight = SE3::read(x + body.pose).R.transpose() * body.weight;
+    return rigid::make_twist(weight, Vector3d::Zero());
   };
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     tree_->bodies[k].force = -weight_of(parts_.bodies[k]);

@@ -184,8 +184,8 @@ void MechanismTree::factorise() {
     if (joint.parent < 0) continue;
     rigid::Inertia m = body.articulated_inertia;
     for (int k = 0; k < freedoms; ++k) {
-      const rigid::Vector3d f = rigid::linear(joint.articulated_axes[k]);
-      const rigid::Vector3d moment = rigid::angular(joint.articulated_axes[k]);
+      const Vector3d f = rigid::linear(joint.articulated_axes[k]);
+      const Vector3d moment = rigid::angular(joint.articulated_axes[k]);
       for (int l = 0; l < freedoms; ++l) {
         const Twist b = joint.inverse(k, l) * joint.articulated_axes[l];
         for (int i = 0; i < 3; ++i) {

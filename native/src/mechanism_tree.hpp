@@ -18,8 +18,6 @@ namespace vms_ph {
 
 namespace rigid {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
 using se3::skew;
 using Twist = vms_ph::Twist;  // or a wrench; linear first
 

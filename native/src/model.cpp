@@ -131,8 +131,6 @@ pinocchio::Model pinocchio_model(const ModelParts& robot) {
   return model;
 }
 
-using Eigen::Vector3d;
-
 // Pinocchio's functions of configurations take seconds to compile, for every kind of joint there
 // is. Here are the base, joints of one coordinate and those with (cos, sin), which are kept at
 // length one to second order.

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <pybind11/embed.h>
 
-namespace py = pybind11;
 namespace fs = std::filesystem;
 
 namespace vms_ph {

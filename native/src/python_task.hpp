@@ -11,6 +11,8 @@
 #include "vms_ph_native/python_controller.hpp"
 #include "vms_ph_native/worker.hpp"
 
+namespace py = pybind11;
+
 namespace vms_ph {
 
 /// Create the interpreter, unless the process has one already; it is never finalised. Not real

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "vms_ph_native/sizes.hpp"
+
 namespace vms_ph {
 namespace {
 
@@ -55,9 +57,6 @@ Stumpff::Stumpff(double s) noexcept {
 
 namespace vms_ph::se3 {
 namespace {
-
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
 
 Pose pose(const Matrix3d& rotation, const Vector3d& position) noexcept {
   Pose g = Pose::Identity();

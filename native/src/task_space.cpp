@@ -10,8 +10,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
 using TallMatrix = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, kMaxVelocities, 3>;
 
 // Below this share of the largest singular value, the direction of a column is rounding.

@@ -14,10 +14,6 @@
 
 namespace vms_ph {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 Tree::Tree(const Model& model, bool has_gravity)
     : n_(model.n()),
       b_(model.b()),

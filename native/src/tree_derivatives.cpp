@@ -11,9 +11,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-
 constexpr std::size_t kParameters = 10, kParameterGroups = 3;
 
 /// The rate of inertias of bodies that move with twists.

@@ -12,10 +12,6 @@
 
 namespace vms_ph {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 /// Sines and cosines of all joints at once; pairs have theirs in the configuration.
 VMS_PH_INLINED inline void Tree::compute_angles(const double* q) noexcept {
   for (std::size_t i = 0; i < joints_.size(); ++i) {

@@ -10,9 +10,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
 VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {

@@ -15,8 +15,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Vector3d;
-
 // Sizes below which a row or column depends on others.
 constexpr double kMinNorm = 1e-9;
 

@@ -9,10 +9,6 @@
 
 namespace vms_ph {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 CentroidalRobot::CentroidalRobot(const Model& robot, bool has_gravity)
     : model(robot),
       tree(robot, has_gravity),

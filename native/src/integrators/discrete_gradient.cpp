@@ -12,10 +12,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 // As in the Python solver, which gives the reasons.
 constexpr double kRelTol = 1e-11, kAbsTol = 1e-13;
 constexpr double kStagnationTolerance = 1e-9, kStagnationFloor = 1e-10;

@@ -12,10 +12,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::Matrix3d;
-using Eigen::Vector3d;
-using Eigen::VectorXd;
-
 // As in the Python scheme, which gives the reasons.
 constexpr double kMaxRelativeGap = 0.01;
 constexpr double kMaxDeferredShare = 1e-7;

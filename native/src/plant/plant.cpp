@@ -12,8 +12,6 @@
 namespace vms_ph {
 namespace {
 
-using Eigen::VectorXd;
-
 // Sweeps over the joints, and the change of speed at which they end, rad/s or m/s.
 constexpr int kSweeps = 400;
 constexpr double kSpeedTolerance = 1e-12;
