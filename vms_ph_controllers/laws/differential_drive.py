@@ -131,9 +131,7 @@ class DifferentialDrive(WheeledController):
         pose = if_finite(reference.pose, (4, 4))
         if pose is not None:
             self._base_ref.go_to(*_place_and_heading(pose))
-        joints = if_finite(reference.joints, (self.model.n,))
-        if joints is not None:
-            self._joint_ref.go_to(joints)
+        self._joint_ref.set_target(reference)
         bounds = DriveBounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
         self._base_ref.advance(bounds, dt)
         self._joint_ref.advance(np.minimum(gains.joint_speed, self._v_max), gains.rate_joints, dt)

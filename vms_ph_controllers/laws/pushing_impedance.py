@@ -111,10 +111,8 @@ class PushingImpedance(CartesianImpedance):
     @property
     def push_level(self) -> float:
         """Energy that is left for pushing, J."""
-        return self._tank_level if self.twin is None else float(self.synchronise().push_level)
-
-    @property
-    def _tank_level(self) -> float:
+        if self.twin is not None:
+            return float(self.synchronise().push_level)
         return self.gains.push_energy if self._tank is None else self._tank.level
 
     @property
@@ -147,7 +145,7 @@ class PushingImpedance(CartesianImpedance):
         self._slide_reference(d, placement)
         force = self._ramped_force + self._update_correction(d, placement, gains, dt)
         capacity = max(gains.push_energy, 1e-12)
-        authority = min(1.0, max(0.0, self._tank_level) / (_RESERVE_SHARE * capacity))
+        authority = min(1.0, max(0.0, self.push_level) / (_RESERVE_SHARE * capacity))
         force *= authority
         self._held_push = (placement[:3, 3].copy(), force, self._direction)
         direction_in_tool = self._direction @ placement[:3, :3]

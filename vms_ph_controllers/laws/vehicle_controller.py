@@ -69,16 +69,13 @@ class VehicleController(StagedController):
         """Advance the references; values of a wrong shape or not finite are ignored."""
         gains = self._ramp.gains
         pose = if_finite(reference.pose, (4, 4))
-        joints = if_finite(reference.joints, (self.model.n,))
         if pose is not None:
             goal = pose.copy()
             goal[:3, :3] = self._level_attitude(pose[:3, :3])
             self._base_ref.go_to(goal)
-        if joints is not None:
-            self._joint_ref.go_to(joints)
+        self._joint_ref.set_target(reference)
         twist = if_finite(reference.twist, (6,))
-        if twist is not None:
-            twist = self._level_twist(twist)
+        twist = None if twist is None else self._level_twist(twist)
         self._base_ref.advance(twist, gains.base_speed, gains.base_turn, self._bandwidth(gains), dt)
         self._joint_ref.advance(gains.joint_speed, gains.frequency_shape, dt)
 

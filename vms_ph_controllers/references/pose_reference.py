@@ -35,6 +35,12 @@ class JointReference:
         """Set the target positions (n,)."""
         self._target, self.is_resting = target.copy(), False
 
+    def set_target(self, reference: Reference) -> None:
+        """Go to the joint positions of a reference, where it has any for this robot."""
+        target = if_finite(reference.joints, self.positions.shape)
+        if target is not None:
+            self.go_to(np.asarray(target, dtype=float))
+
     def advance(self, speed: float | Array, bandwidth: float, dt: float) -> None:
         """Advance by one time step; see :meth:`PoseReference.advance`."""
         if self.is_resting:

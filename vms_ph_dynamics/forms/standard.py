@@ -127,9 +127,8 @@ def canonical_input(b: int, n: int) -> Array:
 
 def coadjoint_matrix(model: RobotModel, p: Array) -> Array:
     """Return ``ad~_p`` of the base group, (b,b) [A (38)]."""
-    if model.base == "fixed":
-        return np.zeros((0, 0))
-    return base_group(model.base).coadjoint_matrix(p)
+    is_fixed = model.base == "fixed"
+    return np.zeros((0, 0)) if is_fixed else base_group(model.base).coadjoint_matrix(p)
 
 
 def dirac_matrix(interconnection: Array, input_map: Array, wrench_jacobian: Array) -> Array:

@@ -176,5 +176,4 @@ class StampGate:
 
 
 def _age_text(age: int) -> str:
-    direction = "older than" if age > 0 else "newer than"
-    return f"{abs(age) / NS_PER_SEC:.3g} s {direction}"
+    return f"{abs(age) / NS_PER_SEC:.3g} s {'older' if age > 0 else 'newer'} than"

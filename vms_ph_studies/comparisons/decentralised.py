@@ -216,12 +216,10 @@ class DecentralisedPD(Controller):
         model, gains, b = self.model, self.gains, self.model.b
         if not state.is_usable(model, dt):
             return self.safe_output(model.neutral_configuration())
-        pose, joints = if_finite(reference.pose, (4, 4)), if_finite(reference.joints, (model.n,))
-        position = if_finite(reference.position, (3,))
+        pose, position = if_finite(reference.pose, (4, 4)), if_finite(reference.position, (3,))
         if pose is not None:
             self._base_target.go_to(pose)
-        if joints is not None:
-            self._joint_reference.go_to(joints)
+        self._joint_reference.set_target(reference)
         if position is not None:
             self._kinematics.go_to(position)
         self._base_target.advance(None, gains.base_speed, gains.base_turn, gains.frequency_base, dt)

@@ -129,9 +129,9 @@ def test_only_damping_across_the_push_and_of_turning_pays_for_it(rng: np.random.
     law._held_push = placement[:3, 3].copy(), 20.0, law._direction
     law._tank.drain(0.5 * law._tank.level)
     for power in (expected, 0.0):
-        before, law._routable_power = law._tank_level, power
+        before, law._routable_power = law.push_level, power
         law._update_tank(d, placement, law.gains, 1e-3)
-        assert law._tank_level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
+        assert law.push_level - before == pytest.approx(law.gains.push_routing * power * 1e-3)
 
 
 def test_a_wrench_of_zero_ends_a_push_and_the_pose_is_held() -> None:

@@ -51,9 +51,8 @@ class CasadiTaskForm(CasadiForm):
 
     def _momentum_map_rate(self, v: Expression) -> Expression:
         p = ca.SX.sym("p", self.model.nv)
-        momenta = self._terms.inverse_map.T @ p
         # Along the motion, at fixed p: E v without the matrix E.
-        rate = ca.jtimes(momenta, self._q, self._tangent @ v)
+        rate = ca.jtimes(self._terms.inverse_map.T @ p, self._q, self._tangent @ v)
         (rate,) = ca.substitute([rate], [p], [self._tree.M @ v])
         return rate
 

@@ -42,11 +42,10 @@ def kind_of(text: str, path: Path) -> str:
     parser.StartElementHandler = start_element
     with suppress(expat.ExpatError, ValueError, LookupError):
         parser.Parse(text, True)
-    if not namespaces.isdisjoint(_XACRO):
-        return "xacro"
-    if tags[:1] == ["mujoco"]:
+    has_macros = not namespaces.isdisjoint(_XACRO)
+    if tags[:1] == ["mujoco"] and not has_macros:
         return "MJCF"
-    return "xacro" if path.suffix == ".xacro" else "URDF"
+    return "xacro" if has_macros or path.suffix == ".xacro" else "URDF"
 
 
 def split_arguments(address: str | Path) -> tuple[str, dict[str, str]]:
