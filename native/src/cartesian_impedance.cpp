@@ -7,7 +7,6 @@
 #include <cmath>
 #include <memory>
 
-#include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/pose_effort.hpp"
 #include "vms_ph_native/reason.hpp"
@@ -286,8 +285,8 @@ void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
     tool_reference_.restart(pose);
   }
   const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
-  tool_reference_.follow(reference, reference.pose, gains.max_speed, gains.max_turn_rate, bandwidth,
-                         dt);
+  tool_reference_.follow(reference, tool_target(reference), gains.max_speed, gains.max_turn_rate,
+                         bandwidth, dt);
 }
 
 void PoseImpedance::hold_base(double dt) noexcept {
@@ -317,6 +316,7 @@ void PoseImpedance::compute_jacobian() noexcept {
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
+/// Advance the reference of the end effector.
 void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   model_.joint_positions(d_.q(), positions_);
@@ -328,10 +328,6 @@ void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const double attitude_damping = 2.0 * kDampingRatio * share * gains.frequency_base;
   effort_.set_springs(d_, base_spring_.energy, base_spring_.force, base_spring_.stiffness, limits,
                       attitude_damping);
-}
-
-std::unique_ptr<Controller> make_cartesian_impedance(const LawSetup& setup) {
-  return std::make_unique<CartesianImpedance>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

@@ -6,8 +6,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "vms_ph_native/cartesian_impedance.hpp"
+
 namespace vms_ph {
 namespace {
+
+template <class Law>
+std::unique_ptr<Controller> make(const LawSetup& setup) {
+  return std::make_unique<Law>(setup.model, setup.allocation, setup.base_actuated);
+}
 
 struct LawEntry {
   const char* name;
@@ -17,12 +24,12 @@ struct LawEntry {
 
 constexpr LawEntry kLaws[] = {
     {"AttitudeControl", make_attitude_control},
-    {"CartesianImpedance", make_cartesian_impedance},
+    {"CartesianImpedance", make<CartesianImpedance>},
     {"DecoupledVMSController", make_decoupled_vms},
     {"DifferentialDrive", make_differential_drive, true},
     {"MobileManipulation", make_mobile_manipulation},
     {"PoseIDAPBC", make_pose_ida_pbc},
-    {"PushingImpedance", make_pushing_impedance},
+    {"PushingImpedance", make<PushingImpedance>},
     {"ResolvedMotion", make_resolved_motion},
     {"TaskSpaceIDAPBC", make_task_space_ida_pbc},
     {"UnderactuatedFlight", make_underactuated_flight},

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // An end effector that is held or moved while the base drives.
-#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -81,12 +80,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
     tool_home_ = tool_reference_.pose().topRightCorner<3, 1>();
   }
 
-  void follow(const Reference& reference, double dt) noexcept override {
-    const MobileGains& gains = active_gains();
-    const double bandwidth = 2.2 * gains.stiffness / std::max(gains.damping, 1e-3);
-    tool_reference_.follow(reference, std::nullopt, gains.max_speed, gains.max_turn_rate, bandwidth,
-                           dt);
-  }
+  std::optional<Pose> tool_target(const Reference&) const noexcept override { return {}; }
 
   /// Move the spring of the base with its reference.
   void hold_base(double dt) noexcept override {

@@ -4,10 +4,8 @@
 #include "vms_ph_native/cartesian_impedance.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
-#include "vms_ph_native/laws.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/reason.hpp"
 
@@ -193,10 +191,6 @@ double PushingImpedance::update_force_correction(double dt) noexcept {
     force_correction_ *= 1.0 - std::min(1.0, kObserverBandwidth * dt);
   }
   return force_correction_;
-}
-
-std::unique_ptr<Controller> make_pushing_impedance(const LawSetup& setup) {
-  return std::make_unique<PushingImpedance>(setup.model, setup.allocation, setup.base_actuated);
 }
 
 }  // namespace vms_ph

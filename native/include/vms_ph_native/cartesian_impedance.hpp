@@ -67,8 +67,8 @@ class PoseImpedance : public StagedController {
   const Command& control(const Reference& reference, double dt) noexcept override;
   const ImpedanceGains& active_gains() const noexcept override = 0;
 
-  /// Advance the reference of the end effector.
-  virtual void follow(const Reference& reference, double dt) noexcept;
+  /// The pose that the end effector is to have; none where its position alone is led.
+  virtual std::optional<Pose> tool_target(const Reference& r) const noexcept { return r.pose; }
 
   /// Compute the spring of the base.
   virtual void hold_base(double dt) noexcept;
@@ -103,6 +103,7 @@ class PoseImpedance : public StagedController {
   JointReference posture_reference_;
   VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
       posture_stiffness_, friction_effort_, posture_step_;
+  void follow(const Reference& reference, double dt) noexcept;
   std::optional<PostureSample> posture_sample_;
   double posture_energy_ = 0.0;
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity

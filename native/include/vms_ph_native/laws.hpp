@@ -44,8 +44,7 @@ struct LawSetup {
 using LawFactory = std::unique_ptr<Controller>(const LawSetup&);
 
 LawFactory make_attitude_control, make_decoupled_vms, make_differential_drive,
-    make_cartesian_impedance, make_mobile_manipulation, make_pose_ida_pbc, make_pushing_impedance,
-    make_resolved_motion, make_task_space_ida_pbc, make_underactuated_flight,
-    make_wheeled_impedance;
+    make_mobile_manipulation, make_pose_ida_pbc, make_resolved_motion, make_task_space_ida_pbc,
+    make_underactuated_flight, make_wheeled_impedance;
 
 }  // namespace vms_ph
