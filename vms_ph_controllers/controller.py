@@ -46,6 +46,9 @@ class RobotState:
             rad/s.
         age: time since it was measured, s, at which the law must be stable as well. Those of this
             library lower damping and stiffness; see :class:`.Supervisor` for others.
+        wrench: (6,) that the surroundings exert on the end effector, as a sensor measures it, at
+            its origin and in its axes, linear first, N and N m. None, or not finite, where none is
+            measured; the state is usable without.
 
     Examples:
         >>> from vms_ph_io import robots
@@ -57,6 +60,7 @@ class RobotState:
     q: Array
     v: Array
     age: float = 0.0
+    wrench: Array | None = None
 
     def is_usable(self, model: VMSModel, dt: float = 0.0) -> bool:
         """Return whether the state has the dimensions of this robot, is finite and has an age.

@@ -24,9 +24,6 @@
 #include "vms_ph_native/supervisor.hpp"
 #include "vms_ph_native/task_space_ida_pbc.hpp"
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace vms_ph {
 namespace {
 
@@ -104,7 +101,7 @@ bool at_state(Law& law, const Numbers& q, const Numbers& v) {
 Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                const MaybeNumbers& position, const MaybeNumbers& velocity, const MaybeNumbers& pose,
                const MaybeNumbers& twist, const MaybeNumbers& joints, const MaybeNumbers& wrench,
-               double age) {
+               double age, const MaybeNumbers& measured_wrench) {
   Reference reference{reference_field<Eigen::Vector3d>(position),
                       reference_field<Eigen::Vector3d>(velocity),
                       reference_field<Pose>(pose),
@@ -113,7 +110,9 @@ Command update(Law& law, const Numbers& q, const Numbers& v, double dt,
                       joints.has_value(),
                       reference_field<Twist>(wrench)};
   if (joints) reference.joints = joints->any_vector();
-  return law.update({q.any_vector(), v.any_vector(), age}, reference, dt);
+  RobotState state{q.any_vector(), v.any_vector(), age};
+  if (measured_wrench) measured_wrench->write_if_it_fits(state.wrench);
+  return law.update(state, reference, dt);
 }
 
 PlausibilityBounds bounds_of(const py::dict& fields) {
@@ -192,7 +191,8 @@ void bind_laws(py::module_& module) {
            "Hold another state, with the energy that the law has.")
       .def("update", &update, "q"_a, "v"_a, "dt"_a, "position"_a = py::none(),
            "velocity"_a = py::none(), "pose"_a = py::none(), "twist"_a = py::none(),
-           "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0)
+           "joints"_a = py::none(), "wrench"_a = py::none(), "age"_a = 0.0,
+           "measured_wrench"_a = py::none())
       .def("note_missed_updates", &Law::note_missed_updates,
            "Note that the safe output has acted since the last update.")
       .def("set_gain", &Law::set_gain, "name"_a, "value"_a)

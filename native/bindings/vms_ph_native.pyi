@@ -287,6 +287,7 @@ class Law:
         joints: numpy.ndarray | None = None,
         wrench: numpy.ndarray | None = None,
         age: float = 0.0,
+        measured_wrench: numpy.ndarray | None = None,
     ) -> Command: ...
     @property
     def gains(self) -> list[Gain]: ...

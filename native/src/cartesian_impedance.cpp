@@ -23,6 +23,12 @@ constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
 // Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 constexpr double kFrictionSlip = 0.05;
 
+// Energy that feedback of a late wrench may add, J, besides a share of what damping takes out.
+constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5;
+
+// A component of a wrench that is larger was not measured, N and N m.
+constexpr double kLargestWrench = 1e6;
+
 // Largest power at which a stiffness that grows loads its springs, W.
 constexpr double kGainPower = 2.0;
 
@@ -79,8 +85,35 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
            20.0},
           {"friction_compensation", "share of the friction of the description that is compensated",
            &G::friction_compensation, 0.0, 0.95},
+          {"inertia_share", "share of its inertia felt with a force sensor", &G::inertia_share,
+           0.55, 1.0},
       }};
   return gains;
+}
+
+void WrenchFeedback::restart() noexcept {
+  allowance_ = kWrenchAllowance;
+  is_passive_ = true;
+  gain_ = 0.0;
+  last_wrench_.setZero();
+  last_twist_.setZero();
+  ramp_.restart();
+  ramp_.follow(false, 0.0);
+}
+
+double WrenchFeedback::follow(const Twist* measured, double gain, const Twist& twist,
+                              double damping_power, double h, double dt) noexcept {
+  const bool is_measured = measured && (measured->array().abs() <= kLargestWrench).all();
+  double energy_change = kDampingShare * std::max(0.0, damping_power) * dt;
+  if (is_measured) {
+    energy_change += 0.5 * h * gain_ * (*measured - last_wrench_).dot(last_twist_);
+    last_wrench_ = *measured;
+  }
+  last_twist_ = is_measured ? twist : Twist::Zero();
+  allowance_ = std::min(allowance_ + energy_change, kWrenchAllowance);
+  is_passive_ = allowance_ >= (is_passive_ ? 0.0 : kWrenchAllowance);
+  gain_ = gain * ramp_.follow(is_measured && is_passive_, dt);
+  return gain_;
 }
 
 PoseImpedance::PoseImpedance(const Model& model, std::optional<Allocation> allocation,
@@ -109,10 +142,10 @@ void PoseImpedance::start_holding() noexcept {
   shape_inertia_ = d_.M_hat_m().diagonal();
   base_power_ = 0.0;
   last_effort_ = d_.g();
-  base_position_ramp_.restart();
-  base_attitude_ramp_.restart();
-  frame_ramp_.restart();
-  tool_axes_ramp_.restart();
+  for (SwitchRamp* ramp :
+       {&base_position_ramp_, &base_attitude_ramp_, &frame_ramp_, &tool_axes_ramp_})
+    ramp->restart();
+  wrench_feedback_.restart();
   model_.joint_positions(d_.q(), positions_);
   posture_reference_.restart(positions_);
   last_posture_ = positions_;
@@ -150,11 +183,12 @@ bool PoseImpedance::set_null_weight(const std::string& name, double value) noexc
   return false;
 }
 
-/// Advance the ramp of the axes; return stiffness and damping in force.
-AxisGains PoseImpedance::update_axis_gains(double spring_share, double dt) noexcept {
+/// Advance the ramp of the axes; return stiffness and damping in force, a scale times those set.
+AxisGains PoseImpedance::update_axis_gains(double spring_share, double scale, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
-  AxisGains axis_gains(spring_share * gains.stiffness, spring_share * gains.stiffness_rotation,
-                       spring_share * gains.damping, spring_share * gains.damping_rotation);
+  const double share = scale * spring_share;
+  AxisGains axis_gains(share * gains.stiffness, share * gains.stiffness_rotation,
+                       share * gains.damping, share * gains.damping_rotation);
   Twist shares;
   shares << gains.stiffness_share_x, gains.stiffness_share_y, gains.stiffness_share_z,
       gains.stiffness_share_rx, gains.stiffness_share_ry, gains.stiffness_share_rz;
@@ -163,8 +197,8 @@ AxisGains PoseImpedance::update_axis_gains(double spring_share, double dt) noexc
       gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz;
   axis_gains.damping.array() *= shares.array();
   axis_gains.reference_share = tool_axes_ramp_.follow(gains.tool_axes, dt);
-  axis_gains.force_limit = gains.force_limit;
-  axis_gains.moment_limit = gains.moment_limit;
+  axis_gains.force_limit = scale * gains.force_limit;
+  axis_gains.moment_limit = scale * gains.moment_limit;
   return axis_gains;
 }
 
@@ -221,7 +255,10 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   const Push* active_push = update_push(reference, dt);
   const Pose error = se3::inverse(tool_reference_.pose()) * tool_pose();
   compute_jacobian();
-  AxisGains axis_gains = update_axis_gains(spring_share, dt);
+  const double feedback =
+      wrench_feedback_.follow(active_push ? nullptr : &wrench_, 1.0 / gains.inertia_share - 1.0,
+                              product<Twist>(jacobian_, d_.v()), effort_.task_damping_power, h, dt);
+  AxisGains axis_gains = update_axis_gains(spring_share, 1.0 + feedback, dt);
   double supplied_power = 0.0;  // by changes, W
   // With a limited force the energy is concave in the stiffness: secants approach the bound.
   for (int iteration = 0; iteration < 5; ++iteration) {
@@ -244,16 +281,20 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
     effort_.hold_posture(mass_inverse_jt_, momentum_map_, posture_error_, posture_stiffness_);
   effort_.compute(d_.M(), jacobian_, d_.v(), h);
   desired_effort_ = d_.g() + effort_.continuous_effort;
-  if (active_push) desired_effort_ += active_push->effort;
-  if (!desired_effort_.allFinite()) return reject_effort();
   sampled_effort_ = d_.g() + effort_.sampled_effort + effort_.impedance.brake(d_, h);
-  if (active_push) sampled_effort_ += active_push->effort;
+  const auto add = [&](const VectorV& effort) {
+    desired_effort_ += effort;
+    sampled_effort_ += effort;
+    supplied_power += effort.dot(d_.v());
+  };
+  if (active_push) add(active_push->effort);
   if (gains.friction_compensation > 0.0) {
     compensate_friction(h);
-    desired_effort_ += friction_effort_;
-    sampled_effort_ += friction_effort_;
-    supplied_power += friction_effort_.dot(d_.v());
+    add(friction_effort_);
   }
+  if (feedback > 0.0)
+    add(product<VectorV>(transposed(jacobian_), Twist(feedback * wrench_feedback_.wrench())));
+  if (!desired_effort_.allFinite()) return reject_effort();
   supplied_power += effort_.posture_effort.dot(d_.v());
   posture_sample_ = PostureSample{d_.q(), effort_.posture_effort, effort_.null_damping_power};
   last_effort_ = apply_output_stage(sampled_effort_, dt);
@@ -267,7 +308,6 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   energy.damping_task = effort_.task_damping_power;
   energy.damping_null = effort_.null_damping_power;
   energy.reference_power = base_power_ + supplied_power + effort_.reference_power;
-  if (active_push) energy.reference_power += active_push->effort.dot(d_.v());
   energy.clipped_power = (last_effort_ - desired_effort_).dot(d_.v());
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_singular_value_;
@@ -276,6 +316,7 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
                       {effort_.impedance.reason(), active_push ? active_push->reason : ""});
 }
 
+/// Advance the reference of the end effector.
 void PoseImpedance::follow(const Reference& reference, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   if (gains.stiffness == 0.0) {  // guided by hand: the reference goes along
@@ -316,7 +357,6 @@ void PoseImpedance::compute_jacobian() noexcept {
 }
 
 /// Compute the springs that hold base and joints, and add the damping of an attitude.
-/// Advance the reference of the end effector.
 void PoseImpedance::hold_base_and_limits(double h, double dt) noexcept {
   const ImpedanceGains& gains = active_gains();
   model_.joint_positions(d_.q(), positions_);

@@ -16,8 +16,6 @@
 
 #include "python_task.hpp"
 
-namespace py = pybind11;
-
 namespace vms_ph {
 namespace {
 
@@ -87,7 +85,7 @@ class LayoutReader {
   Eigen::Index size() const { return layout_.attr("size").cast<Eigen::Index>(); }
 
   // The part with a name, which must have this size.
-  Slice part(const char* name, Eigen::Index size) const {
+  Slice operator()(const char* name, Eigen::Index size) const {
     Slice slice;
     if (slices_.contains(name)) {
       std::tie(slice.start, slice.size) =
@@ -109,7 +107,7 @@ class LayoutReader {
 
 struct InputLayout {
   Eigen::Index size = 0;
-  Slice q, v, dt, age, position, velocity, pose, twist, joints, wrench;
+  Slice q, v, dt, age, measured_wrench, position, velocity, pose, twist, joints, wrench;
 };
 
 struct FlagLayout {
@@ -123,45 +121,32 @@ struct OutputLayout {
   Slice task_error, smallest_singular_value, authority, status;
 };
 
-InputLayout read_inputs(const py::object& controller, const PythonSizes& robot) {
-  const LayoutReader layout(controller, "inputs");
-  return {layout.size(),
-          layout.part("q", robot.nq),
-          layout.part("v", robot.nv),
-          layout.part("dt", 1),
-          layout.part("age", 1),
-          layout.part("position", 3),
-          layout.part("velocity", 3),
-          layout.part("pose", 16),
-          layout.part("twist", 6),
-          layout.part("joints", robot.n),
-          layout.part("wrench", 6)};
+InputLayout read_inputs(const py::object& hosted, const PythonSizes& robot) {
+  const LayoutReader part(hosted, "inputs");
+  return {part.size(),         part("q", robot.nq),     part("v", robot.nv),
+          part("dt", 1),       part("age", 1),          part("measured_wrench", 6),
+          part("position", 3), part("velocity", 3),     part("pose", 16),
+          part("twist", 6),    part("joints", robot.n), part("wrench", 6)};
 }
 
-FlagLayout read_flags(const py::object& controller) {
-  const LayoutReader layout(controller, "flags");
-  return {layout.size(),
-          layout.part("position", 1),
-          layout.part("velocity", 1),
-          layout.part("pose", 1),
-          layout.part("twist", 1),
-          layout.part("joints", 1),
-          layout.part("wrench", 1),
-          layout.part("missed_updates", 1)};
+FlagLayout read_flags(const py::object& hosted) {
+  const LayoutReader part(hosted, "flags");
+  return {part.size(),      part("position", 1), part("velocity", 1), part("pose", 1),
+          part("twist", 1), part("joints", 1),   part("wrench", 1),   part("missed_updates", 1)};
 }
 
-OutputLayout read_outputs(const py::object& controller, const PythonSizes& robot) {
-  const LayoutReader layout(controller, "outputs");
-  return {layout.size(),
-          layout.part("wrench_base", robot.b),
-          layout.part("torque", robot.n),
-          layout.part("safe_wrench_base", robot.b),
-          layout.part("safe_torque", robot.n),
-          layout.part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
-          layout.part("task_error", 1),
-          layout.part("smallest_singular_value", 1),
-          layout.part("authority", 1),
-          layout.part("status", 1)};
+OutputLayout read_outputs(const py::object& hosted, const PythonSizes& robot) {
+  const LayoutReader part(hosted, "outputs");
+  return {part.size(),
+          part("wrench_base", robot.b),
+          part("torque", robot.n),
+          part("safe_wrench_base", robot.b),
+          part("safe_torque", robot.n),
+          part("energy", static_cast<Eigen::Index>(std::size(kControlEnergyFields))),
+          part("task_error", 1),
+          part("smallest_singular_value", 1),
+          part("authority", 1),
+          part("status", 1)};
 }
 
 // The requested value of a gain, and whether Python has it yet.
@@ -364,6 +349,7 @@ void PythonController::Host::write_inputs(const RobotState& state, double dt) no
   task.input_slots.v.segment(next_inputs_) = state.v;
   task.input_slots.dt.segment(next_inputs_).setConstant(dt);
   task.input_slots.age.segment(next_inputs_).setConstant(state.age);
+  task.input_slots.measured_wrench.segment(next_inputs_) = state.wrench;
   task.inputs = next_inputs_;
   task.flag_slots.missed_updates.segment(flags_).setConstant(has_missed_updates_ ? 1 : 0);
   task.flag_array = flags_;

@@ -47,6 +47,7 @@ const Command& StagedController::update(const RobotState& state, const Reference
   }
   d_.set(state);
   age_ = state.age;
+  wrench_ = state.wrench;
   follow_gains(&dt);
   return control(reference, dt);
 }

@@ -148,6 +148,8 @@ inline void BaseLawRun::read_steps(const std::vector<Line>& lines) {
       steps_.back().reference.twist = line.numbers();
     } else if (line.key == "wrench") {
       steps_.back().reference.wrench = line.numbers();
+    } else if (line.key == "measured_wrench") {
+      steps_.back().state.wrench = line.numbers();
     } else if (line.key == "joints") {
       steps_.back().reference.joints = line.numbers();
       steps_.back().reference.has_joints = true;

@@ -91,6 +91,7 @@ class Drive:
         self.home = case.home(self.model)
         self.q, self.v = self.home, np.zeros(self.model.nv)
         self.outside = np.zeros(self.model.nv)  # generalised force besides the efforts of the law
+        self.measured: np.ndarray | None = None  # wrench at the end effector
 
     def robot(self, case: Case) -> VMSModel:
         """The robot that the law in Python computes with."""
@@ -122,7 +123,7 @@ class Drive:
         assert not self.law.carry(Payload(mass, moment, covariance, False))
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
-        return self.law.update(RobotState(q, v), reference, dt)
+        return self.law.update(RobotState(q, v, wrench=self.measured), reference, dt)
 
     def step(self, reference: Reference = HOLD) -> Command:
         told = self.update(self.q, self.v, reference, self.dt)
@@ -225,6 +226,25 @@ def pushes(drive: Drive, rng: Rng, steps: int) -> None:
         drive.outside = -float(phase in (1, 2, 3)) * d.J_end_effector[:3].T @ turned
         drive.step(asked)
     drive.outside = 0.0 * drive.outside
+
+
+def wrenches(drive: Drive, rng: Rng, steps: int) -> None:
+    """Measured wrenches, small ones and such as of a stiff wall, and none in between."""
+    drive.begin(0.05, 0.1, rng)
+    drive.set_known(inertia_share=0.6, force_limit=5.0, push_rate=1000.0)
+    dt, q = 3.0 / steps, drive.q
+    for k in range(steps):
+        v = 0.1 * rng.uniform(-1, 1, drive.model.nv)
+        drive.measured = (20.0 if k > steps // 2 else 1.0) * rng.uniform(-1, 1, 6)
+        if k % 8 == 5:
+            drive.measured = (None, np.full(6, np.nan), np.full(6, 1e200))[k // 8 % 3]
+        if k % (steps // 4) == 1:
+            drive.set_known(inertia_share=rng.uniform(0.55, 0.8), relative_to_base=k < steps // 2)
+            drive.set_known(stiffness=0.0 if k > 3 * steps // 4 else 100.0)  # by hand at the end
+        pushed = np.zeros(6) if k % 4 else rng.uniform(-8, 8, 6)
+        reference = Reference(wrench=pushed if drive.pushes else None)
+        drive.update(drive.model.integrate(q, 0.1 * v), v, reference, dt)
+    drive.measured = None
 
 
 def payloads(drive: Drive, rng: Rng, steps: int) -> None:
@@ -330,11 +350,14 @@ SCRIPTS = (
     switches,
     pushes,
     payloads,
+    wrenches,
 )
 
 
 def is_for(script: object, case: Case) -> bool:
     """Whether a law can be put through a script."""
+    if script is wrenches:
+        return case.law in ("CartesianImpedance", "PushingImpedance", "MobileManipulation")
     if case.payload_rate or case.law == "PushingImpedance":  # the rest is that of another law
         own = payloads if case.payload_rate else pushes
         shared = () if case.rotors else (moving_references, gain_changes, limits, anywhere, faults)

@@ -108,6 +108,9 @@ class Recorder(Drive):
         for name in PARTS:
             if getattr(reference, name) is not None:
                 self.lines.append(line(name, getattr(reference, name).ravel()))
+        if self.measured is not None:
+            self.measured = _rounded(self.measured)
+            self.lines.append(line("measured_wrench", self.measured))
         self.lines.append(line("dt", [dt]))
         told = super().update(q, v, reference, dt)
         self.lines += expected(told)

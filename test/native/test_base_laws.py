@@ -83,10 +83,7 @@ class Twins(Drive):
 
     def update(self, q: np.ndarray, v: np.ndarray, reference: Reference, dt: float) -> Command:
         ours = super().update(q, v, reference, dt)
-        r = reference
-        theirs = self.twin.update(
-            q, v, dt, r.position, r.velocity, r.pose, r.twist, r.joints, r.wrench
-        )
+        theirs = self.twin.update(q, v, dt, *reference.parts, measured_wrench=self.measured)
         self.told[ours.reason.partition(":")[0].partition(" for ")[0].partition(" covers ")[0]] += 1
         assert (theirs.status, theirs.reason) == (ours.status, ours.reason)
         force = np.concatenate([ours.wrench_base, ours.torque])

@@ -91,14 +91,15 @@ def test_a_golden_file_holds_what_the_python_controller_gives(file: Path) -> Non
             law.carry(Payload(mass, entry.numbers[1:4], covariance, False))
         elif entry.key == "reset":
             assert resets(law, entry.numbers) == bool(lines[i + 1].numbers[0])
-        elif entry.key in ("q", "v", *PARTS):
+        elif entry.key in ("q", "v", "measured_wrench", *PARTS):
             given[entry.key] = entry.numbers
         elif entry.key == "dt":
             q, v, pose = given.pop("q"), given.pop("v"), given.pop("pose", None)
             pose = None if pose is None else pose.reshape(4, 4)
+            state = RobotState(q, v, wrench=given.pop("measured_wrench", None))
             reference = Reference(pose=pose, **given)
             given = {}
-            command = law.update(RobotState(q, v), reference, float(entry.numbers[0]))
+            command = law.update(state, reference, float(entry.numbers[0]))
             assert_same(lines[i + 1 : i + 1 + count], command)
             updates += 1
     assert updates > 50

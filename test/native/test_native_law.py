@@ -29,10 +29,11 @@ from .base_law_runs import (
     moving_references,
     pushes,
     switches,
+    wrenches,
 )
 from .test_base_laws import Twins
 
-SCRIPTS = (anywhere, faults, gain_changes, limits, moving_references, pushes, switches)
+SCRIPTS = (anywhere, faults, gain_changes, limits, moving_references, pushes, switches, wrenches)
 ATTRIBUTES = ("q_star", "push_level", "observed_force")
 
 
@@ -53,10 +54,10 @@ class InCpp:
         self.law.gains = replace(self.law.gains, **{name: value})
         return True
 
-    def update(self, q: np.ndarray, v: np.ndarray, dt: float, *parts: Any) -> Command:
-        position, velocity, pose, twist, joints, wrench = parts
-        reference = Reference(position, velocity, pose, twist, joints, wrench)
-        return self.law.update(RobotState(q, v), reference, dt)
+    def update(
+        self, q: np.ndarray, v: np.ndarray, dt: float, *parts: Any, measured_wrench: Any
+    ) -> Command:
+        return self.law.update(RobotState(q, v, wrench=measured_wrench), Reference(*parts), dt)
 
 
 class Implementations(Twins):
@@ -115,7 +116,10 @@ def test_a_law_and_one_that_derives_from_it_command_the_same(
     for script in SCRIPTS:
         if script is pushes and law != "PushingImpedance":
             continue
-        if script is switches and law not in ("CartesianImpedance", "MobileManipulation"):
+        if script in (switches, wrenches) and law not in (
+            "CartesianImpedance",
+            "MobileManipulation",
+        ):
             continue
         both = Implementations(native, case, 5e-3, rng)
         script(both, rng, 16)

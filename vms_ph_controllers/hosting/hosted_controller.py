@@ -68,13 +68,10 @@ def layouts(b: int, n: int, nq: int, nv: int) -> dict[str, Layout]:
     """
     scalars = dict.fromkeys(("task_error", "smallest_singular_value", "authority", "status"), 1)
     efforts = {"wrench_base": b, "torque": n, "safe_wrench_base": b, "safe_torque": n}
+    reference = {"position": 3, "velocity": 3, "pose": 16, "twist": 6, "joints": n, "wrench": 6}
     return {
-        "inputs": Layout(
-            q=nq, v=nv, dt=1, age=1, position=3, velocity=3, pose=16, twist=6, joints=n, wrench=6
-        ),
-        "flags": Layout(
-            position=1, velocity=1, pose=1, twist=1, joints=1, wrench=1, missed_updates=1
-        ),
+        "inputs": Layout(q=nq, v=nv, dt=1, age=1, measured_wrench=6, **reference),
+        "flags": Layout(**dict.fromkeys(reference, 1), missed_updates=1),
         "outputs": Layout(**efforts, energy=len(ENERGIES), **scalars),
     }
 
@@ -117,6 +114,7 @@ class HostedController:
         self.controller = make_controller(kind, model, actuators, base_actuated)
         self.layout = layouts(model.b, model.n, model.nq, model.nv)
         self.inputs = np.zeros(self.layout["inputs"].size)
+        self.inputs[self.layout["inputs"]["measured_wrench"]] = np.nan  # none
         self.flags = np.zeros(self.layout["flags"].size, dtype=np.uint8)
         self.outputs = np.zeros(self.layout["outputs"].size)
 
@@ -178,14 +176,14 @@ class HostedController:
         inputs, layout = frozen(self.inputs.copy()), self.layout["inputs"]
 
         def reference_field(name: str) -> Array | None:
-            flag = self.flags[self.layout["flags"][name]].any()
-            return inputs[layout[name]] if flag else None
+            return inputs[layout[name]] if self.flags[self.layout["flags"][name]].any() else None
 
         reference = Reference(*(reference_field(field.name) for field in fields(Reference)))
         if reference.pose is not None:
             reference = replace(reference, pose=reference.pose.reshape(4, 4))
         dt, age = (float(inputs[layout[name]][0]) for name in ("dt", "age"))
-        return RobotState(inputs[layout["q"]], inputs[layout["v"]], age), reference, dt
+        q, v, wrench = (inputs[layout[name]] for name in ("q", "v", "measured_wrench"))
+        return RobotState(q, v, age, wrench), reference, dt
 
     def _write_safe_output(self, q: Array) -> None:
         safe_command = self.controller.safe_output(q)

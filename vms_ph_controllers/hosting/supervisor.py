@@ -12,7 +12,7 @@ from vms_ph_dynamics.native import native_module
 
 from ..controller import LONGEST_SAMPLE, Command, Controller, Reference, RobotState
 from ..laws.sampled_impedance import holds_weight, horizon
-from ..laws.twinned_controller import TwinnedController, command_of_cpp, core_allocation, core_model
+from ..laws.twinned_controller import TwinnedController, command_in_cpp, core_allocation, core_model
 from ..safety.output_stage import SafeOutput
 from ..safety.plausibility import (
     Judgement,
@@ -98,7 +98,7 @@ class Supervisor:
         """
         twin = self.synchronise()
         if twin is not None:
-            return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
+            return command_in_cpp(twin, state, reference, dt)
         self._age = max(0.0, min(state.age, LONGEST_SAMPLE))
         judgement = self._state_check.judge(state.q, state.v, dt)
         self._pending_reference = _merged_reference(self._pending_reference, reference)

@@ -150,7 +150,6 @@ class AttitudeAndShape(VehicleController):
             damping_shape=float(damping_shape @ velocity_error[b:]),
             reference_power=demand.energy.reference_power - displacement_power,
             clipped_power=demand.energy.clipped_power + clipped_power,
-            tank_level=self._output.tank_level,
         )
         return self._command(
             output,

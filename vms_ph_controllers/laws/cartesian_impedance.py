@@ -13,7 +13,7 @@ from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionErr
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, Reference, RobotState, gain, if_finite, limit, switch
+from ..controller import Command, Reference, RobotState, gain, limit, switch
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
@@ -22,6 +22,7 @@ from .pose_effort import AxisGains, NullSpaceImpedance, Push, ToolGains, ToolImp
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
 from .task_space_ida_pbc import TaskSpaceIDAPBC
+from .wrench_feedback import WrenchFeedback
 
 _SE3 = SE3()
 
@@ -69,6 +70,12 @@ class CartesianImpedance(StagedController):
       ``Command.smallest_singular_value`` tells, as does ``run.control`` of a simulation.
     - **Friction**: the share ``friction_compensation`` of the friction in the description is added
       to the torques. A share below one leaves the friction dissipative.
+    - **Inertia**: with a force-torque sensor, that is with ``RobotState.wrench``, the end effector
+      moves as if its inertia were the share ``inertia_share`` of what it is; stiffness and damping
+      remain. Spring and damper are multiplied by ``1 + k = 1 / inertia_share`` and k times the
+      wrench is added, see :class:`.WrenchFeedback`. What is not of the end effector, as posture and
+      joint limits, is divided by ``1 + k``. A wrench that is not measured is faded out, and so it
+      is for a push, and where a wall is so stiff that feedback would add energy.
     - ``relative_to_base`` off: the end effector is held in the inertial frame. On: it is held in
       the frame of the base and moves with it. Its reference is ``Reference.pose``, or
       ``Reference.position`` where no pose is given.
@@ -79,8 +86,9 @@ class CartesianImpedance(StagedController):
       the tilt at which it can hover; nothing else in this law bounds its tilt.
 
     With a reference at rest the energy ``H_cl = 1/2 v^T M v + V_e + V_b + V_q`` decreases by the
-    damping; the power supplied by a moving reference, by gains that change, by the posture and by
-    the compensation of friction is ``ControlEnergy.reference_power``.
+    damping; the power supplied by a moving reference, by gains that change, by the posture, by the
+    compensation of friction and by a wrench that is fed back is ``ControlEnergy.reference_power``.
+    With the latter, ``V_e`` is ``1 + k`` times that of the stiffness.
 
     Examples:
         >>> from vms_ph_controllers import Reference, RobotState
@@ -128,6 +136,7 @@ class CartesianImpedance(StagedController):
         friction_compensation: float = gain(
             0.0, "share of the friction of the description that is compensated", 0.0, 0.95
         )
+        inertia_share: float = gain(1.0, "share of its inertia felt with a force sensor", 0.55, 1.0)
 
     gains: Gains
 
@@ -162,8 +171,6 @@ class CartesianImpedance(StagedController):
             self.options = ("null_space='position'",)
         self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
-        self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
-        self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
         self._posture = JointReference(model.n)
         self._null_weights = np.ones(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
@@ -231,16 +238,16 @@ class CartesianImpedance(StagedController):
         return all(map(twin.set_gain, names, self._null_weights.tolist()))
 
     def _start_holding(self, d: Evaluation) -> None:
-        model = self.model
         self._is_relative = self.gains.relative_to_base
         self._tool_ref.restart(self._tool_pose(d))
         self._tool_potential.restart(np.eye(4))
         self._base_spring.restart(d)
-        self._posture.restart(model.joint_positions(d.q))
+        self._posture.restart(self.model.joint_positions(d.q))
         self._last_effort = np.array(d.g)
         self._base_power = 0.0  # with which the base's reference moves the minimum, W
-        for ramp in (self._hold_ramp, self._attitude_ramp, self._frame_ramp, self._axes_ramp):
-            ramp.restart()
+        self._hold_ramp, self._frame_ramp = SwitchRamp(), SwitchRamp()
+        self._attitude_ramp, self._axes_ramp = SwitchRamp(), SwitchRamp()
+        self._wrench_feedback = WrenchFeedback()
         self._ramped_weights = self._null_weights
         self._last_axis_gains: AxisGains | None = None
         self._null_level = self.gains.null_energy
@@ -272,7 +279,10 @@ class CartesianImpedance(StagedController):
         error = _SE3.inverse(self._tool_ref.pose) @ self._tool_pose(d)
         self._tool_potential.follow(error)
         springs = self._base_springs(d, dt).with_joints(self._limit_springs(d, gains, h))
-        axis_gains = self._axis_gains(frame_share, dt)
+        jacobian, k = ToolImpedance.jacobian(d, self._is_relative), 1.0 / gains.inertia_share - 1.0
+        wrench = self._measured_wrench if push is None else None
+        feedback = self._wrench_feedback.follow(wrench, k, jacobian @ d.v, h, dt)
+        axis_gains = self._axis_gains(frame_share, 1.0 + feedback, dt)
         last_gains, added_energy = self._last_axis_gains or axis_gains, 0.0
         # With a limited force the energy is concave in the stiffness: secants approach the bound.
         for step in range(5):
@@ -286,6 +296,8 @@ class CartesianImpedance(StagedController):
             rise = _GAIN_POWER * dt / added_energy * (axis_gains.stiffness - last_gains.stiffness)
             axis_gains = replace(axis_gains, stiffness=last_gains.stiffness + rise)
         self._last_axis_gains = axis_gains
+        # Of an attitude of the base that is held by itself.
+        attitude_share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
         posture_offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
         effort, posture_force = pose_effort(
             d,
@@ -293,7 +305,7 @@ class CartesianImpedance(StagedController):
             NullSpaceImpedance(
                 springs,
                 gains.damping_null,
-                self._attitude_damping_rate(),
+                2.0 * _DAMPING_RATIO * attitude_share * gains.frequency_base,
                 posture_offset,
                 posture_stiffness,
                 self._holds_position_only,
@@ -301,17 +313,19 @@ class CartesianImpedance(StagedController):
             h,
         )
         continuous, sampled, ref_power = effort.continuous, effort.sampled, 0.0
-        if push is not None:
-            force = d.J_end_effector.T @ push.wrench
-            continuous, sampled, ref_power = continuous + force, sampled + force, float(force @ d.v)
+        additions = [] if push is None else [d.J_end_effector.T @ push.wrench]
         if gains.friction_compensation > 0.0:
-            friction_effort = self._friction_compensation(d, h)
-            continuous, sampled = continuous + friction_effort, sampled + friction_effort
-            ref_power += float(friction_effort @ d.v)
+            additions.append(self._friction_compensation(d, h))
+        if feedback > 0.0:
+            additions.append(feedback * (jacobian.T @ self._wrench_feedback.wrench))
+        for addition in additions:
+            continuous, sampled = continuous + addition, sampled + addition
+            ref_power += float(addition @ d.v)
         if not is_finite(continuous):
             return self._output.reject_effort(d)
         output = self._output.apply(d, sampled, gains, dt)
         self._last_effort = output.effort
+        self._wrench_feedback.damping_power = effort.energy.damping_task
         if self._holds_position_only:  # the posture has a potential
             added_energy += posture_work
         else:
@@ -323,7 +337,6 @@ class CartesianImpedance(StagedController):
             effort.energy,
             reference_power=ref_power + effort.energy.reference_power,
             clipped_power=float((output.effort - continuous) @ d.v),
-            tank_level=self._output.tank_level,
         )
         return self._command(
             output,
@@ -335,20 +348,18 @@ class CartesianImpedance(StagedController):
             authority=1.0 if push is None else push.authority,
         )
 
-    def _axis_gains(self, frame_share: float, dt: float) -> AxisGains:
-        """Return stiffness and damping in force."""
-        gains = self._ramp.gains
-        stiffness = [gains.stiffness] * 3 + [gains.stiffness_rotation] * 3
-        damping = [gains.damping] * 3 + [gains.damping_rotation] * 3
-        stiffness_shares = [getattr(gains, f"stiffness_share_{axis}") for axis in _AXIS_NAMES]
-        damping_shares = [getattr(gains, f"damping_share_{axis}") for axis in _AXIS_NAMES]
-        return AxisGains(
-            frame_share * np.array(stiffness) * stiffness_shares,
-            frame_share * np.array(damping) * damping_shares,
-            self._axes_ramp.follow(gains.tool_axes, dt),
-            gains.force_limit,
-            gains.moment_limit,
-        )
+    def _axis_gains(self, frame_share: float, scale: float, dt: float) -> AxisGains:
+        """Return stiffness and damping in force, for a share and a scale of those set."""
+        gains, share = self._ramp.gains, scale * frame_share
+
+        def by_axis(name: str) -> Array:
+            values = [getattr(gains, name)] * 3 + [getattr(gains, f"{name}_rotation")] * 3
+            axis_shares = [getattr(gains, f"{name}_share_{axis}") for axis in _AXIS_NAMES]
+            return share * np.array(values) * axis_shares
+
+        limits = scale * gains.force_limit, scale * gains.moment_limit
+        tool_share = self._axes_ramp.follow(gains.tool_axes, dt)
+        return AxisGains(by_axis("stiffness"), by_axis("damping"), tool_share, *limits)
 
     def _hold_posture(
         self, d: Evaluation, reference: Reference, dt: float
@@ -359,14 +370,11 @@ class CartesianImpedance(StagedController):
         moving posture and stiffness adds.
         """
         gains = self._ramp.gains
-        target = if_finite(reference.joints, (self.model.n,))
-        if target is not None:
-            self._posture.go_to(np.asarray(target, dtype=float))
+        self._posture.set_target(reference)
         self._posture.advance(gains.posture_speed, gains.posture_speed / 0.05, dt)
         step = min(dt / RAMP_DURATION, 1.0)
-        self._ramped_weights = self._ramped_weights + np.clip(
-            self._null_weights - self._ramped_weights, -step, step
-        )
+        change = np.clip(self._null_weights - self._ramped_weights, -step, step)
+        self._ramped_weights = self._ramped_weights + change
         positions = self.model.joint_positions(d.q)
         offset, last_offset = positions - self._posture.positions, positions - self._last_posture
         stiffness = gains.null_stiffness * self._ramped_weights
@@ -408,19 +416,12 @@ class CartesianImpedance(StagedController):
         pose = d.placement(self.model.end_effector_id)
         return _SE3.inverse(self.model.base_pose(d.q)) @ pose if self._is_relative else pose
 
-    def _attitude_damping_rate(self) -> float:
-        """Return the rate at which an attitude of the base that is held by itself is damped."""
-        share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
-        return 2.0 * _DAMPING_RATIO * share * self._ramp.gains.frequency_base
-
     def _base_springs(self, d: Evaluation, dt: float) -> SpringForce:
         """Return the potential that holds the base."""
         gains = self._ramp.gains
         is_actuated = self._output.base_is_actuated
         hold_share = self._hold_ramp.follow(gains.hold_base and is_actuated, dt)
-        attitude_share = self._attitude_ramp.follow(
-            (gains.hold_base or gains.hold_attitude) and is_actuated, dt
-        )
-        return self._base_spring.at(
-            self.model.base_pose(d.q), gains.frequency_base, hold_share, attitude_share
-        )
+        holds_attitude = gains.hold_base or gains.hold_attitude
+        attitude_share = self._attitude_ramp.follow(holds_attitude and is_actuated, dt)
+        pose = self.model.base_pose(d.q)
+        return self._base_spring.at(pose, gains.frequency_base, hold_share, attitude_share)

@@ -178,7 +178,6 @@ class DecoupledVMSController(VehicleController):
             effort.energy,
             reference_power=self._shift_power(pose, pose_error, springs.force, joint_error),
             clipped_power=float((output.effort - effort.continuous) @ velocity_error),
-            tank_level=self._output.tank_level,
         )
         return self._command(
             output,

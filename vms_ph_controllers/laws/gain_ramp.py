@@ -42,13 +42,12 @@ class GainRamp(Generic[G]):
 
 
 class SwitchRamp:
-    """The share, in [0, 1], of a part of a law that is switched on or off."""
+    """The share, in [0, 1], of a part of a law that is switched on or off.
+
+    The first position of the switch is taken as it is.
+    """
 
     def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        """Take the next position of the switch as it is."""
         self.share, self._has_started = 0.0, False
 
     def follow(self, is_on: bool, dt: float) -> float:

@@ -116,9 +116,6 @@ class MobileManipulation(CartesianImpedance):
         self._base_reference.advance(None, gains.base_speed, gains.base_turn, bandwidth, dt)
         self._base_spring.rest_pose = self._base_reference.pose
         spring = super()._base_springs(d, dt)
-        if self._base_reference.is_resting:
-            self._base_power = 0.0
-            return spring
         pose_error = _SE3.inverse(self._base_reference.pose) @ self.model.base_pose(d.q)
         twist = self._base_reference.twist_at(pose_error)[self._base_spring.components]
         self._base_power = -float(spring.force @ twist)

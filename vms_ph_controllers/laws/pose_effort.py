@@ -147,6 +147,12 @@ class ToolImpedance:
         gradient = np.concatenate([position_spring.gradient, rotation_spring.gradient])
         return position_spring.energy + rotation_spring.energy, gradient, stiffness, axes_power
 
+    @staticmethod
+    def jacobian(d: Evaluation, is_relative: bool) -> Array:
+        """Return the Jacobian (6,nv) of the end effector, or of its motion in the base's frame."""
+        j, b = d.J_end_effector, d.model.b
+        return np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1) if is_relative else j
+
     def damping_matrix(self) -> Array:
         """Return the damping (6,6) in the axes of the end effector."""
         gains, rotation = self.axis_gains, self.error[:3, :3]
@@ -199,10 +205,8 @@ def pose_effort(
     its energy is not counted.
     """
     model, b, push = d.model, d.model.b, tool.push
-    j = d.J_end_effector
+    j = tool.jacobian(d, tool.is_relative)
     arm_jacobian = j[:, b:] if tool.is_relative and model.n else j
-    if tool.is_relative:
-        j = np.concatenate([np.zeros((6, b)), j[:, b:]], axis=1)
     reference_twist = tool.reference.twist_at(tool.error)
     potential, spring, stiffness, turning_power = tool.springs(tool.axis_gains)
     damping = tool.damping_matrix()

@@ -141,7 +141,6 @@ class PoseIDAPBC(StagedController):
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
-        self._hold_ramp, self._coupling_ramp = SwitchRamp(), SwitchRamp()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
@@ -149,8 +148,7 @@ class PoseIDAPBC(StagedController):
         self._potential.restart(np.eye(4))
         self._base_spring.restart(d)
         self._posture_q = d.q
-        self._hold_ramp.restart()
-        self._coupling_ramp.restart()
+        self._hold_ramp, self._coupling_ramp = SwitchRamp(), SwitchRamp()
 
     def _control(self, d: Evaluation, reference: Reference, dt: float, age: float) -> Command:
         gains = self._ramp.gains
@@ -204,7 +202,6 @@ class PoseIDAPBC(StagedController):
             clipped_power=float((output.effort - continuous) @ d.v),
             routing_power=float(coupling_force @ d.v),
             null_to_task=coupling_power,
-            tank_level=self._output.tank_level,
         )
         command = self._command(
             output,

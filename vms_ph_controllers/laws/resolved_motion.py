@@ -108,7 +108,6 @@ class ResolvedMotion(StagedController):
             closed_loop_energy=d.kinetic_energy,
             reference_power=float((desired_effort - d.g) @ d.v),
             clipped_power=float((output.effort - desired_effort) @ d.v),
-            tank_level=self._output.tank_level,
         )
         distance = float(np.linalg.norm(tool_error[:3]))
         return self._command(output, energy, task_error=distance, smallest_singular_value=sigma_min)

@@ -4,13 +4,14 @@
 """What laws have in common whose efforts pass the output stage."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status
+from ..controller import Command, ControlEnergy, Reference, RobotState, Status, if_finite
 from ..potentials.shaped_potential import JointLimitPotential, SpringForce
 from ..safety.base_actuation import PrioritisedActuation
 from ..safety.limits import LimitedEfforts, join
@@ -90,6 +91,7 @@ class StagedController(TwinnedController):
         if state.is_usable(self.model, dt):
             d = Evaluation(self.model, state.q, state.v)
             self._ramp.follow(self.gains, dt)
+            self._measured_wrench = if_finite(state.wrench, (6,))
             return self._control(d, reference, dt, state.age)
         self._note_missed_updates()
         return self._output.safe_output
@@ -115,7 +117,7 @@ class StagedController(TwinnedController):
         return Command(
             effort[:b],
             effort[b:],
-            energy,
+            replace(energy, tank_level=self._output.tank_level),
             Status.SATURATED if output.reason else Status.OK,
             join(output.reason, *reasons),
             **fields,

@@ -118,7 +118,6 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
-        self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
         self._cache: ShapedPotential | None = None
         self._cache_key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
@@ -154,8 +153,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._safe_torque = np.array(d.g)
         self._torque_limits.restart()
         self._ramp.restart(self.gains)
-        self._coupling_ramp.restart()
-        self._task_ramp.restart()
+        self._coupling_ramp, self._task_ramp = SwitchRamp(), SwitchRamp()
         self._task_ramp.follow(self._has_task_stiffness, 0.0)
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:

@@ -109,7 +109,7 @@ class TwinnedController(Controller):
         else:
             try:
                 twin = self._make_twin(module)
-                if hasattr(twin, "carry_load") and self._set_gains(twin):
+                if "measured_wrench" in twin.update.__doc__ and self._set_gains(twin):
                     return twin
                 self._python_reason = _OTHER_SOURCES
             except (AttributeError, TypeError):
@@ -183,7 +183,7 @@ class TwinnedController(Controller):
         twin = self.synchronise()
         if twin is None:
             return self._update(state, reference, dt)
-        return command_of_cpp(twin.update(state.q, state.v, dt, *reference.parts, state.age))
+        return command_in_cpp(twin, state, reference, dt)
 
     def note_missed_updates(self) -> None:
         """Credit nothing to a tank for the motion; see :meth:`Controller.note_missed_updates`."""
@@ -244,7 +244,8 @@ def core_allocation(module: Any, allocation: Allocation | None) -> Any:
     return module.Allocation.of_matrix(allocation.matrix, allocation.lower, allocation.upper)
 
 
-def command_of_cpp(command: Any) -> Command:
-    """Return a command of C++ as a record in Python."""
+def command_in_cpp(twin: Any, state: RobotState, reference: Reference, dt: float) -> Command:
+    """Return the command of a law in C++ as a record in Python."""
+    command = twin.update(state.q, state.v, dt, *reference.parts, state.age, state.wrench)
     wrench, torque, energies, status, *numbers = command.parts
     return Command(wrench, torque, ControlEnergy(*energies), Status(status), *numbers)

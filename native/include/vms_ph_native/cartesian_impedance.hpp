@@ -42,9 +42,28 @@ struct ImpedanceGains : OutputGains {
   bool tool_axes = false;
   double force_limit = 0.0, moment_limit = 0.0;
   double null_stiffness = 0.0, null_energy = 1.0, max_posture_speed = 0.5;
-  double friction_compensation = 0.0;
+  double friction_compensation = 0.0, inertia_share = 1.0;
 
   static const GainTable<ImpedanceGains>& table();
+};
+
+/// The gain k of a wrench that is measured at an end effector and fed back to it; it is described
+/// in vms_ph_controllers/laws/wrench_feedback.py.
+class WrenchFeedback {
+ public:
+  void restart() noexcept;
+
+  /// Take a wrench and return the gain k in force; without one (null) the last fades out.
+  double follow(const Twist* measured, double gain, const Twist& twist, double damping_power,
+                double h, double dt) noexcept;
+
+  const Twist& wrench() const noexcept { return last_wrench_; }  ///< measured last
+
+ private:
+  Twist last_wrench_, last_twist_;
+  double allowance_, gain_;  // J, and k
+  bool is_passive_;
+  SwitchRamp ramp_;
 };
 
 /// The impedance of an end effector, for laws that differ in what they do with the base; it is
@@ -84,9 +103,10 @@ class PoseImpedance : public StagedController {
 
  private:
   Pose tool_pose() noexcept;
+  void follow(const Reference& reference, double dt) noexcept;
   void compute_jacobian() noexcept;
   void hold_base_and_limits(double h, double dt) noexcept;
-  AxisGains update_axis_gains(double spring_share, double dt) noexcept;
+  AxisGains update_axis_gains(double spring_share, double scale, double dt) noexcept;
   void hold_posture(const Reference& reference, double dt) noexcept;
   void compensate_friction(double h) noexcept;
 
@@ -99,11 +119,11 @@ class PoseImpedance : public StagedController {
 
   PoseEffort effort_;
   SwitchRamp base_position_ramp_, frame_ramp_, base_attitude_ramp_, tool_axes_ramp_;
+  WrenchFeedback wrench_feedback_;
   std::optional<AxisGains> last_axis_gains_;
   JointReference posture_reference_;
   VectorV weights_, ramped_weights_, last_posture_, last_stiffness_, posture_error_,
       posture_stiffness_, friction_effort_, posture_step_;
-  void follow(const Reference& reference, double dt) noexcept;
   std::optional<PostureSample> posture_sample_;
   double posture_energy_ = 0.0;
   Matrix6V jacobian_, momentum_map_;  // (6,nv) J, and the momentum of the task for a velocity

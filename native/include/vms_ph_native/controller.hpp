@@ -31,6 +31,9 @@ struct RobotState {
 
   double age = 0.0;  ///< time since it was measured, s, at which the law must be stable as well
 
+  /// Measured, of the surroundings on the end effector, at its origin in its axes; NaN for none.
+  Eigen::Matrix<double, 6, 1> wrench = Eigen::Matrix<double, 6, 1>::Constant(kNaN);
+
   /// What a host has set to this state with Evaluation::set_ahead(); a law does not set it again.
   const Evaluation* evaluation = nullptr;
 

@@ -86,7 +86,10 @@ class PoseEffort {
   explicit PoseEffort(const Model& model) : PoseEffort(model, model.nv()) {}
 
   /// Restart where the pose is that of the reference.
-  void restart() noexcept { potential_.restart(); }
+  void restart() noexcept {
+    potential_.restart();
+    task_damping_power = 0.0;
+  }
 
   /// Set the other springs and dampers, except the null-space damping in `extra_damping`.
   ///

@@ -68,6 +68,7 @@ class StagedController : public Controller {
   Command command_;
   bool is_limited_ = false;  // the effort of the last update
   double age_ = 0.0;         // of the state of d_, s
+  Twist wrench_;             // that was measured with it
 
  private:
   bool restart_at(const Eigen::VectorXd& q) noexcept;

@@ -28,7 +28,7 @@ def test_the_parts_fill_the_array_without_gap_or_overlap(layout: Layout) -> None
 
 def test_every_part_of_a_reference_has_numbers_and_a_flag() -> None:
     parts = [field.name for field in fields(Reference)]
-    assert list(INPUTS.parts()) == ["q", "v", "dt", "age", *parts]
+    assert list(INPUTS.parts()) == ["q", "v", "dt", "age", "measured_wrench", *parts]
     assert list(FLAGS.parts()) == [*parts, "missed_updates"]
 
 
@@ -38,5 +38,5 @@ def test_the_energies_are_the_fields_of_the_energy_record() -> None:
 
 
 def test_the_host_in_cpp_reads_every_part_by_its_name() -> None:
-    read = re.findall(r'layout\.part\("(\w+)"', HOST.read_text())
+    read = re.findall(r'\bpart\("(\w+)"', HOST.read_text())
     assert read == [name for layout in LAYOUTS for name in layout.parts()]

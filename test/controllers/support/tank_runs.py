@@ -262,7 +262,9 @@ def _jump(law: Any, kind: type[Controller], rng: Rng) -> None:
     gains: dict[str, float | bool] = {}
     for each in sorted(fields(kind.Gains), key=lambda item: item.name):
         low, high = each.metadata["low"], each.metadata["high"]
-        if each.name.startswith("tank"):
+        if (
+            each.name.startswith("tank") or each.name == "inertia_share"
+        ):  # nothing measures a wrench
             continue
         if low is None:
             gains[each.name] = bool(rng.random() < 0.3)
