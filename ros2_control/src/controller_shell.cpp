@@ -45,7 +45,7 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
   };
   const auto outcome = success_or(CallbackReturn::FAILURE, *get_node(), set_up);
   if (outcome != CallbackReturn::SUCCESS) return outcome;
-  reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp);
+  reader_ = std::make_unique<StateReader>(*model_, p.base_name, p.stamp, false, p.wrench_sensor);
   stamp_monitor_ = StampMonitor(p.state_timeout);
   reference_ports_ = std::make_unique<ReferencePorts>(get_node(), *model_, p.command_timeout,
                                                       p.frame_prefix, pose_is_of_base());

@@ -16,7 +16,7 @@ inline constexpr std::array<const char*, 3> kLinearVelocity{
 inline constexpr std::array<const char*, 3> kAngularVelocity{
     "angular_velocity.x", "angular_velocity.y", "angular_velocity.z"};
 
-/// The wrench on a floating base, in the base frame at its origin; linear first.
+/// A wrench on a floating base or an end effector, in its frame at its origin; linear first.
 inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "force.z",
                                                     "torque.x", "torque.y", "torque.z"};
 /// The components that a planar base has.

@@ -13,7 +13,7 @@
 namespace vms_ph_ros2_control {
 namespace {
 
-// The state interfaces are those of the joints, then of the base, then of the stamp.
+// The state interfaces are those of the joints, of the base, of the wrench, then of the stamp.
 constexpr int kBaseValueCount = static_cast<int>(kPosition.size() + kOrientation.size() +
                                                  kLinearVelocity.size() + kAngularVelocity.size());
 
@@ -28,7 +28,8 @@ constexpr int kMinConsecutiveStamps = 5;
 }  // namespace
 
 StateReader::StateReader(const vms_ph::Model& model, const std::string& base_name,
-                         const std::string& stamp_name, bool positions_only)
+                         const std::string& stamp_name, bool positions_only,
+                         const std::string& wrench_name)
     : model_(model), is_stamped_(!stamp_name.empty()), positions_only_(positions_only) {
   for (const std::string& name : model.joint_names()) {
     names_.push_back(name + "/position");
@@ -43,6 +44,10 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base_nam
     add_names(base_name, kLinearVelocity);
     add_names(base_name, kAngularVelocity);
   }
+  if (!wrench_name.empty()) {
+    wrench_index_ = static_cast<Eigen::Index>(names_.size());
+    add_names(wrench_name, kWrench);
+  }
   if (is_stamped_) add_names(stamp_name, kStamp);
   values_ = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names_.size()), vms_ph::kNaN);
   state_.q = Eigen::VectorXd::Zero(positions_only ? model.n() : model.nq());
@@ -54,6 +59,7 @@ const vms_ph::RobotState& StateReader::read(
   for (Eigen::Index i = 0; i < values_.size(); ++i) {
     values_[i] = interfaces[static_cast<std::size_t>(i)].get_optional().value_or(vms_ph::kNaN);
   }
+  if (wrench_index_ > 0) state_.wrench = values_.segment<6>(wrench_index_);
   const int b = model_.b(), n = model_.n();
   if (positions_only_) return state_.q = values_.head(n), state_;
   for (int i = 0; i < n; ++i) {
