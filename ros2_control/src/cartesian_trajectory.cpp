@@ -59,15 +59,10 @@ std::string problem_of(const Action::Goal& goal) {
 struct CartesianTrajectoryServer::Goal {
   explicit Goal(std::shared_ptr<GoalHandle> goal_handle) : handle(std::move(goal_handle)) {
     const auto& goal = *handle->get_goal();
-    const auto add = [this](double time, const PosePoint& pose) {
-      times.push_back(time);
-      poses.push_back(pose);
-    };
     starts_at_robot = seconds_of(goal.time_from_start.front()) > 0.0;
-    if (starts_at_robot) add(0.0, {});
-    for (std::size_t k = 0; k < goal.poses.size(); ++k) {
-      add(seconds_of(goal.time_from_start[k]), pose_of(goal.poses[k]).value());
-    }
+    if (starts_at_robot) times.push_back(0.0), poses.emplace_back();
+    for (const auto& time : goal.time_from_start) times.push_back(seconds_of(time));
+    for (const auto& pose : goal.poses) poses.push_back(pose_of(pose).value());
     const auto or_default = [](double x, double default_x) { return x > 0.0 ? x : default_x; };
     goal_distance = or_default(goal.goal_position_tolerance, kGoalDistance);
     goal_angle = or_default(goal.goal_orientation_tolerance, kGoalAngle);
@@ -168,9 +163,7 @@ CartesianTrajectoryServer::CartesianTrajectoryServer(
     return is_accepted ? rclcpp_action::GoalResponse::ACCEPT_AND_EXECUTE
                        : rclcpp_action::GoalResponse::REJECT;
   };
-  const auto on_cancel = [](const std::shared_ptr<GoalHandle>&) {
-    return rclcpp_action::CancelResponse::ACCEPT;
-  };
+  const auto on_cancel = [](const auto&) { return rclcpp_action::CancelResponse::ACCEPT; };
   const auto on_accepted = [goals = goals_, frame](const std::shared_ptr<GoalHandle>& handle) {
     auto goal = std::make_shared<Goal>(handle);
     goal->feedback.header.frame_id = frame;
