@@ -4,12 +4,9 @@
 // The model of a plugin, from the robot description and a few parameters.
 #pragma once
 
-#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <rclcpp/logging.hpp>
 
 #include "description_tags.hpp"
 #include "vms_ph_native/model.hpp"
@@ -32,20 +29,6 @@ template <class Parameters>
 RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
   const Eigen::Vector3d gravity(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
   return {urdf, p.base, p.end_effector, p.locked_joints, gravity, {}};
-}
-
-/// Call a function that sets something up; where it throws, the log of the node has the message.
-///
-/// @return  success, or the outcome for a failure.
-template <class Outcome, class Node, class SetUp>
-Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
-  try {
-    set_up();
-  } catch (const std::exception& error) {
-    RCLCPP_ERROR(node.get_logger(), "%s", error.what());
-    return failure;
-  }
-  return Outcome::SUCCESS;
 }
 
 /// The words of a text, with spaces or commas between.

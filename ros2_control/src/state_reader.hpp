@@ -4,6 +4,7 @@
 // The state of the robot and its time, from state interfaces.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,20 @@ bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... int
     return false;
   }
   return true;
+}
+
+/// Call a function that sets something up; where it throws, the log of the node has the message.
+///
+/// @return  success, or the outcome for a failure.
+template <class Outcome, class Node, class SetUp>
+Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
+  try {
+    set_up();
+  } catch (const std::exception& error) {
+    RCLCPP_ERROR(node.get_logger(), "%s", error.what());
+    return failure;
+  }
+  return Outcome::SUCCESS;
 }
 
 /// Tells whether the stamps of measured states advance.
