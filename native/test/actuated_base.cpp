@@ -318,18 +318,21 @@ void an_input_that_is_not_valid_is_refused_in_a_sentence() {
             "kind of <input> must be reaction_wheel, or not be there; given: "
             "'flywheel'");
   CHECK_HAS(refusal(z + "kind='reaction_wheel'/>"),
-            "the attribute inertia of an <input> of the kind reaction_wheel");
+            "inertia of <input> must be above zero for a reaction_wheel; given: ''");
   CHECK_HAS(refusal(z + "kind='reaction_wheel' inertia='1' spin_axis='0 0 2'/>"),
             "spin_axis of <input> must be an axis of length one; given: '0 0 2'");
-  CHECK_HAS(refusal(wheel("0 0 1", "0 0 -1", "301")), "must be within largest_rate");
-  CHECK_HAS(refusal(z + "inertia='1' spin_axis='0 0 1'/>"), "needs thrust_constant");
-  CHECK_HAS(refusal(z + "inertia='-1'/>"), "inertia of <input> must not be negative");
-  CHECK_HAS(refusal(tilts + "/>"), "that has the attribute tilt_lower turns and must");
+  CHECK_HAS(refusal(wheel("0 0 1", "0 0 -1", "301")), "must be within the largest_rate");
+  CHECK_HAS(refusal(z + "inertia='1' spin_axis='0 0 1'/>"),
+            "thrust_constant of <input> must be above zero beside inertia");
+  CHECK_HAS(refusal(z + "inertia='-1'/>"), "inertia of <input> must be finite and not negative");
+  CHECK_HAS(refusal(tilts + "/>"), "tilt_lower of <input> must be beside tilt_rate");
   CHECK_HAS(refusal(tilts + "tilt_rate='2' angle='0.1'/>"), "starts without tilt; given: '0.1'");
-  CHECK_HAS(refusal(tilts + "tilt_rate='0'/>"), "a tilt_rate above zero; given: -0.5");
+  CHECK_HAS(refusal(tilts + "tilt_rate='0'/>"),
+            "tilt_rate of <input> must be above zero; given: '0'");
   CHECK_HAS(refusal(tilts + "tilt_rate='fast'/>"),
             "tilt_rate of <input> must be 1 numbers; given: 'fast'");
-  CHECK_HAS(refusal(tilts + "tilt_rate='1' steering='a'/>"), "tilt_rate or steering, not both");
+  CHECK_HAS(refusal(tilts + "tilt_rate='1' steering='a'/>"),
+            "steering of <input> must be absent beside tilt_rate; given: 'a'");
   CHECK_HAS(refusal(z + "column_cos='0 0 2 0 0 0' tilt_lower='0' tilt_upper='0' tilt_rate='1'/>"),
             "at the angle of the start, '0 0 2 0 0 0'; given: '0 0 1 0 0 0'");
   const std::string caster =
