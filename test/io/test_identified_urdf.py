@@ -63,9 +63,9 @@ def test_energies_are_those_of_the_robot_with_the_load(found: Identification, si
 
 def test_friction_becomes_the_dynamics_of_the_joints(found: Identification) -> None:
     told = [
-        replace(p, value=1.25, low=1.0, high=1.5)
+        replace(p, value=1.25, low=1.0, high=1.5, meaning="")
         if p.name in ("friction.panda_joint2.viscous", "friction.panda_joint2.coulomb")
-        else replace(p, value=None)
+        else replace(p, value=1.25, meaning="unsure, because it is a guess")
         for p in found.parameters
     ]
     text = identified_urdf(

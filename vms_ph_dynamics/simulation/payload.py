@@ -19,11 +19,7 @@ from ..model import VMSModel
 _SO3 = SO3()
 
 
-_HINTS = {"place": "position offset", "centre": "com center", "moments": "inertia"}
-_HINTS |= {"capture_time": "at time", "target_position": "to"}
-
-
-@check_arguments(_HINTS)
+@check_arguments({"place": "position", "centre": "com", "moments": "inertia", "capture_time": "at"})
 @dataclass(frozen=True, eq=False)
 class Payload:
     """A rigid body that passes a place, or rests there, at the time at which it is taken.

@@ -58,7 +58,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"No effort of {joint_names} is recorded: record it, or its work is missing."
+        yield f"The effort of {joint_names} is not recorded, so its work is missing."
+        yield "Record it, and audit again."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -70,6 +71,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
     is_meaningful = meaning is None or meaning.beats_null
     if remedy and is_meaningful and not is_closed:
         yield "The recorded efforts are not what they seem: the energies below are wrong."
+        if meaning and "scaled" == meaning.reading != audit.conditioning.chosen_meaning:
+            yield "They fit clearly better with a gain for each joint, as motor currents do."
         yield f"Do this, and audit again: {remedy}."
         return
     yield from causes
@@ -116,7 +119,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
         if (remainder := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
-            cause = f"what --identify found leaves {remainder:.2g} J of it where it was fitted"
+            cause = (
+                f"{remainder:.2g} J of it remain with what --identify found, where it was fitted"
+            )
         times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
@@ -184,13 +189,14 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
         unsure_text = "It is too little to act on: nothing need be done."
         if energy >= _CLOSED_SHARE * exchanged:
-            unsure_text = f"No friction of {joint} is sure: put none of it into the URDF."
+            unsure_text = f"No value of the friction of {joint} is sure: leave the URDF as it is."
             as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
-            may_be_friction = with_friction < _FRICTION_MISFIT_SHARE * as_recorded
-            if may_be_friction and changes[row] < 0.0 and not sure_texts:
-                yield "The joints may have friction that the URDF lacks."
+            if sure_texts:
+                yield f"{joint} seems to have other friction than the URDF says."
+            elif changes[row] < 0.0 and with_friction < _FRICTION_MISFIT_SHARE * as_recorded:
+                yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        yield f"What --identify found leaves {left:.2g} J of it where it was fitted."
+        yield f"{left:.2g} J of it remain with what --identify found, where it was fitted."
         yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():

@@ -235,7 +235,7 @@ def friction_text(identification: Identification) -> str:
         joint, _, term = p.name.removeprefix("friction.").rpartition(".")
         if p.kind == "friction" and term in ("viscous", "coulomb", "offset"):
             joints.setdefault(joint, {})[term] = float(f"{p.value:.6g}")
-    header = "# Identified from a recording; for vms-ph audit --friction and launch files.\n"
+    header = "# Identified, also what is unsure; for vms-ph audit --friction and launch files.\n"
     return header + yaml.safe_dump({"friction": joints}, sort_keys=False) if joints else ""
 
 

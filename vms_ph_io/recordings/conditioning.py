@@ -165,13 +165,13 @@ class Conditioning:
             gains = np.where(flipped, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
-        text = f"the efforts fit clearly better as {MEANINGS[meaning.reading]}"
         if meaning.reading != "scaled":
-            return f"--effort {meaning.reading}, as {text}"
+            fit = MEANINGS[meaning.reading]
+            return f"--effort {meaning.reading}, as the efforts fit clearly better as {fit}"
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text = f"put the gains {gains} into a column map (--propose writes it), as {text}"
+        text = f"put these gains into a column map (--propose writes it): {gains}"
         return text + f"; none is found for {undetermined} (keep 1)" * bool(undetermined)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:

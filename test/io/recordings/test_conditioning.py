@@ -506,7 +506,7 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
     for rest, cause in (
         (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
         (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),
-        (0.004, "what --identify found leaves 0.008 J of it where it was fitted."),
+        (0.004, "0.008 J of it remain with what --identify found, where it was fitted."),
     ):
         found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
         last = answers(replace(done, identified=found))[-1]
@@ -521,7 +521,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
     sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
     unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
-    none = "No friction of panda_joint4 is sure: put none of it into the URDF."
+    none = "No value of the friction of panda_joint4 is sure: leave the URDF as it is."
     for entry, action in (
         (sure, 'Set damping="3" (2.9 to 3.1 N m s/rad) in the <dynamics> of panda_joint4'),
         (unsure, none),
@@ -531,11 +531,14 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
         identified = replace(audited, identified=found, energy_jumps=[])
         assert answers(identified)[-1].startswith(action)
         is_unsure = action == none
-        assert ("The joints may have friction" in answers(identified)[0]) == is_unsure
+        cause = (
+            "The joints seem to have friction" if is_unsure else "panda_joint4 seems to have other"
+        )
+        assert answers(identified)[0].startswith(cause)
     misfit = {**identified.conditioning.meaning.misfit, "torque": (0.2, 0.15)}
     meaning = replace(identified.conditioning.meaning, misfit=misfit)
     other_cause = replace(identified.conditioning, meaning=meaning)
-    assert "may have" not in answers(replace(identified, conditioning=other_cause))[0]
+    assert "seem" not in answers(replace(identified, conditioning=other_cause))[0]
     effort = known.effort.copy()
     effort[:, 3] += 0.4 * known.v[:, 3]
     little = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))

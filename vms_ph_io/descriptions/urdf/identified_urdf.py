@@ -19,7 +19,7 @@ PAYLOAD = "identified_payload"
 
 
 def identified_urdf(description: str, model: VMSModel, identification: Identification) -> str:
-    """Return the text of a URDF with what was identified.
+    """Return the text of a URDF with what was identified and is sure.
 
     Friction becomes the ``<dynamics>`` of the joints. A payload becomes a link fixed at its frame.
     Where mass is missing, or inertias were identified, the whole body that a joint moves becomes
@@ -37,7 +37,7 @@ def identified_urdf(description: str, model: VMSModel, identification: Identific
         if p.kind != "friction" or term not in ("viscous", "coulomb"):
             continue
         joint = joints.get(joint_key.removeprefix("friction."))
-        if joint is None or p.value is None:
+        if joint is None or p.value is None or not p.is_sure:
             continue
         if (dynamics := joint.find("dynamics")) is None:
             dynamics = ET.SubElement(joint, "dynamics")
