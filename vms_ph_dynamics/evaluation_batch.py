@@ -128,12 +128,13 @@ class EvaluationBatch:
         )
         if tree.projection is None:
             return arrays
-        p, joints = tree.projection, tree.projection[model.b :, model.b :]
+        projection = tree.projection
+        joint_projection = projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
-            **dict.fromkeys(("M", "C"), lambda x: p.T @ x @ p),
-            "M_hat_m": lambda x: joints.T @ x @ joints,
-            **dict.fromkeys(("J_end_effector", "g", "momentum"), lambda x: x @ p),
-            **dict.fromkeys(("A", "pi_hat"), lambda x: x @ joints),
+            **dict.fromkeys(("M", "C"), lambda x: projection.T @ x @ projection),
+            "M_hat_m": lambda x: joint_projection.T @ x @ joint_projection,
+            **dict.fromkeys(("J_end_effector", "g", "momentum"), lambda x: x @ projection),
+            **dict.fromkeys(("A", "pi_hat"), lambda x: x @ joint_projection),
         }
         return {name: project[name](x) if name in project else x for name, x in arrays.items()}
 
@@ -210,9 +211,9 @@ def threads_of(threads: int | None) -> int:
 
 
 def _term(d: Evaluation, name: str) -> Any:
-    tree = d.tree.pinocchio
+    pinocchio_model, data = d.tree.pinocchio, d.tree.data()
     if name == "kinetic_regressor":
-        return pin.computeKineticEnergyRegressor(tree, d.tree.data(), d.q_full, d.v_full).copy()
+        return pin.computeKineticEnergyRegressor(pinocchio_model, data, d.q_full, d.v_full).copy()
     if name == "potential_regressor":
-        return pin.computePotentialEnergyRegressor(tree, d.tree.data(), d.q_full).copy()
+        return pin.computePotentialEnergyRegressor(pinocchio_model, data, d.q_full).copy()
     return getattr(momenta(d) if name in _MOMENTA else d, name.removesuffix("_momentum"))

@@ -76,7 +76,7 @@ class MobileManipulation final : public PostureGains<MobileGains> {
   void start_holding() noexcept override {
     PoseImpedance::start_holding();
     base_target_ = model_.base_pose(d_.q()).toHomogeneousMatrix();
-    reference_.restart(base_target_);
+    base_reference_.restart(base_target_);
     tool_home_ = tool_reference_.pose().topRightCorner<3, 1>();
   }
 
@@ -90,21 +90,22 @@ class MobileManipulation final : public PostureGains<MobileGains> {
     if (model_.base() == Base::planar) base_displacement[2] = 0.0;
     Pose target = base_target_;
     target.topRightCorner<3, 1>() += base_displacement;
-    if (!reference_.is_resting() ||
-        (target - reference_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
-      reference_.set_target(target);
+    if (!base_reference_.is_resting() ||
+        (target - base_reference_.pose()).cwiseAbs().maxCoeff() > kPoseTolerance) {
+      base_reference_.set_target(target);
     }
-    reference_.advance(nullptr, gains.max_base_speed, gains.max_base_turn_rate,
-                       2.0 * gains.frequency_base, dt);
-    base_spring_.set_rest_pose(reference_.pose());
+    base_reference_.advance(nullptr, gains.max_base_speed, gains.max_base_turn_rate,
+                            2.0 * gains.frequency_base, dt);
+    base_spring_.set_rest_pose(base_reference_.pose());
     PoseImpedance::hold_base(dt);
     const Pose error =
-        se3::inverse(reference_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
-    const auto reference_twist = product<Twist>(se3::Ad(se3::inverse(error)), reference_.twist());
+        se3::inverse(base_reference_.pose()) * model_.base_pose(d_.q()).toHomogeneousMatrix();
+    const auto reference_twist =
+        product<Twist>(se3::Ad(se3::inverse(error)), base_reference_.twist());
     base_power_ = -base_spring_.force.dot(base_components(reference_twist, b_));
   }
 
-  PoseReference reference_;
+  PoseReference base_reference_;
   Pose base_target_ = Pose::Identity();                  // of the base, without what it takes over
   Eigen::Vector3d tool_home_ = Eigen::Vector3d::Zero();  // of the end effector, at the reset
 };

@@ -247,5 +247,5 @@ def core_allocation(module: Any, allocation: Allocation | None) -> Any:
 def command_in_cpp(twin: Any, state: RobotState, reference: Reference, dt: float) -> Command:
     """Return the command of a law in C++ as a record in Python."""
     command = twin.update(state.q, state.v, dt, *reference.parts, state.age, state.wrench)
-    wrench, torque, energies, status, *numbers = command.parts
-    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *numbers)
+    wrench, torque, energies, status, *remaining_fields = command.parts
+    return Command(wrench, torque, ControlEnergy(*energies), Status(status), *remaining_fields)

@@ -17,7 +17,7 @@ from ..potentials.shaped_potential import JointLimitPotential
 _MIN_LENGTH = 1e-9
 
 # Smallest distance between reference and minimum, m, at which the reference is out of reach.
-_LARGEST_LEAD = 1e-3
+_REACH_TOLERANCE = 1e-3
 
 # Rate at which a minimum that cannot follow returns to its initial posture, 1/s.
 _POSTURE_RATE = 1.0
@@ -52,8 +52,8 @@ class ReferenceGovernor:
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
         self._joint_limits = JointLimitPotential(model)
-        velocity = model.joints.velocity
-        self._max_rates = np.where(np.isfinite(velocity) & (velocity > 0.0), velocity, np.inf)
+        limits = model.joints.velocity
+        self._max_rates = np.where(np.isfinite(limits) & (limits > 0.0), limits, np.inf)
         self.restart(model.neutral_configuration())
 
     def restart(self, q: Array) -> Evaluation:
@@ -99,12 +99,12 @@ class ReferenceGovernor:
         distance = sqrt(lead @ lead)
         self._is_settled = distance < _MIN_LENGTH
         # A reference that the minimum cannot follow is held at this distance ahead of it.
-        max_lead = max(_LARGEST_LEAD, 2.0 * max_step)
+        max_lead = max(_REACH_TOLERANCE, 2.0 * max_step)
         self.is_out_of_reach = distance > max_lead
         lead *= min(1.0, max_lead / distance) if distance > 0.0 else 0.0
         positions = model.joint_positions(self.minimum.q)
-        end = self._next_positions(jacobian, lead, positions, dt, margin)
-        return PotentialMinimum(model.integrate(self.minimum.q, end - positions), position + lead)
+        joint_step = self._next_positions(jacobian, lead, positions, dt, margin) - positions
+        return PotentialMinimum(model.integrate(self.minimum.q, joint_step), position + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""

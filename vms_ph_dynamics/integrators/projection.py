@@ -26,7 +26,7 @@ _ROUNDING = 8 * np.finfo(float).eps
 # step, up to this fraction of the energies, those that crossed the ports in the step among them:
 # where a base has come to rest, the truncation errors of its last steps are large beside the energy
 # that is left.
-_MAX_DEFERRED_SHARE = 1e-7
+_MAX_DEFERRED_ENERGY_SHARE = 1e-7
 _MAX_ITERATIONS = 8
 
 # Speeds below this, m/s, count as rest. Forces in equilibrium leave a rounding error of the energy
@@ -161,7 +161,7 @@ def _correct_along_gradient(
         step += energy_gap / energy_slope
     centre_velocity = target.fall.velocity_at(target.t)
     energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + exchange
-    if abs(energy_gap) > _MAX_DEFERRED_SHARE * energy_scale + _rest_threshold(robot, dt):
+    if abs(energy_gap) > _MAX_DEFERRED_ENERGY_SHARE * energy_scale + _rest_threshold(robot, dt):
         raise StepFailure(
             f"the energy is off by {energy_gap:.3g} J after the step, too much for the "
             f"{0.5 * energy_slope:.3g} J of the shape: the step is too long for the motion"

@@ -36,7 +36,7 @@ ServoGuard::ServoGuard(std::vector<JointServo> servos, double uncertainty, std::
     servo.max_effort =
         servo.max_effort > 0.0 ? std::min(servo.max_effort, kLargestEffort) : kLargestEffort;
   }
-  start_command_ = trial_command_ = positions_ = output_.command = zeros_;
+  scaling_start_command_ = trial_command_ = positions_ = output_.command = zeros_;
   commands_.assign(delay_ + 1, zeros_);
 }
 
@@ -128,17 +128,18 @@ double ServoGuard::scale_to_tank(const JointValues& desired_command, double dt) 
   double given_energy = energy_bound(trial_command_, dt);
   if (given_energy <= energy_limit) return withdraw_up_to(given_energy), 1.0;
   const JointValues& last_command = commands_.back();
-  start_command_ = last_command;
-  given_energy = energy_bound(start_command_, dt);
+  scaling_start_command_ = last_command;
+  given_energy = energy_bound(scaling_start_command_, dt);
   const bool can_hold_last = given_energy <= energy_limit;
   if (!can_hold_last) {  // the tank has a debt
-    retract_command(start_command_, dt);
-    given_energy = energy_bound(start_command_, dt);
+    retract_command(scaling_start_command_, dt);
+    given_energy = energy_bound(scaling_start_command_, dt);
   }
   const JointValues& end_command = can_hold_last ? desired_command : last_command;
   const auto set_trial = [&](double share) {
     for (std::size_t k = 0; k < servos_.size(); ++k) {
-      trial_command_[k] = start_command_[k] + share * (end_command[k] - start_command_[k]);
+      trial_command_[k] =
+          scaling_start_command_[k] + share * (end_command[k] - scaling_start_command_[k]);
     }
   };
   // The bound is convex in the share: the largest one within the limit is found by halving.
@@ -150,7 +151,7 @@ double ServoGuard::scale_to_tank(const JointValues& desired_command, double dt) 
     (trial_energy <= energy_limit ? lower_share : upper_share) = share;
     if (trial_energy <= energy_limit) given_energy = trial_energy;
   }
-  lower_share > 0.0 ? set_trial(lower_share) : void(trial_command_ = start_command_);
+  lower_share > 0.0 ? set_trial(lower_share) : void(trial_command_ = scaling_start_command_);
   return withdraw_up_to(given_energy), can_hold_last ? lower_share : 0.0;
 }
 
@@ -203,9 +204,10 @@ void PositionGuard::retract_command(JointValues& command, double dt) const noexc
 /// The most energy, J, that a change of a command adds to the spring if the joint travels for a
 /// time, s, until it acts; for each stiffness in the linear range, beyond it the larger for both.
 PositionGuard::Bounds PositionGuard::energy_change(std::size_t k, double last_command,
-                                                   double command, double time) const noexcept {
+                                                   double command,
+                                                   double travel_time) const noexcept {
   const JointServo& servo = servos_[k];
-  const double travel = time > 0.0 ? servo.max_velocity * time : 0.0;
+  const double travel = travel_time > 0.0 ? servo.max_velocity * travel_time : 0.0;
   const double last_stretch = last_command - positions_[k], stretch = command - positions_[k];
   Bounds rise_bounds;
   for (std::size_t i = 0; i < rise_bounds.size(); ++i) {

@@ -132,7 +132,7 @@ DiscreteGradient::DiscreteGradient(const Model& model, bool has_gravity)
   Eigen::MatrixXd mass(nv, nv);
   end_tree_.write_mass(mass.data());
   joint_inertias_ = mass.diagonal().tail(n);
-  inertia_scale_ = std::sqrt(joint_inertias_.mean());
+  root_mean_inertia_ = std::sqrt(joint_inertias_.mean());
   zero_effort_ = increment_ = v_mid_ = force_ = velocity_ = VectorXd::Zero(nv);
   shape_force_ = pi_mean_ = weighted_step_ = VectorXd::Zero(n);
   q_mid_ = VectorXd::Zero(end_tree_.nq());
@@ -298,7 +298,8 @@ bool DiscreteGradient::sweep(const VectorXd& unknown, VectorXd& image) noexcept 
 
 /// Subtract `lambda` times the direction of the discrete gradient from the joint momenta.
 void DiscreteGradient::correct_momenta(double lambda) noexcept {
-  if (step_norm_ != 0.0) end_state_->pi -= (lambda * inertia_scale_ / step_norm_) * weighted_step_;
+  if (step_norm_ != 0.0)
+    end_state_->pi -= (lambda * root_mean_inertia_ / step_norm_) * weighted_step_;
 }
 
 double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_momentum) noexcept {
@@ -313,7 +314,7 @@ double DiscreteGradient::multiplier(const VectorXd& image, const Vector3d& end_m
   if (robot_.can_fall())
     energy_error -= robot_.tree.base_twist(image).angular.dot(end_momentum - start_momentum_);
   if (std::abs(energy_error) <= kEnergyRounding * end_energy.magnitude) return 0.0;
-  return dt_ * energy_error / (inertia_scale_ * step_norm_);
+  return dt_ * energy_error / (root_mean_inertia_ * step_norm_);
 }
 
 DiscreteGradient::Energy DiscreteGradient::evaluate_energy(const VectorXd& q,

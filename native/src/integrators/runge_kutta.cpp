@@ -14,7 +14,7 @@ namespace {
 
 // As in the Python scheme, which gives the reasons.
 constexpr double kMaxRelativeGap = 0.01;
-constexpr double kMaxDeferredShare = 1e-7;
+constexpr double kMaxDeferredEnergyShare = 1e-7;
 constexpr int kMaxIterations = 8;
 constexpr double kRestSpeed = 1e-9;
 
@@ -63,11 +63,11 @@ VMS_PH_FMA void Projection::project(SolverState& x, double dt, StepResult& resul
     target_twist = tree.locked_twist(momentum);
     locked_energy = 0.5 * momentum.dot(target_twist);
   }
-  const double target_energy = x.energy.value - potential_energy - locked_energy;
-  const double energy_gap = target_energy - shape_energy;
+  const double target_shape_energy = x.energy.value - potential_energy - locked_energy;
+  const double energy_gap = target_shape_energy - shape_energy;
   double speed_scale = 1.0;
   if (std::abs(energy_gap) <= kMaxRelativeGap * shape_energy && shape_energy > 0.0) {
-    speed_scale = std::sqrt(target_energy / shape_energy);
+    speed_scale = std::sqrt(target_shape_energy / shape_energy);
   } else if (std::abs(energy_gap) <=
              tolerance(x, std::abs(potential_energy) + locked_energy + shape_energy, dt)) {
     if (std::abs(energy_gap) <= rest_threshold(dt) && energy_gap != 0.0) x.energy.add(-energy_gap);
@@ -134,7 +134,7 @@ void Projection::correct_along_gradient(SolverState& x, double dt, StepResult& r
   for (const double port_energy : result.supplied_energy) energy_scale += std::abs(port_energy);
   energy_scale += std::abs(result.dissipated_energy) + fall_energy(dt);
   // A failure too if a number is not finite.
-  if (!(std::abs(energy_gap) <= kMaxDeferredShare * energy_scale + rest_threshold(dt))) {
+  if (!(std::abs(energy_gap) <= kMaxDeferredEnergyShare * energy_scale + rest_threshold(dt))) {
     result.failure = Failure::energy_error;
     result.error = energy_gap;
     result.limit = 0.5 * energy_slope;
@@ -235,7 +235,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   increment_.setZero();
   mean_rate_.setZero();
   mean_a_.setZero();
-  Vector3d impulse = Vector3d::Zero(), angular_impulse = impulse, displacement_sum = impulse;
+  Vector3d impulse = Vector3d::Zero(), angular_impulse = impulse, mass_displacement = impulse;
   for (const auto& [fraction, weight, displacement_weight] : stages_) {
     if (fraction == 0.0) {
       q_ = x.q;
@@ -259,11 +259,12 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
     if (centre_dim > 0) {
       tree.set_base(dexp_inverse(tree.base_twist(increment_), tree.base_twist(v_)), rate_);
       const Screw wrench = tree.base_twist(force_);
-      const Vector3d inertial_force = rotation * wrench.linear;
-      impulse += weight * dt * inertial_force;
+      const Vector3d force_in_inertial_axes = rotation * wrench.linear;
+      impulse += weight * dt * force_in_inertial_axes;
       angular_impulse +=
-          weight * dt * (rotation * wrench.angular + robot_.position(q_).cross(inertial_force));
-      displacement_sum += (displacement_weight * dt * dt) * inertial_force;
+          weight * dt *
+          (rotation * wrench.angular + robot_.position(q_).cross(force_in_inertial_axes));
+      mass_displacement += (displacement_weight * dt * dt) * force_in_inertial_axes;
     }
     mean_rate_ += weight * rate_;
     mean_a_ += weight * a_;
@@ -279,7 +280,7 @@ VMS_PH_FMA void ProjectedRungeKutta::forced_step(const SolverState& x, const Por
   // The energy supplied to the motion of the centre of mass. Gravity alone keeps kinetic plus
   // potential energy of that motion, so only differences by the impulse appear: no large numbers
   // are subtracted after a long fall.
-  const Vector3d displacement = displacement_sum / robot_.mass;
+  const Vector3d displacement = mass_displacement / robot_.mass;
   const Vector3d v_centre = x.fall.velocity_at(x.t, dt) + impulse / (2.0 * robot_.mass);
   const double centre_energy =
       impulse.dot(v_centre) - robot_.mass * robot_.tree.fall_acceleration().dot(displacement);

@@ -95,7 +95,7 @@ class ServoGuard {
 
   EnergyTank tank_{0.0, 0.0};
   Certificate certificate_;
-  JointValues start_command_, trial_command_;
+  JointValues scaling_start_command_, trial_command_;
   double withdrawn_energy_ = 0.0;
   GuardedCommand output_;
   Reason reason_, first_loss_;
@@ -111,7 +111,7 @@ class PositionGuard final : public ServoGuard {
  private:
   static Bounds add_bounds(Bounds a, Bounds b) noexcept { return {a[0] + b[0], a[1] + b[1]}; }
   Bounds energy_change(std::size_t k, double last_command, double command,
-                       double time) const noexcept;
+                       double travel_time) const noexcept;
   void advance_pending_energy() noexcept;
 
   void restart() noexcept override;

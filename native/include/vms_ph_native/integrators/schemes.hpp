@@ -119,7 +119,7 @@ class DiscreteGradient final : public Stepper {
   Tree end_tree_;  ///< evaluated at the end of the step; that of robot_ in the middle
   FixedPointSolver free_solver_, forced_solver_;
   Eigen::VectorXd joint_inertias_;  ///< (n,) of the joints in the discrete gradient
-  double inertia_scale_;
+  double root_mean_inertia_;
   Eigen::VectorXd zero_effort_, increment_, q_mid_, v_mid_, force_, shape_force_, pi_mean_,
       velocity_, weighted_step_;
   // The present step:
@@ -143,7 +143,7 @@ class Projection {
  private:
   double rest_threshold(double dt) const noexcept;  ///< energy below which a robot rests, J
   double fall_energy(double dt) const noexcept;     ///< by a fall from rest for a step, J
-  /// Rounding error of an energy whose terms add up to `terms`, J.
+  /// Rounding error of an energy whose terms add up to a magnitude, J.
   double tolerance(const SolverState& x, double magnitude, double dt) const noexcept;
   void correct_along_gradient(SolverState& x, double dt, StepResult& result) noexcept;
   Screw momentum_in_base(const Eigen::VectorXd& q, const SolverState& x) const noexcept;
