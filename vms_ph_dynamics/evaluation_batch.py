@@ -128,8 +128,7 @@ class EvaluationBatch:
         )
         if tree.projection is None:
             return arrays
-        projection = tree.projection
-        joint_projection = projection[model.b :, model.b :]
+        projection, joint_projection = tree.projection, tree.projection[model.b :, model.b :]
         project: dict[str, Callable[[Array], Array]] = {
             **dict.fromkeys(("M", "C"), lambda x: projection.T @ x @ projection),
             "M_hat_m": lambda x: joint_projection.T @ x @ joint_projection,

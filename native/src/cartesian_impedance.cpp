@@ -23,8 +23,8 @@ constexpr double kPostureReserve = 0.1, kPostureEnergy = 1e-3;
 // Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 constexpr double kFrictionSlip = 0.05;
 
-// Energy that feedback of a late wrench may add, J, besides a share of what damping takes out.
-constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5;
+// Energy that late feedback may add, J, and share of what damping takes; time of fading out, s.
+constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5, kFadingTime = 0.1;
 
 // A component of a wrench that is larger was not measured, N and N m.
 constexpr double kLargestWrench = 1e6;
@@ -93,7 +93,6 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
 
 void WrenchFeedback::restart() noexcept {
   allowance_ = kWrenchAllowance;
-  is_passive_ = true;
   gain_ = 0.0;
   last_wrench_.setZero();
   last_twist_.setZero();
@@ -108,11 +107,13 @@ double WrenchFeedback::follow(const Twist* measured, double gain, const Twist& t
   if (is_measured) {
     energy_change += 0.5 * h * gain_ * (*measured - last_wrench_).dot(last_twist_);
     last_wrench_ = *measured;
+  } else {
+    last_wrench_ *= std::max(0.0, 1.0 - dt / kFadingTime);
   }
   last_twist_ = is_measured ? twist : Twist::Zero();
-  allowance_ = std::min(allowance_ + energy_change, kWrenchAllowance);
-  is_passive_ = allowance_ >= (is_passive_ ? 0.0 : kWrenchAllowance);
-  gain_ = gain * ramp_.follow(is_measured && is_passive_, dt);
+  if (allowance_ >= 0.0 || gain == 0.0)
+    allowance_ = std::min(std::max(allowance_, 0.0) + energy_change, kWrenchAllowance);
+  gain_ = gain * ramp_.follow(is_measured && allowance_ >= 0.0, dt);
   return gain_;
 }
 
@@ -197,8 +198,8 @@ AxisGains PoseImpedance::update_axis_gains(double spring_share, double scale, do
       gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz;
   axis_gains.damping.array() *= shares.array();
   axis_gains.reference_share = tool_axes_ramp_.follow(gains.tool_axes, dt);
-  axis_gains.force_limit = scale * gains.force_limit;
-  axis_gains.moment_limit = scale * gains.moment_limit;
+  axis_gains.force_limit = gains.force_limit;  // also where the sensor is blind
+  axis_gains.moment_limit = gains.moment_limit;
   return axis_gains;
 }
 
@@ -312,8 +313,9 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   command_.task_error = effort_.distance;
   command_.smallest_singular_value = smallest_singular_value_;
   command_.authority = active_push ? active_push->authority : 1.0;
-  return make_command(last_effort_,
-                      {effort_.impedance.reason(), active_push ? active_push->reason : ""});
+  return make_command(
+      last_effort_,
+      {effort_.impedance.reason(), active_push ? active_push->reason : wrench_feedback_.reason()});
 }
 
 /// Advance the reference of the end effector.

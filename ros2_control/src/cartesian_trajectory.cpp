@@ -3,7 +3,6 @@
 
 #include "cartesian_trajectory.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -76,9 +75,10 @@ struct CartesianTrajectoryServer::Goal {
     if (next_point == times.size()) return poses.back();
     const PosePoint &start = poses[next_point - 1], &end = poses[next_point];
     const double start_time = times[next_point - 1];
-    const double share = (t - start_time) / (times[next_point] - start_time);
-    return {start.position + share * (end.position - start.position),
-            start.orientation.slerp(share, end.orientation)};
+    const double duration = times[next_point] - start_time, share = (t - start_time) / duration;
+    const Eigen::Vector3d displacement = end.position - start.position;
+    return {start.position + share * displacement, start.orientation.slerp(share, end.orientation),
+            displacement / duration};
   }
 
   void end(std::int32_t code, const char* text) noexcept {
@@ -120,8 +120,11 @@ struct CartesianTrajectoryServer::Goals {
       }
       goals = followed;
     }
-    for (const auto& goal : ended) send_result(*goal);
-    for (const auto& goal : followed) send_feedback(*goal, now);
+    try {
+      for (const auto& goal : ended) send_result(*goal);
+      for (const auto& goal : followed) send_feedback(*goal, now);
+    } catch (const rclcpp::exceptions::RCLErrorBase&) {  // the client went, or ROS shuts down
+    }
   }
 
   static void send_result(Goal& goal) {
@@ -190,9 +193,7 @@ const PosePoint* CartesianTrajectoryServer::advance(const Eigen::VectorXd& q, do
       goal_ = newest_goal;
     }
   }
-  if (goal_ == nullptr) return nullptr;
-  if (goal_->is_cancel_requested) return end_goal("cancelled"), nullptr;
-  if (!q.allFinite()) return &desired_pose_;
+  if (goal_ == nullptr || !q.allFinite()) return nullptr;
   Goal& goal = *goal_;
   const PosePoint actual = measured_pose_.at(q);
   if (std::exchange(goal.starts_at_robot, false)) goal.poses.front() = actual;
@@ -207,15 +208,18 @@ const PosePoint* CartesianTrajectoryServer::advance(const Eigen::VectorXd& q, do
     goal.feedback.position_error = distance;
     goal.feedback.orientation_error = angle;
   }
-  if (distance > goal.path_distance || angle > goal.path_angle) {
-    end_goal("the path tolerance is violated", Action::Result::PATH_TOLERANCE_VIOLATED);
-  } else if (goal.time < goal.times.back()) {
-    return &desired_pose_;
-  } else if (distance <= goal.goal_distance && angle <= goal.goal_angle) {
+  const bool is_near = distance <= goal.goal_distance && angle <= goal.goal_angle;
+  const bool is_reached = goal.time >= goal.times.back() && is_near;
+  if (is_reached) {
     end_goal("reached", Action::Result::SUCCESSFUL);
+  } else if (goal.is_cancel_requested) {
+    end_goal("cancelled");
+  } else if (distance > goal.path_distance || angle > goal.path_angle) {
+    end_goal("the path tolerance is violated", Action::Result::PATH_TOLERANCE_VIOLATED);
   } else if (goal.time > goal.deadline) {
     end_goal("the goal tolerance is violated", Action::Result::GOAL_TOLERANCE_VIOLATED);
   }
+  if (goal_ == nullptr && !is_reached) desired_pose_ = actual;  // it stops where it is
   return &desired_pose_;
 }
 

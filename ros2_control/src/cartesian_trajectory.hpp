@@ -27,7 +27,7 @@ class CartesianTrajectoryServer {
                             const std::function<bool(const std::string&)>& accepts_frame);
 
   /// The reference after a time step (s), for a robot at this configuration; null without a goal.
-  /// Neither blocks nor allocates.
+  /// Where a goal is given up, it is the measured pose. Neither blocks nor allocates.
   const PosePoint* advance(const Eigen::VectorXd& q, double dt) noexcept;
 
   /// End the goal that is followed, for a reason of static storage, with a code of the result.

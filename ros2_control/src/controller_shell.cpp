@@ -32,7 +32,6 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     model_->set_command_period(1.0 / get_update_rate());
-    joint_positions_ = Eigen::VectorXd::Zero(model_->n());
     servo_stiffness_ = for_each_joint(p.servo_stiffness, *model_, "servo_stiffness");
     auto law = make(*model_, setup);
     inner_law_ = law.get();
@@ -99,18 +98,15 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   }
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
-  write(law_->update(state, reference_ports_->reference(state.q, 0.0), 1.0 / get_update_rate()),
-        state);
+  write(law_->update(state, reference_ports_->reference(state.q, 0.0), 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
 ControllerShell::CallbackReturn ControllerShell::on_deactivate(const rclcpp_lifecycle::State&) {
   // The last effort must not remain active: from here on the hardware holds the robot. Servos hold
   // the last position.
-  const auto first_effort = static_cast<std::size_t>(servo_stiffness_.size());
-  for (auto i = first_effort; i < command_interfaces_.size(); ++i) {
+  for (auto i = std::size_t(servo_stiffness_.size()); i < command_interfaces_.size(); ++i)
     std::ignore = command_interfaces_[i].set_value(0.0);
-  }
   reference_ports_->clear();
   return CallbackReturn::SUCCESS;
 }
@@ -158,22 +154,23 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& command = problem[0] != '\0'
                             ? law_->hold(problem, dt)
                             : law_->update(state, reference_ports_->reference(state.q, dt), dt);
-  write(command, state);
+  write(command);
+  if (command.status == vms_ph::Status::holding) reference_ports_->end_trajectory("the law holds");
   note_hold(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 
-void ControllerShell::write(const vms_ph::Command& command,
-                            const vms_ph::RobotState& state) noexcept {
+void ControllerShell::write(const vms_ph::Command& command) noexcept {
   const auto n = command.torque.size();
-  if (servo_stiffness_.size() > 0) model_->joint_positions(state.q, joint_positions_);
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     double number = k < n ? command.torque[k] : command.wrench_base[k - n];
-    if (k < servo_stiffness_.size()) {
-      number = joint_positions_[k] + number / servo_stiffness_[k];
-      if (!std::isfinite(number)) continue;  // not measured: the servo stays where it is
+    if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
+      number = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN) +
+               number / servo_stiffness_[k];
+      const bool is_believed = command.status != vms_ph::Status::holding && std::isfinite(number);
+      if (!is_believed) continue;
     }
     std::ignore = command_interfaces_[i].set_value(number);
   }

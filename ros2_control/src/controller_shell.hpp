@@ -63,7 +63,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
       const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
-  void write(const vms_ph::Command& command, const vms_ph::RobotState& state) noexcept;
+  void write(const vms_ph::Command& command) noexcept;
   void note_hold(const vms_ph::Command& command) noexcept;
   void print_log();
 
@@ -79,7 +79,6 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<Telemetry> telemetry_;
   StampMonitor stamp_monitor_;
   Eigen::VectorXd servo_stiffness_;  ///< (n,) N m/rad or N/m; empty where joints take efforts
-  Eigen::VectorXd joint_positions_;  ///< (n,) rad or m, measured
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct LogState {

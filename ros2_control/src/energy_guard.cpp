@@ -147,17 +147,13 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   virtual void update_guard(const vms_ph::RobotState& state, const char* problem, double dt,
                             const rclcpp::Time& time) noexcept = 0;
 
-  virtual const char* joint_interface() const { return "effort"; }
-
   // The last effort must not remain active: from here on the hardware holds the robot.
   virtual void stop() noexcept {
     for (auto& command : command_interfaces_) std::ignore = command.set_value(0.0);
   }
 
   // The commands that are guarded; those of joints first.
-  virtual std::vector<std::string> command_names() const {
-    return command_interfaces_of(*model_, "", joint_interface());
-  }
+  virtual std::vector<std::string> command_names() const = 0;
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
@@ -348,7 +344,9 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
                                           static_cast<std::size_t>(p.delay));
   }
 
-  const char* joint_interface() const override { return kIsPosition ? "position" : "velocity"; }
+  std::vector<std::string> command_names() const override {
+    return command_interfaces_of(*model_, "", kIsPosition ? "position" : "velocity");
+  }
 
   // The last position may remain: a servo gives no more than its spring holds.
   void stop() noexcept override {

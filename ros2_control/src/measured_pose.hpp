@@ -19,17 +19,18 @@ namespace vms_ph_ros2_control {
 /// Quaternions may deviate from unit length by the rounding of single precision.
 inline constexpr double kNormTolerance = 1e-2;
 
-/// A position (m) and an orientation in the inertial frame.
+/// A position (m), an orientation and a velocity (m/s) in the inertial frame.
 struct PosePoint {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();
   Eigen::Quaterniond orientation = Eigen::Quaterniond::Identity();
+  Eigen::Vector3d velocity = Eigen::Vector3d::Zero();
 };
 
 /// Read a pose; empty where it is not finite or its orientation has not the length 1.
 inline std::optional<PosePoint> pose_of(const geometry_msgs::msg::Pose& message) {
   const auto& p = message.position;
   const auto& o = message.orientation;
-  PosePoint pose{{p.x, p.y, p.z}, {o.w, o.x, o.y, o.z}};
+  PosePoint pose{{p.x, p.y, p.z}, {o.w, o.x, o.y, o.z}, Eigen::Vector3d::Zero()};
   const bool is_unit = std::abs(pose.orientation.norm() - 1.0) < kNormTolerance;
   if (!pose.position.allFinite() || !is_unit) return std::nullopt;
   pose.orientation.normalize();
@@ -63,7 +64,7 @@ class MeasuredPose {
       dynamics_->set_configuration(q.data());
       dynamics_->placement(static_cast<int>(model_.end_effector()), rotation, position);
     }
-    return {position, Eigen::Quaterniond(rotation)};
+    return {position, Eigen::Quaterniond(rotation), Eigen::Vector3d::Zero()};
   }
 
  private:

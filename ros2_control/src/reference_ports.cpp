@@ -183,6 +183,8 @@ const vms_ph::Reference& ReferencePorts::reference(const Eigen::VectorXd& q, dou
   }
   if (const PosePoint* pose = trajectory_server_.advance(q, dt)) {
     numbers_.head<kTwist>() << pose->position, pose->orientation.coeffs();
+    if (!pose->velocity.isZero(0.0))
+      numbers_.segment<3>(kTwist) = pose->velocity, in_base_axes_ = false;
   }
   if (numbers_.head<3>().allFinite()) {
     const Eigen::Quaterniond rotation(Eigen::Vector4d(numbers_.segment<4>(3)));

@@ -42,6 +42,9 @@ class ReferencePorts {
   /// The interfaces for preceding controllers; NaN until one writes.
   std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces();
 
+  /// End the trajectory that is followed, for a reason of static storage.
+  void end_trajectory(const char* reason) noexcept { trajectory_server_.end_goal(reason); }
+
   /// Discard what was received and set NaN everywhere.
   void clear() noexcept;
 

@@ -42,9 +42,8 @@ bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... int
   return true;
 }
 
-/// Call a function that sets something up; where it throws, the log of the node has the message.
-///
-/// @return  success, or the outcome for a failure.
+/// The outcome of setting something up: success, or `failure` where it throws; the log of the node
+/// has the message.
 template <class Outcome, class Node, class SetUp>
 Outcome success_or(Outcome failure, const Node& node, SetUp&& set_up) {
   try {

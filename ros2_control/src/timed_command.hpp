@@ -23,8 +23,6 @@ class TimedCommand {
   TimedCommand() = default;
   explicit TimedCommand(Handle handle) : handle_(std::move(handle)) {}
 
-  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
-
   /// Forget the command, and what was written.
   void clear() noexcept {
     command_ = last_value_ = read_marker_ = kNone;

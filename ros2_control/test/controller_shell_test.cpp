@@ -423,11 +423,14 @@ TEST_F(ControllerShell, CommandsServosToWhereTheirSpringsGiveItsTorques) {
   begin("fixed", "double", "", {20.0, 50.0});
   EXPECT_EQ(commands_[0]->get_interface_name(), "shoulder/position");
   std::ignore = states_[0]->set_value(0.2);   // of the shoulder
-  std::ignore = states_[2]->set_value(-3.0);  // of the elbow, an endless joint
+  std::ignore = states_[2]->set_value(-9.0);  // of the elbow, an endless joint
   ASSERT_TRUE(activate());
   update(1.0, 0.01);
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
-  EXPECT_NEAR(*commands_[1]->get_optional(), -3.0 + 3.0 / 50.0, 1e-12);
+  EXPECT_NEAR(*commands_[1]->get_optional(), -9.0 + 3.0 / 50.0, 1e-12);
+  std::ignore = states_[0]->set_value(1.7);  // a jump that is not believed
+  update(1.01, 0.01);
+  EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
   std::ignore = states_[0]->set_value(std::numeric_limits<double>::quiet_NaN());
   update(1.01, 0.01);
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);

@@ -109,7 +109,7 @@ def test_the_hand_follows_a_trajectory_of_poses(hand: HandTrajectories) -> None:
     errors = [m.feedback.position_error for m in hand.feedback]
     assert len(desired) > 20
     assert np.diff(desired).max() < 1e-3  # never back
-    assert min(desired) == pytest.approx(-0.06, abs=1e-3)
+    assert -0.06 <= min(desired) < -0.05  # feedback comes 20 times a second
     assert 0.0 < max(errors) < 0.03
 
 
@@ -124,6 +124,15 @@ def test_another_trajectory_or_reference_replaces_one_and_a_cancelled_one_ends(
     hand.cancel(second)
     status, result = hand.outcome(second)
     assert (status, "cancelled" in result.error_string) == (GoalStatus.STATUS_CANCELED, True)
+    fast = hand.send({2.0: 0.1})
+    hand.session.until(
+        lambda: bool(hand.feedback) and hand.feedback[-1].feedback.position_error > 2e-3, "motion"
+    )
+    hand.cancel(fast)
+    hand.outcome(fast)
+    stopped = hand.pose().pose.position.x
+    hand.session.collect(1.0, pose=(PoseStamped, "pose_ida_pbc/pose"))
+    assert hand.pose().pose.position.x == pytest.approx(stopped, abs=0.02)  # not 0.1 on
     third = hand.send({20.0: 0.02})
     hand.session.tell(
         PoseStamped, "pose_ida_pbc/reference_pose", PoseStamped(pose=hand.pose().pose)

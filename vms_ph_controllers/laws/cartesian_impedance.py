@@ -342,7 +342,7 @@ class CartesianImpedance(StagedController):
             output,
             energy,
             effort.reason,
-            "" if push is None else push.reason,
+            self._wrench_feedback.reason if push is None else push.reason,
             task_error=hypot(*error[:3, 3].tolist()),
             smallest_singular_value=effort.smallest_singular_value,
             authority=1.0 if push is None else push.authority,
@@ -357,7 +357,7 @@ class CartesianImpedance(StagedController):
             axis_shares = [getattr(gains, f"{name}_share_{axis}") for axis in _AXIS_NAMES]
             return share * np.array(values) * axis_shares
 
-        limits = scale * gains.force_limit, scale * gains.moment_limit
+        limits = gains.force_limit, gains.moment_limit  # also where the sensor is blind
         tool_share = self._axes_ramp.follow(gains.tool_axes, dt)
         return AxisGains(by_axis("stiffness"), by_axis("damping"), tool_share, *limits)
 

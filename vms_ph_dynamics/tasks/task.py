@@ -123,9 +123,7 @@ def checked_parts(parts: tuple[Task, ...]) -> tuple[Task, ...]:
     if not parts:
         raise ModelError("a stack needs at least one task; none is given")
     if non_tasks := [part for part in parts if not isinstance(part, Task)]:
-        raise ModelError(
-            f"give the tasks one by one, as in StackedTask(a, b); given: {non_tasks[0]!r}"
-        )
+        raise ModelError(f"give tasks one by one, as in StackedTask(a, b); given: {non_tasks[0]!r}")
     model = parts[0].model
     if any(part.model is not model for part in parts):
         raise ModelError("all tasks of a stack must be made with the same model")

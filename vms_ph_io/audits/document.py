@@ -58,8 +58,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"The effort of {joint_names} is not recorded, so its work is missing."
-        yield "Record it, and audit again."
+        yield f"Record the effort of {joint_names} and audit again: its work is missing."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []

@@ -165,9 +165,8 @@ class Conditioning:
             gains = np.where(flipped, -1, 1).tolist()
             text = f"the sign of the effort of {names} is opposite"
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
-        if meaning.reading != "scaled":
-            fit = MEANINGS[meaning.reading]
-            return f"--effort {meaning.reading}, as the efforts fit clearly better as {fit}"
+        if (reading := meaning.reading) != "scaled":
+            return f"--effort {reading}, as the efforts fit clearly better as {MEANINGS[reading]}"
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
         undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)

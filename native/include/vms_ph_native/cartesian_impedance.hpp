@@ -53,16 +53,17 @@ class WrenchFeedback {
  public:
   void restart() noexcept;
 
-  /// Take a wrench and return the gain k in force; without one (null) the last fades out.
+  /// Take a wrench and return the gain k in force; without a wrench (null) the last fades out.
   double follow(const Twist* measured, double gain, const Twist& twist, double damping_power,
                 double h, double dt) noexcept;
 
   const Twist& wrench() const noexcept { return last_wrench_; }  ///< measured last
+  /// Why feedback is off; empty where it is not.
+  const char* reason() const noexcept { return allowance_ < 0.0 ? reasons::feedback_off : ""; }
 
  private:
   Twist last_wrench_, last_twist_;
   double allowance_, gain_;  // J, and k
-  bool is_passive_;
   SwitchRamp ramp_;
 };
 

@@ -90,6 +90,7 @@ class Reason {
   REASON(tank_uncovered,                                                                           \
          "the energy tank does not cover the effort against a motion that is not seen")            \
   REASON(push_energy_used_up, "the energy for pushing is used up")                                 \
+  REASON(feedback_off, "feedback of the measured wrench is off: it would add energy")              \
   REASON(turning_over, "turning over: the least thrust")                                           \
   REASON(wrong_size, "its size is not that of this robot")                                         \
   REASON(implausible_before, "the state was implausible a moment ago")                             \

@@ -174,7 +174,10 @@ def test_a_wrench_that_is_lost_and_found_makes_no_jump() -> None:
     for k in range(3000):
         torques.append(arm.update(None if k < 1500 else wrench).torque)
     largest = np.abs(torques[0] - arm.d.g).max()
-    assert np.abs(np.diff(torques, axis=0)).max() < 3.0 * STEP * largest
+    # A lost wrench fades out in a tenth of a second; feedback comes back in a whole one.
+    changes = np.abs(np.diff(torques, axis=0))
+    assert changes.max() < 12.0 * STEP * largest
+    assert changes[1500:].max() < 3.0 * STEP * largest
     np.testing.assert_allclose(torques[-1], torques[0], atol=1e-9)
 
 
