@@ -43,13 +43,14 @@ class RecordingLaw final : public vms_ph::Controller {
     command_.torque = Eigen::VectorXd::Constant(model.n(), 3.0);
   }
   bool reset(const vms_ph::RobotState& state) noexcept override { return state.q.allFinite(); }
-  const vms_ph::Command& update(const vms_ph::RobotState&, const vms_ph::Reference& reference,
+  const vms_ph::Command& update(const vms_ph::RobotState& state, const vms_ph::Reference& reference,
                                 double dt) noexcept override {
     elapsed = dt;
     velocity = reference.velocity;
     position = reference.position;
     pose = reference.pose;
     if (reference.wrench) wrenches.push_back(*reference.wrench);
+    measured_wrench = state.wrench;
     if (reference.has_joints) joints = reference.joints;
     return command_;
   }
@@ -69,6 +70,7 @@ class RecordingLaw final : public vms_ph::Controller {
   std::optional<Eigen::Vector3d> velocity, position;
   std::optional<Eigen::Matrix4d> pose;
   std::vector<Eigen::Matrix<double, 6, 1>> wrenches;
+  Eigen::Matrix<double, 6, 1> measured_wrench;
   Eigen::VectorXd joints;
   std::map<std::string, int> settings;
 
@@ -100,13 +102,17 @@ class ControllerShell : public testing::Test {
   static void TearDownTestSuite() { rclcpp::shutdown(); }
 
   void begin(const std::string& base = "fixed", const std::string& type = "double",
-             const std::string& following = "", const std::vector<double>& stiffness = {}) {
+             const std::string& following = "", const std::vector<double>& stiffness = {},
+             const std::string& wrench_sensor = "") {
     controller_interface::ControllerInterfaceParams params;
     params.controller_name = "law";
     params.robot_description = flying_arm(base);
     params.update_rate = params.controller_manager_update_rate = kRate;
     params.node_options = shell_->define_custom_node_options().parameter_overrides(
-        {{"base", base}, {"following_controller", following}, {"servo_stiffness", stiffness}});
+        {{"base", base},
+         {"following_controller", following},
+         {"servo_stiffness", stiffness},
+         {"wrench_sensor", wrench_sensor}});
     ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
     ASSERT_EQ(shell_->configure().label(), "inactive");
     std::vector<hardware_interface::LoanedStateInterface> states;
@@ -436,6 +442,21 @@ TEST_F(ControllerShell, CommandsServosToWhereTheirSpringsGiveItsTorques) {
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
   shell_->get_node()->deactivate();  // an effort would become zero
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
+}
+
+TEST_F(ControllerShell, GivesItsLawTheWrenchOfASensor) {
+  begin("fixed", "double", "", {}, "tool");
+  ASSERT_EQ(states_.size(), 10U);
+  EXPECT_EQ(states_[4]->get_interface_name(), "tool/force.x");
+  for (std::size_t i = 0; i < 6; ++i) std::ignore = states_[4 + i]->set_value(double(i) - 2.0);
+  ASSERT_TRUE(activate());
+  update(1.0, 0.01);
+  for (Eigen::Index i = 0; i < 6; ++i)
+    EXPECT_EQ(shell_->law->measured_wrench[i], static_cast<double>(i) - 2.0);
+  std::ignore = states_[4]->set_value(std::numeric_limits<double>::quiet_NaN());
+  update(1.01, 0.01);  // the sensor is lost, not the arm
+  EXPECT_TRUE(std::isnan(shell_->law->measured_wrench[0]));
+  EXPECT_EQ(commands_[0]->get_optional(), 3.0);
 }
 
 TEST_F(ControllerShell, BeginsOnlyFromAnOrientationThatWasMeasured) {
