@@ -128,6 +128,7 @@ ControllerShell::CallbackReturn ControllerShell::on_cleanup(const rclcpp_lifecyc
 ControllerShell::CallbackReturn ControllerShell::on_shutdown(const rclcpp_lifecycle::State&) {
   const std::lock_guard<std::mutex> lock(log_state_->mutex);
   log_state_->shell = nullptr;
+  if (reference_ports_) reference_ports_->clear();
   return CallbackReturn::SUCCESS;
 }
 
