@@ -56,7 +56,7 @@ class WrenchFeedback:
             # The last twist does not depend on the noise of both wrenches.
             change = float((wrench - self.wrench) @ self._last_twist)
             energy_change += 0.5 * h * self._gain * change
-        self.wrench = self.wrench * max(0.0, 1.0 - dt / _FADING) if wrench is None else wrench
+        self.wrench[:] = self.wrench * max(0.0, 1.0 - dt / _FADING) if wrench is None else wrench
         self._last_twist[:] = 0.0 if wrench is None else twist
         if self._allowance >= 0.0 or k == 0.0:
             self._allowance = min(max(self._allowance, 0.0) + energy_change, _ALLOWANCE)
