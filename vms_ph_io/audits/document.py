@@ -118,9 +118,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
         cause += "contact, a joint stop, a person or a wrong clock"
         # What is left of a change is at most twice the largest energy that is left at any time.
         if (remainder := 2.0 * audit.identified.get("largest_unaccounted", np.inf)) < threshold:
-            cause = (
-                f"{remainder:.2g} J of it remain with what --identify found, where it was fitted"
-            )
+            cause = f"with what --identify found, {remainder:.2g} J of it remain"
         times = f"Between {jump.begin:.1f} and {jump.end:.1f} s"
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
@@ -188,14 +186,15 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
         unsure_text = "It is too little to act on: nothing need be done."
         if energy >= _CLOSED_SHARE * exchanged:
-            unsure_text = f"No value of the friction of {joint} is sure: leave the URDF as it is."
+            unsure_text = f"No friction of {joint} is sure: keep the URDF as it is. To find other "
+            unsure_text += "faults, audit again with --friction friction.yaml (by --out)."
             as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
             if sure_texts:
                 yield f"{joint} seems to have other friction than the URDF says."
             elif changes[row] < 0.0 and with_friction < _FRICTION_MISFIT_SHARE * as_recorded:
                 yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        yield f"{left:.2g} J of it remain with what --identify found, where it was fitted."
+        yield f"With what --identify found, {left:.2g} J of it remain in the fitted times."
         yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():

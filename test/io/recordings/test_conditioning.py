@@ -506,7 +506,7 @@ def test_what_was_identified_explains_energy_that_vanished_at_once(
     for rest, cause in (
         (np.inf, "look there for a contact, a joint stop, a person or a wrong clock."),
         (4.0, "look there for a contact, a joint stop, a person or a wrong clock."),
-        (0.004, "0.008 J of it remain with what --identify found, where it was fitted."),
+        (0.004, "with what --identify found, 0.008 J of it remain."),
     ):
         found = {"largest_unaccounted": rest} if np.isfinite(rest) else {}
         last = answers(replace(done, identified=found))[-1]
@@ -521,7 +521,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
     sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
     unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
-    none = "No value of the friction of panda_joint4 is sure: leave the URDF as it is."
+    none = "No friction of panda_joint4 is sure: keep the URDF as it is."
     for entry, action in (
         (sure, 'Set damping="3" (2.9 to 3.1 N m s/rad) in the <dynamics> of panda_joint4'),
         (unsure, none),
