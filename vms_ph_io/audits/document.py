@@ -175,19 +175,21 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         return
     row = ledger.joints.index(balanced[row])
     residuals, changes = residuals[:, -len(ledger.joints) :], changes[-len(ledger.joints) :]
-    unit, joint = "N" if audit.model.joints.prismatic[row] else "N m", ledger.joints[row]
+    joints, joint = audit.model.joints, ledger.joints[row]
+    unit = "N" if joints.prismatic[row] else "N m"
     if audit.identified:
         sure_texts = [
             f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
             for name, term in (("damping", "viscous"), ("friction", "coulomb"))
             if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
-            and not p.get("meaning")
+            and not (p.get("meaning") or p["low"] <= getattr(joints, name)[row] <= p["high"])
         ]
         where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
         unsure_text = "It is too little to act on: nothing need be done."
         if energy >= _CLOSED_SHARE * exchanged:
-            unsure_text = f"No friction of {joint} is sure: keep the URDF as it is. To find other "
-            unsure_text += "faults, audit again with --friction friction.yaml (by --out)."
+            unsure_text = f"No other friction of {joint} is sure: keep the URDF as it is."
+            if any(name.startswith("friction.") for name in audit.identified):
+                unsure_text += " To find other faults, audit again with --friction friction.yaml."
             as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
             if sure_texts:
                 yield f"{joint} seems to have other friction than the URDF says."

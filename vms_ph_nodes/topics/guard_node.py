@@ -123,7 +123,7 @@ class GuardNode(ReportingNode):
     def _on_change_budget(
         self, request: ChangeBudget.Request, response: ChangeBudget.Response
     ) -> ChangeBudget.Response:
-        tank = self._guard.tank
+        tank, energy = self._guard.tank, float(request.energy)
         response.level = tank.level
         if not np.isfinite(request.energy) or request.freezing > ChangeBudget.Request.THAW:
             response.message = "energy must be finite, J, and freezing KEEP, FREEZE or THAW"
@@ -131,7 +131,6 @@ class GuardNode(ReportingNode):
         if request.freezing != ChangeBudget.Request.KEEP:
             is_frozen = request.freezing == ChangeBudget.Request.FREEZE
             self.set_parameters([Parameter("freeze", Parameter.Type.BOOL, is_frozen)])
-        energy = float(request.energy)
         change = tank.refill(energy) if energy >= 0.0 else -tank.drain(-energy)
         response.success = True
         response.message = f"changed by {change:.6g} J; the level is {tank.level:.6g} J"

@@ -521,11 +521,12 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
     sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
     unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
-    none = "No friction of panda_joint4 is sure: keep the URDF as it is."
+    none = "No other friction of panda_joint4 is sure: keep the URDF as it is. To find"
     for entry, action in (
         (sure, 'Set damping="3" (2.9 to 3.1 N m s/rad) in the <dynamics> of panda_joint4'),
         (unsure, none),
         ({**sure, "low": 0.0}, none),
+        ({**sure, "low": 0.001}, none),  # the 0.003 of the URDF are in it
     ):
         found = {"largest_unaccounted": 0.004, "friction.panda_joint4.viscous": entry}
         identified = replace(audited, identified=found, energy_jumps=[])
@@ -535,6 +536,8 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
             "The joints seem to have friction" if is_unsure else "panda_joint4 seems to have other"
         )
         assert answers(identified)[0].startswith(cause)
+    load_alone = {"largest_unaccounted": 0.004, "payload_mass": sure}
+    assert "friction.yaml" not in answers(replace(identified, identified=load_alone))[-1]
     misfit = {**identified.conditioning.meaning.misfit, "torque": (0.2, 0.15)}
     meaning = replace(identified.conditioning.meaning, misfit=misfit)
     other_cause = replace(identified.conditioning, meaning=meaning)
