@@ -3,11 +3,9 @@
 
 #include "cartesian_trajectory.hpp"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -120,20 +118,24 @@ struct CartesianTrajectoryServer::Goals {
       }
       goals = followed;
     }
+    for (const auto& goal : ended) try_to_send([&] { send_result(*goal); });
+    for (const auto& goal : followed) try_to_send([&] { send_feedback(*goal, now); });
+  }
+
+  // Where a client went, or ROS shuts down, the other goals still have their turn.
+  static void try_to_send(const std::function<void()>& send) {
     try {
-      for (const auto& goal : ended) send_result(*goal);
-      for (const auto& goal : followed) send_feedback(*goal, now);
-    } catch (const rclcpp::exceptions::RCLErrorBase&) {  // the client went, or ROS shuts down
+      send();
+    } catch (const rclcpp::exceptions::RCLErrorBase&) {
     }
   }
 
   static void send_result(Goal& goal) {
-    std::array<char, 256> text;
-    std::snprintf(text.data(), text.size(), "%s; %.3g m and %.3g rad from the reference",
-                  goal.reason, goal.feedback.position_error, goal.feedback.orientation_error);
     const auto message = std::make_shared<Action::Result>();
     message->error_code = goal.error_code;
-    message->error_string = text.data();
+    message->error_string =
+        std::string(goal.reason) + "; " + std::to_string(goal.feedback.position_error) + " m and " +
+        std::to_string(goal.feedback.orientation_error) + " rad from the reference";
     if (goal.error_code == Action::Result::SUCCESSFUL) return goal.handle->succeed(message);
     goal.handle->is_canceling() ? goal.handle->canceled(message) : goal.handle->abort(message);
   }

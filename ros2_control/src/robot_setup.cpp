@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
-#include <utility>
 
 #include "interface_names.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"

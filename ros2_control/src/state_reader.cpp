@@ -4,7 +4,6 @@
 #include "state_reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "interface_names.hpp"

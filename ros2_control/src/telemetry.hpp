@@ -4,7 +4,6 @@
 // Energy and power of a controller, published from the control loop.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include <geometry_msgs/msg/pose_stamped.hpp>
