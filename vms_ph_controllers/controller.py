@@ -70,8 +70,8 @@ class RobotState:
         """
         if np.shape(self.q) != (model.nq,) or np.shape(self.v) != (model.nv,):
             return False
-        is_timed = 0.0 <= self.age < np.inf and 0.0 <= dt <= LONGEST_SAMPLE
-        return is_timed and is_finite(self.q) and is_finite(self.v)
+        has_valid_times = 0.0 <= self.age < np.inf and 0.0 <= dt <= LONGEST_SAMPLE
+        return has_valid_times and is_finite(self.q) and is_finite(self.v)
 
 
 @check_arguments({"pose, (4,4)": "orientation rotation quaternion quat", "joints": "q posture"})
@@ -548,15 +548,15 @@ class FunctionLaw(Controller):
                 np.zeros(model.b) if wrench is None else wrench,
                 np.zeros(model.n) if torque is None else torque,
             )
-        numbers = float_array(efforts)
-        if numbers.shape == (model.n,):
-            return Command(np.zeros(model.b), numbers)
-        if numbers.shape == (model.nv,):
-            return Command(numbers[: model.b], numbers[model.b :])
+        array = float_array(efforts)
+        if array.shape == (model.n,):
+            return Command(np.zeros(model.b), array)
+        if array.shape == (model.nv,):
+            return Command(array[: model.b], array[model.b :])
         accepted_shapes = f"torques ({model.n},) of the joints {', '.join(model.joint_names)}"
         if model.b:
             accepted_shapes += f", or base wrench and torques ({model.nv},)"
-        shape = f"shape {numbers.shape}" if numbers.size and numbers.ndim else repr(efforts)
+        shape = f"shape {array.shape}" if array.size and array.ndim else repr(efforts)
         raise ControlFault(f"{self.name} returned {shape}; a law returns {accepted_shapes}")
 
 

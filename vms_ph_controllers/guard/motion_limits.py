@@ -172,9 +172,9 @@ def _largest_rate_share(braked_velocity: Array, step: Array, limit: float) -> fl
     is_exceeded = np.abs(braked_velocity + step) > limit
     if not is_exceeded.any():
         return 1.0
-    start, change = braked_velocity[is_exceeded], step[is_exceeded]
-    end = np.sign(start + change) * limit
-    share = np.where(np.abs(start) < limit, (end - start) / np.where(change == 0.0, 1.0, change), 0)
+    rate, change = braked_velocity[is_exceeded], step[is_exceeded]
+    bound = np.sign(rate + change) * limit
+    share = np.where(np.abs(rate) < limit, (bound - rate) / np.where(change == 0.0, 1.0, change), 0)
     return float(np.clip(share, 0.0, 1.0).min())
 
 

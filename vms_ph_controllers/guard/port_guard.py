@@ -114,7 +114,7 @@ class PortGuard:
         self._safe_output = SafeOutput(self._model, allocation, base_actuated)
         self._queue = EffortQueue(self._model, self.delay)
         self._zero = np.zeros(model.nv)
-        self._unknown_q = np.full(model.nq, np.nan)
+        self._nan_q = np.full(model.nq, np.nan)
         self._initial_effort: Array | None = None  # from which the effort departs without a jump
         self._fading_offset: Array | None = None  # that fades out
         self._last_potential: float | None = None  # potential of gravity at the last state, J
@@ -210,7 +210,7 @@ class PortGuard:
             dt: time since the last update, s.
         """
         self._counts.samples += 1
-        judgement = self._plausibility.judge(self._unknown_q, np.full_like(self._zero, np.nan), dt)
+        judgement = self._plausibility.judge(self._nan_q, np.full_like(self._zero, np.nan), dt)
         return self._hold_safe(judgement.q, judgement.v, dt, reason)
 
     def refill(self, energy: float) -> float:

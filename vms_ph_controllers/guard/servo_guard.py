@@ -113,7 +113,7 @@ class ServoGuard(ABC):
         indices = [model.joint_index(name) for name in self._joint_names]
         effort, self._max_speed = limits.effort[indices], limits.velocity[indices]
         # An effort limit of zero is none.
-        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
+        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _UNLIMITED_FORCE)
 
     def _await_engagement(self) -> None:
         """Prepare for a first update that engages; called at the end of a constructor."""
@@ -137,7 +137,7 @@ class ServoGuard(ABC):
         initial_command = self._idle_command() if command is None else np.array(command, float)
         # What acts since the last measurement, then what is under way.
         self._commands: deque[Array] = deque([initial_command] * (self.delay + 1))
-        self._time, self._committed_energy = 0.0, 0.0
+        self._time_since_measurement, self._committed_energy = 0.0, 0.0
         self._restart(initial_command)
         self._withdraw_energy(self._energy_bound(initial_command, initial_command, 0.0))
 
@@ -159,7 +159,7 @@ class ServoGuard(ABC):
         dt = dt if 0.0 <= dt < np.inf else 0.0
         counts.samples += 1
         counts.duration += dt
-        self._time += dt
+        self._time_since_measurement += dt
         tank.capacity = settings.tank_capacity
         if settings.refill_power > 0.0 and not settings.freeze:
             tank.refill(settings.refill_power * dt)
@@ -172,8 +172,8 @@ class ServoGuard(ABC):
             sent_command = safe_command if self._is_engaged else np.full(self._n, np.nan)
             return GuardedCommand(sent_command, Status.HOLDING, fault, tank.level)
         ended_commands = [self._commands.popleft() for _ in range(len(self._commands) - self.delay)]
-        self._count_energy(ended_commands, measured_positions, self._time)
-        self._positions, self._time = measured_positions.copy(), 0.0
+        self._count_energy(ended_commands, measured_positions, self._time_since_measurement)
+        self._positions, self._time_since_measurement = measured_positions.copy(), 0.0
         is_valid = self._is_valid(np.asarray(command, float))
         desired_command = np.asarray(command, float) if is_valid else safe_command
         covered_command, share, energy_bound = self._grant(last_command, desired_command, dt)
@@ -235,8 +235,9 @@ class ServoGuard(ABC):
         """Say why measured positions are not believed; empty if they are."""
         if not self._is_valid(measured_positions):
             return "no positions of this robot were measured"
-        time = max(self._time, np.finfo(float).tiny)  # an infinite limit times zero is no number
-        largest_jump = _VELOCITY_FACTOR * self._max_speed * time + _STEP_TOLERANCE
+        # An infinite limit times zero is no number.
+        elapsed_time = max(self._time_since_measurement, np.finfo(float).tiny)
+        largest_jump = _VELOCITY_FACTOR * self._max_speed * elapsed_time + _STEP_TOLERANCE
         jumps = np.abs(measured_positions - self._positions)
         if not (jumps > largest_jump).any():
             return ""
@@ -311,7 +312,7 @@ def _gain_bounds(
 
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
-_NO_LIMIT, _TINY = 1e9, 1e-200
+_UNLIMITED_FORCE, _TINY = 1e9, 1e-200
 
 
 class PositionGuard(ServoGuard):
@@ -375,8 +376,8 @@ class PositionGuard(ServoGuard):
         return last_command
 
     def _retracted_command(self, last_command: Array, dt: float) -> Array:
-        step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
-        return last_command + np.clip(self._positions - last_command, -step, step)
+        max_step = self._max_speed * dt if dt > 0.0 else np.zeros(self._n)
+        return last_command + np.clip(self._positions - last_command, -max_step, max_step)
 
     def _count_energy(self, commands: Sequence[Array], positions: Array, dt: float) -> None:
         if dt > 0.0 and len(commands) == 1:  # a force at its limit hides the damper
@@ -404,13 +405,13 @@ class PositionGuard(ServoGuard):
         else:
             self._added_energy = self._added_energy + energy_change
 
-    def _energy_change(self, last_command: Array, command: Array, time: float) -> Array:
+    def _energy_change(self, last_command: Array, command: Array, travel_time: float) -> Array:
         """Return what a change of the command adds at most to the springs, (2, n) J.
 
-        Until the change acts, joints may travel for ``time`` s. In the linear range the two rows
-        are for the least and the largest stiffness; beyond it they are equal.
+        Until the change acts, joints may travel for ``travel_time`` s. In the linear range the two
+        rows are for the least and the largest stiffness; beyond it they are equal.
         """
-        travel = self._max_speed * time if time > 0.0 else np.zeros(self._n)
+        travel = self._max_speed * travel_time if travel_time > 0.0 else np.zeros(self._n)
         last_stretch, stretch = last_command - self._positions, command - self._positions
         energy_increase = np.maximum(
             self._spring_energy(stretch - travel) - self._spring_energy(last_stretch - travel),

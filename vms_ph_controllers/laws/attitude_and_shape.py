@@ -122,10 +122,10 @@ class AttitudeAndShape(VehicleController):
         impedance = SampledImpedance.at(d, damping, np.diag(stiffness), gradient, velocity_error, h)
         spring_force = impedance.spring + impedance.predicted_spring
         damping_moment = attitude_damping_rate * (demand.inertia @ (J_locked @ impedance.velocity))
-        damping_shape = shape_damping_rate * (d.M_hat_m @ impedance.velocity[b:])
+        shape_damping_force = shape_damping_rate * (d.M_hat_m @ impedance.velocity[b:])
         angular_momentum = demand.inertia @ demand.desired_omega
         moment = np.cross(d.v_hat[3:], angular_momentum) - spring_force[3:6] - damping_moment
-        shape_force = d.A[3:].T @ spring_force[3:6] - spring_force[b:] - damping_shape
+        shape_force = d.A[3:].T @ spring_force[3:6] - spring_force[b:] - shape_damping_force
 
         effort = np.empty(self.model.nv)
         effort[:3] = demand.force
@@ -147,7 +147,7 @@ class AttitudeAndShape(VehicleController):
             kinetic_base=kinetic_base,
             kinetic_shape=kinetic_shape,
             damping_base=float(damping_moment @ e_hat) + demand.energy.damping_base,
-            damping_shape=float(damping_shape @ velocity_error[b:]),
+            damping_shape=float(shape_damping_force @ velocity_error[b:]),
             reference_power=demand.energy.reference_power - displacement_power,
             clipped_power=demand.energy.clipped_power + clipped_power,
         )

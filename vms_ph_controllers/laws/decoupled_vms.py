@@ -166,9 +166,9 @@ class DecoupledVMSController(VehicleController):
         is_reversed = self._potential.follow(pose_error)
         motion = self._reference_motion(pose_error, d.v)
         springs = self._springs(pose_error, joint_error, self._limit_springs(d, gains, h))
-        rate_base = self._base_share * 2.0 * gains.damping_ratio * gains.frequency_base
-        rate_shape = 2.0 * gains.damping_ratio * gains.frequency_shape
-        effort = decoupled_effort(d, springs, motion, rate_base, rate_shape, h)
+        base_damping_rate = self._base_share * 2.0 * gains.damping_ratio * gains.frequency_base
+        shape_damping_rate = 2.0 * gains.damping_ratio * gains.frequency_shape
+        effort = decoupled_effort(d, springs, motion, base_damping_rate, shape_damping_rate, h)
         if not is_finite(effort.continuous):
             return self._output.reject_effort(d)
         output = self._output.apply(d, effort.sampled, gains, dt)

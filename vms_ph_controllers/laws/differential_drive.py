@@ -112,18 +112,18 @@ class DifferentialDrive(WheeledController):
         self._joint_ref.restart(self.model.joint_positions(q))
         self._torque_limits.restart()
 
-    def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
-        model, gains = self.model, self.gains
+    def _control(self, terms: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+        model, gains, d = self.model, self.gains, terms.d
         self._follow(reference, dt)
-        desired_nu, desired_nu_rate = self._desired_velocities(t)
+        desired_nu, desired_nu_rate = self._desired_velocities(terms)
         damping_rate = gains.rate / (1.0 + horizon(dt, gains.delay, self._age) * gains.rate)
-        nu_error = t.nu - desired_nu
-        inertial = self.inertial_force(t, desired_nu, desired_nu_rate - damping_rate * nu_error)
-        force = t.basis.T @ t.d.g + inertial - t.basis.T @ self._friction_compensation(t)
-        stored = 0.5 * float(nu_error @ t.mass @ nu_error)
+        nu_error = terms.nu - desired_nu
+        inertial = self.inertial_force(terms, desired_nu, desired_nu_rate - damping_rate * nu_error)
+        force = terms.basis.T @ d.g + inertial - terms.basis.T @ self._friction_compensation(terms)
+        stored = 0.5 * float(nu_error @ terms.mass @ nu_error)
         energy = ControlEnergy(closed_loop_energy=stored, damping_task=2.0 * damping_rate * stored)
-        distance = float(np.linalg.norm(model.base_pose(t.d.q)[:2, 3] - self._base_ref.position))
-        return self._command(t, force, energy, nu_error, distance)
+        distance = float(np.linalg.norm(model.base_pose(d.q)[:2, 3] - self._base_ref.position))
+        return self._command(terms, force, energy, nu_error, distance)
 
     def _follow(self, reference: Reference, dt: float) -> None:
         """Advance the references of base and joints."""
@@ -136,22 +136,22 @@ class DifferentialDrive(WheeledController):
         self._base_ref.advance(bounds, dt)
         self._joint_ref.advance(np.minimum(gains.joint_speed, self._v_max), gains.rate_joints, dt)
 
-    def _desired_velocities(self, t: NonholonomicTerms) -> tuple[Array, Array]:
+    def _desired_velocities(self, terms: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""
         gains, model, base_ref, arm = self.gains, self.model, self._base_ref, self._arm_joints
         max_error_rate = _ERROR_RATE_SHARE * gains.rate
         k, k_joints = min(gains.rate_base, max_error_rate), min(gains.rate_joints, max_error_rate)
-        position, heading = _place_and_heading(model.base_pose(t.d.q))
+        position, heading = _place_and_heading(model.base_pose(terms.d.q))
         cosine, sine = cos(heading), sin(heading)
         x_error, y_error = base_ref.position - position
         x, y = cosine * x_error + sine * y_error, cosine * y_error - sine * x_error  # base axes
-        heading_error, turn_rate = base_ref.heading - heading, t.d.v[2]
+        heading_error, turn_rate = base_ref.heading - heading, terms.d.v[2]
         x_speed, y_speed = base_ref.speed * cos(heading_error), base_ref.speed * sin(heading_error)
-        x_rate, y_rate = turn_rate * y - t.d.v[0] + x_speed, y_speed - turn_rate * x
+        x_rate, y_rate = turn_rate * y - terms.d.v[0] + x_speed, y_speed - turn_rate * x
         heading_error_rate = base_ref.turn_rate - turn_rate
-        joints, positions = self._joint_ref, model.joint_positions(t.d.q)
-        joint_rates = joints.rates + k_joints * (joints.positions - positions)
-        joint_accelerations = joints.accelerations + k_joints * (joints.rates - t.d.v[model.b :])
+        joint_ref, positions = self._joint_ref, model.joint_positions(terms.d.q)
+        joint_rates = joint_ref.rates + k_joints * (joint_ref.positions - positions)
+        joint_accels = joint_ref.accelerations + k_joints * (joint_ref.rates - terms.d.v[model.b :])
         base_outputs = [
             x_speed + k * x,
             base_ref.turn_rate + gains.lateral * base_ref.speed * y + k * sin(heading_error),
@@ -163,21 +163,21 @@ class DifferentialDrive(WheeledController):
             + k * cos(heading_error) * heading_error_rate,
         ]
         outputs = np.concatenate([base_outputs, joint_rates[arm]])
-        output_rates = np.concatenate([base_output_rates, joint_accelerations[arm]])
-        output_map, map_rate = t.basis[self.output_rows], t.basis_rate[self.output_rows]
+        output_rates = np.concatenate([base_output_rates, joint_accels[arm]])
+        output_map, map_rate = terms.basis[self.output_rows], terms.basis_rate[self.output_rows]
         nu = np.linalg.solve(output_map, outputs)
         return nu, np.linalg.solve(output_map, output_rates - map_rate @ nu)
 
-    def inertial_force(self, t: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
+    def inertial_force(self, terms: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
         """Return the forces (m,) for velocities and rates (m,); derived laws may replace it."""
-        return t.mass @ rate + t.coriolis @ velocity
+        return terms.mass @ rate + terms.coriolis @ velocity
 
-    def _friction_compensation(self, t: NonholonomicTerms) -> Array:
+    def _friction_compensation(self, terms: NonholonomicTerms) -> Array:
         """Return the forces of friction (nv,) at the rates of the reference, to be compensated."""
         b, base = self.model.b, self._base_ref
         arm_rates = self._joint_ref.rates[self._arm_joints]
         outputs = np.concatenate([[base.speed, base.turn_rate], arm_rates])
-        rates = t.basis[b:] @ np.linalg.solve(t.basis[self.output_rows], outputs)
+        rates = terms.basis[b:] @ np.linalg.solve(terms.basis[self.output_rows], outputs)
         return np.concatenate([np.zeros(b), self.gains.friction * self._friction.force(rates)])
 
 

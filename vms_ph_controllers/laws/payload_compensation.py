@@ -49,7 +49,7 @@ class PayloadCompensation(LawWrapper):
         self.rate = rate
         self._target_payload, self._payload = np.zeros(4), np.zeros(4)
         placements = self.model.tree.pinocchio.jointPlacements
-        total_length = sum(float(np.linalg.norm(joint.translation)) for joint in placements)
+        total_length = sum(float(np.linalg.norm(pose.translation)) for pose in placements)
         self._reach = max(_LEAST_REACH, total_length)
 
     @property
@@ -103,10 +103,10 @@ class PayloadCompensation(LawWrapper):
         return new_command.clip(self.model.joints.effort, "torque at its limit with the payload")
 
     def _follow(self, dt: float) -> None:
-        difference = self._target_payload - self._payload
+        change = self._target_payload - self._payload
         # The first moment arrives with the mass.
-        size = max(abs(float(difference[0])), float(np.linalg.norm(difference[1:])) / _LEVER, 1e-9)
-        self._payload = self._payload + min(1.0, self.rate * dt / size) * difference
+        mass_change = max(abs(float(change[0])), float(np.linalg.norm(change[1:])) / _LEVER, 1e-9)
+        self._payload = self._payload + min(1.0, self.rate * dt / mass_change) * change
 
     def _payload_effort(self, q: Array) -> Array:
         """Return the effort (nv,) that holds the payload at a configuration (nq,)."""

@@ -132,8 +132,8 @@ class PushingImpedance(CartesianImpedance):
         has_new_direction = desired_norm > _SMALLEST_FORCE and aligned_force < 0.999 * desired_norm
         # Before the direction changes, the force goes down to zero.
         target_force = 0.0 if has_new_direction else min(desired_norm, gains.push_force)
-        step = gains.push_rate * dt if dt > 0.0 else np.inf
-        self._ramped_force += min(max(target_force - self._ramped_force, -step), step)
+        max_change = gains.push_rate * dt if dt > 0.0 else np.inf
+        self._ramped_force += min(max(target_force - self._ramped_force, -max_change), max_change)
         if self._ramped_force <= _SMALLEST_FORCE:
             self._ramped_force, self._force_correction = 0.0, 0.0
             if desired_norm <= _SMALLEST_FORCE:

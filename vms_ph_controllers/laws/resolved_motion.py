@@ -134,11 +134,11 @@ class ResolvedMotion(StagedController):
             left, sigma, right = np.linalg.svd(jacobian @ projector, full_matrices=False)
             singular_bound = gains.least_singular_value * float(np.abs(jacobian).max())
             # Damped below the bound and exact above it, continuous at it.
-            inverse = sigma / np.maximum(np.maximum(sigma, singular_bound) ** 2, _TINY)
-            rate_step = (right.T * inverse) @ (left.T @ (task_velocity - jacobian @ rates))
+            inverse_sigma = sigma / np.maximum(np.maximum(sigma, singular_bound) ** 2, _TINY)
+            rate_step = (right.T * inverse_sigma) @ (left.T @ (task_velocity - jacobian @ rates))
             rates = rates + rate_step * self._rate_share(rates, rate_step)
             # What a damped direction leaves is free for the next task, without a jump.
-            projector = projector - (right.T * (sigma * inverse)) @ right
+            projector = projector - (right.T * (sigma * inverse_sigma)) @ right
             sigma_min = float(sigma[-1])
         return rates, error, sigma_min
 

@@ -113,7 +113,7 @@ class TaskSpaceIDAPBC(TwinnedController):
             )
         self.task = PositionTask(model)
         self._routing = EnergyRouting(model, self.task, SIGMA_MIN)
-        self._joint_limits = JointLimitPotential(model)
+        self._limit_potential = JointLimitPotential(model)
         self._torque_limits = TorqueLimits(model)
         self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
         self._tank_budget = TankBudget(model)
@@ -166,7 +166,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         h = horizon(dt, gains.delay, state.age)
         budget = self._tank_budget
         positions = model.joint_positions(d.q)
-        limit_springs = self._joint_limits.springs(
+        limit_springs = self._limit_potential.springs(
             positions, positions + h * d.v, gains.limit_stiffness, gains.limit_margin
         )
         stored_energy = budget.energy(d.q) + limit_springs.energy - d.potential_energy

@@ -96,18 +96,18 @@ class Teleoperation(Controller):
         self.gains = self._checked_gains(gains)
         q = model.neutral_configuration()
         J = model.evaluate(q, np.zeros(model.nv)).J_end_effector
-        leader = np.abs(J[:, model.b :]).max(0) > 0.0
-        if model.b or 2 * leader.sum() != model.n:
+        leads = np.abs(J[:, model.b :]).max(0) > 0.0
+        if model.b or 2 * leads.sum() != model.n:
             raise ModelError(
                 f"Teleoperation is for two arms with equally many joints on a fixed base; of the "
-                f"{model.n} joints of '{model.name}', {leader.sum()} move the end effector "
+                f"{model.n} joints of '{model.name}', {leads.sum()} move the end effector "
                 f"'{model.end_effector}'; lock the others"
             )
         self._max_torque = model.joints.effort
         stiffness = 2.0 * self._max_torque if stiffness is None else stiffness
         self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
-        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leader, ~leader))
+        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leads, ~leads))
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
@@ -126,7 +126,7 @@ class Teleoperation(Controller):
         """Begin with both arms where they are, full tanks and no packet on the way."""
         self._last_q = self.model.checked_configuration(state.q)
         positions, budget = self.model.joint_positions(self._last_q), self.gains.budget
-        for arm, other_arm in self._directions():
+        for arm, other_arm in self._arm_pairs():
             arm.start = arm.command = positions[arm.joints]
             arm.packets, arm.offset = [], arm.start - positions[other_arm.joints]
             arm.side.reserve = _RESERVE_SHARE * budget
@@ -134,7 +134,7 @@ class Teleoperation(Controller):
                 tank_capacity=max(_TANK_CAPACITY, budget), tank_initial=budget
             )
             arm.side.engage(arm.command)
-        self._time = self._last_exchange = 0.0
+        self._time = self._last_exchange_time = 0.0
         self._rng, self._reason = np.random.default_rng(0), ""
 
     def update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -144,10 +144,10 @@ class Teleoperation(Controller):
         d = Evaluation(self.model, state.q, state.v)
         positions, self._last_q = self.model.joint_positions(d.q), d.q
         self._time += dt
-        if self._time - self._last_exchange >= _PERIOD * (1.0 - 1e-9):
+        if self._time - self._last_exchange_time >= _PERIOD * (1.0 - 1e-9):
             self._exchange(positions)
         servo_positions = np.empty(self.model.n)
-        for arm, _ in self._directions():
+        for arm, _ in self._arm_pairs():
             servo_positions[arm.joints] = arm.command
         stretch, leader = servo_positions - positions, self._leader
         servo_torque = self._stiffness * stretch - self._damping * d.v
@@ -166,15 +166,15 @@ class Teleoperation(Controller):
         command = Command(np.zeros(0), torque, energy).with_reason(self._reason)
         return command.clip(self._max_torque, "torques at their limits")
 
-    def _directions(self) -> tuple[tuple[_Arm, _Arm], ...]:
+    def _arm_pairs(self) -> tuple[tuple[_Arm, _Arm], ...]:
         """Return each arm, and the other one."""
         return (self._leader, self._follower), (self._follower, self._leader)
 
     def _exchange(self, positions: Array) -> None:
         """Deliver the packets that arrive, command the servos, and send a packet each way."""
-        gains, interval = self.gains, self._time - self._last_exchange
-        self._last_exchange, reasons = self._time, []
-        for name, (arm, other_arm) in zip(("leader", "follower"), self._directions(), strict=True):
+        gains, interval = self.gains, self._time - self._last_exchange_time
+        self._last_exchange_time, reasons = self._time, []
+        for name, (arm, other_arm) in zip(("leader", "follower"), self._arm_pairs(), strict=True):
             for arrival, packet in arm.packets:
                 if arrival <= self._time:
                     arm.side.receive(packet)

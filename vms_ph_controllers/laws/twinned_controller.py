@@ -34,7 +34,7 @@ class TwinnedController(Controller):
         gains: the present values; those of a new record act from the next update on.
     """
 
-    def __new__(cls, model: VMSModel | None = None, *options: Any, **keywords: Any) -> Any:
+    def __new__(cls, model: VMSModel | None = None, *arguments: Any, **keywords: Any) -> Any:
         """Refuse what is taken for an argument of a law: a name as its robot, or a gain.
 
         Raises:
@@ -43,9 +43,9 @@ class TwinnedController(Controller):
         law = super().__new__(cls)
         if model is not None:  # as for copies; a law of wheels takes their form
             require_model(getattr(model, "model", model), law)
-        if gain := next((item.name for item in fields(cls.Gains) if item.name in keywords), ""):
+        if gain_name := next((f.name for f in fields(cls.Gains) if f.name in keywords), ""):
             name = cls.__name__
-            raise ModelError(f"{gain} is a gain: {name}(model, {name}.Gains({gain}=...))")
+            raise ModelError(f"{gain_name} is a gain: {name}(model, {name}.Gains({gain_name}=...))")
         return law
 
     def __init__(
@@ -142,8 +142,8 @@ class TwinnedController(Controller):
     def _set_gains(self, twin: Any) -> bool:
         """Set the present gains in C++; return whether it has them all."""
         gains = self._twin_gains = self._gains
-        is_accepted = [twin.set_gain(name, float(x)) for name, x in asdict(gains).items()]
-        return all(is_accepted)
+        are_accepted = [twin.set_gain(name, float(x)) for name, x in asdict(gains).items()]
+        return all(are_accepted)
 
     def reset(self, state: RobotState) -> None:
         """Hold the present pose; see :meth:`Controller.reset`."""

@@ -80,13 +80,13 @@ def single_axis(allocation: Allocation, name: str) -> tuple[Array, float, float]
         ModelError: there are several axes, or the base cannot be turned about all axes.
     """
     forces = allocation.matrix[:3]
-    left, force_sigma, _ = np.linalg.svd(forces)
+    left_vectors, force_sigma, _ = np.linalg.svd(forces)
     if force_sigma[0] == 0.0 or (force_sigma[1:] > _RANK_TOLERANCE * force_sigma[0]).any():
         raise ModelError(
             f"the rotors of '{name}' push along several axes or none; UnderactuatedFlight is for "
             "one axis, DecoupledVMSController for all"
         )
-    axis = left[:, 0]
+    axis = left_vectors[:, 0]
     axis_forces = axis @ forces
     if axis_forces.sum() < 0.0:
         axis, axis_forces = -axis, -axis_forces

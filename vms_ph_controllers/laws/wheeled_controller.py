@@ -56,7 +56,7 @@ class WheeledController(TwinnedController):
 
     def _command(
         self,
-        t: NonholonomicTerms,
+        terms: NonholonomicTerms,
         force: Array,
         energy: ControlEnergy,
         velocity: Array,
@@ -66,7 +66,7 @@ class WheeledController(TwinnedController):
         """Return the command of the joints for a force; None where it is not finite.
 
         Args:
-            t: the terms at the state.
+            terms: the terms at the state.
             force: (m,) on the independent velocities.
             energy: without the power changed by the limits.
             velocity: (m,) independent, with which this power is counted.
@@ -75,10 +75,10 @@ class WheeledController(TwinnedController):
         """
         if not np.isfinite(force.sum()):
             return None
-        b, gains, S_j = self.model.b, self.gains, t.basis[self.model.b :]
+        b, gains, S_j = self.model.b, self.gains, terms.basis[self.model.b :]
         torque = np.linalg.lstsq(S_j.T, force, rcond=None)[0]
         torques = self._torque_limits.apply(
-            torque, t.d.g[b:], t.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
+            torque, terms.d.g[b:], terms.d.v[b:], gains.torque_rate, gains.power, dt=self._dt
         )
         return Command(
             np.zeros(b),
@@ -90,7 +90,7 @@ class WheeledController(TwinnedController):
         )
 
     @abstractmethod
-    def _control(self, t: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
+    def _control(self, terms: NonholonomicTerms, reference: Reference, dt: float) -> Command | None:
         """Return the command at a state; None where the effort is not finite."""
 
     def _update(self, state: RobotState, reference: Reference, dt: float) -> Command:
@@ -98,8 +98,8 @@ class WheeledController(TwinnedController):
             return self._holding_command(self.model.neutral_configuration(), STATE_UNUSABLE)
         self._age, self._dt = state.age, dt
         try:
-            t = self.form.terms(state.q, state.v[self.form.independent_ids])
-            command = self._control(t, reference, dt)
+            terms = self.form.terms(state.q, state.v[self.form.independent_ids])
+            command = self._control(terms, reference, dt)
         except (StateError, np.linalg.LinAlgError) as error:
             return self._holding_command(state.q, str(error))
         return self._holding_command(state.q, EFFORT_NOT_FINITE) if command is None else command

@@ -23,7 +23,7 @@ _SE3 = SE3()
 
 # Added to the eigenvalues of the task mobility: it bounds the task inertia at singularities.
 _REGULARISATION = 1e-6
-_TOLERANCE = 1e-9
+_RANK_TOLERANCE = 1e-9
 
 
 class WheeledImpedance(WheeledController):
@@ -77,7 +77,7 @@ class WheeledImpedance(WheeledController):
         self._potential, self._tool_ref = PosePotential(), PoseReference()
         neutral = model.neutral_configuration()
         basis = form.terms(neutral, np.zeros(form.dimension)).basis
-        if np.linalg.matrix_rank(basis[model.b :], _TOLERANCE) < form.dimension:
+        if np.linalg.matrix_rank(basis[model.b :], _RANK_TOLERANCE) < form.dimension:
             raise ModelError(
                 f"the joints of '{model.name}' do not move all motions that its wheels allow"
             )

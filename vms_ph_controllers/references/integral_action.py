@@ -95,18 +95,18 @@ class IntegralAction:
             return
         self.is_zero = False
         max_share = dt * _RATE_SHARE / h
-        rate, position = min(dt * share * omega_base, max_share), np.zeros(3)
+        gain, position = min(dt * share * omega_base, max_share), np.zeros(3)
         if omega_base > 0.0:
-            position[:] = _clip(self.position - rate * position_error, _MAX_ACCEL / omega_base**2)
+            position[:] = _clip(self.position - gain * position_error, _MAX_ACCEL / omega_base**2)
         if rotation_error is not None:
-            self._rotvec = _clip(self._rotvec - rate * _SO3.log(rotation_error), _MAX_ANGLE)
+            self._rotvec = _clip(self._rotvec - gain * _SO3.log(rotation_error), _MAX_ANGLE)
             last_rotation, self.rotation = self.rotation, _SO3.exp(self._rotvec)
             self.angular_velocity = _SO3.log(last_rotation.T @ self.rotation) / dt
-        joints = self.joint_offset - np.minimum(dt * share * omega_joints, max_share) * joint_error
-        joints = np.clip(joints, -_MAX_ANGLE, _MAX_ANGLE)
+        offset = self.joint_offset - np.minimum(dt * share * omega_joints, max_share) * joint_error
+        offset = np.clip(offset, -_MAX_ANGLE, _MAX_ANGLE)
         self.position_rate = (position - self.position) / dt
-        self.joint_rates = (joints - self.joint_offset) / dt
-        self.position, self.joint_offset = position, np.asarray(joints)
+        self.joint_rates = (offset - self.joint_offset) / dt
+        self.position, self.joint_offset = position, np.asarray(offset)
 
 
 def _clip(vector: Array, max_length: float) -> Array:

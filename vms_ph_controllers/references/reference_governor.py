@@ -51,7 +51,7 @@ class ReferenceGovernor:
 
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
-        self._joint_limits = JointLimitPotential(model)
+        self._limit_springs = JointLimitPotential(model)
         limits = model.joints.velocity
         self._max_rates = np.where(np.isfinite(limits) & (limits > 0.0), limits, np.inf)
         self.restart(model.neutral_configuration())
@@ -67,7 +67,7 @@ class ReferenceGovernor:
         self.target: Array | None = None
         self.is_rejected = self.is_out_of_reach = False
         self._is_settled = True
-        self._posture = self._model.joint_positions(d.q)
+        self._initial_posture = self._model.joint_positions(d.q)
         return d
 
     def propose(
@@ -85,17 +85,17 @@ class ReferenceGovernor:
         if self._is_settled and self.target is None and is_empty:
             self.is_rejected = False
             return self.minimum
-        step = self._requested_step(reference, dt)
-        length = sqrt(step @ step)
-        if not dt > 0.0 or (length < _MIN_LENGTH and self._is_settled):
+        task_step = self._requested_step(reference, dt)
+        step_length = sqrt(task_step @ task_step)
+        if not dt > 0.0 or (step_length < _MIN_LENGTH and self._is_settled):
             return self.minimum
         max_step = dt * speed
-        step *= min(1.0, max_step / length) if length > 0.0 else 0.0
+        task_step *= min(1.0, max_step / step_length) if step_length > 0.0 else 0.0
         model, task = self._model, self._task
         at_minimum = Evaluation(model, self.minimum.q, np.zeros(model.nv))
         jacobian = task.jacobian(at_minimum)
-        position = task.value(at_minimum)
-        lead = self.minimum.x + step - position
+        task_position = task.value(at_minimum)
+        lead = self.minimum.x + task_step - task_position
         distance = sqrt(lead @ lead)
         self._is_settled = distance < _MIN_LENGTH
         # A reference that the minimum cannot follow is held at this distance ahead of it.
@@ -104,7 +104,7 @@ class ReferenceGovernor:
         lead *= min(1.0, max_lead / distance) if distance > 0.0 else 0.0
         positions = model.joint_positions(self.minimum.q)
         joint_step = self._next_positions(jacobian, lead, positions, dt, margin) - positions
-        return PotentialMinimum(model.integrate(self.minimum.q, joint_step), position + lead)
+        return PotentialMinimum(model.integrate(self.minimum.q, joint_step), task_position + lead)
 
     def interpolate(self, minimum: PotentialMinimum, share: float) -> PotentialMinimum:
         """Return the minimum at a share of the way from the present one to another."""
@@ -120,7 +120,7 @@ class ReferenceGovernor:
         posture_step = np.zeros(len(positions))
         if self.is_out_of_reach:
             # A stretched arm could fold the wrong way when it returns; the initial posture decides.
-            posture_step = dt * _POSTURE_RATE * (self._posture - positions)
+            posture_step = dt * _POSTURE_RATE * (self._initial_posture - positions)
         next_positions = positions
         for _ in range(len(positions)):
             free_jacobian = jacobian * is_free
@@ -130,7 +130,7 @@ class ReferenceGovernor:
             task_step = free_jacobian.T @ np.linalg.solve(gram, remaining_lead)
             step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
-            next_positions = self._joint_limits.clip_positions(positions + step, positions, margin)
+            next_positions = self._limit_springs.clip_positions(positions + step, positions, margin)
             is_stopped = is_free & (np.abs(next_positions - positions - step) > _MIN_LENGTH)
             if not is_stopped.any():
                 break
@@ -139,11 +139,11 @@ class ReferenceGovernor:
 
     def _requested_step(self, reference: Reference, dt: float) -> Array:
         self.is_rejected = False
-        position = self._usable_target(reference.position)
+        position = self._usable_vector(reference.position)
         if position is not None:
             self.target = position
         step = np.zeros(3)
-        velocity = self._usable_target(reference.velocity)
+        velocity = self._usable_vector(reference.velocity)
         if velocity is not None and position is None:
             step += dt * velocity
             self.target = None
@@ -151,7 +151,7 @@ class ReferenceGovernor:
             step += self.target - self.minimum.x
         return step
 
-    def _usable_target(self, value: Array | None) -> Array | None:
+    def _usable_vector(self, value: Array | None) -> Array | None:
         usable_value = if_finite(value, (3,))
         self.is_rejected |= value is not None and usable_value is None
         return usable_value

@@ -69,29 +69,29 @@ class PlausibilityBounds:
     )
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value, metadata = getattr(self, item.name), item.metadata
+        for bound in fields(self):
+            value, metadata = getattr(self, bound.name), bound.metadata
             low, high = metadata["low"], metadata["high"]
             if not low <= value <= high:
                 raise OptionError(
-                    f"the plausibility bound {item.name} must be from {low:g} to {high:g}; "
+                    f"the plausibility bound {bound.name} must be from {low:g} to {high:g}; "
                     f"given: {value}"
                 )
 
     def speeds(self, model: VMSModel) -> Array:
         """Return the speed bounds (nv,) of base and joints."""
-        limit = model.joints.velocity
-        joints = np.minimum(self.velocity_factor * limit, self.joint_speed)
-        joints[~(limit > 0.0)] = self.joint_speed
-        linear = {0: 0, 3: 2, 6: 3}[model.b]
-        base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
-        return np.concatenate([base, joints])
+        velocity_limits = model.joints.velocity
+        joint_bounds = np.minimum(self.velocity_factor * velocity_limits, self.joint_speed)
+        joint_bounds[~(velocity_limits > 0.0)] = self.joint_speed
+        linear_count = {0: 0, 3: 2, 6: 3}[model.b]
+        base_bounds = [self.base_speed] * linear_count + [self.base_turn] * (model.b - linear_count)
+        return np.concatenate([base_bounds, joint_bounds])
 
     def positions(self, model: VMSModel) -> tuple[Array, Array]:
         """Return the smallest and the largest joint positions, (n,) each."""
         lower, upper = model.joints.lower, model.joints.upper
-        finite = np.isfinite(lower) & np.isfinite(upper)
-        margin = np.where(finite, self.position_margin * np.where(finite, upper - lower, 0.0), 0)
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        margin = np.where(bounded, self.position_margin * np.where(bounded, upper - lower, 0.0), 0)
         return lower - margin, upper + margin
 
 
@@ -127,7 +127,7 @@ class StatePlausibility:
     def __init__(self, model: VMSModel, bounds: PlausibilityBounds | None = None) -> None:
         """Serve a robot; bounds are the defaults when None."""
         self.bounds = PlausibilityBounds() if bounds is None else bounds
-        self._model, self._names = model, model.joint_names
+        self._model, self._joint_names = model, model.joint_names
         self._max_speed = self.bounds.speeds(model)
         self._b, self._no_motion = model.b, np.zeros(model.nv)
         self._rotations = [rotation.entries for rotation in model.tree.rotations]
@@ -206,12 +206,12 @@ class StatePlausibility:
                 problem = problem or f"{self._name(i)} jumped by {step[i]:.4g}"
             else:
                 is_slow = (np.abs(v) <= self._max_speed).tolist() if problem else []
-                frozen_joint = "" if False in is_slow else self._motion_fault(step, v, interval)
+                motion_fault = "" if False in is_slow else self._motion_fault(step, v, interval)
                 has_moved = all(
                     slow or (i >= self._b and step[i] != 0.0) for i, slow in enumerate(is_slow)
                 )
-                is_located = is_valid_dt and has_moved and not frozen_joint
-                problem = problem or frozen_joint
+                is_located = is_valid_dt and has_moved and not motion_fault
+                problem = problem or motion_fault
         else:
             self._lost_time += interval
         if not problem and not self._is_holding:
@@ -221,7 +221,7 @@ class StatePlausibility:
         return judgement._replace(is_located=is_located or not judgement.reason)
 
     def _accept(self, q: Array, v: Array) -> None:
-        self._q, self._v, self._last_q = q, v, q
+        self._q, self._v, self._last_measured_q = q, v, q
 
     def _hold(
         self, q: Array, v: Array, dt: float, problem: str, has_position: bool, is_continued: bool
@@ -230,12 +230,12 @@ class StatePlausibility:
         self._plausible_count = 0 if problem else self._plausible_count + 1
         is_near, rate = False, None
         if has_position:
-            displacement = self._model.difference(self._last_q, q)
+            displacement = self._model.difference(self._last_measured_q, q)
             max_step = dt * self._max_speed + self.bounds.step_tolerance
             is_near = bool((np.abs(displacement) <= max_step).all())
             with np.errstate(over="ignore"):  # a position may be any number
                 rate = displacement / dt if dt > 0.0 else None
-            self._last_q = q
+            self._last_measured_q = q
             if is_continued:  # the next step may be as large again
                 self._frozen_path = 0.5 * np.abs(self._model.difference(self._q, q))
                 self._q = q
@@ -258,13 +258,13 @@ class StatePlausibility:
 
     def _consistent_velocity(self, v: Array, rate: Array | None, dt: float) -> Array:
         """Return the velocity that measurement and positions agree on, within the speed bounds."""
-        is_finite = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
+        is_measured = np.shape(v) == self._v.shape and bool(np.isfinite(v).all())
         if rate is not None:
             rate = np.where(np.isfinite(rate), rate, 0.0)
-        if not is_finite and rate is None:
+        if not is_measured and rate is None:
             # Nothing is measured: the motion that is left if the damping acts as computed.
             return self._v / (1.0 + dt * braking_rate(dt))
-        if not is_finite or rate is None:
+        if not is_measured or rate is None:
             velocity = v if rate is None else rate
             consistent_velocity = np.where(np.abs(velocity) <= self._max_speed, velocity, 0.0)
         else:
@@ -287,7 +287,7 @@ class StatePlausibility:
         if False in is_inside:
             joint = is_inside.index(False)
             return (
-                f"{self._names[joint]} at {positions[joint]:.4g} is outside "
+                f"{self._joint_names[joint]} at {positions[joint]:.4g} is outside "
                 f"{self._lower[joint]:.4g} to {self._upper[joint]:.4g}"
             )
         is_slow = (abs(v) <= self._max_speed).tolist()
@@ -306,7 +306,7 @@ class StatePlausibility:
         self._frozen_motion = has_stayed * (decay * self._frozen_motion + dt * v)
         is_stuck = (np.abs(self._frozen_motion[self._b :]) > self.bounds.frozen_distance).tolist()
         if True in is_stuck:
-            return f"{self._names[is_stuck.index(True)]} moves, but its position is frozen"
+            return f"{self._joint_names[is_stuck.index(True)]} moves, but its position is frozen"
         return ""
 
     def _has_rotations(self, q: Array) -> bool:
@@ -314,7 +314,7 @@ class StatePlausibility:
         return all(abs(length * length - 1.0) <= 2.0 * _NORM_TOLERANCE for length in lengths)
 
     def _name(self, i: int) -> str:
-        return "the base" if i < self._b else self._names[i - self._b]
+        return "the base" if i < self._b else self._joint_names[i - self._b]
 
 
 def braking_rate(dt: float, age: float = 0.0) -> float:

@@ -99,13 +99,13 @@ class SampleWork:
         force, v_start, v_end = start.force[:b], start.v[:b], d.v[:b]
         bracket = dt * dt / 12.0 * (base_group(self._model.base).ad(v_start) @ v_end)
         linear = 3 if b == 6 else 2
-        f, m = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
+        f, moment = float(np.linalg.norm(force[:linear])), float(np.linalg.norm(force[linear:]))
         largest_twist = np.maximum(np.abs(v_start), np.abs(v_end))
         displacement = dt * float(np.linalg.norm(largest_twist[:linear]))
         angle = dt * float(np.linalg.norm(largest_twist[linear:]))
         work_bound = f * float(np.linalg.norm(bracket[:linear]))
-        work_bound += m * float(np.linalg.norm(bracket[linear:]))
-        work_bound += _ROTATION_ERROR * angle * angle * (f * displacement + m * angle)
+        work_bound += moment * float(np.linalg.norm(bracket[linear:]))
+        work_bound += _ROTATION_ERROR * angle * angle * (f * displacement + moment * angle)
         return work_bound - float(force @ bracket)
 
 
@@ -119,7 +119,7 @@ _LONGEST_STEP = 0.2
 _MAX_STEPS = 16
 
 # A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
-_ROUNDING = 1e-15
+_PEAK_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,18 +229,18 @@ class SamplePrediction:
         return acceleration, float((net_force - d.g) @ v)
 
 
-def _cubic_maximum(end: float, slope_0: float, slope_1: float) -> float:
-    """Return the largest value in (0, 1] of the cubic from 0 to ``end`` with these slopes."""
-    quadratic, cubic = (3.0 * end - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * end)
+def _cubic_maximum(value_1: float, slope_0: float, slope_1: float) -> float:
+    """Return the largest value in (0, 1] of the cubic from 0 to ``value_1`` with these slopes."""
+    quadratic, cubic = (3.0 * value_1 - 2.0 * slope_0 - slope_1, slope_0 + slope_1 - 2.0 * value_1)
     discriminant = quadratic * quadratic - 3.0 * cubic * slope_0
     if discriminant > 0.0:
         # The root of the derivative at which the second derivative, -2 sqrt(root), is negative.
         divisor = float(np.sqrt(discriminant)) - quadratic
-        time = slope_0 / divisor if divisor > 0.0 else -1.0
-        peak = time * (slope_0 + time * (quadratic + time * cubic)) if 0.0 < time < 1.0 else 0.0
-        if peak > _ROUNDING:
-            return max(end, peak)
-    return end
+        x = slope_0 / divisor if divisor > 0.0 else -1.0
+        peak = x * (slope_0 + x * (quadratic + x * cubic)) if 0.0 < x < 1.0 else 0.0
+        if peak > _PEAK_ROUNDING:
+            return max(value_1, peak)
+    return value_1
 
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
@@ -324,12 +324,12 @@ class SampleGrant:
         if full_prediction.deficit <= 0.0:
             return Grant(force, 1.0, True)
         active_effort = force - compensation
-        holding = self._holding = self._granted_prediction = prediction.predict(compensation)
+        resting = self._resting = self._granted_prediction = prediction.predict(compensation)
         share, largest_share = 0.0, _SHARE_RATIO
-        b = dt * dt * float(active_effort @ (full_prediction.acceleration - holding.acceleration))
-        a = dt * float(active_effort @ (d.v + 0.5 * dt * holding.acceleration))
+        b = dt * dt * float(active_effort @ (full_prediction.acceleration - resting.acceleration))
+        a = dt * float(active_effort @ (d.v + 0.5 * dt * resting.acceleration))
         for _ in range(_TRIAL_COUNT):
-            trial_share = min(_largest_share(a, b, -holding.deficit), largest_share)
+            trial_share = min(_largest_share(a, b, -resting.deficit), largest_share)
             if not trial_share > 0.0:
                 break
             trial = prediction.predict(compensation + trial_share * active_effort)
@@ -337,7 +337,7 @@ class SampleGrant:
                 share, self._granted_prediction = trial_share, trial
             if trial.deficit <= 0.0:
                 break
-            a = (trial.deficit - holding.deficit) / trial_share - 0.5 * trial_share * b
+            a = (trial.deficit - resting.deficit) / trial_share - 0.5 * trial_share * b
             largest_share = _SHARE_RATIO * trial_share
         granted_force = compensation + share * active_effort if share > 0.0 else compensation
         return Grant(granted_force, share, self._granted_prediction.deficit <= 0.0)
@@ -350,21 +350,21 @@ class SampleGrant:
             compensation: (nv,) as before.
             strongest_effort: (nv,) the strongest brake, see :func:`strongest_brake`.
         """
-        predict, holding = self._prediction.predict, self._holding
+        predict, resting = self._prediction.predict, self._resting
         braking = predict(strongest_effort)
         if braking.deficit > 0.0 and not braking.deficit < self._granted_prediction.deficit:
             return grant.force
         self._granted_prediction = braking
         if braking.deficit > 0.0:
             return strongest_effort
-        if holding.deficit <= ROUNDING:
-            self._granted_prediction = holding
+        if resting.deficit <= ROUNDING:
+            self._granted_prediction = resting
             return compensation
-        if not (np.isfinite(holding.energy) and holding.energy > braking.energy):
+        if not (np.isfinite(resting.energy) and resting.energy > braking.energy):
             return strongest_effort
         # The energy is a convex function of the share: it lies below its chord. Only a peak within
         # the sample may be too high.
-        share = _FIRST_EXCESS * (holding.energy - self._budget) / (holding.energy - braking.energy)
+        share = _FIRST_EXCESS * (resting.energy - self._budget) / (resting.energy - braking.energy)
         share = max(share, _SMALLEST_SHARE)
         for _ in range(_TRIAL_COUNT):
             if not share < 1.0:
@@ -384,9 +384,9 @@ def strongest_brake(d: Evaluation, dt: float) -> Array:
 
 
 def _largest_share(a: float, b: float, budget: float) -> float:
-    """Return the largest share s with ``s a + s^2 b / 2`` within the room, J.
+    """Return the largest share s with ``s a + s^2 b / 2`` within the budget, J.
 
-    Where a is negative, that is ``room - a^2 / 2 b``, and the least work without room.
+    Where a is negative, that is ``budget - a^2 / 2 b``, and the least work without one.
     """
     if not (b > 0.0 and np.isfinite(a + b)):
         return 0.0

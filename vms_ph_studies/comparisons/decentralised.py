@@ -333,11 +333,11 @@ class DecentralisedDrive(DifferentialDrive):
             rate_joints=min(self.gains.rate_joints, _MAX_JOINT_LAG / self._lag),
         )
         super().reset(state)
-        t = self.form.terms(state.q, np.zeros(self.form.dimension))
-        inverse_basis = np.linalg.inv(t.basis[self.output_rows])
-        self._output_inertias = np.diag(inverse_basis.T @ t.mass @ inverse_basis)
+        terms = self.form.terms(state.q, np.zeros(self.form.dimension))
+        inverse_basis = np.linalg.inv(terms.basis[self.output_rows])
+        self._output_inertias = np.diag(inverse_basis.T @ terms.mass @ inverse_basis)
 
-    def inertial_force(self, t: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
+    def inertial_force(self, terms: NonholonomicTerms, velocity: Array, rate: Array) -> Array:
         """Return the forces (m,) of the inertias alone."""
-        output_basis = t.basis[self.output_rows]
+        output_basis = terms.basis[self.output_rows]
         return output_basis.T @ (self._output_inertias * (output_basis @ rate))
