@@ -255,8 +255,8 @@ class RobotModel(WithHints):
             v[self.b + self.joint_index(name)] = vector([position], 1, f"position of '{name}'")[0]
         q = self.integrate(self.neutral_configuration(), v)
         if base is not None:
-            size = self.nq_base
-            q[:size] = vector(base, size, f"the pose of a {self.base} base")
+            base_size = self.nq_base
+            q[:base_size] = vector(base, base_size, f"the pose of a {self.base} base")
         return self.checked_configuration(q)
 
     def base_pose(self, q: Array) -> Array:
@@ -303,9 +303,9 @@ class RobotModel(WithHints):
     @property
     def armature(self) -> Array:
         """Inertia of the rotors at the n joints, (n,), kg m^2 or kg; not that of followers."""
-        tree = self.tree.pinocchio
-        rows = [tree.joints[tree.getJointId(name)].idx_v for name in self.joint_names]
-        return np.asarray(tree.armature)[rows]
+        pinocchio = self.tree.pinocchio
+        rows = [pinocchio.joints[pinocchio.getJointId(name)].idx_v for name in self.joint_names]
+        return np.asarray(pinocchio.armature)[rows]
 
     @property
     def is_plain(self) -> bool:

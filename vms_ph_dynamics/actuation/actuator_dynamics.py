@@ -108,11 +108,11 @@ class ActuatorDynamics:
         """Let rotors and thrusters turn as they do when a wrench (b,) has long been commanded."""
         a, b = self.actuators, len(wrench)
         efforts = self.allocate(wrench, np.zeros(b))
-        r = a.rotors
-        thrusts = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[r]
-        thrusts[self._is_failed[r]] = 0.0
+        rotors = a.rotors
+        thrusts = np.where(np.abs(efforts.commands) < a.dead_zone, 0.0, efforts.commands)[rotors]
+        thrusts[self._is_failed[rotors]] = 0.0
         self.rates, self.thrusts = self.rates.copy(), self.thrusts.copy()
-        self.rates[r], self.thrusts[r] = self._rotor_rates(thrusts), thrusts
+        self.rates[rotors], self.thrusts[rotors] = self._rotor_rates(thrusts), thrusts
         self.allocate(wrench, np.zeros(b))
 
     def fail(self, name: str, reported: bool = True) -> None:

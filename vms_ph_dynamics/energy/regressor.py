@@ -30,8 +30,8 @@ class EnergyRegressor:
 
     def __init__(self, model: VMSModel) -> None:
         self.model = model
-        tree = model.tree.pinocchio
-        self.bodies = tuple(tree.names[i] for i in range(1, tree.njoints))
+        pinocchio = model.tree.pinocchio
+        self.bodies = tuple(pinocchio.names[i] for i in range(1, pinocchio.njoints))
         self.parameters = frozen(model.tree.inertial_parameters())
 
     def rows(self, q: Array, v: Array) -> Array:

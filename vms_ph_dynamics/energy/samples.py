@@ -204,8 +204,8 @@ def _local_cubic(
 ) -> tuple[Array, Array, Array, Array]:
     """Return value and slope (M,k), and the leverage and the variance factor of the slope (M,)."""
     count = len(t)
-    order, rows, period = min(3, count - 1), np.arange(count) if rows is None else rows, np.diff(t)
-    if count <= 8 * width or np.ptp(period) >= 1e-3 * period.mean():
+    order, rows, dt = min(3, count - 1), np.arange(count) if rows is None else rows, np.diff(t)
+    if count <= 8 * width or np.ptp(dt) >= 1e-3 * dt.mean():
         return _cubic_windows(t, x, width, order, rows)
     # Of even times all inner windows have the same weights, and those at an end the same samples.
     scale = width * float(t[-1] - t[0]) / (count - 1)

@@ -154,14 +154,14 @@ class DecoupledTerms(FormTerms):
     @cached_property
     def shape_factors(self) -> Any:
         """The shape inertia, factorised [A (55)]."""
-        shape = self.tree.M[self.b :, self.b :] - self.coupling.T @ self.connection
-        return self.xp.factorise(shape)
+        shape_inertia = self.tree.M[self.b :, self.b :] - self.coupling.T @ self.connection
+        return self.xp.factorise(shape_inertia)
 
     def velocity(self, z: Expression) -> Expression:
         """Return ``(v_hat - A qdot, qdot)`` with ``qdot = M_hat_m^-1 pi_hat``."""
         rates = self.shape_factors.solve(z[self.b :])
-        locked = self.locked_inverse @ z[: self.b]
-        return self.xp.concatenate([locked - self.connection @ rates, rates])
+        locked_velocity = self.locked_inverse @ z[: self.b]
+        return self.xp.concatenate([locked_velocity - self.connection @ rates, rates])
 
     def momenta(self, v: Expression) -> Expression:
         """Return ``(p, pi - A^T p)``."""
@@ -177,8 +177,8 @@ class DecoupledTerms(FormTerms):
     def momentum_rate(self, z: Expression, v: Expression, force: Expression) -> Expression:
         """Return the rate without any derivative of the connection, as ``DecoupledForm`` does."""
         b, rate = self.b, self.tree.slope(v) + force
-        locked = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
-        inertia_drift = self.tree.mass_rate_times(v, locked)
+        locked_velocity = self.xp.concatenate([self.locked_inverse @ z[:b], 0.0 * z[b:]])
+        inertia_drift = self.tree.mass_rate_times(v, locked_velocity)
         coupled_rate = self.connection.T @ (inertia_drift[:b] - rate[:b])
         return self.xp.concatenate([rate[:b], rate[b:] + coupled_rate - inertia_drift[b:]])
 

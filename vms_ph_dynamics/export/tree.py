@@ -107,8 +107,8 @@ class ExportedTree(MimicMap):
             parameters: (10 bodies,1) likewise; those of the model when None.
         """
         self.model, self.xp, self.q, self._pin = model, xp, q, model.tree.pinocchio
-        p, model_parameters = model.tree.projection, model.tree.inertial_parameters()[:, None]
-        self.projection = None if p is None else xp.constant(p)
+        P, model_parameters = model.tree.projection, model.tree.inertial_parameters()[:, None]
+        self.projection = None if P is None else xp.constant(P)
         self.parameters = xp.constant(model_parameters) if parameters is None else parameters
         self.bodies = self._bodies()
 

@@ -236,9 +236,9 @@ class Form(WithHints, ABC):
         damping[b:, b:] = np.diag(friction.secant(d.v[b:]))
         if self.model.fluid is not None:
             damping += self.model.fluid.damping(d)
-        g = self.input_map(x)
-        r = g @ damping @ g.T
-        return 0.5 * (r + r.T)
+        G = self.input_map(x)
+        R = G @ damping @ G.T
+        return 0.5 * (R + R.T)
 
     def checked_state(self, x: PHState) -> PHState:
         """Return ``x`` after checking its shapes and entries.

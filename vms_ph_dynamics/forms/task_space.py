@@ -117,8 +117,8 @@ class TaskSpaceForm(Form):
 
     def state(self, q: Array, v: Array) -> PHState:
         """Return the state ``(q, J_bar^-T M v)`` [D (25)]."""
-        t = self.evaluate(q, v)
-        return PHState(t.d.q, np.concatenate([t.pi, t.pi_nu]))
+        terms = self.evaluate(q, v)
+        return PHState(terms.d.q, np.concatenate([terms.pi, terms.pi_nu]))
 
     def velocity_arrays(self, q: Array, z: Array) -> Array:
         """Return ``v = M^-1 J_bar^T z``, (nv,)."""
@@ -126,15 +126,15 @@ class TaskSpaceForm(Form):
 
     def hamiltonian(self, x: PHState) -> TaskEnergy:
         """Return the energy, its kinetic part split by the task [D, after (26)]."""
-        t = self.evaluate_state(x.q, x.z)
-        return TaskEnergy(t.kinetic_task, t.kinetic_null, t.d.potential_energy)
+        terms = self.evaluate_state(x.q, x.z)
+        return TaskEnergy(terms.kinetic_task, terms.kinetic_null, terms.d.potential_energy)
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(dK/dq at fixed z, eta, nu)``, (2nv,)."""
-        t, b = self.evaluate_state(x.q, x.z), self.model.b
-        slope = -t.coupling.E.T @ t.stacked_velocity
-        slope[b:] -= (t.d.C.T @ t.d.v)[b:]
-        return np.concatenate([slope, t.stacked_velocity])
+        terms, b = self.evaluate_state(x.q, x.z), self.model.b
+        slope = -terms.coupling.E.T @ terms.stacked_velocity
+        slope[b:] -= (terms.d.C.T @ terms.d.v)[b:]
+        return np.concatenate([slope, terms.stacked_velocity])
 
     def interconnection(self, x: PHState) -> Array:
         """Return ``J_z = [[0, J_bar^-1], [-J_bar^-T, G]]``, (2nv,2nv) [D (27)]."""
@@ -162,18 +162,18 @@ class TaskSpaceForm(Form):
         Raises:
             StateError: the task Jacobian has lost rank at q, so that the momenta have no rate.
         """
-        t = self.evaluate_state(q, z)
-        v, momentum_rate = self._standard.rate_arrays(q, t.d.momentum, ports)
-        return PHRate(v, t.coupling.E_v + t.J_bar_inverse.T @ momentum_rate)
+        terms = self.evaluate_state(q, z)
+        v, momentum_rate = self._standard.rate_arrays(q, terms.d.momentum, ports)
+        return PHRate(v, terms.coupling.E_v + terms.J_bar_inverse.T @ momentum_rate)
 
     def task_power(self, x: PHState, ports: Ports) -> TaskPower:
         """Return the power of all efforts but gravity at the task and null-space port [D (30)].
 
         Their sum is the rate of the energy.
         """
-        t = self.evaluate_state(x.q, x.z)
-        force = Ports.checked(self.model, ports).force(t.d)
-        return t.power(force + t.d.g if ports.gravity else force)
+        terms = self.evaluate_state(x.q, x.z)
+        force = Ports.checked(self.model, ports).force(terms.d)
+        return terms.power(force + terms.d.g if ports.gravity else force)
 
     def layout(self, rate: PHRate) -> Array:
         """Return ``(qdot, pidot, pidot_nu)``, (2nv,)."""

@@ -36,7 +36,7 @@ _BURST_SHARE, _MAX_BURST_WINDOWS, _MAX_BURST_MOTION, _MIN_WINDOWS = 0.85, 0.25, 
 _MAX_CALM_ERROR = 0.15  # share of the required efforts that is left at all other times
 _GAP_PERIODS, _SHORTEST_GAP = 5.0, 0.02  # periods, and s, without a sample that are a gap
 # Of momentum balances, and of the inertia of a recording; and to which lags are found, s.
-_MAX_SAMPLES, _CONFIGURATIONS, _LEAST_LAG = 6000, 30, 1e-4
+_MAX_SAMPLES, _CONFIGURATION_COUNT, _LEAST_LAG = 6000, 30, 1e-4
 _BETTER_FIT_SHARE = 0.7  # share of the error below which another meaning fits clearly better
 # Share of the error of the null hypothesis, or of the other sign, that a sign may leave.
 _SIGN_SHARE = 0.4
@@ -54,7 +54,7 @@ class EffortMeaning:
         misfit: root mean square of what is left of the efforts, relative to the required ones, by
             meaning; as they are, and on held-out time with friction (viscous, Coulomb, offset)
             fitted for each joint.
-        best: the meaning with the smallest error, if it fits clearly better than ``torque`` and
+        reading: the meaning with the smallest error, if it fits clearly better than ``torque`` and
             than the null hypothesis.
         null: the error of the null hypothesis, friction alone, relative to the required efforts.
         ratio: by meaning, (n,) the held-out error of each joint relative to that of the null
@@ -100,10 +100,10 @@ class EffortMeaning:
     @property
     def scaled(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts follow the model with a gain that is not one, surely."""
-        size = np.abs(self.gains)
+        abs_gain = np.abs(self.gains)
         limit = _BETTER_FIT_SHARE * np.minimum(self.ratio["torque"], 1.0)
-        is_certain = (self.ratio["scaled"] < limit) & (self.gain_errors < 0.2 * size)
-        return np.asarray(is_certain & ((size < _UNIT_GAINS[0]) | (size > _UNIT_GAINS[1])))
+        is_certain = (self.ratio["scaled"] < limit) & (self.gain_errors < 0.2 * abs_gain)
+        return np.asarray(is_certain & ((abs_gain < _UNIT_GAINS[0]) | (abs_gain > _UNIT_GAINS[1])))
 
     def has_other_sign(self, reading: str) -> npt.NDArray[np.bool_]:
         """Return the joints (n,) whose efforts have surely not the sign of a reading.
@@ -307,7 +307,7 @@ def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature:
         rest: (n,) root mean square of what is left of the efforts, N m or N.
         armature: (n,) that the description lacks, kg m^2 or kg.
     """
-    sample_subset = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATIONS))
+    sample_subset = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATION_COUNT))
     rotors = np.diag(np.pad(armature, (model.b, 0)))
     M = model.evaluate_batch(sample_subset.q, sample_subset.v, terms=("M",)).M + rotors
     mobility = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).mean(axis=0)[model.b :]
@@ -348,9 +348,9 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
     n, index = design.shape[1], np.arange(len(design))
     fold = index * FOLDS // max(len(design), 1)
     row_in_fold = index - np.searchsorted(fold, fold)
-    values = target.reshape(*design.shape[:2], int(np.prod(tail_shape)))
-    targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + values.shape[2]))
-    targets[fold, row_in_fold] = np.concatenate([design / column_norms, values], axis=2)
+    flat_target = target.reshape(*design.shape[:2], int(np.prod(tail_shape)))
+    targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + flat_target.shape[2]))
+    targets[fold, row_in_fold] = np.concatenate([design / column_norms, flat_target], axis=2)
     design, targets = np.split(targets.swapaxes(1, 2), [len(terms)], axis=3)
     train = 1.0 - np.eye(FOLDS)
     gram, rhs = (np.tensordot(train, design.swapaxes(2, 3) @ side, 1) for side in (design, targets))

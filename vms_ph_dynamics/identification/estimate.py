@@ -243,20 +243,20 @@ def estimate(
     Raises:
         StateError: there are fewer than eight windows.
     """
-    windows, count = columns.shape
-    if windows < 8:
-        raise StateError(f"an identification needs at least 8 windows; given: {windows}")
-    unit = np.sqrt(np.diag(prior_covariance))
-    unit_columns = columns * unit
-    variances, axes = np.linalg.eigh(prior_covariance / np.outer(unit, unit))
+    window_count, unknown_count = columns.shape
+    if window_count < 8:
+        raise StateError(f"an identification needs at least 8 windows; given: {window_count}")
+    deviation = np.sqrt(np.diag(prior_covariance))
+    unit_columns = columns * deviation
+    variances, axes = np.linalg.eigh(prior_covariance / np.outer(deviation, deviation))
     prior_root = (axes / np.sqrt(np.maximum(variances, 1e-9))).T  # of the inverse, also if singular
     prior_residual = target - columns @ prior_mean
     block_numbers = _blocks(groups)
     if joined is None:
         joined = np.concatenate([groups[1:] == groups[:-1], [False]])
-    variance = np.full(windows, max(float(np.var(prior_residual)), 1e-24))
-    common_variance, weight, scale = 0.0, np.ones(windows), np.sqrt(variance)
-    freedom = max(windows - count, windows // 2) / windows
+    variance = np.full(window_count, max(float(np.var(prior_residual)), 1e-24))
+    common_variance, weight, scale = 0.0, np.ones(window_count), np.sqrt(variance)
+    freedom = max(window_count - unknown_count, window_count // 2) / window_count
     system = np.column_stack([unit_columns, prior_residual])
     for _ in range(8):
         whitened = _whitened(system, variance / np.maximum(weight, 1e-9), common_variance, joined)
@@ -285,9 +285,9 @@ def estimate(
         block_error = axes @ ((axes.T @ (rows.T @ error[block_numbers == number])) / shrinkage)
         factor.append(inverse @ block_error)
     # The errors of the blocks, and those of what was believed beforehand.
-    covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * unit
-    mean, information = prior_mean + unit * x, (root.T @ root) / np.outer(unit, unit)
-    moments = mean, covariance_factor, information, unit
+    covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * deviation
+    mean, information = prior_mean + deviation * x, (root.T @ root) / np.outer(deviation, deviation)
+    moments = mean, covariance_factor, information, deviation
     return Estimate(*moments, residual, scale, weight, len(factor))
 
 
@@ -309,7 +309,7 @@ def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[n
 
 
 def _blocks(groups: Array) -> Array:
-    """Return the number of the block of each window, about _BLOCKS in all."""
+    """Return the number of the block of each window, about _BLOCK_COUNT in all."""
     block_length = max(2, int(np.ceil(groups.size / _BLOCK_COUNT)))
     block_of_window, first_block = np.empty(groups.size, dtype=int), 0
     for number in np.unique(groups):

@@ -20,18 +20,18 @@ from .result import LEFT_OUT, NO_TORQUES, UNSURE_GAINS, Identification, Unknown,
 from .torque import torque_error, torque_windows, with_described_load
 from .windows import FrictionLaw, Motion, WindowSettings, energy_windows, motion_of, stack
 
-_THRESHOLD = 6.0  # standard deviations
+_MIN_EXCESS = 6.0  # standard deviations
 _MAX_ERROR = 0.25  # held-out error, as a share of the efforts, of joints that tell of contacts
 _SECOND_RATIO = 3.0  # standard deviations, that a second joint must feel
-_SLOW = 0.2  # share of the usual speed, below which the sign of dry friction is uncertain
-_PERIOD = 0.01  # s, between the efforts that are compared
-_GAP = 0.3  # s, within which two excesses are one contact
-_SHORTEST = 0.05  # s
+_SLOW_SHARE = 0.2  # share of the usual speed, below which the sign of dry friction is uncertain
+_EFFORT_PERIOD = 0.01  # s, between the efforts that are compared
+_CONTACT_GAP = 0.3  # s, within which two excesses are one contact
+_SHORTEST_CONTACT = 0.05  # s
 _SMALL_EFFORT = 0.02  # share of the largest, below which a wrong load alone contradicts them
-_OFFSET = 0.5  # share of the efforts of a joint that no offset of its friction reaches
+_MAX_OFFSET_SHARE = 0.5  # share of the efforts of a joint that no offset of its friction reaches
 _GAIN_TOLERANCE = 0.3  # by which a gain may differ from one
 _NEAR_END = 0.01  # share of the range of a joint, within which it may be at its end
-_LARGEST_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
+_MAX_CONTACT_SHARE = 0.3  # of a recording; what lasts longer is a wrong model
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def contacts(
         return ()  # the regression holds for gains about one
     regressor, parts = EnergyRegressor(model), []
     for motion in motions:
-        stride = max(1, round(_PERIOD / float(np.median(np.diff(motion.samples.t)))))
+        stride = max(1, round(_EFFORT_PERIOD / float(np.median(np.diff(motion.samples.t)))))
         parts.append(torque_windows(model, motion, unknowns, settings, stride))
     windows = stack([energy_windows(model, regressor, m, unknowns, settings) for m in motions])
     unaccounted = windows.target - windows.columns @ identification.consistent
@@ -105,13 +105,13 @@ def contacts(
         np.concatenate(x) for x in zip(*((m.samples.t, m.v) for m in motions), strict=True)
     )
     speed = np.abs(velocity[np.searchsorted(stamps, t), model.b :])
-    is_slow = speed < _SLOW * np.sqrt(np.mean(speed**2, axis=0))
+    is_slow = speed < _SLOW_SHARE * np.sqrt(np.mean(speed**2, axis=0))
     ratio = np.maximum(np.abs(excess) - 2.0 * coulomb * is_slow, 0.0) / effort_noise
     is_held = is_slow & (excess * _ends(model, motions, t) > 0.0)  # by a stop, as it presses on it
     # None goes on over a gap between two parts.
-    is_exceeded = (ratio.max(axis=1) > _THRESHOLD) & (np.diff(part_numbers, prepend=0.0) == 0.0)
+    is_exceeded = (ratio.max(axis=1) > _MIN_EXCESS) & (np.diff(part_numbers, prepend=0.0) == 0.0)
     found_contacts, duration = [], 0.0
-    for first, last in _intervals(t + 2.0 * _GAP * part_numbers, is_exceeded):
+    for first, last in _intervals(t + 2.0 * _CONTACT_GAP * part_numbers, is_exceeded):
         peaks = ratio[first:last].max(axis=0)
         joint = int(np.argmax(peaks))
         name, begin, end = model.joint_names[joint], float(t[first]), float(t[last - 1])
@@ -138,7 +138,7 @@ def contacts(
         )
         found_contacts.append(Finding("contact", text, evidence, begin, end, energy))
         duration += end - begin
-    is_wrong_model = len(t) and duration > _LARGEST_SHARE * (t[-1] - t[0])
+    is_wrong_model = len(t) and duration > _MAX_CONTACT_SHARE * (t[-1] - t[0])
     return () if is_wrong_model and not identification.disturbed else tuple(found_contacts)
 
 
@@ -159,25 +159,25 @@ def _intervals(t: Array, exceeded: Array) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(np.concatenate([[0], exceeded.astype(int), [0]]))).reshape(-1, 2)
     intervals: list[list[int]] = []
     for first, last in edges.tolist():
-        if intervals and t[first] - t[intervals[-1][1] - 1] < _GAP:
+        if intervals and t[first] - t[intervals[-1][1] - 1] < _CONTACT_GAP:
             intervals[-1][1] = last
         else:
             intervals.append([first, last])
-    return [(a, b) for a, b in intervals if t[b - 1] - t[a] >= _SHORTEST]
+    return [(a, b) for a, b in intervals if t[b - 1] - t[a] >= _SHORTEST_CONTACT]
 
 
 # rad, by which gravity must point elsewhere; a longer or shorter one is a load.
 _GRAVITY_TURN = 0.15
 _GRAVITY_SIZE = 0.1  # share by which the length of gravity may seem another
 _MODEL_ERROR = 0.05  # share of the efforts below which the model is not wrong
-_SUSPECTS = 3  # joints whose efforts may be swapped: those that fit worst
-_INSTANTS = 800  # at which signs and gravity are compared
+_SUSPECT_COUNT = 3  # joints whose efforts may be swapped: those that fit worst
+_INSTANT_COUNT = 800  # at which signs and gravity are compared
 # Distance of a load from zero in halves of its interval: what is reported unasked must be certain.
 _MIN_DISTANCE = 1.6
 _SEPARATION = 0.5  # of both half intervals, by which those that disagree are apart
 _MIN_EFFORT_SHARE = 1e-3  # of the efforts of a joint; less friction disagrees with nothing
 # A change of the model is found if it reduces the residuals to this share.
-_IMPROVEMENT = 0.6
+_BETTER_SHARE = 0.6
 _MAX_SIGN_ERROR = 0.25  # of the efforts, that another sign may leave
 _LEAST_ENERGY = 1e-5  # of a contact, share of what the joints exchanged
 
@@ -226,7 +226,7 @@ def _contradictions(
     joints = {joint for joint in left_out if efforts[joint] > _SMALL_EFFORT * max(efforts.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
     for p in () if has_gains else identification.claims:
-        is_large = abs(p.value or 0.0) > _OFFSET * efforts.get(p.joint, np.inf)
+        is_large = abs(p.value or 0.0) > _MAX_OFFSET_SHARE * efforts.get(p.joint, np.inf)
         if p.name.endswith(".offset") and is_large and not p.contains(0.0):
             joints.add(p.joint)
     text = (
@@ -291,17 +291,17 @@ def _disagreements(
 
 def _link_names(model: VMSModel, frame: str, least_mass: float, largest_mass: float) -> str:
     """Return the links behind a frame whose mass lies in an interval, as words."""
-    tree = model.tree.pinocchio
+    pinocchio = model.tree.pinocchio
     index = model.frame_id(frame)
-    if tree.frames[index].parentJoint == 0:
+    if pinocchio.frames[index].parentJoint == 0:
         return ""
     subtree = {index}
-    for i, other in enumerate(tree.frames):
+    for i, other in enumerate(pinocchio.frames):
         if i != index and other.parentFrame in subtree:
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
-    frame_masses = {i: tree.frames[i].inertia.mass for i in sorted(subtree)}
-    link_masses = {_link_at(tree, i): mass for i, mass in frame_masses.items() if mass > 1e-9}
+    frame_masses = {i: pinocchio.frames[i].inertia.mass for i in sorted(subtree)}
+    link_masses = {_link_at(pinocchio, i): mass for i, mass in frame_masses.items() if mass > 1e-9}
     if not link_masses or not least_mass <= sum(link_masses.values()) <= largest_mass:
         return ""
     names = list(link_masses)
@@ -335,7 +335,7 @@ def _model_errors(
     has_gains = any(candidate.kind == "gains" for candidate in candidates)
     if not any(u.kind == "payload" for u in candidates):
         candidates += load_unknowns(model)
-    stride = max(1, sum(len(motion.samples) for motion in motions) // _INSTANTS)
+    stride = max(1, sum(len(motion.samples) for motion in motions) // _INSTANT_COUNT)
 
     def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
         parts = [torque_windows(model, motion, candidates, settings, stride) for motion in motions]
@@ -352,20 +352,20 @@ def _model_errors(
     error_before, joint_errors, _ = errors_of(motions)
     if error_before < _MODEL_ERROR:
         return ()
-    worst_joints = sorted(np.argsort(joint_errors)[-_SUSPECTS:].tolist())
+    worst_joints = sorted(np.argsort(joint_errors)[-_SUSPECT_COUNT:].tolist())
     for pair in [] if has_gains else map(list, combinations(worst_joints, 2)):
         error_after, errors, _ = errors_of([_with_swapped_efforts(m, pair) for m in motions])
         if (errors[pair] < _MAX_SIGN_ERROR * np.minimum(joint_errors[pair], 1.0)).all():
             names = " and ".join(model.joint_names[k] for k in pair)
             text = f"the efforts of {names} seem to be swapped"
             remedy = "Swap them in the file, the driver, or a column map (--propose writes one)."
-            numbers = {"error_before": error_before, "error": error_after}
-            return (Finding("sign", text, numbers, remedy=remedy),)
+            evidence = {"error_before": error_before, "error": error_after}
+            return (Finding("sign", text, evidence, remedy=remedy),)
     trials = []
     # Gains have the signs of the efforts; a position in cosine and sine has none.
     mistakes = [mistake for mistake in _MISTAKES if not (has_gains and "effort" in mistake)]
     if model.nq - model.nq_base != model.n:
-        mistakes = [mistake for mistake in mistakes if mistake == _SIGN.format("effort")]
+        mistakes = [mistake for mistake in mistakes if mistake == _SIGN_TEXT.format("effort")]
     for (j, joint), mistake in product(enumerate(model.joint_names), mistakes):
         if model.joints.prismatic[j] and _MISTAKES[mistake][1]:
             continue  # degrees
@@ -374,16 +374,16 @@ def _model_errors(
     best_error, j, text, own_error = min(trials, default=(np.inf, 0, "", np.inf))
     # Of two joints that explain the recording as well, neither is told.
     other_errors = [error for error, other_joint, *_ in trials if other_joint != j]
-    is_clear = best_error < min(_IMPROVEMENT * min([error_before, *other_errors]), _MAX_SIGN_ERROR)
+    is_clear = best_error < min(_BETTER_SHARE * min([error_before, *other_errors]), _MAX_SIGN_ERROR)
     error_after, _, gravity_change = errors_of(motions, gravity=True)
-    gravity, size = model.gravity + gravity_change, float(np.linalg.norm(model.gravity))
+    gravity, g_norm = model.gravity + gravity_change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     angle = float(np.arctan2(sine, model.gravity @ gravity))
     is_rotated = angle > _GRAVITY_TURN
     # A robot that is mounted otherwise turns gravity, and makes it neither longer nor shorter.
-    is_rotated &= abs(float(np.linalg.norm(gravity)) - size) < _GRAVITY_SIZE * size
-    if error_after < _IMPROVEMENT * min(best_error, error_before) and is_rotated:
-        components = " ".join(f"{g:.2f}" for g in gravity * size / np.linalg.norm(gravity))
+    is_rotated &= abs(float(np.linalg.norm(gravity)) - g_norm) < _GRAVITY_SIZE * g_norm
+    if error_after < _BETTER_SHARE * min(best_error, error_before) and is_rotated:
+        components = " ".join(f"{g:.2f}" for g in gravity * g_norm / np.linalg.norm(gravity))
         text = f"the base seems to be tilted by {np.degrees(angle):.0f} degrees"
         remedy = (
             "If it is mounted like that on purpose, run this audit again with --gravity "
@@ -392,7 +392,7 @@ def _model_errors(
         evidence = {"error_before": error_before, "error": error_after}
         evidence |= {f"gravity_{a}": float(g) for a, g in zip("xyz", gravity, strict=True)}
         return (Finding("gravity", text, evidence, remedy=remedy),)
-    if is_clear and own_error < _IMPROVEMENT * joint_errors[j]:
+    if is_clear and own_error < _BETTER_SHARE * joint_errors[j]:
         return (Finding("sign", text, {"error_before": error_before, "error": best_error}),)
     return ()
 
@@ -421,27 +421,27 @@ def _with_swapped_efforts(motion: Motion, pair: Sequence[int]) -> Motion:
     return replace(motion, torque=torque, effort=effort)
 
 
-_SIGN = "the sign of its {} is opposite to that of the model"
-_ZERO = "its zero is off by about {} degrees from that of the model"
+_SIGN_TEXT = "the sign of its {} is opposite to that of the model"
+_ZERO_TEXT = "its zero is off by about {} degrees from that of the model"
 # What may be wrong of a joint, with the factor of its position, degrees, and factor of its effort
 # that mend it.
 _MISTAKES = {
-    _SIGN.format("effort"): (1.0, 0.0, -1.0),
-    _SIGN.format("position"): (-1.0, 0.0, 1.0),
-    _SIGN.format("position and effort"): (-1.0, 0.0, -1.0),
-    **{_ZERO.format(angle): (1.0, -angle, 1.0) for angle in (90, -90, 180)},
+    _SIGN_TEXT.format("effort"): (1.0, 0.0, -1.0),
+    _SIGN_TEXT.format("position"): (-1.0, 0.0, 1.0),
+    _SIGN_TEXT.format("position and effort"): (-1.0, 0.0, -1.0),
+    **{_ZERO_TEXT.format(angle): (1.0, -angle, 1.0) for angle in (90, -90, 180)},
 }
 
 
 def _correct_motion(model: VMSModel, motion: Motion, j: int, mistake: str) -> Motion:
     """Return the motion with another sign or zero of a joint."""
-    position, angle, effort = (np.ones(model.n) for _ in range(3))
-    position[j], angle[j], effort[j] = _MISTAKES[mistake]
+    position_sign, zero_angle, effort_sign = (np.ones(model.n) for _ in range(3))
+    position_sign[j], zero_angle[j], effort_sign[j] = _MISTAKES[mistake]
     step, v, q = motion.step.copy(), motion.v.copy(), motion.samples.q.copy()
-    if mistake != _SIGN.format("effort"):
+    if mistake != _SIGN_TEXT.format("effort"):
         for columns in (step[:, model.b :], v[:, model.b :], q[:, model.nq_base :]):
-            columns *= position
-        q[:, model.nq_base + j] += np.deg2rad(angle[j])
-    corrected = replace(motion, step=step, v=v, rate=motion.rate * position)
-    corrected = replace(corrected, torque=motion.torque * effort, effort=motion.effort * effort)
-    return replace(corrected, samples=replace(motion.samples, q=q))
+            columns *= position_sign
+        q[:, model.nq_base + j] += np.deg2rad(zero_angle[j])
+    motion = replace(motion, step=step, v=v, rate=motion.rate * position_sign)
+    motion = replace(motion, torque=motion.torque * effort_sign, effort=motion.effort * effort_sign)
+    return replace(motion, samples=replace(motion.samples, q=q))

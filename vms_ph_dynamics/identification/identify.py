@@ -72,7 +72,7 @@ _LARGEST_CORRECTIONS = (0.3, 4.0)
 # parts of the time, up to so many in a row, by how much smaller they leave the errors. With them go
 # the time before and after them, s, and what is left in pieces of fewer samples. None are sought in
 # more recordings than this, as several of them leave.
-_DISTURBED_ERROR, _PARTS, _MAX_DISTURBED, _MIN_RATIO = 0.01, 20, 12, 3.0
+_DISTURBED_ERROR, _N_PARTS, _MAX_DISTURBED, _MIN_RATIO = 0.01, 20, 12, 3.0
 _DISTURBED_MARGIN, _MIN_SAMPLES, _MAX_RECORDINGS = 0.2, 100, 4
 _LOAD_SHARE = 0.8  # of the product of the joints' held-out errors, to which a load must lower it
 _RECORDING_GAP = 10.0  # s, between recordings whose efforts are judged together
@@ -213,16 +213,16 @@ def identify(
     load_trial = regression.trial([*load, *unknowns], prior) if load else best_trial
     if _error_share(load_trial.error, best_trial.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
-    unknowns, rows, (mean, covariance), error, scale, values = best_trial
+    unknowns, rows, (mean, covariance), error, scale, best_values = best_trial
     is_held = all(m.samples.zero_order_hold for m in motions)
     for kind in ("lag", "timing"):
         # Lags of single joints and of commands, and efforts that lead, must predict clearly better.
-        lags = [lag for u, lag in zip(unknowns, values, strict=True) if u.kind == kind]
+        lags = [lag for u, lag in zip(unknowns, best_values, strict=True) if u.kind == kind]
         if lags and (kind == "lag" or lags[0] < 0.0 or is_held):
             lag_free_rows = rows.without_kinds(unknowns, (kind,))
             lag_free_fit = regression.error(lag_free_rows, mean, covariance)
             if np.sum(lag_free_fit[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-                rows, (error, scale, values) = lag_free_rows, lag_free_fit
+                rows, (error, scale, best_values) = lag_free_rows, lag_free_fit
     beyond_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without_kinds(unknowns, beyond_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
@@ -259,12 +259,12 @@ def identify(
     parameters = tuple(p.without_value(w) if w else p for p, w in zip(parameters, why, strict=True))
     windows = stack([energy_windows(model, regressor, m, superset, options) for m in motions])
     notes = {j: _GAIN_DOUBT for j, ok in zip(model.joint_names, is_gain_better, strict=True) if ok}
-    is_told = np.array([joint not in reasons for joint in model.joint_names])
-    big_errors = error[-model.n :] * (is_told & (error[-model.n :] > _LARGE_ERROR))
-    left = [(m.samples, big_errors * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
+    is_reported = np.array([joint not in reasons for joint in model.joint_names])
+    big_errors = error[-model.n :] * (is_reported & (error[-model.n :] > _LARGE_ERROR))
+    unexplained = [(m.samples, big_errors * np.sqrt(np.mean(m.torque**2, axis=0))) for m in motions]
     fits = {u.name: float(x) for u, x in zip(unknowns, consistent, strict=True)}
     armature = np.maximum([fits.get(f"armature.{joint}", 0.0) for joint in model.joint_names], 0.0)
-    hidden_work = sum(x.duration * hidden_power(model, x, r, armature) for x, r in left)
+    hidden_work = sum(x.duration * hidden_power(model, x, r, armature) for x, r in unexplained)
     shared_doubt = _VIBRATION_DOUBT * bool(hidden_work > _MAX_VIBRATION * windows.gross.sum())
     meanings = (notes.get(p.joint, p.meaning) or shared_doubt for p in parameters)
     parameters = tuple(replace(p, meaning=m) for p, m in zip(parameters, meanings, strict=True))
@@ -296,7 +296,7 @@ def identify(
         consistent=consistent * np.array([gains.get(u.name, 1.0) for u in unknowns]),
         energy={name: p.times(gains.get(name, 1.0)) for name, p in energy.items()},
         quantile=solution.quantile,
-        error={name: values for name, values in errors.items() if name not in reasons},
+        error={name: pair for name, pair in errors.items() if name not in reasons},
         scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
     )  # fmt: skip
 
@@ -328,12 +328,12 @@ def payload_frame(model: VMSModel) -> str:
     frame = model.end_effector
     if not _SENSOR.search(frame):
         return frame
-    tree = model.tree.pinocchio
+    pinocchio = model.tree.pinocchio
     links = [name for name in model.link_names if _HAND.search(name) and not _SENSOR.search(name)]
-    hands = {tree.frames[model.frame_id(name)].parentJoint: name for name in links}
+    hands = {pinocchio.frames[model.frame_id(name)].parentJoint: name for name in links}
     hands.pop(0, None)
     # Of the hands of one chain the last.
-    chains = [set(list(tree.supports[joint])[:-1]) for joint in hands]
+    chains = [set(list(pinocchio.supports[joint])[:-1]) for joint in hands]
     tips = [name for joint, name in hands.items() if not any(joint in chain for chain in chains)]
     if len(tips) == 1:
         return tips[0]
@@ -425,7 +425,7 @@ def _undisturbed_solution(
     """
     outputs, whitened = trial.residual_scale.size, trial.whitened
     whitened_rows = whitened.reshape(-1, outputs, whitened.shape[1]).swapaxes(0, 1)
-    parts = np.array_split(whitened_rows, _PARTS, axis=1)
+    parts = np.array_split(whitened_rows, _N_PARTS, axis=1)
     grams = np.stack([part.swapaxes(1, 2) @ part for part in parts])
     counts = np.stack([part.any(axis=2).sum(axis=1) for part in parts])
     sums = [np.concatenate([0 * x[:1], np.cumsum(x, axis=0)]) for x in (counts, grams)]
@@ -438,12 +438,12 @@ def _undisturbed_solution(
         x = np.append(-x, 1.0)
         return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
 
-    spans = itertools.combinations(range(_PARTS + 1), 2)
+    spans = itertools.combinations(range(_N_PARTS + 1), 2)
     fits = {span: fit(*span) for span in spans if span[1] - span[0] <= _MAX_DISTURBED}
     span = min(fits, key=lambda span: float((fits[span][1] * np.log(fits[span][0])).sum()))
     (inside, outside), whole_square = fits[span][0], fit(0, 0)[0][1]
     is_lower = (outside < whole_square / _MIN_RATIO**2) & (inside > 4.0 * _MIN_RATIO**2 * outside)
-    is_left_out = np.repeat(np.isin(np.arange(_PARTS), range(*span)), [p.shape[1] for p in parts])
+    is_left_out = np.repeat(np.isin(np.arange(_N_PARTS), range(*span)), [p.shape[1] for p in parts])
     is_left_out &= np.count_nonzero(is_lower) >= min(2, outputs)
     pieces, times, rows = list[MotionSamples](), [], trial.rows.select(slice(None, None, outputs))
     for index, recording in enumerate(recordings):
@@ -627,18 +627,18 @@ def _with_low_speed_friction(
         if u.name.endswith(".coulomb")
         for width in STRIBECK
     ]
-    all_unknowns, widths = [*unknowns, *excess], np.arange(len(STRIBECK))
-    rows, joints = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
+    all_unknowns, width_ids = [*unknowns, *excess], np.arange(len(STRIBECK))
+    rows, ones = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
     def trial(widest: Any) -> tuple[Any, ...]:
-        is_used = [*itertools.repeat(True, len(unknowns)), *(widths <= widest * joints).ravel()]
+        is_used = [*itertools.repeat(True, len(unknowns)), *(width_ids <= widest * ones).ravel()]
         subset = list(itertools.compress(all_unknowns, is_used))
         return subset, replace(rows, columns=rows.columns[:, is_used]), *_prior(subset, prior)
 
-    errors = np.array([regression.error(*trial(widest)[1:])[0] for widest in widths])
+    errors = np.array([regression.error(*trial(widest)[1:])[0] for widest in width_ids])
     # A width must lower the error by more than chance does.
-    errors *= 1.0 + widths[:, None] * errors.shape[1] / len(rows)
-    subset, best_rows, *moments = trial(np.argmin(errors[:, -len(joints) :], axis=0)[:, None])
+    errors *= 1.0 + width_ids[:, None] * errors.shape[1] / len(rows)
+    subset, best_rows, *moments = trial(np.argmin(errors[:, -len(ones) :], axis=0)[:, None])
     scale = regression.error(best_rows, *moments)[1]
     return subset, regression.estimate(best_rows, moments[0], moments[1], scale)
 
@@ -687,21 +687,21 @@ def consistent_estimate(
     regressor: EnergyRegressor, frame: str, unknowns: Sequence[Unknown], solution: Estimate
 ) -> Array:
     """Return the physically consistent estimate that is nearest to the best one."""
-    size = len(unknowns)
+    unknown_count = len(unknowns)
     floors = np.array([unknown.floor for unknown in unknowns])
     start = np.maximum([u.mean for u in unknowns], floors + 1e-3 * solution.prior_deviation)
-    body, transform = regressor.of_frame(frame)
+    payload_body, transform = regressor.of_frame(frame)
     payload_indices = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     inertia_indices = [k for k, u in enumerate(unknowns) if u.kind == "inertia"]
     constraints = []
-    for b in range(len(regressor.bodies)):
-        matrix = np.zeros((10, size))
+    for body_index in range(len(regressor.bodies)):
+        matrix = np.zeros((10, unknown_count))
         if inertia_indices:
-            matrix[:, inertia_indices[10 * b : 10 * b + 10]] = np.eye(10)
-        if payload_indices and b == body:
+            matrix[:, inertia_indices[10 * body_index : 10 * body_index + 10]] = np.eye(10)
+        if payload_indices and body_index == payload_body:
             matrix[:, payload_indices] = transform
         if matrix.any():
-            body_parameters = regressor.parameters[10 * b : 10 * b + 10]
+            body_parameters = regressor.parameters[10 * body_index : 10 * body_index + 10]
             # A body on the bound of what is physical, such as a point mass, may stay as it is.
             mass = max(body_parameters[0], 1e-3)
             margin = 1e-6 * mass * np.array([1, 0, 0, 0, 1, 0, 1, 0, 0, 1.0])
@@ -710,7 +710,7 @@ def consistent_estimate(
         deviation = np.linalg.norm(solution.factor[:, payload_indices[0]])
         if solution.mean[payload_indices[0]] > 2.0 * deviation:
             # Something is carried, and it is a body of its own.
-            selection = np.zeros((10, size))
+            selection = np.zeros((10, unknown_count))
             selection[:, payload_indices] = np.eye(10)
             constraints.append(BodyConstraint(np.zeros(10), selection))
             mass = 1e-3 * float(solution.mean[payload_indices[0]])
@@ -799,8 +799,8 @@ def _payload(
         nearest_centre = float(consistent[indices[k]] / consistent[indices[0]])
         result.append(_parameter(unknown, float(centre), spread, nearest_centre, quantile))
     for k, axes in zip(range(4, 10), ("xx", "xy", "yy", "xz", "yz", "zz"), strict=True):
-        size = unknowns[k].deviation if is_significant else 1e-300
-        unknown = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=size)
+        prior_deviation = unknowns[k].deviation if is_significant else 1e-300
+        unknown = replace(unknowns[k], name=f"payload_inertia_{axes}", deviation=prior_deviation)
         p = _parameter(unknown, mean[k], deviation[k], float(consistent[indices[k]]), quantile)
         result.append(replace(p, meaning="about the origin of the frame" if p.value else ""))
     return result

@@ -45,7 +45,7 @@ class ParameterChange:
 def change_of(
     windows: Windows,
     previous: Estimate,
-    size: int,
+    unknown_count: int,
     groups: Mapping[str, Sequence[int]],
     usual_misfit: float,
 ) -> tuple[ParameterChange | None, float]:
@@ -58,7 +58,7 @@ def change_of(
     Args:
         windows: those since the estimate.
         previous: an estimate from earlier windows.
-        size: number of its unknowns that are those of the windows, the first ones.
+        unknown_count: number of its unknowns that are those of the windows, the first ones.
         groups: places of the unknowns that change together, by name.
         usual_misfit: what the misfit usually is.
 
@@ -66,12 +66,12 @@ def change_of(
         The change or None, and the misfit: the mean square of the errors of prediction, relative to
         their variance.
     """
-    error = windows.target - windows.columns @ previous.mean[:size]
+    error = windows.target - windows.columns @ previous.mean[:unknown_count]
     # A blow is not a change: evidence must not hang on a few windows.
     inliers = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
     all_windows, windows, error = windows, windows.select(inliers), error[inliers]
     columns = windows.columns
-    prediction_factor = columns @ previous.factor[:, :size].T
+    prediction_factor = columns @ previous.factor[:, :unknown_count].T
     noise_growth = np.maximum(1.0, windows.noise / max(float(np.median(windows.noise)), 1e-300))
     noise = float(np.median(previous.scale)) * noise_growth
     covariance = np.diag(noise**2) + prediction_factor @ prediction_factor.T
@@ -258,8 +258,8 @@ class LiveIdentification:
                     replace(u, name=f"before.{u.name}", kind="before", floor=-np.inf)
                     for u in (unknowns[index] for index in indices)
                 ]
-        prior, groups = prior_of(unknowns), np.zeros(len(windows))
-        equations = columns, windows.target, *prior, windows.noise, groups
+        prior, recording_ids = prior_of(unknowns), np.zeros(len(windows))
+        equations = columns, windows.target, *prior, windows.noise, recording_ids
         solution = estimate(*equations, joined=self._is_joined)
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
         parameters = parameters_of(self._regressor, unknowns, _KINDS, solution, consistent)

@@ -167,8 +167,8 @@ def inertia_unknowns(
         deviations = (share * np.array([mass, *first_moment, *6 * [second_moment]])).tolist()
         columns = PARAMETER_NAMES, _BODY_UNITS, deviations, (mass_error * described).tolist()
         unknowns += [
-            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, size, body_deviation=error)
-            for name, unit, size, error in zip(*columns, strict=True)
+            Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, std, body_deviation=error)
+            for name, unit, std, error in zip(*columns, strict=True)
         ]
     return unknowns
 

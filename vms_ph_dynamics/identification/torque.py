@@ -25,7 +25,7 @@ _MAX_INSTANTS = 3000
 _MAX_SMOOTHED = 1500  # instants from which a lag is found
 _SEARCHED_LAG = 1.2 * LONGEST_LAG
 _MAX_COMPARED = 750  # instants at which widths are compared
-_WIDTHS = (0.2, 0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, lengths of a window
+_WIDTH_SHARES = (0.2, 0.5, 1.0, 2.0)  # half widths of the smoothing to choose from, of a window
 
 
 def torque_windows(
@@ -108,8 +108,8 @@ def torque_windows(
     terms = [x for x in joint_columns(model, *signals) if x[0] in index_of and x[0][:5] != "gain."]
     if terms:
         friction = np.stack([effort for _, _, effort in terms], axis=1)
-        values = smooth(samples.t, friction, effort_width, points)[0]
-        for (name, j, _), signal in zip(terms, values.T, strict=True):
+        smoothed_friction = smooth(samples.t, friction, effort_width, points)[0]
+        for (name, j, _), signal in zip(terms, smoothed_friction.T, strict=True):
             columns[:, b - start + j, index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
         if f"armature.{joint}" in index_of:
@@ -186,9 +186,9 @@ def with_net_load(model: VMSModel, motion: Motion, coefficients: Mapping[str, fl
     """
     friction, share = np.zeros((2, *motion.torque.shape))
     rate, ones = motion.v[:, model.b :], np.ones_like(friction)
-    for name, j, values in joint_columns(model, rate, ones, ones, coefficients, motion.motors):
+    for name, j, factor in joint_columns(model, rate, ones, ones, coefficients, motion.motors):
         if name in coefficients and not name.startswith("gain."):
-            (share if name.endswith(".load") else friction)[:, j] += coefficients[name] * values
+            (share if name.endswith(".load") else friction)[:, j] += coefficients[name] * factor
     load = motion.torque - friction
     return replace(motion, load=load / (1.0 + share * np.sign(load)))
 
@@ -208,7 +208,7 @@ def best_width(
         settings: see :func:`torque_windows`.
     """
     t, moments, errors = motion.samples.t, prior_of(unknowns), dict[int, float]()
-    widths = sorted({smoothing_width(t, share * settings.length) for share in _WIDTHS})
+    widths = sorted({smoothing_width(t, share * settings.length) for share in _WIDTH_SHARES})
     widths = [width for width in widths if 40 * width < len(t)]  # few windows tell nothing
     for width in widths:
         options = max(min(ROW_SPACING, widths[0]), len(t) // _MAX_COMPARED), width, False, widths[0]
@@ -298,9 +298,9 @@ def torque_error(
         mean: (p,) of what is believed beforehand.
         covariance: (p,p) likewise.
     """
-    unit = np.sqrt(np.diag(covariance))
-    precision = np.linalg.inv(covariance / np.outer(unit, unit) + 1e-9 * np.eye(unit.size))
-    columns = (rows.columns * unit).reshape(-1, outputs, len(unit))
+    scale = np.sqrt(np.diag(covariance))
+    precision = np.linalg.inv(covariance / np.outer(scale, scale) + 1e-9 * np.eye(scale.size))
+    columns = (rows.columns * scale).reshape(-1, outputs, len(scale))
     target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
     is_used = rows.columns.any(axis=1).reshape(-1, outputs)
     fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
@@ -311,8 +311,8 @@ def torque_error(
         fold_grams = np.tensordot(weight**2, grams, (0, 1))
         gram = fold_grams.sum(axis=0)
         gram[:-1, :-1] += precision
-        x = mean + unit * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
-        magnitude = np.ma.array(np.abs(target - columns @ ((x - mean) / unit)), mask=~is_used)
+        x = mean + scale * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
+        magnitude = np.ma.array(np.abs(target - columns @ ((x - mean) / scale)), mask=~is_used)
         median = np.ma.median(magnitude, axis=0)  # type: ignore[no-untyped-call]
         residual = 1.4826 * median.filled(0.0)
         weight = 1.0 / np.maximum(residual, 1e-3)

@@ -218,9 +218,9 @@ def energy_windows(
     row_changes = np.diff(rows, axis=0)
     payload_columns = row_changes[:, 10 * body : 10 * body + 10] @ transform
     columns = np.empty((len(edges) - 1, len(unknowns)))
-    by_body = {"payload": iter(payload_columns.T), "inertia": iter(row_changes.T)}
+    iterators = {"payload": iter(payload_columns.T), "inertia": iter(row_changes.T)}
     for k, u in enumerate(unknowns):
-        columns[:, k] = next(by_body[u.kind]) if u.kind in by_body else work_by_name[u.name]
+        columns[:, k] = next(iterators[u.kind]) if u.kind in iterators else work_by_name[u.name]
     target = window_sums(supplied, edges) - np.diff(energy)
     # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns @ [u.kind == "gains" for u in unknowns]
@@ -271,8 +271,8 @@ def joint_columns(
         excess = slip * np.exp(-((1e3 * rate / width) ** 2)) if width else np.sign(rate) - slip
         factors[f"friction.{{}}.stribeck_{width}"] = excess
     for j, joint in enumerate(model.joint_names):
-        for name, values in factors.items():
-            yield name.format(joint), j, values[:, j]
+        for name, factor in factors.items():
+            yield name.format(joint), j, factor[:, j]
         motor, motor_rate = f"friction.{joint}.motor", rate @ motors[j]
         for k in np.flatnonzero(motors[j]).tolist() if f"{motor}_coulomb" in names else ():
             transmission = motors[j, k]
@@ -292,8 +292,8 @@ def _port_work(model: VMSModel, motion: Motion) -> Array:
             force += generalised_forces(model, q[1:], end, frame)
             work += (0.5 * force * motion.step).sum(axis=1)
         elif model.b:
-            rows = slice(None) if model.b == 6 else [0, 1, 5]
-            work += (0.5 * (start + end)[:, rows] * motion.step[:, : model.b]).sum(axis=1)
+            components = slice(None) if model.b == 6 else [0, 1, 5]
+            work += (0.5 * (start + end)[:, components] * motion.step[:, : model.b]).sum(axis=1)
     return work
 
 

@@ -39,7 +39,7 @@ class Fall(NamedTuple):
     and subtracting it again would lose the digits that distinguish thrust from weight.
 
     Attributes:
-        since: the instant since which it falls, s.
+        start_time: the instant since which it falls, s.
         centre: (k,) centre of mass then, from the mount, m.
         linear_momentum: (k,) linear momentum then, kg m/s.
         mass: kg.
@@ -257,9 +257,9 @@ class CentroidalRobot:
         return angular if self.centre_dim == 2 else angular.dot(rotation)
 
 
-def lever_of(matrix: Array, mass: float, k: int) -> Array:
+def lever_of(M: Array, mass: float, k: int) -> Array:
     """Return the centre of mass in the base frame, (k,), of the mass matrix."""
     if k == 2:
-        return np.array([matrix[1, 2], -matrix[0, 2]]) / mass
+        return np.array([M[1, 2], -M[0, 2]]) / mass
     # m (v + w x lever) in the rows of v.
-    return np.array([matrix[1, 5], -matrix[0, 5], matrix[0, 4]]) / mass
+    return np.array([M[1, 5], -M[0, 5], M[0, 4]]) / mass

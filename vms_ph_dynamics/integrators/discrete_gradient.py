@@ -24,7 +24,7 @@ _ROUNDING = 8 * np.finfo(float).eps
 # The energy error of the solution is corrected if that changes the speed by less than a thousandth;
 # otherwise it is kept in the solver state for the next step.
 _MAX_CORRECTION = 1e-3
-_MAX_DEFERRED = 1e-9
+_MAX_DEFERRED_ENERGY_SHARE = 1e-9
 
 _MAX_PAST_STEPS = 4
 
@@ -153,8 +153,8 @@ class DiscreteGradient(RobotStepper):
             if not solver_state.past.times:
                 raise
             # An extrapolation across a jump, or a change of step, may not be a usable guess.
-            restart = self._guess(solver_state._replace(past=PastSteps()), t, dt)
-            solution = solve(sweep, np.concatenate([restart, v_centre]))
+            fresh_guess = self._guess(solver_state._replace(past=PastSteps()), t, dt)
+            solution = solve(sweep, np.concatenate([fresh_guess, v_centre]))
         end, midstep, dq = solution.outcome
         end = self._energy_corrected(end, dq)
         energies = PowerQuadrature()
@@ -315,7 +315,7 @@ class DiscreteGradient(RobotStepper):
             # ``slope`` has the sign of the step.
             factor = 2.0 * energy_error / (slope + copysign(sqrt(discriminant), slope))
             return end._replace(pi=end.pi - factor * direction[self.model.b :])
-        if abs(energy_error) > _MAX_DEFERRED * energy_scale:
+        if abs(energy_error) > _MAX_DEFERRED_ENERGY_SHARE * energy_scale:
             raise StepFailure(f"the solution misses an energy of {energy_error:.3g} J")
         return end
 

@@ -66,17 +66,17 @@ class WheelConstraint(Task):
             )
         if not radius > 0.0:
             raise ModelError(f"the radius of wheel '{wheel}' must be positive; given: {radius}")
-        tree = model.tree.pinocchio
-        if not tree.existJointName(wheel):
+        pinocchio = model.tree.pinocchio
+        if not pinocchio.existJointName(wheel):
             joints = ", ".join(model.joint_names)
             raise ModelError(f"'{wheel}' is no joint of '{model.name}'; its joints are {joints}")
         self.wheel, self.radius = wheel, radius
         self.dimension = 2 if roller_angle is None else 1
         self._roller_angle = roller_angle
         self.has_rollers = roller_angle is not None
-        joint = tree.getJointId(wheel)
-        self._frame = tree.getFrameId(wheel, pin.FrameType.JOINT)
-        joint_rates = model.tree.full_velocity(np.eye(model.nv))[:, tree.idx_vs[joint]]
+        joint = pinocchio.getJointId(wheel)
+        self._frame = pinocchio.getFrameId(wheel, pin.FrameType.JOINT)
+        joint_rates = model.tree.full_velocity(np.eye(model.nv))[:, pinocchio.idx_vs[joint]]
         self._velocity_index = int(np.argmax(np.abs(joint_rates)))
         d = Evaluation(model, model.neutral_configuration(), np.zeros(model.nv))
         axle = self._joint_jacobian(d)[3:, self._velocity_index]

@@ -96,8 +96,8 @@ def _read_inertial(element: ET.Element) -> Inertial | None:
         )
     except (KeyError, ValueError):
         return None
-    numbers = np.concatenate([centre, angles, tensor.ravel(), [mass]])
-    if not len(centre) == len(angles) == 3 or not (np.abs(numbers) <= LARGEST_NUMBER).all():
+    entries = np.concatenate([centre, angles, tensor.ravel(), [mass]])
+    if not len(centre) == len(angles) == 3 or not (np.abs(entries) <= LARGEST_NUMBER).all():
         return None
     R = pin.rpy.rpyToMatrix(angles)
     tensor = R @ tensor @ R.T

@@ -288,16 +288,16 @@ def mass_matrix(model: Any, data: Any, q: Array, projection: Array | None = None
     Raises:
         ModelError: an entry is not finite.
     """
-    mass: Array = pin.crba(model, data, q)
+    M: Array = pin.crba(model, data, q)
     if projection is not None:
         with np.errstate(over="ignore", invalid="ignore"):
-            mass = projection.T @ mass @ projection
-    if not np.isfinite(mass).all():
+            M = projection.T @ M @ projection
+    if not np.isfinite(M).all():
         raise ModelError(
             f"the mass matrix of '{model.name}' is not finite: a mass, a length or a mimic "
             "multiplier is too large; give them in kg and m"
         )
-    return mass
+    return M
 
 
 def joints_without_inertia(

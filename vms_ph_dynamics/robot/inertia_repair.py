@@ -57,9 +57,9 @@ class RepairGrading:
         self._had_inertia = ~is_added
         data = model.createData()
         for q in sampled_configurations(model):
-            mass = mass_matrix(model, data, q, projection)
+            M = mass_matrix(model, data, q, projection)
             with suppress(np.linalg.LinAlgError):  # a singular sample is skipped
-                self._samples.append((q, np.linalg.cholesky(mass)))
+                self._samples.append((q, np.linalg.cholesky(M)))
 
     def relative_change(self, joint: int, difference: Array, exclude_added: bool = False) -> float:
         """Return the largest modulus of the eigenvalues of ``M^-1 J^T difference J``.
@@ -78,10 +78,10 @@ class RepairGrading:
             mass_change = J.T @ difference @ J
             if exclude_added:
                 block = np.ix_(self._had_inertia, self._had_inertia)
-                mass_change, mass = mass_change[block], (factor @ factor.T)[block]
+                mass_change, M = mass_change[block], (factor @ factor.T)[block]
                 if not mass_change.size:
                     continue
-                factor = np.linalg.cholesky(mass)
+                factor = np.linalg.cholesky(M)
             scaled_change = np.linalg.solve(factor, np.linalg.solve(factor, mass_change).T)
             max_change = max(max_change, float(np.abs(np.linalg.eigvalsh(scaled_change)).max()))
         return max_change if self._samples else np.inf

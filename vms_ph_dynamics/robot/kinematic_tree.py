@@ -217,29 +217,29 @@ class KinematicTree:
         No term of the equations of motion depends on where the base is, but Pinocchio's Coriolis
         matrix loses precision with the square of that distance.
         """
-        size = self._base_position_size
-        if size == 0:
+        position_size = self._base_position_size
+        if position_size == 0:
             return q
         at_zero = q.copy()
-        at_zero[:size] = 0.0
+        at_zero[:position_size] = 0.0
         return at_zero
 
     def base_displacement(self, q: Array) -> Array:
         """Return the position of the base from its mount, in inertial axes, (3,)."""
-        size = self._base_position_size
-        return self.mount[:3, :size] @ q[:size]
+        position_size = self._base_position_size
+        return self.mount[:3, :position_size] @ q[:position_size]
 
     def project(self, matrix: Array) -> Array:
         """Return ``P^T matrix P`` for a matrix of full velocities; unchanged without mimics."""
-        p = self.projection
-        return matrix if p is None else p.T @ matrix @ p
+        P = self.projection
+        return matrix if P is None else P.T @ matrix @ P
 
     def projected_columns(self, jacobian: Array) -> Array:
         """Return ``jacobian P`` for a Jacobian of full velocities, as an array of its own."""
-        p = self.projection
+        P = self.projection
         # Of a robot with one joint Pinocchio returns a Jacobian as a vector.
         full_columns = jacobian.reshape(len(jacobian), self.pinocchio.nv)
-        return full_columns.copy() if p is None else full_columns @ p
+        return full_columns.copy() if P is None else full_columns @ P
 
     def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
@@ -293,18 +293,18 @@ class KinematicTree:
         Raises:
             ModelError: listing the links there are.
         """
-        model = self.pinocchio
+        pinocchio = self.pinocchio
         if not isinstance(name, str):
             raise ModelError(
                 "a frame is given by its name, before q: jacobian('hand', q), placement('hand', q);"
                 f" given: {name!r}"
             )
-        if model.existFrame(name, pin.FrameType.BODY):
-            return int(model.getFrameId(name, pin.FrameType.BODY))
-        if not model.existFrame(name):
+        if pinocchio.existFrame(name, pin.FrameType.BODY):
+            return int(pinocchio.getFrameId(name, pin.FrameType.BODY))
+        if not pinocchio.existFrame(name):
             links = ", ".join(self.link_names) or "none: add one with pinocchio's addBodyFrame"
             raise ModelError(f"'{name}' is not a frame of '{self.name}'; its links are {links}")
-        return int(model.getFrameId(name))
+        return int(pinocchio.getFrameId(name))
 
 
 def _planar_pose(q: Array) -> Array:

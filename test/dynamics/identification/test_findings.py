@@ -44,7 +44,7 @@ def thinned(samples: MotionSamples) -> MotionSamples:
 
 @pytest.fixture(autouse=True)
 def _few_instants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULE, "_INSTANTS", 150)
+    monkeypatch.setattr(MODULE, "_INSTANT_COUNT", 150)
 
 
 def _found(model: VMSModel, samples: MotionSamples) -> tuple[Finding, ...]:

@@ -205,8 +205,8 @@ class PlacedTree(MimicMap):
         screws = tree.screws
         angular = jnp.einsum("iab,ib->ia", rotation, screws[:, 3:])
         linear = jnp.einsum("iab,ib->ia", rotation, screws[:, :3]) + jnp.cross(position, angular)
-        joints = jnp.concatenate([linear, angular], axis=1)[1:]
-        self.screws = jnp.concatenate([jnp.asarray(tree.base_screws), joints])
+        joint_screws = jnp.concatenate([linear, angular], axis=1)[1:]
+        self.screws = jnp.concatenate([jnp.asarray(tree.base_screws), joint_screws])
         centre = position + jnp.einsum("iab,ib->ia", rotation, tree.lever)
         moments = tree.mass[:, None] * centre
         rotational = rotation @ tree.inertia @ rotation.swapaxes(1, 2)

@@ -182,12 +182,12 @@ class MujocoEngine(Engine):
 
     def contact_wrench(self) -> Array:
         """Return the wrench of all contacts at the end effector in its axes, (6,), N and N m."""
-        tool = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
+        tool_pose = self._model.evaluate(*self.motion()).placement(self._model.end_effector)
         force, moment = np.zeros(3), np.zeros(3)
         for contact in self.contacts():
             force += contact.force
-            moment += np.cross(contact.point - tool[:3, 3], contact.force) + contact.moment
-        return np.concatenate([force @ tool[:3, :3], moment @ tool[:3, :3]])
+            moment += np.cross(contact.point - tool_pose[:3, 3], contact.force) + contact.moment
+        return np.concatenate([force @ tool_pose[:3, :3], moment @ tool_pose[:3, :3]])
 
     def pose_of(self, body: str) -> Array:
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
@@ -230,8 +230,8 @@ class MujocoEngine(Engine):
         torque = np.zeros(model.n) if ports.torque is None else ports.torque
         forces = {"torque": self._coordinates.force(data, torque, np.zeros(model.b))}
         if ports.wrench_base is not None and model.b:
-            base = ports.wrench_base
-            forces["wrench_base"] = self._coordinates.force(data, np.zeros(model.n), base)
+            base_wrench = ports.wrench_base
+            forces["wrench_base"] = self._coordinates.force(data, np.zeros(model.n), base_wrench)
         if ports.wrench_end_effector is not None:
             force = self._force_at(model.end_effector, ports.wrench_end_effector, data)
             forces["wrench_end_effector"] = force
