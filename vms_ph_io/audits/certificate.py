@@ -198,13 +198,13 @@ def certify(
         raise RecordingError(text)
     duration, step_count, lost = 0.0, 0, 0
     for block in motion.blocks():
-        steps = np.diff(block.samples.t)
-        if len(steps):
-            period = float(np.median(steps))
-            lost += int(np.rint(steps / period - 1.0)[steps > _LONGEST_STEP_PERIODS * period].sum())
-        duration += float(steps.sum())
+        dt = np.diff(block.samples.t)
+        if len(dt):
+            period = float(np.median(dt))
+            lost += int(np.rint(dt / period - 1.0)[dt > _LONGEST_STEP_PERIODS * period].sum())
+        duration += float(dt.sum())
         sums.add(block)
-        step_count += len(steps)
+        step_count += len(dt)
         progress(step_count / len(motion), "certifying")
     rule = "held from sample to sample" if motion.options.commanded else "by the trapezoidal rule"
     method = "port energies that the simulation has integrated" if is_exact else f"efforts {rule}"

@@ -96,9 +96,9 @@ class Audit(WithHints):
         """Return energies and powers over time at no more than ``limit`` instants."""
         ledger, ports = self.ledger, [*map(self.port_name, self.ledger.ports)]
         count = len(ledger.time)
-        index = np.linspace(0, count - 1, min(count, limit)).astype(int)
-        time = ledger.time[index]
-        series = {name: values[index] for name, values in ledger.series.items()}
+        indices = np.linspace(0, count - 1, min(count, limit)).astype(int)
+        time = ledger.time[indices]
+        series = {name: values[indices] for name, values in ledger.series.items()}
         series["stored"] = series["kinetic"] + series["potential"]
         energy = {n: series[n] - series[n][0] for n in ("kinetic", "potential", "stored")}
         energy["torque"] = series["supplied_by_joint"].sum(1)
@@ -118,7 +118,7 @@ class Audit(WithHints):
                 "residual": ("energy of the residual (J)", dict(residual)),
             },
             series["unaccounted"],
-            ledger.band[index],
+            ledger.band[indices],
         )
 
     def plot(self, file: str | Path | None = None) -> Any:

@@ -170,7 +170,7 @@ class BagWriter:
     @property
     def message_count(self) -> int:
         """Number of written messages; those of the last half second may be missing."""
-        return sum(item.message_count for item in self._topics.values())
+        return sum(info.message_count for info in self._topics.values())
 
     def add_topic(
         self,

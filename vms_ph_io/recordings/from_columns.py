@@ -91,16 +91,16 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
         tables.append((series.table, {key: len(WRENCH)}))
     origin = None
     for block in blocks:
-        rows = len(next(iter(block.values())))
+        count = len(next(iter(block.values())))
         stamps = block.get("time")
         if stamps is None:
-            stamps = (len(tables[0][0]) + np.arange(rows)[:, None]) / rate
-        if rows and not np.any(np.abs(stamps) < _LATEST_TIME) and np.isfinite(stamps).any():
+            stamps = (len(tables[0][0]) + np.arange(count)[:, None]) / rate
+        if count and not np.any(np.abs(stamps) < _LATEST_TIME) and np.isfinite(stamps).any():
             text = f"the times of {name} reach {np.nanmax(np.abs(stamps)):.3g} s, which no clock "
             text += "shows; if they are nanoseconds, give time the unit ns in a column map"
             raise RecordingError(text)
         if origin is None:
-            origin = float(np.floor(stamps[np.abs(stamps) < _LATEST_TIME][0])) if rows else 0.0
+            origin = float(np.floor(stamps[np.abs(stamps) < _LATEST_TIME][0])) if count else 0.0
         is_valid = (np.abs(stamps) < _LATEST_TIME).all(axis=1)  # nor what is not a number
         # Whole seconds apart: a float of seconds since 1970 times 1e9 is not exact.
         seconds_since_origin = stamps[is_valid, 0] - origin + stamps[is_valid, 1:].sum(axis=1)
@@ -108,8 +108,8 @@ def _store(recording: Recording, blocks: _Blocks, names: list[str], rate: float)
         if not is_valid.all():
             recording.notes.append(f"{int((~is_valid).sum())} rows without a time were left out")
         for table, sizes in tables:
-            arrays = [block.get(key, np.full((rows, size), np.nan)) for key, size in sizes.items()]
-            table.extend(times, np.hstack([np.zeros((rows, 1)), *arrays])[is_valid])
+            arrays = [block.get(key, np.full((count, size), np.nan)) for key, size in sizes.items()]
+            table.extend(times, np.hstack([np.zeros((count, 1)), *arrays])[is_valid])
 
 
 def _quantities(

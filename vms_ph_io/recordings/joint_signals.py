@@ -244,10 +244,10 @@ class AlignedSeries:
         next_rows, is_row = _first_rows(times, stamps)
         if len(times) < 2:
             return is_row
-        period = np.diff(times)
-        longest_period = max(GAP_PERIODS * float(np.median(period)), SHORTEST_GAP * 1e9)
-        is_continuous = period[np.clip(next_rows - 1, 0, len(period) - 1)] <= longest_period
-        return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(period)) | is_row)
+        periods = np.diff(times)
+        longest_period = max(GAP_PERIODS * float(np.median(periods)), SHORTEST_GAP * 1e9)
+        is_continuous = periods[np.clip(next_rows - 1, 0, len(periods) - 1)] <= longest_period
+        return np.asarray(is_continuous & (next_rows > 0) & (next_rows <= len(periods)) | is_row)
 
     def rows_at_stamps(self, begin: int, end: int) -> Array:
         """Return the rows of the same stamps, NaN where there is none."""
@@ -269,8 +269,8 @@ class AlignedSeries:
 
 _UNREACHABLE_RATIO = 10.0  # times a limit of position or velocity, that no joint reaches
 _SPIKE_RATIO = 3.0  # times the limit of an effort, that is damage where it stands alone
-_STRETCHES = 16  # of a long recording, of which the most active is studied
-_PROBES = 40  # samples read of each
+_STRETCH_COUNT = 16  # of a long recording, of which the most active is studied
+_PROBE_COUNT = 40  # samples read of each
 
 
 class Signals(NamedTuple):
@@ -336,8 +336,8 @@ class JointSignals:
             return first, min(stop, first + count)
         n = len(self._leader.names)
         best_start, largest_spread = first, -1.0
-        for low in np.linspace(first, stop - count, _STRETCHES).astype(int).tolist():
-            rows = self.order.rows[np.linspace(low, low + count - 1, _PROBES).astype(int)]
+        for low in np.linspace(first, stop - count, _STRETCH_COUNT).astype(int).tolist():
+            rows = self.order.rows[np.linspace(low, low + count - 1, _PROBE_COUNT).astype(int)]
             probed_rows = [self._leader.table.rows(k, k + 1)[0, 1 : 1 + n] for k in rows.tolist()]
             spread = float(np.nan_to_num(np.ptp(np.array(probed_rows), axis=0)).sum())
             if spread > largest_spread:

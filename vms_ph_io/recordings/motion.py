@@ -137,8 +137,8 @@ class RecordedMotion:
             note = "; ".join(("", *self._notes))
             raise RecordingError(f"{recording.path} has fewer than two samples of the robot{note}")
         self._t, self._rate = self.order.t, self.order.rate
-        motors, numbers = self._leader.motors, [source.position.number for source in self._sources]
-        self._motors = motors if motors is None else motors[np.ix_(numbers, numbers)]
+        motors, columns = self._leader.motors, [source.position.number for source in self._sources]
+        self._motors = motors if motors is None else motors[np.ix_(columns, columns)]
         self._port_energies = None
         if recording.port_energies is not None:
             self._port_energies = AlignedSeries(recording.port_energies, self.order.stamps)
@@ -164,11 +164,11 @@ class RecordedMotion:
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """Yield the samples; blocks without a gap between them share one sample."""
-        tail_samples = round(self._effort_lag * self._rate)  # of which no efforts are known
+        tail_count = round(self._effort_lag * self._rate)  # of which no efforts are known
         for first, stop in self.order.segments:
             begin = first
-            while begin < stop - tail_samples:
-                end = min(begin + size, stop - tail_samples)
+            while begin < stop - tail_count:
+                end = min(begin + size, stop - tail_count)
                 start = max(begin - 1, first)
                 if end - start > 1 or stop - first == 1:
                     samples = self._samples(start, end, first, stop)
@@ -355,10 +355,10 @@ class RecordedMotion:
             notes.append("the recording has no efforts; the joints supply no energy")
         joints = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
         notes += [f"no effort of {name} is recorded" for name in joints]
-        jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
+        has_jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
-            for joint, is_wrapped in zip(names, jumps, strict=True)
+            for joint, is_wrapped in zip(names, has_jumps, strict=True)
             if is_wrapped
         ]
         for quantity, values, replacement in (
@@ -379,7 +379,7 @@ class RecordedMotion:
                     f"the time; it is taken as zero at {port} there"
                 )
         notes += self._reversed_wrenches(samples, is_measured)
-        extras = [series for series in self._used_series if series is not self._port_energies]
+        aux_series = [series for series in self._used_series if series is not self._port_energies]
         meaning = self._meaning(samples, effort, is_measured)
         if meaning is not None and not keeps_velocity and is_measured.all():
             lag_of_efforts = self._lag_of_efforts(samples, effort, meaning.misfit["torque"][0])
@@ -390,7 +390,7 @@ class RecordedMotion:
         defects = {names[j]: defect for j, defect in self._velocity_defects.items()}
         timing = clock_source, jitter, defects, lag, bool(self._lag), self._effort_lag
         noise, saturated_shares = self._noise(samples, position, effort), saturation(names, effort)
-        rates = {c.series.name: c.rate for c in extras if not c.is_synchronous and c.rate > 0.0}
+        rates = {c.series.name: c.rate for c in aux_series if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
             self.order, *timing, noise, saturated_shares, meaning, self.options.effort,
             self.options.commanded, rates, joints, tuple(notes),
@@ -448,8 +448,8 @@ class RecordedMotion:
         t, q, v, effort = (array[:_MAX_LAG_SAMPLES].copy() for array in arrays)
         force, misfits = np.zeros_like(effort), []
         for frame in frames:
-            wrench, number = samples.wrenches[frame], model.frame_id(frame)
-            force += generalised_forces(model, q, wrench, number)[:, b:]
+            wrench, frame_id = samples.wrenches[frame], model.frame_id(frame)
+            force += generalised_forces(model, q, wrench, frame_id)[:, b:]
         for net_effort in (effort + force, effort - force):
             parts = balances(model, t, q, v, net_effort * is_measured)
             error = held_out_error((parts.samples - parts.required) * is_measured, parts.friction)

@@ -60,8 +60,8 @@ class TextColumns:
             raise RecordingError(f"{path.name} is empty, or is no text in UTF-8 (iconv -t UTF-8)")
         self.delimiter = delimiter or next((d for d in _DELIMITERS if d in first_line), "")
         cells = self._cells(first_line)
-        numbers = [self._number(cell) is not None for cell in cells if cell]
-        self.has_header = 2 * sum(numbers) <= len(numbers) if header is None else header
+        is_number = [self._number(cell) is not None for cell in cells if cell]
+        self.has_header = 2 * sum(is_number) <= len(is_number) if header is None else header
         names = self._cells(comment)
         if self.has_header:
             names = cells = self._named_items(first_line, second_line)

@@ -362,9 +362,9 @@ def _quantity_groups(columns: _Columns, model: VMSModel, proposal: Proposal) -> 
         if len(names) % model.n:  # a status never changes
             names = [name for name in names if np.ptp(columns.values[name]) > 0.0]
         return _content_groups(names, columns, model.n, proposal), time
-    extras = [n for n in names if not any(n in names for names in by_kind.values()) and n != time]
-    if "effort" not in groups and len(extras) >= model.n:
-        question = f"are efforts among {', '.join(extras[: 2 * model.n])}?"
+    unnamed_columns = [n for n in names if not any(n in g for g in by_kind.values()) and n != time]
+    if "effort" not in groups and len(unnamed_columns) >= model.n:
+        question = f"are efforts among {', '.join(unnamed_columns[: 2 * model.n])}?"
         proposal.note("effort", "no names are those of efforts", question)
     return groups, time
 
@@ -561,9 +561,9 @@ def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: floa
     unit = max(possible_units, key=lambda u: (u == epoch, u == named_unit, possible_units[u][1]))
     rate, share = possible_units[unit]
     text = f"'{key}' steps by {dt:.3g}: {rate:.4g} Hz in {unit}, at most {share:.0%} of the speed"
-    signs = 1 + (unit == epoch) + (unit == named_unit) + (len(possible_units) == 1) + (share > 0.01)
+    votes = 1 + (unit == epoch) + (unit == named_unit) + (len(possible_units) == 1) + (share > 0.01)
     other_units = [u for u in (named_unit, epoch) if u and u != unit]
-    question = "" if signs >= 2 and not other_units else f"is the time in {unit}?"
+    question = "" if votes >= 2 and not other_units else f"is the time in {unit}?"
     if len(possible_units) > 1 and unit not in (epoch, named_unit):
         smallest_share = min(unit_fit[1] for u, unit_fit in possible_units.items() if u != unit)
         is_clear = smallest_share < 0.003 < 0.03 < share
@@ -581,9 +581,9 @@ def _units(angle_unit: str, length_unit: str, is_revolute: Any) -> str | list[st
 def _velocity_unit(proposal: Proposal, slope: Array, velocity: Array) -> str:
     """Return the unit of recorded velocities, or nothing where they are none."""
     speed = np.sqrt(np.mean(slope**2, axis=0))
-    moves = (speed > _REST_SHARE * speed.max(initial=0.0)) & np.isfinite(velocity).any(axis=0)
-    ratio = np.sqrt(np.nanmean(velocity[:, moves] ** 2, axis=0)) / np.maximum(speed[moves], 1e-12)
-    factor = float(np.median(ratio)) if moves.any() else 0.0
+    moving = (speed > _REST_SHARE * speed.max(initial=0.0)) & np.isfinite(velocity).any(axis=0)
+    ratio = np.sqrt(np.nanmean(velocity[:, moving] ** 2, axis=0)) / np.maximum(speed[moving], 1e-12)
+    factor = float(np.median(ratio)) if moving.any() else 0.0
     for unit in ("rad/s", "deg/s", "rpm", "mrad/s"):
         if abs(factor * UNITS[unit] - 1.0) < 0.04 and np.ptp(ratio) < 0.3 * factor:
             proposal.note("velocity", f"they are {factor:.4g} times the slopes: {unit}")

@@ -162,8 +162,8 @@ class RobotSettings:
         Raises:
             VmsPhError: a joint is unknown, or a position is not a number.
         """
-        home = model.joint_positions(model.home)
-        positions = dict(zip(model.joint_names, home.tolist(), strict=True))
+        home_positions = model.joint_positions(model.home)
+        positions = dict(zip(model.joint_names, home_positions.tolist(), strict=True))
         for name, value in _per_joint(self.initial_positions, "initial_positions", True).items():
             if name not in model.joint_names:
                 raise OptionError(
@@ -332,17 +332,17 @@ def _vec3(text: str, setting: str) -> tuple[float, float, float] | None:
 
 
 def _per_joint(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
-    positions = {}
+    value_by_joint = {}
     for word in _words(text):
         name, separator, value = word.partition("=")
         try:
             if not name or (needs_value and not separator):
                 raise ValueError
-            positions[name] = float(value) if separator else 0.0
+            value_by_joint[name] = float(value) if separator else 0.0
         except ValueError:
             form = "name=position" if needs_value else "name or name=position"
             raise OptionError(
                 f"{setting} must be {form}, with spaces or commas between, positions in rad or m; "
                 f"given: '{word}'"
             ) from None
-    return positions
+    return value_by_joint

@@ -314,9 +314,9 @@ class _Messages:
         if description:
             yield _START, "/robot_description", self._message("std_msgs/msg/String", (description,))
         for sample in samples:
-            time = _START + round(sample.time * 1e9)
-            for topic, content in self._contents(time, sample).items():
-                yield time, topic, self._message(_TOPIC_TYPES[topic], content)
+            time_ns = _START + round(sample.time * 1e9)
+            for topic, content in self._contents(time_ns, sample).items():
+                yield time_ns, topic, self._message(_TOPIC_TYPES[topic], content)
 
     def _message(self, kind: str, content: Any) -> Any:
         """Return the message of a type with the fields of a tuple, in their order, or by name."""
@@ -329,14 +329,14 @@ class _Messages:
         pairs = zip(fields, content, strict=True)
         return self._store.types[kind](*(self._message(name, x) for (_, (_, name)), x in pairs))
 
-    def _contents(self, time: int, sample: Sample) -> dict[str, Any]:
-        model, stamp = self._model, divmod(time, 10**9)
+    def _contents(self, time_ns: int, sample: Sample) -> dict[str, Any]:
+        model, stamp = self._model, divmod(time_ns, 10**9)
         header, inertial_header = (stamp, ""), (stamp, self._inertial_frame)
         d = model.evaluate(sample.q, sample.v)
         energies = energy_parts(d, self._task)
         port_energies = PortEnergies(sample.port_energy, sample.dissipated)
         power = {**dict.fromkeys(sample.port_energy, nan), **sample.ports.supplied(d)}
-        energy_sample = EnergySample(time, energies["total"], power, nan, port_energies)
+        energy_sample = EnergySample(time_ns, energies["total"], power, nan, port_energies)
         self._audit.add(energy_sample)
         wrench_at_tool = (stamp, model.end_effector), _force_moment(sample.wrench_end_effector)
         balance = power_fields(energy_sample, self._audit, Exchange())

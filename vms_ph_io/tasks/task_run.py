@@ -128,7 +128,7 @@ class TaskRun:
         self._make_law, self._allocation = make_law, allocation
         if not task.base_actuated:
             self._make_law = partial(make_controller, base_actuated=False)
-        self._wheels = None if wheel_form is None else WheelUse(wheel_form, task.wheels)
+        self._wheel_use = None if wheel_form is None else WheelUse(wheel_form, task.wheels)
         self._payload: PayloadUse | None = None
         if task.payload is not None:
             if wheel_form is not None:
@@ -188,11 +188,11 @@ class TaskRun:
         steps = round(seconds / simulation.dt)
         times = () if self._payload is None else self._payload.change_times
         payload_steps = {step for time in times if (step := round(time / simulation.dt)) <= steps}
-        for end in sorted({*range(_SAMPLE_STEPS, steps, _SAMPLE_STEPS), steps, *payload_steps}):
-            self._integrate(end - simulation.steps)
+        for stop in sorted({*range(_SAMPLE_STEPS, steps, _SAMPLE_STEPS), steps, *payload_steps}):
+            self._integrate(stop - simulation.steps)
             if not simulation.is_finite():
                 break
-            if end in payload_steps:
+            if stop in payload_steps:
                 assert self._payload is not None
                 self._plant = self._payload.change(simulation, self._unloaded_plant)
                 self._restart_law(self._payload.law_model(self.model))
@@ -202,7 +202,7 @@ class TaskRun:
         cpu_time = clock.process_time() - start_time
         failure = "" if simulation.is_finite() else simulation.failure or "not finite"
         goals = {**self._error_judge.goals(), **self._actuator_use.goals()}
-        goals |= {} if self._wheels is None else self._wheels.goals()
+        goals |= {} if self._wheel_use is None else self._wheel_use.goals()
         if self._payload is not None:
             goals |= self._payload_judge.goals(
                 self._payload.capture_distance,
@@ -247,8 +247,8 @@ class TaskRun:
         """Return the command of the law; the first call comes before the first step."""
         time, self._time = self._time, self._time + dt
         self._actuator_use.update(getattr(self, "simulation", None))
-        if self._wheels is not None:
-            self._wheels.update(q, v)
+        if self._wheel_use is not None:
+            self._wheel_use.update(q, v)
         reference = self._reference.reference_between(self._reference_end, time + 0.5 * dt)
         self._reference_end = time + 0.5 * dt
         command = self._supervisor.update(self._sensor.measure(q, v), reference, dt)

@@ -100,8 +100,8 @@ def _shapes(
     elif geom_type in (int(shapes.mjGEOM_CYLINDER), int(shapes.mjGEOM_CAPSULE)):
         yield pose, ET.Element("cylinder", radius=radius, length=repr(2.0 * float(size[1])))
         if geom_type == int(shapes.mjGEOM_CAPSULE):  # not a shape of the standard
-            for end in (-size[1], size[1]):
-                offset = translation_by(np.array([0.0, 0.0, end]))
+            for z in (-size[1], size[1]):
+                offset = translation_by(np.array([0.0, 0.0, z]))
                 yield pose * offset, ET.Element("sphere", radius=radius)
 
 

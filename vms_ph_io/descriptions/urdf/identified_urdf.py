@@ -82,11 +82,11 @@ def _link_of(root: ET.Element, frame: str) -> str:
 
 def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) -> None:
     """Give the link at a joint the inertia of the body, and those that are fixed to it none."""
-    tree = model.tree.pinocchio
-    name = tree.names[joint]
+    pinocchio = model.tree.pinocchio
+    name = pinocchio.names[joint]
     links = {str(link.get("name")): link for link in root.findall("link")}
     children = {str(j.find("child").get("link")) for j in root.findall("joint")}  # type: ignore[union-attr]
-    bodies = [f.name for f in tree.frames if f.parentJoint == joint and f.name in links]
+    bodies = [f.name for f in pinocchio.frames if f.parentJoint == joint and f.name in links]
     link_name = _link_of(root, name)
     if link_name not in links:  # a base that moves without a joint of the description
         link_name = next(link for link in links if link not in children)
