@@ -217,9 +217,9 @@ class Simulator(ManagedNode):
         self._engine.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            late = self._steady.now().nanoseconds - self._drop_time < _GRACE and not self._paused
-            message = "too slow for real time" if late else self._activity()
-            self._health.report(WARN if late else OK, message, self._diagnostics())
+            is_late = self._steady.now().nanoseconds - self._drop_time < _GRACE and not self._paused
+            message = "too slow for real time" if is_late else self._activity()
+            self._health.report(WARN if is_late else OK, message, self._diagnostics())
             return
         self._failure = (
             f"the simulation stands at {simulation.time:.6g} s, in its last state: "

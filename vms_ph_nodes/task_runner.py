@@ -293,7 +293,7 @@ class TaskScore:
         """
         self._task, self._model, self._is_simulated = task, model, simulated
         self._actuators = settings.chosen_actuators() if simulated else None
-        self._wheel_model = settings.wheel_form(model)
+        self._wheel_form = settings.wheel_form(model)
         if self._actuators is not None:
             node.create_subscription(JointState, "vms_ph/actuator_states", self._on_actuators, 10)
             node.create_subscription(Exergy, "vms_ph/exergy", self._on_exergy, 10)
@@ -367,8 +367,8 @@ class TaskScore:
     def _reset_uses(self) -> None:
         self._actuator_use = ActuatorUse(self._model, self._actuators)
         self._wheel_use = None
-        if self._wheel_model is not None:
-            self._wheel_use = WheelUse(self._wheel_model, self._task.wheels)
+        if self._wheel_form is not None:
+            self._wheel_use = WheelUse(self._wheel_form, self._task.wheels)
         self._has_actuator_states, self._unaccounted_energy = False, None
 
     def _on_actuators(self, message: JointState) -> None:

@@ -30,12 +30,12 @@ _SIGNIFICANT_DIGITS = 9
 
 def identity(model: VMSModel) -> str:
     """Return what defines a model, as ``name=value`` with semicolons between."""
-    tree = model.tree.pinocchio
+    pinocchio = model.tree.pinocchio
     digest = hashlib.sha256()
-    for i in range(1, tree.njoints):
-        digest.update(_rounded_bytes(tree.inertias[i].toDynamicParameters()))
-        digest.update(_rounded_bytes(tree.jointPlacements[i].homogeneous))
-    digest.update(_rounded_bytes(tree.frames[model.end_effector_id].placement.homogeneous))
+    for i in range(1, pinocchio.njoints):
+        digest.update(_rounded_bytes(pinocchio.inertias[i].toDynamicParameters()))
+        digest.update(_rounded_bytes(pinocchio.jointPlacements[i].homogeneous))
+    digest.update(_rounded_bytes(pinocchio.frames[model.end_effector_id].placement.homogeneous))
     parts = {
         "name": model.name,
         "base": model.base,

@@ -251,7 +251,7 @@ class MotionListener:
             if wrench_base is not None:
                 base_wrench = from_wrench_base(model, wrench_base.wrench)
             messages = {key: message for key, message in companions.items() if message is not None}
-            extras = {name: messages.pop(name) for name in self._extra_topics if name in messages}
+            extra_messages = {t: messages.pop(t) for t in self._extra_topics if t in messages}
             tools = {key.removeprefix(_TOOL): from_wrench(w.wrench) for key, w in messages.items()}
             port_energies = None if energies is None else from_port_energy(energies)
             if self._water_current is not None:
@@ -263,7 +263,7 @@ class MotionListener:
         is_nan, stamp = np.isnan(state.effort), to_stamp(state.stamp)
         torque, names = np.where(is_nan, 0.0, state.effort), compress(model.joint_names, is_nan)
         efforts = (torque, end_effector_wrench, base_wrench, port_energies, tools)
-        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), extras))
+        self._on_motion(RobotMotion(stamp, d, *efforts, tuple(names), extra_messages))
 
     def _with_odometry(self, state: JoinedState, odometry: Odometry | None) -> tuple[Array, Array]:
         """Return configuration and velocity with the base, predicted to the stamp of the joints.

@@ -269,7 +269,7 @@ class Commands:
     @property
     def available_choices(self) -> list[str]:
         """The names of :data:`CHOICE_TOPICS` for which somebody waits."""
-        return [name for name, port in self._choice_topics.items() if port.get_subscription_count()]
+        return [name for name, pub in self._choice_topics.items() if pub.get_subscription_count()]
 
     def set_reference_pose(
         self, position: Sequence[float], wxyz: Sequence[float], frame: str

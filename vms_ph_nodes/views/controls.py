@@ -343,7 +343,7 @@ class Choices:
     """Lists of demos, robots, laws and scenes: bundled ones, and those that the launch names.
 
     Attributes:
-        offered: which of the lists there are.
+        options: which of the lists there are.
         folder: folder of the page that holds them.
     """
 

@@ -125,14 +125,14 @@ class LoopFlow(MeanPowers):
 
     def add(self, message: ControllerState) -> None:
         """Integrate the powers of a record, by the trapezoidal rule."""
-        start, self._last_state = self._last_state, message
-        if start is None:
+        last, self._last_state = self._last_state, message
+        if last is None:
             return
-        duration = (from_stamp(message.header.stamp) - from_stamp(start.header.stamp)) / NS_PER_SEC
+        duration = (from_stamp(message.header.stamp) - from_stamp(last.header.stamp)) / NS_PER_SEC
         if not 0.0 < duration < 1.0:  # it began anew, or there is a gap
             super().restart()
             return
-        for sample in (start, message):
+        for sample in (last, message):
             self._work_of["reference"] += 0.5 * duration * sample.reference_power
             self._work_of["damping"] += 0.5 * duration * sum(getattr(sample, x) for x in _DAMPINGS)
 

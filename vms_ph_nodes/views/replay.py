@@ -355,15 +355,15 @@ class Replay:
             plot.remove()
         self._curve_plots.clear()
         t, curves, label = self._chosen_curves(self._run)
-        new_series: dict[str, Any] = {}
+        ghost_series: dict[str, Any] = {}
         if self._ghost_run is not None:
             ghost_time, ghost_curves, _ = self._chosen_curves(self._ghost_run)
-            new_series = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
+            ghost_series = {name: np.interp(t, ghost_time, y) for name, y in ghost_curves.items()}
         # What is unaccounted for is small beside the rest.
         residual_names = [name for name in curves if name == "unaccounted"]
         with self._plot_folder:
             for names in ([name for name in curves if name not in residual_names], residual_names):
-                ghosts = {name: new_series[name] for name in names if name in new_series}
+                ghosts = {name: ghost_series[name] for name in names if name in ghost_series}
                 if names:
                     run_curves = {name: curves[name] for name in names}
                     self._curve_plots.append(self._add_plot(t, run_curves, ghosts, label))

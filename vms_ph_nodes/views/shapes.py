@@ -274,9 +274,9 @@ class Shapes:
             yield base_port, f"power {legend.label_of(base_port)}", position, port_powers[base_port]
         if ports.torque is None:
             return
-        tree, powers = d.tree.pinocchio, ports.torque * d.v[model.b :]
+        pinocchio, powers = d.tree.pinocchio, ports.torque * d.v[model.b :]
         for name, power in zip(model.joint_names, powers.tolist(), strict=True):
-            position = d.placement(tree.getFrameId(name, pin.FrameType.JOINT))[:3, 3]
+            position = d.placement(pinocchio.getFrameId(name, pin.FrameType.JOINT))[:3, 3]
             yield "torque", f"power {name}", position, power
 
     def _energy_shapes(self, d: Evaluation) -> Iterator[Shape]:
