@@ -92,8 +92,8 @@ def with_body(model: VMSModel, body: Body, frame: str | None = None) -> VMSModel
         ModelError: there is no such frame, the inertia is that of no body, or the frame belongs to
             no link that moves.
     """
-    index = model.frame_id(model.end_effector if frame is None else frame)
-    model_frame = model.tree.pinocchio.frames[index]
+    frame_id = model.frame_id(model.end_effector if frame is None else frame)
+    model_frame = model.tree.pinocchio.frames[frame_id]
     if model_frame.parentJoint == 0:
         raise ModelError(
             f"'{model_frame.name}' does not move; a body attached to it would carry no energy"

@@ -25,14 +25,14 @@ _CORE_TERMS = (
     "spatial_momentum", "kinetic_regressor", "potential_regressor",
 )  # fmt: skip
 
-_MOMENTA = ("centre_of_mass", "centroidal_momentum", "spatial_momentum")
+_MOMENTA_TERMS = ("centre_of_mass", "centroidal_momentum", "spatial_momentum")
 
 _BLOCK_OF = {"M_b": "M", "M_bm": "M", "M_m": "M", "p": "momentum", "pi": "momentum"}
 
 TERMS = (*_CORE_TERMS, *_BLOCK_OF)
 """Names of the terms of a batch."""
 
-_HINTS = {
+_SEARCH_WORDS = {
     "M": "mass_matrix inertia crba",
     "StandardForm(model).rate_batch(Q, momentum, ports)": "forward_dynamics accelerations vdot",
     "rate_derivatives_batch(form, Q, Z, ports) of vms_ph_dynamics": "derivatives",
@@ -86,7 +86,7 @@ class EvaluationBatch:
     def __getattr__(self, name: str) -> Array:
         """Return a term."""
         if name not in TERMS:
-            raise missing_attribute(self, name, _HINTS)
+            raise missing_attribute(self, name, _SEARCH_WORDS)
         self.compute((name,))
         return self._terms[name]
 
@@ -100,8 +100,8 @@ class EvaluationBatch:
             OptionError: there is no such term.
         """
         wanted_terms = dict.fromkeys(terms)
-        if extras := [name for name in wanted_terms if name not in TERMS]:
-            raise OptionError(f"there is no term '{extras[0]}'; the terms are {', '.join(TERMS)}")
+        if unknown := [name for name in wanted_terms if name not in TERMS]:
+            raise OptionError(f"there is no term '{unknown[0]}'; the terms are {', '.join(TERMS)}")
         stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in wanted_terms)
         names = [name for name in stored_names if name not in self._terms]
         if names:
@@ -129,13 +129,13 @@ class EvaluationBatch:
         if tree.projection is None:
             return arrays
         projection, joint_projection = tree.projection, tree.projection[model.b :, model.b :]
-        project: dict[str, Callable[[Array], Array]] = {
+        mappings: dict[str, Callable[[Array], Array]] = {
             **dict.fromkeys(("M", "C"), lambda x: projection.T @ x @ projection),
             "M_hat_m": lambda x: joint_projection.T @ x @ joint_projection,
             **dict.fromkeys(("J_end_effector", "g", "momentum"), lambda x: x @ projection),
             **dict.fromkeys(("A", "pi_hat"), lambda x: x @ joint_projection),
         }
-        return {name: project[name](x) if name in project else x for name, x in arrays.items()}
+        return {name: mappings[name](x) if name in mappings else x for name, x in arrays.items()}
 
     def _python_terms(self, names: list[str]) -> Mapping[str, Array]:
         model = self.model
@@ -184,13 +184,13 @@ def checked_rows(
     return (frozen(q.copy()), frozen(x.copy())) if copy else (q, x)
 
 
-def _checked_table(value: npt.ArrayLike, size: int, label: str) -> Array:
+def _checked_table(value: npt.ArrayLike, width: int, label: str) -> Array:
     try:
         x = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise StateError(f"{label} must be numbers, one row for each state") from None
-    if x.ndim != 2 or x.shape[1] != size:
-        raise StateError(f"{label} must have shape (N,{size}); given: shape {np.shape(value)}")
+    if x.ndim != 2 or x.shape[1] != width:
+        raise StateError(f"{label} must have shape (N,{width}); given: shape {np.shape(value)}")
     return x
 
 
@@ -215,4 +215,4 @@ def _term(d: Evaluation, name: str) -> Any:
         return pin.computeKineticEnergyRegressor(pinocchio_model, data, d.q_full, d.v_full).copy()
     if name == "potential_regressor":
         return pin.computePotentialEnergyRegressor(pinocchio_model, data, d.q_full).copy()
-    return getattr(momenta(d) if name in _MOMENTA else d, name.removesuffix("_momentum"))
+    return getattr(momenta(d) if name in _MOMENTA_TERMS else d, name.removesuffix("_momentum"))

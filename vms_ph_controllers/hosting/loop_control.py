@@ -216,7 +216,7 @@ def reference_function(reference: Any, model: VMSModel) -> Callable[[float], Ref
         positions = np.array([model.joint_positions(q) for q in configurations])
 
         def joint_reference(time: float) -> Reference:
-            return Reference(joints=np.array([np.interp(time, times, p) for p in positions.T]))
+            return Reference(joints=np.array([np.interp(time, times, row) for row in positions.T]))
 
         return joint_reference
     constant_reference = _as_reference(Reference() if reference is None else reference)

@@ -71,13 +71,13 @@ class SymbolicRobot:
         """
         names = {"planar": "x y theta", "floating": "x y z qx qy qz qw"}.get(model.base, "")
         base = [sp.Symbol(name, real=True) for name in names.split()]
-        joints = _symbols("q", model.n)
+        joint_symbols = _symbols("q", model.n)
         entries = base if model.base != "planar" else [*base[:2], *_cosine_and_sine(base[2])]
-        for joint in joints:
+        for joint in joint_symbols:
             is_pair = model.is_continuous(len(entries))
             entries = [*entries, *(_cosine_and_sine(joint) if is_pair else (joint,))]
         count = PARAMETERS * (model.tree.pinocchio.njoints - 1) if parameters else 0
-        self.coordinates, self.velocities = (*base, *joints), _symbols("v", model.nv)
+        self.coordinates, self.velocities = (*base, *joint_symbols), _symbols("v", model.nv)
         self.parameters = _symbols("phi", count)
         self.arguments = (*self.coordinates, *self.velocities, *self.parameters)
         phi = _column(self.parameters) if parameters else None
@@ -92,8 +92,8 @@ class SymbolicRobot:
     @cached_property
     def mass_rate(self) -> Expression:
         """Rate of the mass matrix along the motion, (nv,nv)."""
-        units = np.eye(len(self._v), dtype=int)
-        columns = [self._tree.mass_rate_times(self._v, unit[:, None]) for unit in units]
+        unit_vectors = np.eye(len(self._v), dtype=int)
+        columns = [self._tree.mass_rate_times(self._v, unit[:, None]) for unit in unit_vectors]
         return self._simplify(np.hstack(columns))
 
     @cached_property
@@ -131,8 +131,8 @@ class SymbolicRobot:
 
     def _simplify(self, entries: Expression) -> Expression:
         """Return a matrix with squared sines replaced by cosines, a fast normal form."""
-        squares = {sp.sin(angle) ** 2: 1 - sp.cos(angle) ** 2 for angle in self.coordinates}
-        return sp.Matrix(entries).applyfunc(lambda x: sp.expand(sp.expand(x).subs(squares)))
+        replacements = {sp.sin(angle) ** 2: 1 - sp.cos(angle) ** 2 for angle in self.coordinates}
+        return sp.Matrix(entries).applyfunc(lambda x: sp.expand(sp.expand(x).subs(replacements)))
 
 
 def _symbols(letter: str, count: int) -> tuple[Expression, ...]:

@@ -49,7 +49,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
     rates = [form.rate(state, ports) for form, state in ((standard, x), (decoupled, x_hat))]
     balance = decoupled.power_balance(x_hat, ports)
     # No power flows into a robot at rest.
-    size = max(sum(abs(p) for p in balance.supplied.values()) + abs(balance.stored), 1.0)
+    norm = max(sum(abs(power) for power in balance.supplied.values()) + abs(balance.stored), 1.0)
     smallest_eigenvalue = float(np.linalg.eigvalsh(d.M)[0])
     energy = decoupled.hamiltonian(x_hat)
     kinetic_energy = d.kinetic_energy
@@ -65,7 +65,7 @@ def structure_checks(d: Evaluation) -> list[StructureCheck]:
         "base and shape energy do not add up": _relative(
             np.array(energy.kinetic - kinetic_energy), np.array(kinetic_energy)
         ),
-        "the power at the ports is not the rate of the stored energy": abs(balance.residual) / size,
+        "the power at the ports is not the rate of the stored energy": abs(balance.residual) / norm,
     }
     if model.is_plain:
         errors["the momentum rates are not those of Pinocchio's articulated bodies"] = _aba_error(
@@ -97,5 +97,5 @@ def _skew_error(matrix: Array) -> float:
 
 
 def _relative(difference: Array, reference: Array) -> float:
-    size = max(float(np.abs(reference).max(initial=0.0)), 1.0)
-    return float(np.abs(difference).max(initial=0.0)) / size
+    scale = max(float(np.abs(reference).max(initial=0.0)), 1.0)
+    return float(np.abs(difference).max(initial=0.0)) / scale

@@ -171,8 +171,8 @@ class DecoupledForm(Form):
         velocity = native_velocity(self.model, self._decoupled, q, z)
         if velocity is not None:
             return velocity
-        b, a = self.model.b, Evaluation(self.model, q, 0.0 * z).A
-        return velocity_of_momentum(self.model, q, np.concatenate([z[:b], z[b:] + a.T @ z[:b]]))
+        b, A = self.model.b, Evaluation(self.model, q, 0.0 * z).A
+        return velocity_of_momentum(self.model, q, np.concatenate([z[:b], z[b:] + A.T @ z[:b]]))
 
     def hamiltonian(self, x: PHState) -> BaseShapeEnergy:
         """Return ``1/2 p^T M_b^-1 p + 1/2 pi_hat^T M_hat_m^-1 pi_hat + V(q)`` [A (60)]."""

@@ -84,9 +84,9 @@ class FreeFloatingEvaluation:
     @cached_property
     def to_inertial(self) -> Array:
         """W, (nv,nv): ``(x0dot, phidot) = W v`` from the body twist and joint rates."""
-        r, w = self._rotation, np.eye(self.d.model.nv)
-        w[:3, :3], w[:3, 3:6], w[3:6, 3:6] = r, -r @ skew(self._base_centre), r
-        return frozen(w)
+        R, W = self._rotation, np.eye(self.d.model.nv)
+        W[:3, :3], W[:3, 3:6], W[3:6, 3:6] = R, -R @ skew(self._base_centre), R
+        return frozen(W)
 
     @cached_property
     def from_inertial(self) -> Array:
@@ -101,8 +101,8 @@ class FreeFloatingEvaluation:
     @cached_property
     def H(self) -> Array:
         """Inertia in these velocities, (nv,nv) [E 24-27]."""
-        h = self.from_inertial.T @ self.d.M @ self.from_inertial
-        return frozen((h + h.T) / 2)
+        H = self.from_inertial.T @ self.d.M @ self.from_inertial
+        return frozen((H + H.T) / 2)
 
     @cached_property
     def H_0(self) -> Array:
@@ -176,10 +176,10 @@ class FreeFloatingEvaluation:
     def Hdot(self) -> Array:
         """Rate of :attr:`H` along the motion, (nv,nv) [E 33, 34]."""
         d, frame_rate = self.d, np.zeros((self.d.model.nv, self.d.model.nv))
-        w = skew(d.v[3:6])
+        w_skew = skew(d.v[3:6])
         # W^-1 Wdot, for a base centre that is fixed in the base.
-        frame_rate[:3, :3] = frame_rate[3:6, 3:6] = w
-        frame_rate[:3, 3:6] = skew(self._base_centre) @ w - w @ skew(self._base_centre)
+        frame_rate[:3, :3] = frame_rate[3:6, 3:6] = w_skew
+        frame_rate[:3, 3:6] = skew(self._base_centre) @ w_skew - w_skew @ skew(self._base_centre)
         mass_rate = d.C + d.C.T - frame_rate.T @ d.M - d.M @ frame_rate
         return frozen(self.from_inertial.T @ mass_rate @ self.from_inertial)
 

@@ -84,9 +84,9 @@ class Ports:
             name: effort(value, 6, f"wrench_tools['{name}']")
             for name, value in (ports.wrench_tools or {}).items()
         }
-        if names := [name for name in tools if name not in model.tools]:
+        if wrong := [name for name in tools if name not in model.tools]:
             tool_names = ", ".join(model.tools) or "none; give their names to the model"
-            raise StateError(f"'{names[0]}' is no tool of '{model.name}'; its tools: {tool_names}")
+            raise StateError(f"'{wrong[0]}' is no tool of '{model.name}'; its tools: {tool_names}")
         return replace(
             ports,
             wrench_tools=tools or None,
@@ -151,11 +151,11 @@ class Ports:
     def supplied(self, d: Evaluation) -> dict[str, float]:
         """Return the power into the robot at every port, W."""
         b, v = d.model.b, d.v
-        torque, base, end_effector = self.torque, self.wrench_base, self.wrench_end_effector
+        torque, base_wrench, tool_wrench = self.torque, self.wrench_base, self.wrench_end_effector
         powers = (
             0.0 if torque is None else float(torque @ v[b:]),
-            0.0 if base is None else float(base @ v[:b]),
-            0.0 if end_effector is None else float(end_effector @ (d.J_end_effector @ v)),
+            0.0 if base_wrench is None else float(base_wrench @ v[:b]),
+            0.0 if tool_wrench is None else float(tool_wrench @ (d.J_end_effector @ v)),
         )
         supplied = dict(zip(PORTS, powers, strict=True))
         for name in d.model.tools:
@@ -177,17 +177,17 @@ class Ports:
 def _rows(value: npt.ArrayLike, count: int, size: int, name: str) -> Array:
     """Return an effort of many states, (size,) or (count,size), after checking it."""
     try:
-        x = np.ascontiguousarray(value, dtype=np.float64)
+        efforts = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise StateError(f"{name} must be numbers; given: {value!r}") from None
-    if x.shape not in ((size,), (count, size)):
+    if efforts.shape not in ((size,), (count, size)):
         raise StateError(
             f"{name} must have shape ({size},) for all states or ({count},{size}), one row for "
-            f"each; given: shape {x.shape}"
+            f"each; given: shape {efforts.shape}"
         )
-    if not np.isfinite(x).all():
+    if not np.isfinite(efforts).all():
         raise StateError(f"{name} must be finite; an entry is not")
-    return x
+    return efforts
 
 
 @dataclass(frozen=True, slots=True)

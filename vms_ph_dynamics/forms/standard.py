@@ -134,5 +134,5 @@ def coadjoint_matrix(model: RobotModel, p: Array) -> Array:
 def dirac_matrix(interconnection: Array, input_map: Array, wrench_jacobian: Array) -> Array:
     """Return the Dirac structure of an interconnection with potential, input and tool ports."""
     port_columns = np.hstack([-input_map, input_map, input_map @ wrench_jacobian.T])
-    size = port_columns.shape[1]
-    return np.block([[interconnection, port_columns], [-port_columns.T, np.zeros((size, size))]])
+    count = port_columns.shape[1]
+    return np.block([[interconnection, port_columns], [-port_columns.T, np.zeros((count, count))]])

@@ -39,8 +39,8 @@ class TaskCoupling:
         """
         d, b = self._t.d, self._t.d.model.b
         # A motion of the base does not change any inertia.
-        mass = np.concatenate([np.zeros((b, *d.M.shape)), d.dM])
-        return frozen(self.split_rates(self.gradient, mass @ self.n).T.copy())
+        dM = np.concatenate([np.zeros((b, *d.M.shape)), d.dM])
+        return frozen(self.split_rates(self.gradient, dM @ self.n).T.copy())
 
     @cached_property
     def G(self) -> Array:
@@ -52,10 +52,10 @@ class TaskCoupling:
         d, inverse = self._t.d, self._t.J_bar_inverse
         b = d.model.b
         product = self.E @ inverse
-        g = product - product.T
+        G = product - product.T
         if b > 0:
-            g = g + inverse[:b].T @ coadjoint_matrix(d.model, d.p) @ inverse[:b]
-        return frozen((g - g.T) / 2)
+            G = G + inverse[:b].T @ coadjoint_matrix(d.model, d.p) @ inverse[:b]
+        return frozen((G - G.T) / 2)
 
     @property
     def G_12(self) -> Array:

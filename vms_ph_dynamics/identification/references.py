@@ -129,13 +129,13 @@ def scatter(estimates: Sequence[LoadEstimate]) -> tuple[float, int]:
         )
     counts = {name: sum(estimate.session == name for estimate in estimates) for name in sessions}
     weights = np.array([1.0 / counts[estimate.session] for estimate in estimates])
-    squares = np.array([estimate.error**2 for estimate in estimates])
+    squared_errors = np.array([estimate.error**2 for estimate in estimates])
     variances = np.array([estimate.deviation**2 for estimate in estimates])
 
     def excess_squares(variance: float) -> float:
-        return float(np.sum(weights * squares / (variances + variance))) - len(sessions)
+        return float(np.sum(weights * squared_errors / (variances + variance))) - len(sessions)
 
-    low, high = 0.0, float(squares.max()) * len(sessions)
+    low, high = 0.0, float(squared_errors.max()) * len(sessions)
     if excess_squares(low) <= 0.0:
         return 0.0, len(sessions)
     for _ in range(60):
@@ -154,17 +154,17 @@ def widen_interval(identified: Identification, estimates: Sequence[LoadEstimate]
     Raises:
         OptionError: there are fewer than two sessions.
     """
-    deviation, sessions = scatter(estimates)
+    deviation, session_count = scatter(estimates)
 
     def widen(p: Parameter) -> Parameter:
         if p.name != "payload_mass" or p.low is None or p.high is None:
             return p
         middle, half_width = 0.5 * (p.low + p.high), 0.5 * (p.high - p.low)
-        quantile = max(student(sessions), identified.quantile)
+        quantile = max(student(session_count), identified.quantile)
         half_width = quantile * float(np.hypot(half_width / identified.quantile, deviation))
         meaning = (
             f"{p.low:.4g} to {p.high:.4g} by the noise of this recording alone; {len(estimates)} "
-            f"references in {sessions} sessions scatter by {deviation:.2g} kg beyond theirs"
+            f"references in {session_count} sessions scatter by {deviation:.2g} kg beyond theirs"
         )
         return replace(p, low=middle - half_width, high=middle + half_width, meaning=meaning)
 

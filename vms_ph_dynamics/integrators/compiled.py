@@ -159,7 +159,7 @@ class CompiledStepper(RobotStepper):
 
     def closed_loop(self) -> Any:
         """Return a new ``vms_ph_native.ClosedLoop`` of this scheme."""
-        return self._module.ClosedLoop(self._native_scheme, self._eps_J)
+        return self._module.ClosedLoop(self._native_scheme, self._slack)
 
     def run_loop(
         self,
@@ -200,7 +200,7 @@ class CompiledStepper(RobotStepper):
         net_supply = supplied.sum(axis=0) - dissipated
         scale = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
         scale = scale + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._eps_J)
+        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._slack)
         return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= tolerance, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:

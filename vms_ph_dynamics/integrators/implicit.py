@@ -16,11 +16,11 @@ from .stepper import StepFailure
 _TOLERANCE, _FLOOR = 1e-11, 1e-13
 # Changes that no longer decrease are rounding up to this size; for the slowest motions up to a
 # floor, in m/s or rad/s, given by the rounding of a large potential.
-_STAGNATION, _STAGNATION_FLOOR = 1e-9, 1e-10
+_STAGNATION_SHARE, _STAGNATION_FLOOR = 1e-9, 1e-10
 # Two sweeps must reduce the change to this fraction; otherwise Newton's iteration is used.
-_CONTRACTION = 0.5
-_FIXED_POINT_LIMIT = 60
-_NEWTON_LIMIT = 30
+_MAX_CONTRACTION = 0.5
+_MAX_FIXED_POINT_SWEEPS = 60
+_MAX_NEWTON_STEPS = 30
 _DIFFERENCE_STEP = 1e-7
 _MIN_STEP_SCALE = 1.0 / 64.0
 
@@ -53,12 +53,12 @@ def solve(sweep: Callable[[Array], Sweep], guess: Array) -> Solution:
     """
     y = guess
     previous_change = older_change = np.inf
-    for count in range(1, _FIXED_POINT_LIMIT + 1):
+    for count in range(1, _MAX_FIXED_POINT_SWEEPS + 1):
         result = sweep(y)
-        size = _norm(result.unknown)
+        norm = _norm(result.unknown)
         change = _norm(result.unknown - y)
-        is_stalling = change > _CONTRACTION * older_change
-        if change <= _TOLERANCE * size + _FLOOR or (is_stalling and change <= _rounding(size)):
+        is_stalling = change > _MAX_CONTRACTION * older_change
+        if change <= _TOLERANCE * norm + _FLOOR or (is_stalling and change <= _rounding(norm)):
             return Solution(y, result.outcome, count)
         if is_stalling or not change < np.inf:
             break
@@ -71,11 +71,11 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
     result = sweep(y)
     residual: Array = result.unknown - y
     # Full steps may cycle around a kink of a force within the step: they are shortened.
-    for step_count in range(1, _NEWTON_LIMIT + 1):
-        size = _norm(y) + _norm(residual)
-        if _norm(residual) <= _TOLERANCE * size + _FLOOR:
+    for step_count in range(1, _MAX_NEWTON_STEPS + 1):
+        norm = _norm(y) + _norm(residual)
+        if _norm(residual) <= _TOLERANCE * norm + _FLOOR:
             return Solution(y, result.outcome, count + step_count)
-        step: Array = np.linalg.solve(_jacobian(sweep, y, residual, size), -residual)
+        step: Array = np.linalg.solve(_jacobian(sweep, y, residual, norm), -residual)
         step_scale = 1.0
         while True:
             trial_sweep = sweep(y + step_scale * step)
@@ -84,18 +84,18 @@ def _newton(sweep: Callable[[Array], Sweep], guess: Array, count: int) -> Soluti
                 break
             step_scale *= 0.5
             if step_scale < _MIN_STEP_SCALE:
-                if _norm(residual) <= _rounding(size):
+                if _norm(residual) <= _rounding(norm):
                     return Solution(y, result.outcome, count + step_count)
                 raise StepFailure(
                     f"Newton's iteration stalls at a residual of {_norm(residual):.3g}"
                 )
         y, result, residual = y + step_scale * step, trial_sweep, trial_residual
-    raise StepFailure(f"Newton's iteration has not converged in {_NEWTON_LIMIT} steps")
+    raise StepFailure(f"Newton's iteration has not converged in {_MAX_NEWTON_STEPS} steps")
 
 
-def _jacobian(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: float) -> Array:
+def _jacobian(sweep: Callable[[Array], Sweep], y: Array, residual: Array, norm: float) -> Array:
     """Return the Jacobian of the residual by forward differences."""
-    step = _DIFFERENCE_STEP * max(size, 1e-3)
+    step = _DIFFERENCE_STEP * max(norm, 1e-3)
     guesses = y + step * np.eye(len(y))
     columns = [(sweep(guess).unknown - guess - residual) / step for guess in guesses]
     matrix = np.stack(columns, axis=1)
@@ -104,8 +104,8 @@ def _jacobian(sweep: Callable[[Array], Sweep], y: Array, residual: Array, size: 
     return matrix
 
 
-def _rounding(size: float) -> float:
-    return _STAGNATION * size + _STAGNATION_FLOOR
+def _rounding(norm: float) -> float:
+    return _STAGNATION_SHARE * norm + _STAGNATION_FLOOR
 
 
 def _norm(y: Array) -> float:

@@ -97,7 +97,7 @@ class ProjectedRungeKutta(RobotStepper):
         a = mean_rate = mean_a = rate
         impulse: Array = np.zeros(k)
         angular_impulse: Array = np.zeros(robot.rotation_dim)
-        shift = impulse
+        mass_shift = impulse
         for fraction, weight, displacement_weight in self.stages:
             s = fraction * dt
             u = s * rate
@@ -119,8 +119,8 @@ class ProjectedRungeKutta(RobotStepper):
                 impulse = impulse + weight * dt * total_force
                 moment = force[k : model.b] if k == 2 else rotation @ force[k : model.b]
                 angular_impulse += weight * dt * (moment + robot.moment(q[:k], total_force))
-                shift = shift + displacement_weight * dt * dt * total_force
-        end = self._end_state(x, energies, t, dt, impulse, angular_impulse, shift / robot.mass)
+                mass_shift = mass_shift + displacement_weight * dt * dt * total_force
+        end = self._end_state(x, energies, t, dt, impulse, angular_impulse, mass_shift / robot.mass)
         return robot.integrate(x.q, dt * mean_rate), x.v + dt * mean_a, end, energies
 
     def _end_state(

@@ -38,7 +38,7 @@ class RobotStepper(Stepper):
         # Potentials of the bodies, at heights of a metre, may cancel in the sum; and the schemes
         # drop the kinetic energy of the speed that counts as rest.
         weight = self.model.total_mass * float(np.linalg.norm(self.model.gravity))
-        self._eps_J = _ROUNDING * self.model.nv * weight + self.model.total_mass * _REST_SPEED**2
+        self._slack = _ROUNDING * self.model.nv * weight + self.model.total_mass * _REST_SPEED**2
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the robot; a copy prepares what the scheme computes with anew."""
@@ -61,7 +61,7 @@ class RobotStepper(Stepper):
         if last_state is not solver_state:
             d = Evaluation(self.model, *self.motion(solver_state))
             kinetic, potential = d.kinetic_energy, d.potential_energy if self.gravity else 0.0
-            stored_energy = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._eps_J)
+            stored_energy = StoredEnergy(kinetic + potential, kinetic + abs(potential), self._slack)
             self._last_energy = solver_state, stored_energy
         return stored_energy
 

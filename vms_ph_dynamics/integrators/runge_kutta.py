@@ -46,10 +46,10 @@ class RK4(RobotStepper):
             rate = self._coordinate_rate(x.q, u, v)
             mean_rate, mean_zdot = mean_rate + weight * rate, mean_zdot + weight * zdot
             energies.add(efforts, Evaluation(self.model, stage.q, v), weight * dt)
-        end = PHState(self._configuration_at(x.q, dt * mean_rate), x.z + dt * mean_zdot)
-        if not isfinite(end.q.dot(end.q) + end.z.dot(end.z)):
+        end_state = PHState(self._configuration_at(x.q, dt * mean_rate), x.z + dt * mean_zdot)
+        if not isfinite(end_state.q.dot(end_state.q) + end_state.z.dot(end_state.z)):
             raise StepFailure("the state after the step is not finite")
-        return StepResult(end, energies.supplied, energies.dissipated)
+        return StepResult(end_state, energies.supplied, energies.dissipated)
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity."""

@@ -76,8 +76,8 @@ class TreeAlgorithms:
         """Return the rates of the mass matrix along velocities (k,nv_full), as (k,...)."""
         tree, data, rates = d.tree, d.tree.data(), []
         for v in velocities:
-            c = pin.computeCoriolisMatrix(tree.pinocchio, data, d.q_origin, v)
-            rates.append(c + c.T)
+            C = pin.computeCoriolisMatrix(tree.pinocchio, data, d.q_origin, v)
+            rates.append(C + C.T)
         return np.array(rates).reshape(-1, tree.pinocchio.nv, tree.pinocchio.nv)
 
     def placement(self, d: TreeState, frame_id: int) -> Array:

@@ -182,20 +182,20 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
     )
 
 
-def _add_followers(values: Array, rows: list[int], projection: Array | None, power: int) -> Array:
+def _add_followers(values: Array, idx_v: list[int], projection: Array | None, power: int) -> Array:
     """Return friction per joint, including that of its followers.
 
     A follower with the multiplier m moves m times as fast and its torque is multiplied by m:
     viscous friction grows with the square of m, Coulomb friction with its magnitude.
     """
     if projection is None:
-        return frozen(np.array(values, dtype=np.float64)[rows])
+        return frozen(np.array(values, dtype=np.float64)[idx_v])
     leader_values = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
-    return frozen(leader_values[[int(np.flatnonzero(projection[row])[0]) for row in rows]])
+    return frozen(leader_values[[int(np.flatnonzero(projection[row])[0]) for row in idx_v]])
 
 
-def _limits(limits: Array, rows: list[int]) -> Array:
-    bounds = np.array(limits, dtype=np.float64)[rows]
+def _limits(limits: Array, idx_v: list[int]) -> Array:
+    bounds = np.array(limits, dtype=np.float64)[idx_v]
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
     return frozen(np.where((bounds > 0) & (bounds < _NO_LIMIT), bounds, np.inf))
 

@@ -38,10 +38,10 @@ class Mimic:
 
 def read_mimics(description: ET.Element) -> dict[str, Mimic]:
     """Return the mimic tags of a URDF, but for those of no joint, by the joint that follows."""
-    mimics, names = {}, {joint.get("name") for joint in description.findall("joint")}
+    mimics, joint_names = {}, {joint.get("name") for joint in description.findall("joint")}
     for joint in description.findall("joint"):
         tag = joint.find("mimic")
-        if tag is not None and joint.get("type") != "fixed" and tag.get("joint") in names:
+        if tag is not None and joint.get("type") != "fixed" and tag.get("joint") in joint_names:
             mimics[str(joint.get("name"))] = Mimic(
                 str(tag.get("joint")),
                 float(tag.get("multiplier", 1.0)),
@@ -102,8 +102,8 @@ class Projection:
         self._entries = [k for joint in joints for k in range(joint.idx_q, joint.idx_q + joint.nq)]
         self._followers: list[tuple[int, int, float, float]] = []
         self.nq = len(self._entries)
-        rows = [k for joint in joints for k in range(joint.idx_v, joint.idx_v + joint.nv)]
-        matrix = np.eye(model.nv)[:, rows]
+        velocity_ids = [k for joint in joints for k in range(joint.idx_v, joint.idx_v + joint.nv)]
+        matrix = np.eye(model.nv)[:, velocity_ids]
         for name, mimic in mimics.items():
             self._add_mimic(model, name, mimic, matrix)
         self.matrix: Array = frozen(matrix)

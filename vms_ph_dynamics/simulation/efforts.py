@@ -72,10 +72,10 @@ def in_world_axes(model: VMSModel, ports: Ports, frames: Iterable[str] = ()) -> 
         ports: the efforts.
         frames: names of tools and of the end effector; the end effector when empty.
     """
-    names = frozenset(frames) or frozenset({model.end_effector})
+    frame_names = frozenset(frames) or frozenset({model.end_effector})
     wrenches = wrenches_of(ports, model.end_effector)
-    tools = {name for name, wrench in wrenches.items() if name in names and wrench.any()}
-    return WorldFramePorts(model, ports, frozenset(tools)) if tools else ports
+    active = {name for name, wrench in wrenches.items() if name in frame_names and wrench.any()}
+    return WorldFramePorts(model, ports, frozenset(active)) if active else ports
 
 
 def add(efforts: Efforts, addend: Efforts) -> Efforts:

@@ -23,7 +23,7 @@ _STIFFNESS_LIMIT = 0.5
 
 # Iterations on the secant slope of Coulomb friction, sweeps over the joints for the torques of
 # several stops, and the change of speed at which both end, rad/s or m/s.
-_MAX_ITERATIONS, _MAX_SWEEPS, _TOLERANCE = 50, 4000, 1e-12
+_MAX_ITERATIONS, _MAX_SWEEPS, _RATE_TOLERANCE = 50, 4000, 1e-12
 
 # Stops are not checked while a joint is farther from them than this, rad or m, beside twice the way
 # at its present speed; and the time for which one such look is enough, s, up to 2500 rad/s^2.
@@ -96,7 +96,7 @@ def held_friction(
         damped_inertia = inertia + (joint_basis.T * (dt * secant)) @ joint_basis
         new_rates = joint_basis @ solve(damped_inertia, momentum)
         change, joint_rates = np.abs(new_rates - joint_rates).max(), new_rates
-        if change < _TOLERANCE:
+        if change < _RATE_TOLERANCE:
             break
     return -secant * joint_rates
 
@@ -180,7 +180,7 @@ def stop_impulses(mobility: Array, free_rates: Array, lower: Array, upper: Array
                 impulse[i] = impulse_sum
                 rates += mobility[:, i] * increment
                 largest_change = max(largest_change, abs(mobility[i, i] * increment))
-        if largest_change <= _TOLERANCE * max(1.0, np.abs(free_rates).max()):
+        if largest_change <= _RATE_TOLERANCE * max(1.0, np.abs(free_rates).max()):
             return impulse
     raise IntegrationError(
         f"impulses of the joint stops still change a rate by {largest_change:.2g} rad/s or m/s "

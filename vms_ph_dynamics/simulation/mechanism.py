@@ -15,7 +15,7 @@ from ..errors import ModelError, StateError
 _MAX_ITERATIONS, _MAX_HALVINGS, _RELATIVE_TOLERANCE = 60, 30, 1e-14
 
 # Beyond this argument the square of cosh has no room for its inverse.
-_LIMIT = 300.0
+_MAX_RATIO = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,20 +139,20 @@ class Mechanism:
         moment_error, force = moment_balance(x)
         for _ in range(_MAX_ITERATIONS):
             ratio = x / (dt * self.slip)
-            slope = self.friction / self.slip / cosh(ratio) ** 2 if abs(ratio) < _LIMIT else 0.0
+            slope = self.friction / self.slip / cosh(ratio) ** 2 if abs(ratio) < _MAX_RATIO else 0.0
             slope = 2.0 * self.inertia / dt**2 + (self.damping + slope) / dt + 0.5 * self.closer
             slope += float(self.mean_lever(angle, x) @ stiffness @ self.lever(angle + x))
-            angle_change = -moment_error / slope
+            increment = -moment_error / slope
             for _ in range(_MAX_HALVINGS):
-                new_error, new_force = moment_balance(x + angle_change)
+                new_error, new_force = moment_balance(x + increment)
                 if abs(new_error) <= abs(moment_error):
                     break
-                angle_change *= 0.5
+                increment *= 0.5
             if not abs(new_error) < np.inf:
                 raise StateError("the motion of the mechanism is not finite")
             if abs(new_error) >= abs(moment_error):
                 break
-            x, moment_error, force = x + angle_change, new_error, new_force
-            if abs(angle_change) <= _RELATIVE_TOLERANCE * (abs(x) + dt * self.slip):
+            x, moment_error, force = x + increment, new_error, new_force
+            if abs(increment) <= _RELATIVE_TOLERANCE * (abs(x) + dt * self.slip):
                 break
         return x, force

@@ -70,9 +70,9 @@ class Payload:
         Body(self.mass, np.zeros(3), np.diag(self.moments)).pinocchio_inertia()
         for name, key in (("capture_time", "at"), ("reach", ""), ("target_tolerance", "within")):
             value = getattr(self, name)
-            ends = (0.0, np.inf) if name == "capture_time" else ()
-            if not (isinstance(value, Real) and (value in ends or 0.0 < float(value) < np.inf)):
-                accepted_range = "zero or more, s" if ends else "above zero, m"
+            extremes = (0.0, np.inf) if name == "capture_time" else ()
+            if not (isinstance(value, Real) and (value in extremes or 0.0 < float(value) < np.inf)):
+                accepted_range = "zero or more, s" if extremes else "above zero, m"
                 text = f"{name} ({key} in files)" if key else name
                 raise ModelError(f"{text} of a payload must be {accepted_range}; given: {value}")
         if self.moves and not np.isfinite(self.capture_time):
@@ -151,9 +151,9 @@ def plastic_loss(d: Evaluation, body: Body, twist: Array) -> float:
         body: carried body in the axes of the end effector.
         twist: (6,) of the body in these.
     """
-    j = d.J_end_effector
-    relative_twist = twist - j @ d.v
-    mobility = j @ np.linalg.solve(d.M, j.T) + np.linalg.inv(body.spatial_inertia())
+    J = d.J_end_effector
+    relative_twist = twist - J @ d.v
+    mobility = J @ np.linalg.solve(d.M, J.T) + np.linalg.inv(body.spatial_inertia())
     return 0.5 * float(relative_twist @ np.linalg.solve(mobility, relative_twist))
 
 

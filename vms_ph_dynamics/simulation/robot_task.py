@@ -148,9 +148,9 @@ class RobotTask:
     def __post_init__(self) -> None:
         """Check that targets and goals are those of what there is."""
         mechanism_targets = [t for t in self.targets if t.mechanism is not None]
-        bounded_goals = {k: g.error for k, g in self.goals.items() if g.error in _MECHANISM_ERRORS}
+        error_by_goal = {k: g.error for k, g in self.goals.items() if g.error in _MECHANISM_ERRORS}
         reasons = [f"the target at {t.time:g} s turns a mechanism" for t in mechanism_targets]
-        reasons += [f"the goal '{name}' is of a {error}" for name, error in bounded_goals.items()]
+        reasons += [f"the goal '{name}' is of a {error}" for name, error in error_by_goal.items()]
         if reasons and self.mechanism is None:
             raise ModelError(f"{reasons[0]}; the task lacks 'mechanism'")
         for target in mechanism_targets:

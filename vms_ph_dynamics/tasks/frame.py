@@ -85,8 +85,8 @@ class FrameTask(Task):
 
     def _projected(self, gradient: Array) -> Array:
         """The rows of derivatives of columns (nv,6,nv) by velocities of independent joints."""
-        rows, p = gradient[:, self.rows].swapaxes(0, 1), self.model.tree.projection
-        return rows if p is None else np.einsum("ajk,jp,kq->apq", rows, p, p)
+        rows, P = gradient[:, self.rows].swapaxes(0, 1), self.model.tree.projection
+        return rows if P is None else np.einsum("ajk,jp,kq->apq", rows, P, P)
 
 
 class OrientationTask(FrameTask):

@@ -55,9 +55,9 @@ class Task(ABC):
 
         The rate is linear in the velocity, so unit velocities give it exactly.
         """
-        units = np.eye(self.model.nv)
+        unit_vectors = np.eye(self.model.nv)
         return np.stack(
-            [self.jacobian_rate(Evaluation(self.model, d.q, unit)) for unit in units], axis=2
+            [self.jacobian_rate(Evaluation(self.model, d.q, unit)) for unit in unit_vectors], axis=2
         )
 
     def jacobian_rate_gradient(self, d: Evaluation) -> Array:

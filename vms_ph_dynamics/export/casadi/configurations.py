@@ -17,10 +17,8 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
     q_parts: list[Expression] = []
     if model.base == "planar":
         c, s = ca.cos(dv[2]), ca.sin(dv[2])
-        sine, versine = (_stumpff(n, dv[2] ** 2) for n in (1, 2))
-        displacement = ca.vertcat(
-            sine * dv[0] - versine * dv[2] * dv[1], versine * dv[2] * dv[0] + sine * dv[1]
-        )
+        c1, c2 = (_stumpff(n, dv[2] ** 2) for n in (1, 2))
+        displacement = ca.vertcat(c1 * dv[0] - c2 * dv[2] * dv[1], c2 * dv[2] * dv[0] + c1 * dv[1])
         rotation = ca.vertcat(ca.horzcat(q[2], -q[3]), ca.horzcat(q[3], q[2]))
         q_parts = [q[:2] + rotation @ displacement, q[2] * c - q[3] * s, q[3] * c + q[2] * s]
     elif model.base == "floating":
@@ -40,14 +38,14 @@ def retraction(model: VMSModel, q: Expression, dv: Expression) -> Expression:
 def _base_pose(q: Expression, dv: Expression) -> list[Expression]:
     v, w = dv[:3], dv[3:6]
     angle_squared = ca.dot(w, w)
-    versine, cubic = (_stumpff(n, angle_squared) for n in (2, 3))
+    c2, c3 = (_stumpff(n, angle_squared) for n in (2, 3))
     hat = ca.skew(w)
-    displacement = v + versine * (hat @ v) + cubic * (hat @ (hat @ v))
-    cosine, half_sine = (_stumpff(n, angle_squared / 4.0) for n in (0, 1))
-    x, y = q[3:7], ca.vertcat(0.5 * half_sine * w, cosine)
-    position = q[:3] + rotation_of(CASADI, x) @ displacement
-    vector_part = x[3] * y[:3] + y[3] * x[:3] + ca.cross(x[:3], y[:3])
-    return [position, vector_part, x[3] * y[3] - ca.dot(x[:3], y[:3])]
+    displacement = v + c2 * (hat @ v) + c3 * (hat @ (hat @ v))
+    half_cosine, half_sinc = (_stumpff(n, angle_squared / 4.0) for n in (0, 1))
+    quat, dquat = q[3:7], ca.vertcat(0.5 * half_sinc * w, half_cosine)
+    position = q[:3] + rotation_of(CASADI, quat) @ displacement
+    vector_part = quat[3] * dquat[:3] + dquat[3] * quat[:3] + ca.cross(quat[:3], dquat[:3])
+    return [position, vector_part, quat[3] * dquat[3] - ca.dot(quat[:3], dquat[:3])]
 
 
 # Below this square of an angle the series replace the closed forms; they leave out less

@@ -16,8 +16,8 @@ def coadjoint_matrix(p: Expression) -> Expression:
     """Return ``ad~_p`` with ``ad~_p v = ad_v^T p`` of a base momentum, (b,b) [A (38)]."""
     b = p.shape[0]
     if b == 6:
-        f, n = ca.skew(p[:3]), ca.skew(p[3:])
-        return ca.vertcat(ca.horzcat(ca.SX(3, 3), f), ca.horzcat(f, n))
+        linear, angular = ca.skew(p[:3]), ca.skew(p[3:])
+        return ca.vertcat(ca.horzcat(ca.SX(3, 3), linear), ca.horzcat(linear, angular))
     matrix = ca.SX(b, b)
     if b == 3:
         matrix[0, 2], matrix[1, 2] = p[1], -p[0]
@@ -77,12 +77,12 @@ class CasadiDecoupledForm(CasadiForm):
         b, n = self.model.b, self.model.n
         matrix = _canonical_structure(b, n)
         if b:
-            a, slope = self._terms.connection, self._connection_slope
+            A, slope = self._terms.connection, self._connection_slope
             poisson = coadjoint_matrix(self._z[:b])
-            coupled_block = poisson @ a
+            coupled_block = poisson @ A
             matrix[:b, :b], matrix[:b, b + n :] = poisson, -coupled_block
             matrix[b + n :, :b] = coupled_block.T
-            matrix[b + n :, b + n :] = a.T @ coupled_block - slope + slope.T
+            matrix[b + n :, b + n :] = A.T @ coupled_block - slope + slope.T
         return self._function("interconnection", {"J": matrix})
 
     @cached_property

@@ -166,8 +166,8 @@ class JaxForm:
             force += tree.jacobian(name).T @ wrench
         if self.friction is not None:
             f = self.friction
-            friction = f.viscous * v[b:] + f.coulomb * jnp.tanh(v[b:] / f.slip)
-            force -= jnp.concatenate([jnp.zeros(b), friction])
+            friction_torque = f.viscous * v[b:] + f.coulomb * jnp.tanh(v[b:] / f.slip)
+            force -= jnp.concatenate([jnp.zeros(b), friction_torque])
         return force - tree.gravity if self.gravity else force
 
 

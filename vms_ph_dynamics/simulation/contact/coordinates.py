@@ -24,7 +24,7 @@ class Coordinates:
 
     Args:
         model: the robot.
-        compiled: MuJoCo's model of it, with the addresses of its coordinates.
+        mujoco_robot: MuJoCo's model of it, with the addresses of its coordinates.
     """
 
     def __init__(self, model: VMSModel, mujoco_robot: MujocoRobot) -> None:
@@ -58,9 +58,9 @@ class Coordinates:
     def motion(self, data: Any) -> tuple[Array, Array]:
         """Return configuration (nq,) and velocity (nv,)."""
         robot, compiled = self._model, self._compiled
-        positions, v = np.zeros(robot.nv), np.empty(robot.nv)
-        positions[robot.b :] = data.qpos[compiled.joints_q]
-        q = robot.integrate(self._neutral, positions)
+        displacement, v = np.zeros(robot.nv), np.empty(robot.nv)
+        displacement[robot.b :] = data.qpos[compiled.joints_q]
+        q = robot.integrate(self._neutral, displacement)
         if robot.base == "planar":
             x, y, angle = data.qpos[:3]
             q[:4] = x, y, np.cos(angle), np.sin(angle)

@@ -21,7 +21,7 @@ from ...robot.joints import motion_subspace
 from .scene import Scene, Shape, Surface
 
 # Robot and surroundings touch each other; the parts of the robot do not touch among themselves.
-_ROBOT, _SCENE = (1, 2), (2, 3)
+_ROBOT_BITS, _SCENE_BITS = (1, 2), (2, 3)
 
 
 def import_mujoco() -> Any:
@@ -111,10 +111,10 @@ def build(
     bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, stops, scene)]
     tool = robot.tree.pinocchio.frames[robot.tree.frame_id(robot.end_effector)]
     for part in shapes:
-        _add_shape(mujoco, spec, bodies[part.joint], part.shape, scene.surface, _ROBOT)
+        _add_shape(mujoco, spec, bodies[part.joint], part.shape, scene.surface, _ROBOT_BITS)
     for shape in scene.tool:
         placed_shape = replace(shape, pose=tool.placement.homogeneous @ shape.pose)
-        _add_shape(mujoco, spec, bodies[tool.parentJoint], placed_shape, scene.surface, _ROBOT)
+        _add_shape(mujoco, spec, bodies[tool.parentJoint], placed_shape, scene.surface, _ROBOT_BITS)
     for body in scene.bodies:
         _add_body(mujoco, spec, body, scene)
     if friction is not None:
@@ -213,7 +213,7 @@ def _add_body(mujoco: Any, spec: Any, body: Any, scene: Scene) -> None:
     if body.is_free:
         scene_body.add_joint(name=_free_joint_name(body.name), type=mujoco.mjtJoint.mjJNT_FREE)
     for shape in body.shapes:
-        geom = _add_shape(mujoco, spec, scene_body, shape, scene.surface, _SCENE)
+        geom = _add_shape(mujoco, spec, scene_body, shape, scene.surface, _SCENE_BITS)
         if body.is_free:
             geom.mass = body.mass / len(body.shapes)
 

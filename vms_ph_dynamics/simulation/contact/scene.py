@@ -54,10 +54,10 @@ class Shape:
         """Check kind and sizes."""
         if self.kind not in SIZES:
             raise ModelError(f"a shape is one of {', '.join(SIZES)}; given: '{self.kind}'")
-        sizes = SIZES[self.kind]
-        if len(self.size) != len(sizes) or not all(0.0 < s < np.inf for s in self.size):
+        lengths = SIZES[self.kind]
+        if len(self.size) != len(lengths) or not all(0.0 < s < np.inf for s in self.size):
             raise ModelError(
-                f"the size of a {self.kind} is {', '.join(sizes) or 'left out'}, in m and above "
+                f"the size of a {self.kind} is {', '.join(lengths) or 'left out'}, in m and above "
                 f"zero; given: {list(self.size)}"
             )
 
