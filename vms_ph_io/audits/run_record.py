@@ -74,8 +74,8 @@ class RunRecord:
     def shown_ports(self) -> tuple[str, ...]:
         """The ports with power, and the base port of a moving base even without."""
         powers, energies = self.port_powers, self.port_energies
-        bases = ["wrench_base"] * self.is_moving_base
-        return tuple(p for p in self.ports if powers[p].any() or energies[p].any() or p in bases)
+        always = ["wrench_base"] * self.is_moving_base
+        return tuple(p for p in self.ports if powers[p].any() or energies[p].any() or p in always)
 
     @property
     def split(self) -> EnergySplit | None:
@@ -126,14 +126,14 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
         VmsPhError: no bag, or a bag without energy and power.
     """
     prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
-    table_of_topic = {prefix + topic: table for topic, table in _TOPICS.items()}
-    rows: dict[str, list[dict[str, float]]] = {table: [] for table in _TOPICS.values()}
+    table_of_topic = {prefix + topic: name for topic, name in _TOPICS.items()}
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in _TOPICS.values()}
     frame = ""
     for message in Messages(bag).on_topics(table_of_topic):
-        content, table = decode(message), table_of_topic[message.topic]
+        content, name = decode(message), table_of_topic[message.topic]
         if content is not None:
-            rows[table].append(_scalars(content))
-            frame = frame or (content.header.frame_id if table == "energy" else "")
+            rows[name].append(_scalars(content))
+            frame = frame or (content.header.frame_id if name == "energy" else "")
     if not rows["energy"] or not rows["power"]:
         raise VmsPhError(
             f"{bag} contains no {prefix}vms_ph/energy and {prefix}vms_ph/power; record them with "

@@ -225,8 +225,8 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
     Invalid profiles do not prevent reading a bag.
     """
     try:
-        items = _cached_yaml(content) if isinstance(content, str) else content
-        return tuple(_profile(item) for item in items or ())
+        entries = _cached_yaml(content) if isinstance(content, str) else content
+        return tuple(_profile(item) for item in entries or ())
     except (YamlError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
@@ -235,9 +235,9 @@ def parse_profiles(content: str | Sequence[Any]) -> tuple[QosProfile, ...]:
 _cached_yaml = functools.lru_cache(maxsize=256)(parse_yaml)
 
 
-def _profile(item: Any) -> QosProfile:
+def _profile(entry: Any) -> QosProfile:
     def setting(name: str) -> Any:
-        value = item[name]
+        value = entry[name]
         if name in _DURATIONS:
             return min(int(value["sec"]) * _NS_PER_SEC + int(value["nsec"]), INFINITE)
         if name == "depth":

@@ -87,9 +87,9 @@ def build(
         fcntl.flock(lock, fcntl.LOCK_EX)
         options = (f"-D{name}={value}" for name, value in switches.items())
         # Compilers hold the lock too: they go on when this process is killed.
-        files = (lock.fileno(),)
-        cmake(*configure, *options, listener=listener, files=files)
-        cmake("--build", folder, "--target", *targets, listener=listener, files=files)
+        fds = (lock.fileno(),)
+        cmake(*configure, *options, listener=listener, fds=fds)
+        cmake("--build", folder, "--target", *targets, listener=listener, fds=fds)
     return folder
 
 
@@ -118,13 +118,13 @@ def install(folder: Path) -> Path:
     return site_packages
 
 
-def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[int] = ()) -> None:
+def cmake(*arguments: object, listener: Listener | None = None, fds: Sequence[int] = ()) -> None:
     """Run the CMake of this environment.
 
     Args:
         arguments: of the command.
         listener: receives every line that it prints.
-        files: descriptors that it keeps open.
+        fds: descriptors that it keeps open.
 
     Raises:
         VmsPhError: CMake failed; the message contains the end of its output.
@@ -136,7 +136,7 @@ def cmake(*arguments: object, listener: Listener | None = None, files: Sequence[
         env={"CMAKE_BUILD_PARALLEL_LEVEL": str(parallel_jobs()), **os.environ, "PATH": search_path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        pass_fds=files,
+        pass_fds=fds,
         text=True,
         errors="replace",
     ) as process:

@@ -120,24 +120,24 @@ class BaseStates:
             if float((pose_twist[:, part] ** 2).sum()) < rows * STANDSTILL**2:
                 continue  # at rest, nothing tells
             candidates = twist[:, part], in_base_axes(pose[:, 3:], twist[:, part])
-            body, world = (_misfit(candidate, pose_twist[:, part]) for candidate in candidates)
+            as_body, as_world = (_misfit(c, pose_twist[:, part]) for c in candidates)
             # The order of numbers of Eigen's constructor, MuJoCo and others.
             reordered = _twist_of(t, pose[:, :3], pose[:, [4, 5, 6, 3]])[:, part]
-            if name == "angular" and _misfit(twist[:, part], reordered) < 0.1 * min(body, 1.0):
+            if name == "angular" and _misfit(twist[:, part], reordered) < 0.1 * min(as_body, 1.0):
                 raise RecordingError(
                     f"the angular twist on {topic} follows the quaternions as w, x, y, z, and not "
                     "as x, y, z, w: record them so, or name their columns so in a column map"
                 )
-            if world < _MISFIT_RATIO * body:
+            if as_world < _MISFIT_RATIO * as_body:
                 axes[name] = "world"
                 self.notes.append(
                     f"the {name} twist on {topic} is in the axes of {frame}, not of the base, as "
                     "the poses show; it is turned"
                 )
-            elif body > 0.5:  # else, also where it is NaN, nothing tells
+            elif as_body > 0.5:  # else, also where it is NaN, nothing tells
                 axes[name] = "none"
                 text = f"the {name} twist on {topic} does not follow the poses (misfit "
-                text += f"{100 * body:.0f} %); it is estimated from them"
+                text += f"{100 * as_body:.0f} %); it is estimated from them"
                 self.notes.append(text)
         return axes
 
@@ -180,14 +180,14 @@ def _twist_of(t: Array, position: Array, quaternion: Array) -> Array:
     x, y, z, w = quaternion.T
     dx, dy, dz, dw = slope[:, 3:].T
     # Twice the vector part of conj(q) dq/dt.
-    rotation = 2.0 * np.column_stack(
+    angular_velocity = 2.0 * np.column_stack(
         [
             w * dx - x * dw - y * dz + z * dy,
             w * dy - y * dw - z * dx + x * dz,
             w * dz - z * dw - x * dy + y * dx,
         ]
     )
-    return np.hstack([in_base_axes(quaternion, slope[:, :3]), rotation])
+    return np.hstack([in_base_axes(quaternion, slope[:, :3]), angular_velocity])
 
 
 def in_world_axes(quaternion: Array, vector: Array) -> Array:

@@ -19,7 +19,7 @@ GAP_PERIODS = 5.0
 SHORTEST_GAP = 0.02
 """Shortest gap, s."""
 
-_RESET = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
+_MIN_RESET_NS = 1_000_000_000  # ns that a clock is set back if it is not merely a late message
 _MIN_RUN = 5  # samples that pass again over times, from which a clock was set back
 _RUN_BEFORE, _DISORDER = 12, 0.05  # samples before, and share out of order where stamps are noisy
 
@@ -99,20 +99,20 @@ def clock_order(table: Table) -> ClockOrder:
     is_first = np.concatenate([[True], np.diff(sorted_stamps) > 0])
     rows, sorted_stamps = order[is_first], sorted_stamps[is_first]
     t = (sorted_stamps - sorted_stamps[0]) * 1e-9 if len(sorted_stamps) else np.empty(0)
-    period = np.diff(t)
-    median_period = float(np.median(period)) if len(period) else 0.0
-    is_gap = period > max(GAP_PERIODS * median_period, SHORTEST_GAP)
+    periods = np.diff(t)
+    median_period = float(np.median(periods)) if len(periods) else 0.0
+    is_gap = periods > max(GAP_PERIODS * median_period, SHORTEST_GAP)
     for time in reset_times:
         is_gap |= (sorted_stamps[1:] >= time) & (sorted_stamps[:-1] < time)
     borders = [0, *(np.flatnonzero(is_gap) + 1).tolist(), len(t)]
-    regular_periods = period[~is_gap]
+    regular_periods = periods[~is_gap]
     segments = tuple((a, b) for a, b in pairwise(borders) if b > a)
     rate = 1.0 / median_period if median_period > 0.0 else 0.0
     jitter = float(regular_periods.std()) if len(regular_periods) else 0.0
-    periods = rate, jitter, float(np.max(regular_periods, initial=0.0))
+    statistics = rate, jitter, float(np.max(regular_periods, initial=0.0))
     resets = tuple((time - sorted_stamps[0]) * 1e-9 for time in reset_times)
     samples = rows, t, recorded_stamps[rows], segments
-    return ClockOrder(*samples, source, *periods, len(order) - len(rows), late_count, resets)
+    return ClockOrder(*samples, source, *statistics, len(order) - len(rows), late_count, resets)
 
 
 def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
@@ -120,7 +120,7 @@ def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
     steps = np.diff(stamps)
     drop_rows = np.flatnonzero(steps < 0) + 1
     stops = np.append(drop_rows, len(stamps))[1:]
-    is_candidate = (steps[drop_rows - 1] < -_RESET) | (stops - drop_rows >= _MIN_RUN)
+    is_candidate = (steps[drop_rows - 1] < -_MIN_RESET_NS) | (stops - drop_rows >= _MIN_RUN)
     new_stamps, reset_times, latest_stamp, begin = np.array(stamps), list[int](), -(2**63), 0
     for k, stop in zip(drop_rows[is_candidate].tolist(), stops[is_candidate].tolist(), strict=True):
         latest_stamp, begin = max(latest_stamp, int(np.max(new_stamps[begin:k]))), k
@@ -133,7 +133,7 @@ def _without_resets(table: Table, stamps: Array) -> tuple[Array, list[int]]:
         is_copy = np.array_equal(rows_before, rows_after, equal_nan=True)
         is_repeated_run = count >= _MIN_RUN and 4 * repeated_count >= count and not is_copy
         is_repeated_run &= np.count_nonzero(np.diff(times) < 0) < _DISORDER * len(times)
-        if steps[k - 1] < -_RESET or is_repeated_run:
+        if steps[k - 1] < -_MIN_RESET_NS or is_repeated_run:
             new_stamps[k:] += latest_stamp + 10 * int(np.median(np.abs(steps))) - new_stamps[k]
             reset_times.append(int(new_stamps[k]))
     return new_stamps, reset_times

@@ -132,10 +132,10 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
     with writing(out):
         if out.suffix == ".npz":
             arrays = {}
-            for topic, table in columns.items():
-                values = table.values
-                arrays[f"{topic}.time"] = table.table.times * 1e-9
-                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(table.names)}
+            for topic, data in columns.items():
+                values = data.values
+                arrays[f"{topic}.time"] = data.table.times * 1e-9
+                arrays |= {f"{topic}.{name}": values[:, k] for k, name in enumerate(data.names)}
             np.savez_compressed(out, **arrays)
             return [out]
         if out.suffix == ".csv":
@@ -147,8 +147,8 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
             return [_write_csv(column, out) for column in columns.values()]
         out.mkdir(parents=True, exist_ok=True)
         return [
-            _write_csv(table, out / (topic.strip("/").replace("/", "__") + ".csv"))
-            for topic, table in columns.items()
+            _write_csv(data, out / (topic.strip("/").replace("/", "__") + ".csv"))
+            for topic, data in columns.items()
         ]
 
 

@@ -34,8 +34,8 @@ def read_friction(path: Path, model: VMSModel) -> JointFriction:
     """
     parameters = {name: np.zeros(model.n) for name in FIELDS}
     parameters["slip"][:] = 0.01
-    for joint, numbers in _by_joint(path, model.joint_names, model.name).items():
-        for name, value in numbers.items():
+    for joint, coefficients in _by_joint(path, model.joint_names, model.name).items():
+        for name, value in coefficients.items():
             parameters[name][model.joint_index(joint)] = value
     return JointFriction(**parameters)
 
@@ -63,18 +63,18 @@ def with_friction(description: str, path: Path, warn: Callable[[str], None] | No
     friction = _by_joint(path, tuple(joints), str(root.get("name")))
     unsupported: dict[str, list[str]] = {}
     for name, joint in joints.items():
-        numbers = friction.get(name, {})
+        coefficients = friction.get(name, {})
         if (dynamics := joint.find("dynamics")) is None:
             dynamics = ET.SubElement(joint, "dynamics")
         for term, attribute in DYNAMICS.items():
-            value = numbers.get(term, 0.0)
+            value = coefficients.get(term, 0.0)
             if not 0.0 <= value < np.inf:
                 raise VmsPhError(
                     f"{path}: {term} friction must not be negative; given: {value:g} at '{name}'"
                 )
             dynamics.set(attribute, repr(float(value)))
-        for term in numbers:
-            if term not in DYNAMICS and numbers[term] != 0.0:
+        for term in coefficients:
+            if term not in DYNAMICS and coefficients[term] != 0.0:
                 unsupported.setdefault(term, []).append(name)
     if unsupported and warn is not None:
         terms = "; ".join(f"{term} of {', '.join(names)}" for term, names in unsupported.items())
@@ -90,14 +90,14 @@ def _by_joint(path: Path, joint_names: tuple[str, ...], robot: str) -> dict[str,
         raise VmsPhError(
             f"{path} must have the form friction: {{joint: {{viscous: 1.0, coulomb: 0.5}}}}"
         )
-    for joint, numbers in joints.items():
+    for joint, coefficients in joints.items():
         if joint not in joint_names:
             text = f"{path}: '{joint}' is no joint of '{robot}'; its joints are "
             text += f"{', '.join(joint_names)}"
             raise VmsPhError(text)
-        for name, value in numbers.items():
+        for name, value in coefficients.items():
             if name not in FIELDS or isinstance(value, bool) or not isinstance(value, (int, float)):
                 text = f"{path}: '{joint}' must have numbers of {', '.join(FIELDS)}; given: "
                 text += f"{name}: {value!r}"
                 raise VmsPhError(text)
-    return {str(joint): dict(numbers) for joint, numbers in joints.items()}
+    return {str(joint): dict(coefficients) for joint, coefficients in joints.items()}

@@ -72,8 +72,8 @@ def _add_spin(actuators: "Actuators", i: int, tag: ET.Element) -> None:
 def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> None:
     """Add the input that tilts the column of another one, and the parts of the column."""
     columns = actuators.columns
-    actuator = int(columns.angle_input[i])
-    if actuator < 0:
+    angle_input = int(columns.angle_input[i])
+    if angle_input < 0:
         return
     attributes = (("column_cos", columns.cosine), ("column_sin", columns.sine))
     for key, part in (("column_fixed", columns.fixed), *attributes):
@@ -83,8 +83,8 @@ def _add_column_rotation(actuators: "Actuators", i: int, tag: ET.Element) -> Non
         for key in ("tilt_lower", "tilt_upper", "tilt_rate"):
             tag.set(key, _numbers([getattr(actuators, key)[i]]))
         return
-    tag.set("steering", actuators.names[actuator])
-    if actuator == i:  # the angle is at the wheel, which comes before its steering
+    tag.set("steering", actuators.names[angle_input])
+    if angle_input == i:  # the angle is at the wheel, which comes before its steering
         tag.set("angle", _numbers([actuators.start_angles[i - 1]]))
 
 

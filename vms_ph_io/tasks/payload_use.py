@@ -20,10 +20,10 @@ class PayloadUse:
 
     Attributes:
         capture_distance: from the end effector to the handle when it took the body, m; None before.
-        carried: the body in the axes of the end effector; None while it is not carried.
+        load: the body in the axes of the end effector; None while it is not carried.
         initial_energy: energy that the body had when it was taken, J.
         final_energy: energy that it has after it was set down, J.
-        lost: kinetic energy lost by taking it and setting it down, J.
+        losses: kinetic energy lost by taking it and setting it down, J.
     """
 
     def __init__(self, payload: Payload, model: VMSModel, home: Array) -> None:

@@ -99,12 +99,12 @@ class _SceneRun:
         point = self._task.point
         if not point.any():
             return self._model
-        frame = (
+        xml = (
             f'<link name="{_POINT}"/><joint name="{_POINT}_joint" type="fixed">'
             f'<parent link="{self._model.end_effector}"/><child link="{_POINT}"/>'
             f'<origin xyz="{" ".join(map(repr, point.tolist()))}"/></joint></robot>'
         )
-        return replace(settings, end_effector=_POINT).model(description.replace("</robot>", frame))
+        return replace(settings, end_effector=_POINT).model(description.replace("</robot>", xml))
 
     def simulate(self, seconds: float) -> dict[str, Any]:
         """Simulate, and return what is found at the end."""

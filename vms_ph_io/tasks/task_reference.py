@@ -99,8 +99,8 @@ class TaskReference:
             if target.end_effector is not None:
                 position = self._position = self._home_position + target.end_effector
             if target.joints is not None:
-                change = [target.joints.get(name, 0.0) for name in self._model.joint_names]
-                joints = self._joint_positions = self._home_joint_positions + change
+                offsets = [target.joints.get(name, 0.0) for name in self._model.joint_names]
+                joints = self._joint_positions = self._home_joint_positions + offsets
         if self._task.mechanism is not None and self._profile.moves(start):
             angle = self._profile.angle(end + lead)
             self._position = self._home_position + self._task.mechanism.displacement(angle)

@@ -28,7 +28,7 @@ class Appearance:
         rgba: (4,) its colour.
         mesh: path of its mesh; empty for primitive shapes.
         scale: (3,) of the mesh.
-        centred: whether MuJoCo has moved the vertices of the mesh to their centre.
+        is_centred: whether MuJoCo has moved the vertices of the mesh to their centre.
     """
 
     rgba: tuple[float, ...]

@@ -60,7 +60,7 @@ def robot_tree(m: Any) -> Tree:
         raise ModelError("it has no joint that moves a body")
     base = robots[0] if robots else None
     robot_roots = [base] if base is not None else fixed_roots
-    bodies = tuple(subtree for root in sorted(robot_roots) for subtree in subtrees[root])
+    bodies = tuple(body for root in sorted(robot_roots) for body in subtrees[root])
     balls = [joint_name(m, j) for i in bodies for j in joints_of(m, i) if m.jnt_type[j] == BALL]
     if balls:
         raise ModelError(

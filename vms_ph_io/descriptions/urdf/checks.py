@@ -83,7 +83,7 @@ def _check_structure(xml: str) -> Findings:
     except ModelError as error:
         return Findings((str(error),), ())
     # What the MJCF or xacro has from which a URDF was made, and the model has not.
-    left_out = (f"the model leaves out {text.text}" for text in root.findall("*/left_out"))
+    left_out = (f"the model leaves out {note.text}" for note in root.findall("*/left_out"))
     warnings = (*left_out, *completions(root), *_mesh_warnings(root))
     if errors := description_errors(root):
         return Findings(errors, warnings)

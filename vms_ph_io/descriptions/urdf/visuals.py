@@ -29,8 +29,8 @@ class Visual:
         shape: ``"mesh"``, ``"box"``, ``"cylinder"``, ``"sphere"`` or ``"capsule"``.
         size: scale of a mesh (3,), edges of a box (3,), radius and length, or radius, m.
         mesh: URI of the mesh; empty for other shapes.
-        colour: (4,) rgba from 0 to 1; used for a mesh only if ``coloured``.
-        coloured: whether the URDF defines a colour.
+        colour: (4,) rgba from 0 to 1; used for a mesh only if ``has_colour``.
+        has_colour: whether the URDF defines a colour.
     """
 
     link: str
