@@ -94,8 +94,8 @@ def describe(
 def _add_plugin_tags(root: ET.Element, xml: str, settings: RobotSettings, fluid: str) -> None:
     """Add what acts on the robot for the plugins."""
     robot = robots.get(settings.robot) if settings.is_bundled else None
-    described = robot is None and not settings.actuators
-    actuators = actuators_of_urdf(xml) if described else settings.known_actuators(xml)
+    is_described = robot is None and not settings.actuators
+    actuators = actuators_of_urdf(xml) if is_described else settings.known_actuators(xml)
     if actuators is not None:
         root.append(allocation_tag(actuators))
     if not fluid and robot is not None and robot.fluid:

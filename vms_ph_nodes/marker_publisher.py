@@ -55,32 +55,32 @@ class MarkerPublisher(MotionNode):
 _SHAFT, _HEAD, _BAR_WIDTH, _TEXT = 0.012, 0.03, 0.05, 0.05  # m, for a robot with a reach of 1 m
 
 
-def to_markers(header: Header, shapes: list[Shape], size: float = 1.0) -> MarkerArray:
+def to_markers(header: Header, shapes: list[Shape], reach: float = 1.0) -> MarkerArray:
     """Return shapes as markers, each in its own namespace, so that RViz can hide each one.
 
     Args:
         header: of every marker.
         shapes: what is drawn.
-        size: reach of the robot, m, to which the width of arrows, bars and labels is proportional.
+        reach: of the robot, m, to which the width of arrows, bars and labels is proportional.
     """
     markers = []
     for shape in shapes:
         if isinstance(shape, Arrow):
-            markers.append(_arrow(header, shape, size))
+            markers.append(_arrow(header, shape, reach))
         elif isinstance(shape, Ellipsoid):
             markers.append(_ellipsoid(header, shape))
         else:
-            markers += [_bar(header, shape, size), _label(header, shape, size)]
+            markers += [_bar(header, shape, reach), _label(header, shape, reach)]
     return MarkerArray(markers=markers)
 
 
-def _arrow(header: Header, arrow: Arrow, size: float) -> Marker:
+def _arrow(header: Header, arrow: Arrow, reach: float) -> Marker:
     action = Marker.ADD if is_visible(arrow) else Marker.DELETE
     marker = _marker(header, arrow.name, Marker.ARROW, arrow.colour, action)
     if action == Marker.ADD:
         marker.points = [to_point(arrow.start), to_point(arrow.start + arrow.vector)]
-        head_length = min(2 * size * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
-        marker.scale = to_vector((size * _SHAFT, size * _HEAD, head_length))
+        head_length = min(2 * reach * _HEAD, 0.5 * float(np.linalg.norm(arrow.vector)))
+        marker.scale = to_vector((reach * _SHAFT, reach * _HEAD, head_length))
     return marker
 
 
@@ -92,20 +92,20 @@ def _ellipsoid(header: Header, ellipsoid: Ellipsoid) -> Marker:
     return marker
 
 
-def _bar(header: Header, bar: Bar, size: float) -> Marker:
+def _bar(header: Header, bar: Bar, reach: float) -> Marker:
     marker = _marker(header, bar.name, Marker.CUBE, bar.colour)
     marker.pose.position = to_point(bar.position + bar.height / 2 * bar.up)
     rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), bar.up).matrix()
     marker.pose.orientation = to_quaternion(rotation)
-    marker.scale = to_vector((size * _BAR_WIDTH, size * _BAR_WIDTH, bar.height))
+    marker.scale = to_vector((reach * _BAR_WIDTH, reach * _BAR_WIDTH, bar.height))
     return marker
 
 
-def _label(header: Header, bar: Bar, size: float) -> Marker:
+def _label(header: Header, bar: Bar, reach: float) -> Marker:
     marker = _marker(header, f"{bar.name}, label", Marker.TEXT_VIEW_FACING, (0.1, 0.1, 0.1, 1.0))
-    marker.pose.position = to_point(bar.position + (bar.height + 3 * size * _TEXT) * bar.up)
+    marker.pose.position = to_point(bar.position + (bar.height + 3 * reach * _TEXT) * bar.up)
     # RViz takes x of a text for the width of a blank; without one its words are far apart.
-    marker.scale.x, marker.scale.z = 0.5 * size * _TEXT, size * _TEXT
+    marker.scale.x, marker.scale.z = 0.5 * reach * _TEXT, reach * _TEXT
     marker.text = bar.text
     return marker
 

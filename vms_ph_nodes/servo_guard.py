@@ -49,9 +49,9 @@ class ServoGuardNode(GuardNode):
     def _on_command(self, message: JointState) -> None:
         with self._input_diagnostics.refusing():
             names, command = list(message.name), np.array(getattr(message, self._interface))
-            joints = [name for name in self._model.joint_names if name not in names]
-            if joints:
-                raise StateError(f"the command has no {self._interface} of {', '.join(joints)}")
+            missing = [name for name in self._model.joint_names if name not in names]
+            if missing:
+                raise StateError(f"the command has no {self._interface} of {', '.join(missing)}")
             self._latest_command.update(joint_values(self._model, names, command, self._interface))
 
     def _update_guard(self, state: JoinedState, dt: float) -> GuardedCommand:

@@ -48,7 +48,7 @@ with errors_in_one_sentence():
 
 _POSES_HZ = 30.0
 _PICTURES_HZ = 5.0
-_PLOTS_EVERY = 2  # pictures
+_PICTURES_PER_PLOT = 2
 
 _MAX_POSES = 10_000  # whose poses wait to be drawn
 
@@ -247,7 +247,7 @@ class WebViewer(ReportingNode):
         with contain_errors(self._input_diagnostics, "the flow of energy"):
             self._overview.draw(self._health.disagreement)
         self._picture_count += 1
-        if self._picture_count % _PLOTS_EVERY == 0:  # most of what is sent
+        if self._picture_count % _PICTURES_PER_PLOT == 0:  # most of what is sent
             with contain_errors(self._input_diagnostics, "the plots"):
                 self._live_plots.draw()
 

@@ -213,9 +213,9 @@ def _parse_references(texts: list[str] | None) -> list[tuple[Path, float, str]]:
     references = []
     for text in texts or ():
         path, _, mass_and_session = text.rpartition("=")
-        mass, _, session = mass_and_session.partition("@")
+        mass_text, _, session = mass_and_session.partition("@")
         try:
-            load_mass = float(mass)
+            load_mass = float(mass_text)
         except ValueError:
             load_mass = float("nan")
         if not path or not 0.0 <= load_mass < float("inf"):

@@ -83,7 +83,7 @@ def to_identification(
     for name in _SCALAR_PARAMETERS:
         # There is no lag to identify where commanded efforts are held from sample to sample.
         p, field = parameters.get(name), name.removeprefix("timing.")
-        fields |= {field + end: _or_nan(getattr(p, name, None)) for end, name in _SUFFIXES.items()}
+        fields |= {field + end: _or_nan(getattr(p, key, None)) for end, key in _SUFFIXES.items()}
     for term in _FRICTION_TERMS:
         term_parameters = [parameters[f"friction.{joint}.{term}"] for joint in joints]
         for suffix, attribute in _SUFFIXES.items():

@@ -116,7 +116,7 @@ class StateJoin:
             self._foreign_names = [name[:64] for name in names[:10]]
             return
         try:
-            require_unique([self._names[row] for row, _ in index_pairs])
+            require_unique([self._names[joint] for joint, _ in index_pairs])
             require_length(names, message.position, "position")
             fields = [
                 _field_values(names, getattr(message, field), field)
@@ -128,12 +128,12 @@ class StateJoin:
         stamp = from_stamp(message.header.stamp)
         if not (accepted_pairs := self._accepted_joints(stamp, now, index_pairs, fields[0])):
             return
-        joints, rows = np.array(accepted_pairs).T
+        joints, entries = np.array(accepted_pairs).T
         is_complete = len(joints) == len(self._stamps)
         if not is_complete:
             self._emit_before_repeat(joints)
         for memory, values in zip((self._position, self._rate, self._effort), fields, strict=True):
-            memory[joints] = values[rows]
+            memory[joints] = values[entries]
         if is_complete:
             self._stamps[:], self._last_stamp = stamp, stamp
             self._is_received[:] = self._is_awaited[:] = True
@@ -156,16 +156,16 @@ class StateJoin:
         """Return the pairs of joint and entry whose stamp is new and whose position is a number."""
         problems: dict[str, list[str]] = {}
         accepted_pairs = []
-        for row, joint in index_pairs:
-            problem = self._stamp_gates[row].check(stamp, now)
+        for joint, entry in index_pairs:
+            problem = self._stamp_gates[joint].check(stamp, now)
             if problem and not stamp:
                 problem = "has no stamp (header.stamp is zero); its driver must set it"
-            if not problem and not abs(position[joint]) <= MAX_VALUE:
+            if not problem and not abs(position[entry]) <= MAX_VALUE:
                 problem = f"needs positions that are finite and at most {MAX_VALUE:g}"
             if problem:
-                problems.setdefault(problem, []).append(self._names[row])
+                problems.setdefault(problem, []).append(self._names[joint])
             else:
-                accepted_pairs.append((row, joint))
+                accepted_pairs.append((joint, entry))
         for problem, names in problems.items():
             subject = "" if len(names) == len(index_pairs) else f" of {_join(names)}"
             self._on_refusal(f"the joint state{subject} {problem}")

@@ -58,10 +58,10 @@ class Engine:
         engine: str = declare(node, "engine")
         self._is_mujoco, self.is_ephs = engine == "mujoco", engine == "ephs"
         self._drives: str = declare(node, "drives")
-        name: str = declare(node, "scene")
-        if name and not self._is_mujoco:
+        scene: str = declare(node, "scene")
+        if scene and not self._is_mujoco:
             raise OptionError(
-                f"the scene '{name}' has contacts, which the engine {engine} does not simulate; "
+                f"the scene '{scene}' has contacts, which the engine {engine} does not simulate; "
                 "set engine:=mujoco"
             )
         if self._drives and not self.is_ephs:
@@ -90,7 +90,7 @@ class Engine:
         # A wrench at the root link, a tool of the robot like others: its power is published, and
         # accounted for by all nodes.
         self._wind = wind if wind.velocity.any() else None
-        self.scene: SceneFile | None = scenes.load(name) if name else None
+        self.scene: SceneFile | None = scenes.load(scene) if scene else None
         self._parameters = robot
 
     def _check_load(self, on_wheels: bool) -> None:

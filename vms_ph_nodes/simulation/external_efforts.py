@@ -83,11 +83,11 @@ class EffortBounds:
 
 def _largest_reach(model: VMSModel) -> float:
     """Return an upper bound of the distance from the first joint to the end effector, m."""
-    tree, joints = model.tree.pinocchio, model.joints
-    tool = tree.frames[model.frame_id(model.end_effector)]
+    robot, joints = model.tree.pinocchio, model.joints
+    tool = robot.frames[model.frame_id(model.end_effector)]
     # The first of these is the universe, the second the base or the first joint.
-    chain = list(tree.supports[tool.parentJoint])[2:]
-    offsets = [tree.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
+    chain = list(robot.supports[tool.parentJoint])[2:]
+    offsets = [robot.jointPlacements[i].translation for i in chain] + [tool.placement.translation]
     largest_positions = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     is_sliding = np.array(joints.prismatic, dtype=bool) & np.isfinite(largest_positions)
     return float(sum(map(np.linalg.norm, offsets)) + largest_positions[is_sliding].sum())
@@ -119,7 +119,7 @@ class Brake:
 
 
 # Time after a reset in which commands are discarded that were sent before it, ns.
-_DISCARD_TIME = NS_PER_SEC // 10
+_DISCARD_NS = NS_PER_SEC // 10
 
 
 class ExternalEfforts:
@@ -137,7 +137,7 @@ class ExternalEfforts:
         self._bounds = EffortBounds(force, declare(node, "largest_moment") or defaults.moment)
         self._largest_torque = self._bounds.joint_bounds(model)
         self._input_diagnostics = InputDiagnostics(node)
-        self._ignored_until_time = 0
+        self._ignored_until_ns = 0
         self._discard_all()
         tool_by_topic = {"~/wrench_end_effector": model.end_effector}
         tool_by_topic |= {f"~/wrench/{tool_topic(name)}": name for name in model.tools}
@@ -149,7 +149,7 @@ class ExternalEfforts:
 
     def forget(self) -> None:
         """Discard all efforts, also those that were sent but not received yet."""
-        self._ignored_until_time = time.monotonic_ns() + _DISCARD_TIME
+        self._ignored_until_ns = time.monotonic_ns() + _DISCARD_NS
         self._discard_all()
 
     def _discard_all(self) -> None:
@@ -170,17 +170,17 @@ class ExternalEfforts:
 
     def efforts(self, now: float) -> Efforts:
         """Return the efforts that act from simulated time ``now`` (s) on."""
-        if time.monotonic_ns() < self._ignored_until_time:
+        if time.monotonic_ns() < self._ignored_until_ns:
             self._discard_all()
         torque, base_wrench = self._torque.value, self._base_wrench.value
         end_effector = self._model.end_effector
-        forces = {end_effector: (self._pushes.wrench(now), False)} | {
+        with_axes = {end_effector: (self._pushes.wrench(now), False)} | {
             name: value
             for name, entry in self._wrenches.items()
             if (value := entry.value) is not None
         }
-        wrenches = {name: wrench for name, (wrench, _) in forces.items()}
-        in_world_frame = {name for name, (_, in_tool_axes) in forces.items() if not in_tool_axes}
+        wrenches = {name: wrench for name, (wrench, _) in with_axes.items()}
+        in_world_frame = {name for name, (_, in_tool_axes) in with_axes.items() if not in_tool_axes}
         wrench = wrenches.pop(end_effector)
         ports = Ports(
             np.zeros(self._model.n) if torque is None else torque,

@@ -29,7 +29,7 @@ _LARGEST_SPEED, _LARGEST_AGE = 0.02, 0.5
 
 # Largest standard deviations: of the mass as a share of it, of a mass that is none, kg, and of the
 # centre of mass, m.
-_MASS_SHARE, _NO_MASS, _CENTRE_DEVIATION = 0.1, 0.05, 0.05
+_MASS_DEVIATION_SHARE, _EMPTY_DEVIATION, _CENTRE_DEVIATION = 0.1, 0.05, 0.05
 
 # A confirmation holds for what was reported at most this time before, s; the driver may take so
 # long to answer, s.
@@ -153,14 +153,14 @@ class PayloadSender:
         mass, deviation = self.load.mass + payload.mass, payload.mass_deviation
         is_unloaded = mass < 2.0 * deviation
         bounds = f"{mass:.3g} kg ({mass - 2.0 * deviation:.3g} to {mass + 2.0 * deviation:.3g})"
-        if deviation > (_NO_MASS if is_unloaded else _MASS_SHARE * mass):
+        if deviation > (_EMPTY_DEVIATION if is_unloaded else _MASS_DEVIATION_SHARE * mass):
             raise VmsPhError(f"the mass is not known well enough: {bounds}; wait, or move the arm")
         if mass < -2.0 * deviation:
             raise VmsPhError(f"the payload has a negative mass, {bounds}; the model is too heavy")
         load = pin.Inertia.Zero()
         if not is_unloaded:
-            moment = self.load.mass * self.load.lever + payload.moment
-            total_payload = Payload(mass, moment, payload.covariance, False)
+            first_moment = self.load.mass * self.load.lever + payload.moment
+            total_payload = Payload(mass, first_moment, payload.covariance, False)
             if (spread := total_payload.centre_deviation.max()) > _CENTRE_DEVIATION:
                 text = f"the centre of mass is known to {2.0 * spread:.2g} m only"
                 raise VmsPhError(f"{bounds}, but {text}; turn the end effector")
@@ -223,9 +223,9 @@ def fill_request(service: Any, payload: Body) -> Any:
     values |= {"mass": inertia.m, "center_of_gravity": inertia.com, "payload": inertia}
     values["center_of_mass"] = np.asarray(payload.centre, float).tolist()
     values["load_inertia"] = np.asarray(payload.inertia, float).ravel(order="F").tolist()
-    names = [name for name in request.get_fields_and_field_types() if name in values]
-    if not {"mass", "payload"} & set(names):
+    known_names = [name for name in request.get_fields_and_field_types() if name in values]
+    if not {"mass", "payload"} & set(known_names):
         raise VmsPhError(f"{service.__name__} has no field mass or payload")
-    for name in names:
+    for name in known_names:
         setattr(request, name, values[name])
     return request

@@ -23,7 +23,7 @@ from ..node.health import InputDiagnostics
 
 # Depth of a queue in which a reference takes the place of the one before: a node that is busy must
 # not follow old ones.
-_QUEUE = 1
+_DEPTH = 1
 
 
 class ReferenceTopics:
@@ -50,11 +50,11 @@ class ReferenceTopics:
         self._twist = LatestMessage[tuple[Array, bool]](timeout)
         self._wrench = LatestMessage[Array](timeout)
         self.forget()
-        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _QUEUE)
-        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _QUEUE)
-        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _QUEUE)
-        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _QUEUE)
-        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _QUEUE)
+        node.create_subscription(PoseStamped, "~/reference_pose", self._on_pose, _DEPTH)
+        node.create_subscription(PointStamped, "~/reference_position", self._on_position, _DEPTH)
+        node.create_subscription(TwistStamped, "~/reference_twist", self._on_twist, _DEPTH)
+        node.create_subscription(JointState, "~/reference_joints", self._on_joints, _DEPTH)
+        node.create_subscription(WrenchStamped, "~/reference_wrench", self._on_wrench, _DEPTH)
 
     def serve(self, model: VMSModel, frames: Frames, takes_base_and_tool: bool = False) -> None:
         """Set the robot.
@@ -69,18 +69,18 @@ class ReferenceTopics:
     def forget(self) -> None:
         """Discard all received references."""
         # Pose, position and joints by name: those that the law has still to take, and the last.
-        self._queue: dict[str, Array] = {}
+        self._pending: dict[str, Array] = {}
         self._last_batch: dict[str, Array] = {}
         self._twist.clear()
         self._wrench.clear()
 
     def repeat(self) -> None:
         """Give the last references again, as to a law that has begun anew in the same task."""
-        self._queue = {**self._valid_references(self._queue), **self._queue}
+        self._pending = {**self._valid_references(self._pending), **self._pending}
 
     def set_joints(self, positions: Array) -> None:
         """Set the reference of the joints, (n,) rad or m, for the next call of :meth:`take`."""
-        self._queue["joints"] = positions
+        self._pending["joints"] = positions
 
     def take(self, q: Array) -> Reference:
         """Return the current reference: the last pose, twist and wrench until their timeout.
@@ -88,7 +88,7 @@ class ReferenceTopics:
         Args:
             q: (nq,) configuration, for twists in base axes.
         """
-        new, self._queue = self._queue, {}
+        new, self._pending = self._pending, {}
         self._last_batch = {**self._valid_references(new), **new}
         if self._sets_tool(new):
             new = {"position": new["pose"][:3, 3], **new}
@@ -134,13 +134,13 @@ class ReferenceTopics:
             norm = float(np.linalg.norm(quaternion))
             if not abs(norm - 1.0) < 1e-2:
                 raise StateError(f"needs an orientation of length 1; given: length {norm:.4g}")
-            self._queue["pose"] = pin.SE3(pin.Quaternion(quaternion / norm), position).homogeneous
+            self._pending["pose"] = pin.SE3(pin.Quaternion(quaternion / norm), position).homogeneous
 
     def _on_position(self, message: PointStamped) -> None:
         with self._input_diagnostics.refusing("a reference position "):
             position = from_xyz(message.point)
             self._frame_of(message, position)
-            self._queue["position"] = position
+            self._pending["position"] = position
 
     def _on_twist(self, message: TwistStamped) -> None:
         with self._input_diagnostics.refusing("a reference twist "):
@@ -156,7 +156,7 @@ class ReferenceTopics:
             positions = joint_values(self._model, list(message.name), message.position, "position")
             if missing_joints := set(self._model.joint_names) - set(message.name):
                 raise StateError(f"needs all joints; missing: {', '.join(sorted(missing_joints))}")
-            self._queue["joints"] = positions
+            self._pending["joints"] = positions
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         with self._input_diagnostics.refusing("a reference wrench "):
@@ -198,10 +198,10 @@ class ReferencePublishers:
             kinds: of ``pose``, ``position`` and ``joints`` those that will be published.
         """
         self._node, self._joint_names, self._frames = node, list(model.joint_names), frames
-        types = {"pose": PoseStamped, "position": PointStamped, "joints": JointState}
+        message_types = {"pose": PoseStamped, "position": PointStamped, "joints": JointState}
         self._publishers = {
-            kind: node.create_publisher(types[kind], f"{controller}/reference_{kind}", 10)
-            for kind in types
+            kind: node.create_publisher(message_types[kind], f"{controller}/reference_{kind}", 10)
+            for kind in message_types
             if kind in kinds
         }
         self._subscriber_counts = dict.fromkeys(self._publishers, 0)

@@ -113,9 +113,9 @@ class MarkerScene:
     def show(self, message: MarkerArray) -> None:
         """Draw these markers in place of the previous ones."""
         arrows = []
-        groups = {_group_name(marker.ns) for marker in message.markers}
+        group_names = {_group_name(marker.ns) for marker in message.markers}
         for checkbox, group in zip(self.checkboxes, GROUPS, strict=True):
-            if group.name in groups:
+            if group.name in group_names:
                 checkbox.visible = self._legends[group.name].visible = True
         for marker in filter(is_drawable, message.markers):
             is_visible = self._is_shown(marker.ns)

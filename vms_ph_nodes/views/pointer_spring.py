@@ -19,7 +19,7 @@ from .robot_scene import RobotScene
 from .viewpoint import WorldView
 
 # Stiffness of the spring, N/m, for every kilogram of the robot.
-_STIFFNESS = 4.0
+_STIFFNESS_PER_KG = 4.0
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class PointerSpring:
         """
         self._server, self._model, self._scene = server, model, scene
         self._commands, self._world_view = commands, world_view
-        self.stiffness = float(f"{_STIFFNESS * model.total_mass:.2g}")
-        self._point: DraggedPoint | None = None
+        self.stiffness = float(f"{_STIFFNESS_PER_KG * model.total_mass:.2g}")
+        self._dragged: DraggedPoint | None = None
         self._line: Any = None
         for link, meshes in scene.meshes.items():
             for mesh in meshes:
@@ -68,7 +68,7 @@ class PointerSpring:
 
     def draw(self) -> None:
         """Draw the spring; called in every frame."""
-        point = self._point
+        point = self._dragged
         if point is None:
             if self._line is not None:
                 self._line.remove()
@@ -96,24 +96,24 @@ class PointerSpring:
 
     def grip(self, link: str, point: Array) -> None:
         """Take hold of a link at a point (3,) in the inertial frame, m."""
-        self._point = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
+        self._dragged = DraggedPoint(link, self._scene.world_pose(link).actInv(point), point)
         self._commands.pull(self._efforts)
 
     def move(self, pointer: Array) -> None:
         """Move the other end of the spring to a point (3,) in the inertial frame, m."""
-        if self._point is not None:
-            self._point = DraggedPoint(self._point.link, self._point.point, pointer)
+        if self._dragged is not None:
+            self._dragged = DraggedPoint(self._dragged.link, self._dragged.point, pointer)
 
     def release(self) -> None:
         """Let go."""
-        self._point = None
+        self._dragged = None
         self._commands.pull(None)
 
     def _world_point(self, dragged_point: DraggedPoint) -> Array:
         return self._scene.world_pose(dragged_point.link).act(dragged_point.point)
 
     def _efforts(self) -> PullEfforts | None:
-        dragged_point = self._point
+        dragged_point = self._dragged
         if dragged_point is None:
             return None
         point = self._world_point(dragged_point)
@@ -133,17 +133,17 @@ def point_efforts(
         point: (3,) in the inertial frame, m.
         force: (3,) in the axes of the inertial frame, N.
     """
-    tree = model.tree.pinocchio
-    data = tree.createData()
-    pin.computeJointJacobians(tree, data, pin.neutral(tree))
+    robot = model.tree.pinocchio
+    data = robot.createData()
+    pin.computeJointJacobians(robot, data, pin.neutral(robot))
     wrench = pin.Force(force, np.cross(point, force))  # about the origin of the inertial frame
     torques: dict[str, float] = {}
-    joint = tree.frames[tree.getFrameId(link)].parentJoint
+    joint = robot.frames[robot.getFrameId(link)].parentJoint
     while joint:
-        name = tree.names[joint]
+        name = robot.names[joint]
         if name in model.joint_names:
-            axis = pin.getJointJacobian(tree, data, joint, pin.LOCAL)[:, tree.idx_vs[joint]]
+            axis = pin.getJointJacobian(robot, data, joint, pin.LOCAL)[:, robot.idx_vs[joint]]
             torques[name] = float(axis @ scene.joint_pose(joint).actInv(wrench).vector)
-        joint = tree.parents[joint]
+        joint = robot.parents[joint]
     base_wrench = scene.world_pose(scene.root).actInv(wrench).vector if model.b else None
     return PullEfforts(torques, base_wrench)

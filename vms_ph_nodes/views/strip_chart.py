@@ -107,9 +107,9 @@ class StripChart:
     def draw(self) -> None:
         """Send the samples to the page."""
         times, *values = self._plot_data()
-        numbers = np.concatenate(values)
-        numbers = numbers[np.isfinite(numbers)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
-        low, high = numbers.min(initial=0.0), numbers.max(initial=0.0)
+        samples = np.concatenate(values)
+        samples = samples[np.isfinite(samples)].clip(-LARGEST_NUMBER, LARGEST_NUMBER)
+        low, high = samples.min(initial=0.0), samples.max(initial=0.0)
         bounds = round_bounds(float(low), float(high), self._min_range, self._bounds)
         prefix, factor = _prefix(max(map(abs, bounds)))
         with self._server.atomic():  # a page draws no plot with the samples of another
@@ -211,20 +211,20 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [name[prefix_length:] for name in names]
 
 
-def plot_axes(time: str, values: str, dark: bool) -> tuple[Any, ...]:
+def plot_axes(x_label: str, y_label: str, dark: bool) -> tuple[Any, ...]:
     """Return the axes of a plot.
 
     Args:
-        time: label of the horizontal axis.
-        values: label of the vertical axis.
+        x_label: label of the horizontal axis.
+        y_label: label of the vertical axis.
         dark: whether they are drawn in light colours.
     """
     line = {"stroke": _GRID_COLOURS[dark], "width": 1}
     colours: dict[str, Any] = {"stroke": _TEXT_COLOURS[dark], "grid": line, "ticks": line}
     label_options: dict[str, Any] = {"labelSize": 18, "labelGap": 0, "labelFont": "11px sans-serif"}
     return (
-        viser.uplot.Axis(label=time, size=34, **label_options, **colours),
-        viser.uplot.Axis(label=values, size=46, space=24, **label_options, **colours),
+        viser.uplot.Axis(label=x_label, size=34, **label_options, **colours),
+        viser.uplot.Axis(label=y_label, size=46, space=24, **label_options, **colours),
     )
 
 
