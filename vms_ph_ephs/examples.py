@@ -58,8 +58,8 @@ def damped_oscillator(
 
 
 def _pose(angle: float, axis: Sequence[float], position: Sequence[float]) -> Array:
-    unit = np.array(axis) / np.linalg.norm(axis)
-    return pose(SO3().exp(angle * unit), np.array(position))
+    direction = np.array(axis) / np.linalg.norm(axis)
+    return pose(SO3().exp(angle * direction), np.array(position))
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,8 @@ class _RouteRun:
 
     def _leg_reference(self, leg: int) -> Reference:
         model, home_data = self._model, self._model.evaluate(self._home_q, np.zeros(self._model.nv))
-        root = model.link_names[0] if model.base == "floating" else model.end_effector
-        pose = home_data.placement(root).copy()
+        frame = model.link_names[0] if model.base == "floating" else model.end_effector
+        pose = home_data.placement(frame).copy()
         if model.base == "floating":
             pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
         elif model.base == "fixed":

@@ -135,11 +135,11 @@ def _stress_layout(d: Array, extra_lengths: Array) -> Array:
     np.fill_diagonal(weights, 0.0)
     # Start from the two principal axes of the distances; ties are broken by a small fixed spiral.
     centring = np.eye(n) - 1.0 / n
-    values, vectors = np.linalg.eigh(-0.5 * centring @ d**2 @ centring)
-    order = np.argsort(values)[::-1][:2]
+    eigvals, vectors = np.linalg.eigh(-0.5 * centring @ d**2 @ centring)
+    order = np.argsort(eigvals)[::-1][:2]
     angle = 2.4 * np.arange(n)
     spiral = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    xy = _WIRE_LENGTH * vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0)) + 4.0 * spiral
+    xy = _WIRE_LENGTH * vectors[:, order] * np.sqrt(np.maximum(eigvals[order], 0.0)) + 4.0 * spiral
     laplacian = np.diag(weights.sum(axis=1)) - weights
     inverse = np.linalg.pinv(laplacian)
     for _ in range(_ITERATIONS):

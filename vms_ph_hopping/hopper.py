@@ -96,7 +96,7 @@ class Hopper:
                 at an event, where the foot is at height zero.
             tolerance: of the error of a step, relative to a state of the order of one.
             largest_step: s.
-            liftoff_height: height at which the foot counts as lifted off, m; see :data:`SKIN`.
+            liftoff_height: height of the foot that ends contact, m; see :data:`LIFTOFF_HEIGHT`.
             with_energies: whether the energies are integrated; otherwise they stay zero.
             stages: of the scheme, an odd number; fewer cost less where efforts are held for samples
                 that are shorter than the steps of the scheme.
@@ -122,7 +122,7 @@ class Hopper:
             largest_step=largest_step,
             stages=stages,
         )
-        self._skin, self._has_energies, self.energies = liftoff_height, with_energies, zeros
+        self._min_gap, self._has_energies, self.energies = liftoff_height, with_energies, zeros
         self.events: list[ContactEvent] = []
         self._margins = {
             Phase.FLIGHT: self._flight_margin,
@@ -219,24 +219,24 @@ class Hopper:
         return height, EventKind.TOUCH_DOWN if height < 0.0 else None
 
     def _pressed_margin(self, y: Array) -> tuple[float, EventKind | None]:
-        pressure = self.system.pressure_depth(y)
-        margin = pressure if self.system.floor.friction is None else self.system.cone_margin(y, 0.0)
-        if pressure < 0.0:
-            return min(pressure, margin), EventKind.RELIEF
-        return min(pressure, margin), EventKind.SLIP if margin < 0.0 else None
+        depth = self.system.pressure_depth(y)
+        margin = depth if self.system.floor.friction is None else self.system.cone_margin(y, 0.0)
+        if depth < 0.0:
+            return min(depth, margin), EventKind.RELIEF
+        return min(depth, margin), EventKind.SLIP if margin < 0.0 else None
 
     def _sliding_margin(self, y: Array) -> tuple[float, EventKind | None]:
         sign = 1.0 if self.phase is Phase.SLIDES_BACK else -1.0
-        pressure, excess_force = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
-        if pressure < 0.0:
-            return min(pressure, excess_force), EventKind.RELIEF
-        return min(pressure, excess_force), EventKind.GRIP if excess_force < 0.0 else None
+        depth, excess = self.system.pressure_depth(y), -self.system.cone_margin(y, sign)
+        if depth < 0.0:
+            return min(depth, excess), EventKind.RELIEF
+        return min(depth, excess), EventKind.GRIP if excess < 0.0 else None
 
     def _relieved_margin(self, y: Array) -> tuple[float, EventKind | None]:
-        height, pressure = self.system.foot_height(y)[0] - self._skin, self.system.pressure_depth(y)
+        height, depth = self.system.foot_height(y)[0] - self._min_gap, self.system.pressure_depth(y)
         if height > 0.0:
             return -height, EventKind.LIFT_OFF
-        return -max(height, pressure), EventKind.PRESSING if pressure > 0.0 else None
+        return -max(height, depth), EventKind.PRESSING if depth > 0.0 else None
 
     def _change_phase(self, kind: EventKind) -> None:
         stepper, y = self._stepper, self._stepper.state.copy()

@@ -127,9 +127,9 @@ class Floor:
         stored = 0.5 * (k * deflection**2 + self.stiffness[1] * height**2)
         # The power supplied at the foot less that stored in the springs. A floor without pressure
         # relaxes and dissipates its stored energy.
-        power = -tangential * v_x - k * deflection * deflection_rate
-        power += self.damping[1] * rate**2 if is_pressed else -self.stiffness[1] * height * rate
-        return FloorForce(tangential, normal, deflection_rate, stored, power)
+        loss_rate = -tangential * v_x - k * deflection * deflection_rate
+        loss_rate += self.damping[1] * rate**2 if is_pressed else -self.stiffness[1] * height * rate
+        return FloorForce(tangential, normal, deflection_rate, stored, loss_rate)
 
 
 # Rows of a spatial Jacobian that are motion in the plane.

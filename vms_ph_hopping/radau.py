@@ -310,10 +310,10 @@ class RadauStepper:
     def _differenced_jacobian(self) -> Array:
         y, rate_at_state = self.state, self.rate(self.state)
         columns = []
-        for i, size in enumerate(self._scale):
+        for i, scale in enumerate(self._scale):
             shifted_state = y.copy()
             # The square root of rounding, relative to the size of the entry.
-            shifted_state[i] += 1e-8 * max(abs(y[i]), size)
+            shifted_state[i] += 1e-8 * max(abs(y[i]), scale)
             columns.append((self.rate(shifted_state) - rate_at_state) / (shifted_state[i] - y[i]))
         return np.stack(columns, axis=1)
 

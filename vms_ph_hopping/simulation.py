@@ -60,7 +60,7 @@ class HoppingSimulation:
             ModelError: the robot is not a leg.
         """
         self._leg, self._home, self.dt = Leg(model), q, dt
-        self._velocity = np.zeros(model.nv) if start_velocity is None else start_velocity
+        self._start_v = np.zeros(model.nv) if start_velocity is None else start_velocity
         self._control, self._law, self._tolerance = control, law, tolerance
         self._floor = Floor() if floor is None else floor
         self.resets, self.failures = -1, 0
@@ -70,7 +70,7 @@ class HoppingSimulation:
         """Return to the start, with all port energies at zero."""
         self._external_ports = Ports()
         self._system = LegOnFloor(self._leg, LegLaw(self._efforts), self._floor)
-        self._hopper = Hopper(self._system, self._home, self._velocity, tolerance=self._tolerance)
+        self._hopper = Hopper(self._system, self._home, self._start_v, tolerance=self._tolerance)
         self._steps, self.failure = 0, ""
         self._step_command: Actuation | None = None
         self.resets += 1

@@ -313,8 +313,8 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
     u, s, vt = np.linalg.svd(axis_curvature)
     if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
-    size = np.sqrt(np.linalg.norm(target) / s[0])
-    cosine, sine = size * u[:, 0], size * vt[0]
+    scale = np.sqrt(np.linalg.norm(target) / s[0])
+    cosine, sine = scale * u[:, 0], scale * vt[0]
     for _ in range(_SEARCH_ROUNDS):
         jacobian = np.hstack([turn_tensor @ sine, np.einsum("i,kij->kj", cosine, turn_tensor)])
         pseudo_inverse, half_diameters = np.linalg.pinv(jacobian), np.concatenate([cosine, sine])

@@ -91,7 +91,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
     pose = np.linalg.inv(model.base_pose(home)) @ model.base_pose(d.q)
     planned_pose = plan.displacement
     rotation_error = _SO3.log(planned_pose[:3, :3].T @ pose[:3, :3])
-    joints = model.difference(home, d.q)[model.b :]
+    offsets = model.difference(home, d.q)[model.b :]
     loops = f"{plan.loops} in {plan.path.duration:.1f} s"
     return Outcome(
         [
@@ -110,7 +110,7 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
                 "m",
             ),
             bounded("momentum at the end", float(np.abs(d.p).max()), 1e-9, "N s, N m s"),
-            bounded("joints at the end against their start", np.abs(joints).max(), 1e-4, "rad"),
+            bounded("joints at the end against their start", np.abs(offsets).max(), 1e-4, "rad"),
         ]
     )
 

@@ -82,10 +82,10 @@ class Irreversible(Component):
             return self._matrix(states, e, theta_0)
         is_mechanical, theta = self.is_entropy == 0.0, theta_0 + float(self.is_entropy @ e)
         r, k = self._rows_at(states, e, theta_0)
-        n = np.empty((len(r), self.width))
-        n[:, is_mechanical], n[:, ~is_mechanical] = r, -(r @ e[is_mechanical])[:, None] / theta
-        m: Array = theta * (n.T @ k @ n)
-        return 0.5 * (m + m.T)
+        N = np.empty((len(r), self.width))
+        N[:, is_mechanical], N[:, ~is_mechanical] = r, -(r @ e[is_mechanical])[:, None] / theta
+        M: Array = theta * (N.T @ k @ N)
+        return 0.5 * (M + M.T)
 
     def flows(self, states: States, e: Array, theta_0: float) -> Array:
         """Return ``M e / theta_0``, (width,); a component may compute it without the matrix."""
@@ -152,22 +152,22 @@ class Irreversible(Component):
             states = tuple(self.random_states(rng))
             e = self.random_efforts(rng, theta_0)
             e = np.where(self.is_entropy > 0.0, e, SAMPLE_SCALES[k % len(SAMPLE_SCALES)] * e)
-            m = matrix_of(
+            M = matrix_of(
                 self.matrix(states, e, theta_0), (self.width, self.width), f"M of '{name}'"
             )
-            self._check_matrix(name, m, states, e, theta_0)
+            self._check_matrix(name, M, states, e, theta_0)
 
-    def _check_matrix(self, name: str, m: Array, states: States, e: Array, theta_0: float) -> None:
-        scale = float(np.abs(m).max())
-        asymmetry = np.abs(m - m.T)
+    def _check_matrix(self, name: str, M: Array, states: States, e: Array, theta_0: float) -> None:
+        scale = float(np.abs(M).max())
+        asymmetry = np.abs(M - M.T)
         if not asymmetry.max() <= ROUNDING * scale:
             i, j = np.unravel_index(int(asymmetry.argmax()), asymmetry.shape)
             raise StructureError(
                 f"box '{name}': its Onsager structure is not symmetric between the ports "
                 f"'{self.port_at(int(i))}' and '{self.port_at(int(j))}', where M has the entries "
-                f"{m[i, j]:.6g} and {m[j, i]:.6g}"
+                f"{M[i, j]:.6g} and {M[j, i]:.6g}"
             )
-        eigenvalues, eigenvectors = np.linalg.eigh(m)
+        eigenvalues, eigenvectors = np.linalg.eigh(M)
         if not eigenvalues[0] >= -ROUNDING * scale:
             port = self.port_at(int(np.argmax(np.abs(eigenvectors[:, 0]))))
             raise StructureError(
@@ -175,7 +175,7 @@ class Irreversible(Component):
                 f"{eigenvalues[0]:.6g}, so it would destroy entropy; friction and conductance must "
                 "not be negative"
             )
-        imbalance = m @ (e + theta_0 * self.is_entropy)
+        imbalance = M @ (e + theta_0 * self.is_entropy)
         # The product of M and the energy efforts vanishes up to the rounding of both factors.
         if not np.abs(imbalance).max() <= ROUNDING * scale * (1.0 + theta_0):
             port = self.port_at(int(np.argmax(np.abs(imbalance))))
@@ -185,7 +185,7 @@ class Irreversible(Component):
                 "must equal the power dissipated by friction"
             )
         flows = self.flows(states, e, theta_0)
-        if not np.abs(flows - m @ e / theta_0).max() <= ROUNDING * scale:
+        if not np.abs(flows - M @ e / theta_0).max() <= ROUNDING * scale:
             raise StructureError(f"box '{name}': its flows are not its matrix M times e / theta_0")
 
 
@@ -255,10 +255,10 @@ class Dissipation(ProcessLaw):
         u, theta = e[:-1], theta_0 + e[-1]
         mu = self.mu(states, u, float(theta))
         force = mu @ u
-        m = np.empty((e.size, e.size))
-        m[:-1, :-1], m[:-1, -1], m[-1, :-1] = theta * mu, -force, -(u @ mu)
-        m[-1, -1] = u @ force / theta
-        return m
+        M = np.empty((e.size, e.size))
+        M[:-1, :-1], M[:-1, -1], M[-1, :-1] = theta * mu, -force, -(u @ mu)
+        M[-1, -1] = u @ force / theta
+        return M
 
 
 def semidefinite_matrix(value: Any, label: str) -> Array:

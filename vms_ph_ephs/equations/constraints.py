@@ -127,14 +127,14 @@ class Constraints:
         self._fixed_row_boxes: list[str]
         self._reduce_constant(constant_components)
         self._reduce_variable()
-        p, non_pivots = self._w_reduction.pivots, self._w_reduction.non_pivots
-        self.to_free = self._z[:, p]
+        pivots, non_pivots = self._w_reduction.pivots, self._w_reduction.non_pivots
+        self.to_free = self._z[:, pivots]
         w_kernel = np.zeros((self._z.shape[1], len(non_pivots)))
         w_kernel[non_pivots] = np.eye(len(non_pivots))
-        w_kernel[p] = -self._w_reduction.reduced[: len(p), non_pivots]
+        w_kernel[pivots] = -self._w_reduction.reduced[: len(pivots), non_pivots]
         self._split_undetermined(self._z @ w_kernel, skew, varying_efforts)
-        self.solving_rows = self._w_reduction.transform[: len(p)]
-        self.remaining_rows = self._w_reduction.transform[len(p) :]
+        self.solving_rows = self._w_reduction.transform[: len(pivots)]
+        self.remaining_rows = self._w_reduction.transform[len(pivots) :]
         self.count = self.remaining_rows.shape[0] + self._fixed_rows.shape[0]
         column_magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:

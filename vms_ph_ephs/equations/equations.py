@@ -51,7 +51,7 @@ class Rates:
 
 _MAX_ITERATIONS = 30
 _DIFFERENCE_STEP = 1e-6
-_CONTRACTION = 0.1
+_MAX_CONTRACTION = 0.1
 _TOLERANCE = 1e-12
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
@@ -91,7 +91,7 @@ class EffortSolver:
                 break
             w = w - change
             size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
-            contracts = size < _CONTRACTION * previous_size
+            contracts = size < _MAX_CONTRACTION * previous_size
             # What is left after a change is that change times the share by which changes shrink;
             # where they do not, they are rounding.
             error = size * size / previous_size if contracts and previous_size < np.inf else size
@@ -312,9 +312,9 @@ class Equations:
                 raise self.singular_error(s) from None
         # The independent part of the constraints: eigenvectors of the S of unit diagonal.
         scale = np.sqrt(np.diagonal(s))
-        values, vectors = np.linalg.eigh(s / np.outer(scale, scale))
+        eigenvalues, vectors = np.linalg.eigh(s / np.outer(scale, scale))
         basis = vectors[:, s.shape[0] - self.rank :]
-        return (basis @ ((basis.T @ (b / scale)) / values[s.shape[0] - self.rank :])) / scale
+        return (basis @ ((basis.T @ (b / scale)) / eigenvalues[s.shape[0] - self.rank :])) / scale
 
     def impulse_response(self, rows: Array, a: Array) -> tuple[Array, Array]:
         """Return the momenta that unit impulses along rows give, with the reactions to them.

@@ -84,7 +84,7 @@ class _MechanismReader:
             storage_indices = (heat_at.get(self._junction(box, port)) for port in ("a", "b"))
             conductions.append((*storage_indices, self._descriptions[box]["conductance"]))
             self._unread_boxes.discard(box)
-        if self._unread_boxes or any(end is None for row in conductions for end in row):
+        if self._unread_boxes or any(index is None for row in conductions for index in row):
             raise NotCovered(
                 f"box '{min(self._unread_boxes, default='')}' is not one of the bodies, joints and "
                 "heat it knows, or is connected in another way"

@@ -278,8 +278,8 @@ class Storages:
         """Return the total energy, J: mechanical, thermal, and ``theta_0 s`` of environments."""
         self.states.set_state(x)
         p = x[: self.layout.quadratic_size]
-        nonlinear = sum(s.energy(*self.states.views[box]) for box, s, _ in self.nonlinear)
-        return 0.5 * float(p @ self.Q @ p) + nonlinear
+        nonlinear_energy = sum(s.energy(*self.states.views[box]) for box, s, _ in self.nonlinear)
+        return 0.5 * float(p @ self.Q @ p) + nonlinear_energy
 
     def entropy(self, x: Array) -> float:
         """Return the total entropy, J/K."""

@@ -198,10 +198,10 @@ def _field(name: str) -> str:
 def _check_keys(settings: Any, label: str, accepted: tuple[str, ...]) -> None:
     if not isinstance(settings, Mapping):
         raise ModelError(f"{label} must be a mapping; given: {settings!r}")
-    extras = [str(key) for key in settings if key not in accepted]
-    if extras:
+    unknown = [str(key) for key in settings if key not in accepted]
+    if unknown:
         raise ModelError(
-            f"{label} has no entry '{extras[0]}'; accepted are {', '.join(accepted) or 'none'}"
+            f"{label} has no entry '{unknown[0]}'; accepted are {', '.join(accepted) or 'none'}"
         )
 
 

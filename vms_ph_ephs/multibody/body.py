@@ -73,8 +73,8 @@ class Gravity(StorageLaw):
         """Return the effort whose product with a Cayley step is the change of energy, exactly."""
         f = np.array(self.gradient(NUMERIC, before[0]))
         if self._is_body_fixed:
-            w = u[3:]
-            f[:3] = (f[:3] + 0.5 * np.cross(f[:3], w)) / (1.0 + 0.25 * float(w @ w))
+            phi = u[3:]
+            f[:3] = (f[:3] + 0.5 * np.cross(f[:3], phi)) / (1.0 + 0.25 * float(phi @ phi))
         return f
 
 
@@ -125,8 +125,8 @@ class Coupling(Reversible):
         self.quantity, self.pose, self.velocity = quantity, pose, velocity
         d = quantity.space.dimension
         ports = {pose: power(quantity), velocity: power(momentum_of(quantity.space))}
-        zero, unit = np.zeros((d, d)), np.eye(d)
-        super().__init__(ports, skew=np.block([[zero, -unit], [unit, zero]]))
+        zero, identity = np.zeros((d, d)), np.eye(d)
+        super().__init__(ports, skew=np.block([[zero, -identity], [identity, zero]]))
         self.integral_ports = (pose, velocity)
 
 

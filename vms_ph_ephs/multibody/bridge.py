@@ -54,8 +54,8 @@ class Coordinates:
             if joint.nv == 6:
                 self.port, self.lever = self.body_names[i], np.array(pin_model.inertias[i].lever)
                 self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
-                velocities = {coupling.junction: effort for coupling, effort in equations.couplings}
-                effort = velocities[self._entries[i].junction]
+                effort_at = {coupling.junction: effort for coupling, effort in equations.couplings}
+                effort = effort_at[self._entries[i].junction]
             else:
                 self.port = joint_name(pin_model.names[i]) if joint.nv == 3 else self.port
                 self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]

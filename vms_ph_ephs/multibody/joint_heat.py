@@ -60,8 +60,8 @@ class JointHeat:
         """
         u_0 = vector(before, len(self.names), "rates")
         u_1 = vector(after, len(self.names), "rates")
-        p_0, p_half, p_1 = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
-        mean_power = (p_0 + 4.0 * p_half + p_1) / 6.0
+        P_0, P_half, P_1 = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
+        mean_power = (P_0 + 4.0 * P_half + P_1) / 6.0
         h, c = self._cooling.conductance, self._capacity
         # (1 - exp(-h dt / c)) / h, which is dt / c without conduction.
         factor = -np.expm1(-h * dt / c) / h if h else dt / c

@@ -170,8 +170,8 @@ def quantity_name(quantity: Quantity) -> str:
     space = quantity.space
     primal_space = getattr(space, "primal", None)
     if quantity.name in _QUANTITY_MAKERS:
-        base = primal_space if quantity.name == "momentum" and primal_space is not None else space
-        return f"{quantity.name} {space_name(base)}"
+        named = primal_space if quantity.name == "momentum" and primal_space is not None else space
+        return f"{quantity.name} {space_name(named)}"
     raise PatternError(f"the quantity {quantity} has no name in files")
 
 

@@ -78,17 +78,17 @@ class ThermalNetwork:
     def step(self, theta: Array, heat: Array) -> HeatStep:
         """Return the step from temperatures (m,) while heat (m,), J, enters the capacities."""
         m, c = theta.size, self._capacities
-        means = np.empty(m + 1)
-        means[m] = self._theta_0
-        end_theta = self._propagator @ np.concatenate([theta, means[m:], heat])
-        means[:m] = 0.5 * (theta + end_theta)
+        mean_theta = np.empty(m + 1)
+        mean_theta[m] = self._theta_0
+        end_theta = self._propagator @ np.concatenate([theta, mean_theta[m:], heat])
+        mean_theta[:m] = 0.5 * (theta + end_theta)
         for _ in range(2):
-            heats = self._heat_per_kelvin @ means
+            heats = self._heat_per_kelvin @ mean_theta
             change = (heat - self._incidence_t @ heats) / c
-            means[:m] = _mean_temperature(theta, change)
-        inverse = 1.0 / means
+            mean_theta[:m] = _mean_temperature(theta, change)
+        inverse = 1.0 / mean_theta
         destruction = self._theta_0 * heats * (inverse[self._second] - inverse[self._first])
-        return HeatStep(theta + change, means[:m], heats, destruction)
+        return HeatStep(theta + change, mean_theta[:m], heats, destruction)
 
 
 def _mean_temperature(theta: Array, change: Array) -> Array:

@@ -75,8 +75,8 @@ class Mechanism:
             if friction and (viscous or dry_friction)
         }
         self._names = body_names(self._full_model)
-        frames = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
-        parents = {model.tree.pinocchio.frames[frame].parentJoint for frame in frames}
+        frame_ids = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
+        parents = {model.tree.pinocchio.frames[frame].parentJoint for frame in frame_ids}
         # A floating base is open already.
         open_joints = {i for i in parents if i and not (i == 1 and model.base == "floating")}
         try:
@@ -302,7 +302,7 @@ class MechanismStepper(Stepper):
             raise StepFailure(str(error)) from error
         work, wrench_works = mechanism.works(result.supplied, ports, effort_integral)
         heat, destroyed_exergy = mechanism.friction_heat(before.inner.x, inner.x)
-        drag = mechanism.drag_heat(before.inner.x, inner.x)
+        drag_heat = mechanism.drag_heat(before.inner.x, inner.x)
         after = MechanismState(
             inner,
             q,
@@ -310,9 +310,9 @@ class MechanismStepper(Stepper):
             before.work + work,
             before.friction_heat + heat,
             before.destroyed + destroyed_exergy,
-            before.drag_heat + drag,
+            before.drag_heat + drag_heat,
         )
-        dissipated_energy = float(heat.sum()) + drag
+        dissipated_energy = float(heat.sum()) + drag_heat
         return StepResult(after, {"torque": float(work.sum()), **wrench_works}, dissipated_energy)
 
     def observe(self, solver_state: MechanismState) -> Observation:

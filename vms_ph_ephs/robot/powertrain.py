@@ -157,15 +157,15 @@ class Powertrain:
         motors, n = self._drives.motors, self._n
         voltage = self.voltage if self.charge > 0.0 else 0.0
         k, theta_0 = motors.torque_constant, self._drives.theta_0
-        r = resistances(motors, self.theta[:n], theta_0)
+        R = resistances(motors, self.theta[:n], theta_0)
         back_emf = k * rates
         max_current = motors.largest_current * (voltage > 0.0)
-        upper = k * np.clip((voltage - back_emf) / r, 0.0, max_current)
-        lower = k * np.clip((-voltage - back_emf) / r, -max_current, 0.0)
+        upper = k * np.clip((voltage - back_emf) / R, 0.0, max_current)
+        lower = k * np.clip((-voltage - back_emf) / R, -max_current, 0.0)
         wrench_share, rotors = 1.0, self._drives.rotors
         if rotors is not None and wrench_base.size:
-            r = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
-            max_thrusts = rotors.largest_thrust(voltage, r)
+            R = resistances(rotors, self.theta[2 * n + 1 :], theta_0)
+            max_thrusts = rotors.largest_thrust(voltage, R)
             thrusts = np.maximum(np.abs(self._thrusts_per_wrench @ wrench_base), 1e-12)
             wrench_share = float(min(1.0, np.min(max_thrusts / thrusts)))
         return Limits(lower, upper, wrench_share)
@@ -215,8 +215,8 @@ class Powertrain:
         torque = rotors.drag_ratio * thrusts
         rotor_current = torque / rotors.torque_constant
         start = 2 * self._n + 1
-        r = resistances(rotors, self.theta[start:], self._drives.theta_0)
-        heat[start:] = dt * r * rotor_current * rotor_current
+        R = resistances(rotors, self.theta[start:], self._drives.theta_0)
+        heat[start:] = dt * R * rotor_current * rotor_current
         air_energy = dt * torque * speed
         self.destroyed["rotor_wake"] += rotors.figure_of_merit * air_energy
         self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air_energy
@@ -229,20 +229,20 @@ class Powertrain:
             self.destroyed["brake_resistor"] -= energy
             energy = 0.0
         # E = (V - (R + slope dt / 2) I) I dt, with the open voltage at the middle of the step.
-        v, r = battery.voltage(self.charge), battery.resistance
-        effective_resistance = r + 0.5 * battery.slope * dt
+        v, R = battery.voltage(self.charge), battery.resistance
+        effective_resistance = R + 0.5 * battery.slope * dt
         discriminant = v * v - 4.0 * effective_resistance * energy / dt
         if discriminant < 0.0:
             raise StateError(
-                f"the battery cannot give {energy / dt:.4g} W; at {v:.4g} V and {r:g} ohm it gives "
+                f"the battery cannot give {energy / dt:.4g} W; at {v:.4g} V and {R:g} ohm it gives "
                 f"at most {v * v / (4.0 * effective_resistance):.4g} W; give it less "
                 "resistance, or the drives less torque"
             )
         self.current = 2.0 * energy / dt / (v + sqrt(discriminant))
         self._used_charge += self.current * dt
-        self.voltage = battery.voltage(self.charge) - r * self.current
+        self.voltage = battery.voltage(self.charge) - R * self.current
         self.supplied += energy
-        return r * self.current * self.current * dt
+        return R * self.current * self.current * dt
 
     def power_share(self, torque: Array, rates: Array, base_wrench: Array, twist: Array) -> float:
         """Return the share of efforts at which the battery's power suffices, in [0, 1]."""
@@ -250,8 +250,8 @@ class Powertrain:
         open_voltage = battery.voltage(self.charge)
         max_power = _MAX_POWER_SHARE * open_voltage**2 / (4.0 * battery.resistance) - drives.idle
         current = torque / drives.motors.torque_constant
-        r = resistances(drives.motors, self.theta[:n], drives.theta_0)
-        power = float(torque @ rates + r @ (current * current)) + float(base_wrench @ twist)
+        R = resistances(drives.motors, self.theta[:n], drives.theta_0)
+        power = float(torque @ rates + R @ (current * current)) + float(base_wrench @ twist)
         if (rotors := drives.rotors) is not None and base_wrench.size:
             thrusts = np.abs(self._thrusts_per_wrench @ base_wrench)
             air_power = rotors.drag_ratio * thrusts * np.sqrt(thrusts / rotors.thrust_constant)

@@ -188,10 +188,10 @@ class _ImpulseProblem:
         solution[normals] = bounded_impulse
         return solution
 
-    def _cone_radius(self, n: int, indices: Index, impulse: Array) -> float:
-        return float(self._friction[indices[0]]) * max(-float(impulse[n]), 0.0)
+    def _cone_radius(self, row: int, indices: Index, impulse: Array) -> float:
+        return float(self._friction[indices[0]]) * max(-float(impulse[row]), 0.0)
 
     @staticmethod
-    def _project_on_cone(force: Array, radius: float) -> Array:
-        length = float(np.sqrt(force @ force))
-        return force * (radius / length) if length > radius else force
+    def _project_on_cone(impulse: Array, radius: float) -> Array:
+        length = float(np.sqrt(impulse @ impulse))
+        return impulse * (radius / length) if length > radius else impulse

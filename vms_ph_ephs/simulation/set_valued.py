@@ -26,7 +26,7 @@ from .stiff_friction import StiffFriction
 
 # A contact is closed at a gap below this, m; impacts are located to the same.
 _CONTACT_GAP = 1e-9
-_BISECTIONS = 60
+_MAX_BISECTIONS = 60
 
 # Impacts of one step after which approach velocities no longer return: a bounce that dies away.
 _MAX_IMPACTS = 8
@@ -96,7 +96,7 @@ class BoundedForces:
         if impacts >= _MAX_CUTS or self._smallest_gap(open_contacts, step.x) >= -_CONTACT_GAP:
             return self._apply_impulses(active, force, step, dt, can_bounce), dt, False
         low, high = 0.0, 1.0
-        for _ in range(_BISECTIONS):
+        for _ in range(_MAX_BISECTIONS):
             fraction = 0.5 * (low + high)
             step = self._move_with_forces(active, force, scheme, x, t, fraction * dt)
             gap = self._smallest_gap(open_contacts, step.x)
@@ -264,12 +264,12 @@ class BoundedForces:
                 increment[p.heat_state.tangent] += self._friction.add_heat(x, p.heat_state, heat)
         return step._replace(x=x, increment=increment)
 
-    def _gap(self, p: BoundedProcess, x: Array) -> float:
+    def _gap(self, process: BoundedProcess, x: Array) -> float:
         """Return the gap of a contact, m; dry friction always acts."""
-        if not isinstance(p.component, Contact):
+        if not isinstance(process.component, Contact):
             return 0.0
         self._equations.states.set_state(x)
-        return p.component.gap(self._equations.states.views[p.box])
+        return process.component.gap(self._equations.states.views[process.box])
 
     def _smallest_gap(self, processes: list[BoundedProcess], x: Array) -> float:
         return min((self._gap(process, x) for process in processes), default=0.0)
@@ -283,20 +283,20 @@ class BoundedForces:
         bounds_list: list[Bounds] = []
         rows: list[Array] = []
         normal: list[int] = []
-        for p in self.processes:
-            if p.box not in closed_boxes:
+        for process in self.processes:
+            if process.box not in closed_boxes:
                 continue
-            states = equations.states.views[p.box]
-            component = p.component
+            states = equations.states.views[process.box]
+            component = process.component
             bounds = component.closed_bounds(states) if isinstance(component, Contact) else None
             bounds = component.bounds(states) if bounds is None else bounds
             if bounds is None:
                 continue
-            columns = equations.constraints.velocity_rows(p.velocity_indices, A)
+            columns = equations.constraints.velocity_rows(process.velocity_indices, A)
             normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
             bounds_list.append(bounds)
             for row in bounds.rows:
-                processes.append(p)
+                processes.append(process)
                 rows.append(row @ columns)
         jacobian = np.reshape(rows, (len(rows), e.size))
         no_values = [np.zeros(0)]

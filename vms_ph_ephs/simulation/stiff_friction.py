@@ -25,8 +25,8 @@ from ..equations.states import Index
 from ..errors import SimulationError
 from .steps import Supply
 
-_A = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0
-_B = np.array([0.75, 0.25])
+_RADAU_A = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0
+_RADAU_B = np.array([0.75, 0.25])
 
 # Relative to the velocities; the remainder becomes an error of the force, not of the laws.
 _TOLERANCE = 1e-12
@@ -265,7 +265,7 @@ class StiffFriction:
         def residual(stages: Array) -> tuple[Array, Array]:
             forces = np.array([self._force(stiff, efforts, stage) for stage in stages])
             rates = acceleration - forces @ stiff.mobility
-            return stages - u - dt * (_A @ rates), forces
+            return stages - u - dt * (_RADAU_A @ rates), forces
 
         r, forces = residual(stages)
         for _ in range(_MAX_ITERATIONS):
@@ -273,7 +273,7 @@ class StiffFriction:
             for j in range(2):
                 product = dt * stiff.mobility @ self._force_slope(stiff, efforts, stages[j])
                 for i in range(2):
-                    jacobian[i * k : (i + 1) * k, j * k : (j + 1) * k] += _A[i, j] * product
+                    jacobian[i * k : (i + 1) * k, j * k : (j + 1) * k] += _RADAU_A[i, j] * product
             try:
                 change = np.linalg.solve(jacobian, r.ravel()).reshape(2, k)
             except np.linalg.LinAlgError:
@@ -287,7 +287,7 @@ class StiffFriction:
             stages = stages - step_factor * change
             scale = 1.0 + float(np.abs(stages).max())
             if float(np.abs(step_factor * change).max()) <= _TOLERANCE * scale:
-                return _B @ forces, stages[1]
+                return _RADAU_B @ forces, stages[1]
         return None
 
     def _force(self, stiff: StiffProcesses, efforts: Array, u: Array) -> Array:

@@ -122,8 +122,8 @@ def _python_update(model: VMSModel) -> Callable[[int], object]:
 
 def _time_updates(name: str, update: Callable[[int], object], seconds: float) -> Timing:
     durations: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(durations) < 100 or (len(durations) < _UPDATES and time.perf_counter() < end):
+    deadline = time.perf_counter() + seconds
+    while len(durations) < 100 or (len(durations) < _UPDATES and time.perf_counter() < deadline):
         start = time.perf_counter()
         update(len(durations))
         durations.append(time.perf_counter() - start)

@@ -94,8 +94,8 @@ def measure(
     gc.disable()
     try:
         begin = time.perf_counter()
-        end = begin + seconds
-        while len(durations[0]) < _MIN_ROUNDS or time.perf_counter() < end:
+        deadline = begin + seconds
+        while len(durations[0]) < _MIN_ROUNDS or time.perf_counter() < deadline:
             for case, calls, case_durations in zip(cases, calls_per_batch, durations, strict=True):
                 start = time.perf_counter()
                 for _ in range(calls):

@@ -41,7 +41,7 @@ class InverseKinematics:
 
     def __init__(self, model: VMSModel) -> None:
         self._model, self._base_rows = model, BASE_COMPONENTS[model.base]
-        self._position, self.has_target = PoseReference(), False
+        self._tool_reference, self.has_target = PoseReference(), False
 
     def restart(self, d: Evaluation) -> None:
         """Restart at rest at a configuration."""
@@ -49,14 +49,14 @@ class InverseKinematics:
         self._configuration, self._base_pose = np.array(d.q), model.base_pose(d.q)
         self._home_positions = self.positions = model.joint_positions(d.q)
         self.rates = np.zeros(model.n)
-        self._position.restart(d.placement(model.end_effector))
+        self._tool_reference.restart(d.placement(model.end_effector))
         self.has_target = False
 
     def go_to(self, position: Array) -> None:
         """Lead the end effector to a place (3,) in inertial axes, m."""
-        pose = self._position.pose.copy()
+        pose = self._tool_reference.pose.copy()
         pose[:3, 3] = position
-        self._position.go_to(pose)
+        self._tool_reference.go_to(pose)
         self.has_target = True
 
     def advance(self, base_pose: Array, speed: float, bandwidth: float, dt: float) -> None:
@@ -71,14 +71,14 @@ class InverseKinematics:
         if not self.has_target or dt <= 0.0:
             return
         model, b = self._model, self._model.b
-        self._position.advance(None, speed, 1.0, bandwidth, dt)
+        self._tool_reference.advance(None, speed, 1.0, bandwidth, dt)
         d = model.evaluate(self._configuration, np.zeros(model.nv))
-        tool = d.placement(model.end_effector)
-        J = tool[:3, :3] @ d.J_end_effector[:3]
+        tool_pose = d.placement(model.end_effector)
+        J = tool_pose[:3, :3] @ d.J_end_effector[:3]
         step = np.zeros(model.nv)
         step[:b] = _SE3.log(_SE3.inverse(self._base_pose) @ base_pose)[self._base_rows]
-        position_error = self._position.pose[:3, 3] - tool[:3, 3]
-        reference_velocity = self._position.pose[:3, :3] @ self._position.twist[:3]
+        position_error = self._tool_reference.pose[:3, 3] - tool_pose[:3, 3]
+        reference_velocity = self._tool_reference.pose[:3, :3] @ self._tool_reference.twist[:3]
         velocity = reference_velocity + _POSITION_RATE * position_error - J[:, :b] @ step[:b] / dt
         J_arm = J[:, b:]
         posture_rates = _POSTURE_RATE * (self._home_positions - self.positions)

@@ -37,11 +37,11 @@ def _excursions(run: Trajectory) -> Array:
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     chosen_robot, duration = str(settings["robot"]), float(settings["seconds"])
-    names = _ROBOTS if chosen_robot == "all" else (chosen_robot,)
+    robot_names = _ROBOTS if chosen_robot == "all" else (chosen_robot,)
     checks: list[Check] = []
     excursions: dict[tuple[str, str, str], Array] = {}
-    stages = Stages(progress, 4 * len(names))
-    for name in names:
+    stages = Stages(progress, 4 * len(robot_names))
+    for name in robot_names:
         model = robots.load(name)
         law = DecoupledVMSController(model)
         law.gains = DecoupledVMSController.Gains(

@@ -205,7 +205,7 @@ def _write(
     engines: Mapping[str, Mapping[str, list[Result]]], reasons: Mapping[str, str], out: Path
 ) -> list[Path]:
     """Write table, numbers and picture, and return the files."""
-    table_file, numbers, plot = (out / f"simulator-energy.{kind}" for kind in ("md", "json", "png"))
+    md_file, json_file, png_file = (out / f"simulator-energy.{k}" for k in ("md", "json", "png"))
     steps = " | ".join(f"{dt * 1e3:g} ms" for dt in STEPS)
     rows = [f"| engine | robots, gain | {steps} | configuration | us |", "|---" * 8 + "|"]
     curves = {}
@@ -219,11 +219,11 @@ def _write(
         rows.append(f"| {name} | {gains} | {errors} | {cost[_ONE_MS] * STEPS[_ONE_MS] * 1e6:.3g} |")
         curves[name] = cost, np.maximum(energy, 1e-17)
     rows += [f"| {name} | {reason} |" for name, reason in reasons.items()]
-    table_file.write_text("\n".join(rows) + "\n")
-    numbers.write_text(json.dumps(engines, default=asdict, indent=1))
+    md_file.write_text("\n".join(rows) + "\n")
+    json_file.write_text(json.dumps(engines, default=asdict, indent=1))
     x, y = "processor time for a simulated second (s)", "energy error, share of the kinetic energy"
     panels = [Panel("median of the robots", x, y, curves, log="xy")] if curves else []
-    return [*(draw([panel], plot) for panel in panels), table_file, numbers]
+    return [*(draw([panel], png_file) for panel in panels), md_file, json_file]
 
 
 STUDY = Study(

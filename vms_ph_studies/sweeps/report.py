@@ -136,9 +136,9 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
     if panels and len(study.varied) == 2 == len(grids):
         panels = [grids]
     columns = min(3, 1 + len(panels))
-    rows = -(-(1 + len(panels)) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.1 * rows), layout="constrained", dpi=90)
-    all_axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    row_count = -(-(1 + len(panels)) // columns)
+    figure = Figure(figsize=(4.2 * columns, 3.1 * row_count), layout="constrained", dpi=90)
+    all_axes = list(figure.subplots(row_count, columns, squeeze=False).ravel())
     _distribution(all_axes[0], name, numbers, values)
     for axes, panel in zip(all_axes[1:], panels, strict=False):
         y = np.array(numbers)
@@ -194,9 +194,9 @@ def _bands(axes: Any, x: Array, y: Array) -> None:
 
 
 def _map(figure: Any, axes: Any, numbers: Array, x: Array, y: Array) -> None:
-    columns, rows = np.unique(x), np.unique(y)
-    means = np.full((len(rows), len(columns)), np.nan)
+    x_values, y_values = np.unique(x), np.unique(y)
+    means = np.full((len(y_values), len(x_values)), np.nan)
     for i, j in np.ndindex(means.shape):
-        cell = numbers[(y == rows[i]) & (x == columns[j]) & np.isfinite(numbers)]
+        cell = numbers[(y == y_values[i]) & (x == x_values[j]) & np.isfinite(numbers)]
         means[i, j] = cell.mean() if len(cell) else np.nan
-    figure.colorbar(axes.pcolormesh(columns, rows, means, shading="nearest"), ax=axes)
+    figure.colorbar(axes.pcolormesh(x_values, y_values, means, shading="nearest"), ax=axes)

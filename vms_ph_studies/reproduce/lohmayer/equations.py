@@ -25,13 +25,13 @@ def coadjoint(u: Array, p: Array) -> Array:
     return np.concatenate([np.cross(f, w), np.cross(m, w) + np.cross(f, v)])
 
 
-def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, float]:
+def oscillator_error(rng: np.random.Generator, sample_count: int) -> tuple[float, float]:
     """Return the violation of (5) and (8) by the assembled equations."""
     k, m, d, theta_0 = rng.uniform(0.5, 5.0, 4)
     theta_0 *= 100.0
     ideal, damped_system = assemble(oscillator(k, m)), assemble(damped_oscillator(k, m, d, theta_0))
     ideal_error = damped_error = 0.0
-    for _ in range(states):
+    for _ in range(sample_count):
         q, p, f = rng.normal(size=3)
         rate = ideal.rates(ideal.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
         indices = ideal.layout.efforts
@@ -48,17 +48,17 @@ def oscillator_error(rng: np.random.Generator, states: int) -> tuple[float, floa
     return float(ideal_error), float(damped_error)
 
 
-def body_error(bodies: TwoBodies, rng: np.random.Generator, states: int) -> float:
+def body_error(bodies: TwoBodies, rng: np.random.Generator, sample_count: int) -> float:
     """Return the violation of (22)."""
     mass, inertia = bodies.masses[0], np.array(bodies.inertias[0])
     equations = assemble(bodies.bodies["b1"])
     indices, error = equations.layout.efforts, 0.0
-    for _ in range(states):
+    for _ in range(sample_count):
         q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
         rate = equations.rates(equations.states.vector({"q": q, "p": p}), {"p": f}).tangent
         u = np.concatenate([p[:3] / mass, p[3:] / inertia])
-        force = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
-        expected = coadjoint(u, p) - force + f
+        grad = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
+        expected = coadjoint(u, p) - grad + f
         error = max(
             error, np.abs(rate[indices["q"]] - u).max(), np.abs(rate[indices["p"]] - expected).max()
         )
@@ -74,7 +74,7 @@ def joint_matrices(
 
 
 def section_6_errors(
-    bodies: TwoBodies, rng: np.random.Generator, states: int
+    bodies: TwoBodies, rng: np.random.Generator, sample_count: int
 ) -> tuple[float, float]:
     """Return the violation of section 6 by the assembled equations: corrected, and as printed.
 
@@ -82,7 +82,7 @@ def section_6_errors(
     """
     equations = assemble(bodies.free())
     corrected_error = printed = 0.0
-    for _ in range(states):
+    for _ in range(sample_count):
         x = mb.consistent_state(
             equations,
             {"j": rng.uniform(-3.0, 3.0)},
@@ -113,9 +113,9 @@ def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> 
     for n, force in ((0, first_joint.T @ lam), (1, -second_joint.T @ lam)):
         p = equations.states.value(x, f"b{n + 1}.p")
         q = equations.states.value(x, f"b{n + 1}.q")
-        weight = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
+        grad = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
-        errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - weight - force))
+        errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - grad - force))
     printed_maps = joint_matrices(bodies.offsets, inclusion, as_printed=True)
     printed_residual = printed_maps[0] @ u[0] - printed_maps[1] @ u[1] + i @ u_r
     return float(np.abs(np.concatenate(errors)).max()), float(np.abs(printed_residual).max())
