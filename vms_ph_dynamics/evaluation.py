@@ -91,8 +91,8 @@ class Evaluation(Kinematics, WithHints):
     def M(self) -> Array:
         """Mass matrix, (nv,nv) [A (17)]."""
         tree, fluid = self.tree, self.model.fluid
-        M = tree.project(tree.algorithms.mass(self))
-        return frozen(M if fluid is None else M + fluid.added_mass(self))
+        mass = tree.project(tree.algorithms.mass(self))
+        return frozen(mass if fluid is None else mass + fluid.added_mass(self))
 
     @cached_property
     def M_b(self) -> Array:
@@ -206,12 +206,12 @@ class Evaluation(Kinematics, WithHints):
     def dM(self) -> Array:
         """Derivatives of the mass matrix along the joints, (n,nv,nv): ``dM[k] = dM/dq_k``."""
         model, tree = self.model, self.tree
-        unit_rates = np.eye(model.nv)[model.b :]
+        units = np.eye(model.nv)[model.b :]
         if model.fluid is None:
-            P = tree.projection
-            rates = tree.algorithms.mass_rates(self, unit_rates if P is None else unit_rates @ P.T)
+            p = tree.projection
+            rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
             return frozen(tree.project(rates))
-        matrices = [Evaluation(model, self.q, unit).C for unit in unit_rates]
+        matrices = [Evaluation(model, self.q, unit).C for unit in units]
         return frozen(np.array([c + c.T for c in matrices]).reshape(-1, model.nv, model.nv))
 
     @cached_property

@@ -74,22 +74,22 @@ def drag_names(model: VMSModel) -> tuple[str, ...]:
 
 def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
     """Return what the fluid of a model adds at configurations (N,nq) and velocities (N,nv)."""
-    energy, drag_power = np.zeros(len(q)), {name: np.zeros(len(q)) for name in drag_names(model)}
+    energy, drag = np.zeros(len(q)), {name: np.zeros(len(q)) for name in drag_names(model)}
     if model.fluid is None:
-        return FluidTerms(energy, drag_power)
+        return FluidTerms(energy, drag)
     tree, data = model.tree, model.tree.pinocchio.createData()
     bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
     for k in range(len(q)):
         full_state = tree.full_configuration(q[k]), tree.full_velocity(v[k])
         pin.forwardKinematics(tree.pinocchio, data, *full_state)
-        for body, frame_id in bodies:
-            twist = pin.getFrameVelocity(tree.pinocchio, data, frame_id).vector
-            placement = pin.updateFramePlacement(tree.pinocchio, data, frame_id)
+        for body, frame in bodies:
+            twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
+            placement = pin.updateFramePlacement(tree.pinocchio, data, frame)
             centre = placement.act(body.centre_of_buoyancy)
             fluid_mass = model.fluid.density * body.volume
             energy[k] += 0.5 * twist @ body.added_mass @ twist + fluid_mass * tree.gravity @ centre
             powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
             for component, power in zip(DRAG_COMPONENTS, powers, strict=True):
-                if f"{body.link}.{component}" in drag_power:
-                    drag_power[f"{body.link}.{component}"][k] = power
-    return FluidTerms(energy, drag_power)
+                if f"{body.link}.{component}" in drag:
+                    drag[f"{body.link}.{component}"][k] = power
+    return FluidTerms(energy, drag)

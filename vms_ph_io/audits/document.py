@@ -169,8 +169,8 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"{loss_text}."
         return
     loss_text += f", {percent:.0f} % of it at {names}."
-    remainder = audit.identified.get("largest_unaccounted", 0.0)
-    if balanced[row] in audit.conditioning.without_effort or remainder > 0.5 * energy:
+    left = audit.identified.get("largest_unaccounted", 0.0)
+    if balanced[row] in audit.conditioning.without_effort or left > 0.5 * energy:
         yield loss_text
         return
     row = ledger.joints.index(balanced[row])
@@ -196,7 +196,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             elif changes[row] < 0.0 and with_friction < _FRICTION_MISFIT_SHARE * as_recorded:
                 yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        yield f"With what --identify found, {remainder:.2g} J of it remain in the fitted times."
+        yield f"With what --identify found, {left:.2g} J of it remain in the fitted times."
         yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
         return
     if meaning is not None and meaning.unrelated_joints.any():
