@@ -44,7 +44,7 @@ _BRAKE_FACTOR = 1.25
 
 # Largest h^2 G at which a weight is held, with the largest eigenvalue G of -dg/dq relative to the
 # inertia, 1/s^2: late compensation pumps at the rate h G / 2, damping takes out at most 2 / h.
-_MAX_WEIGHT_RATE = 3.0
+_MAX_WEIGHT_RATIO = 3.0
 
 # Step of a difference of the weight, rad or m.
 _DIFFERENCE = 1e-4
@@ -186,9 +186,9 @@ def holds_weight(model: VMSModel, q: Array, h: float) -> bool:
     """
     zero = np.zeros(model.nv)
     d = Evaluation(model, q, zero)
-    steps = (model.integrate(q, step) for step in _DIFFERENCE * np.eye(model.nv))
-    gradient = np.array([Evaluation(model, q_next, zero).g - d.g for q_next in steps]) / _DIFFERENCE
-    return _is_positive_definite(_MAX_WEIGHT_RATE / (h * h) * d.M + 0.5 * (gradient + gradient.T))
+    qs = (model.integrate(q, step) for step in _DIFFERENCE * np.eye(model.nv))
+    gradient = np.array([Evaluation(model, q_next, zero).g - d.g for q_next in qs]) / _DIFFERENCE
+    return _is_positive_definite(_MAX_WEIGHT_RATIO / (h * h) * d.M + 0.5 * (gradient + gradient.T))
 
 
 def _is_positive_definite(matrix: Array) -> bool:

@@ -115,7 +115,7 @@ _ERROR_MARGIN = 0.1
 
 # Largest distance that a coordinate moves in a step of the integration, rad or m, and the largest
 # number of steps; a faster motion is not predicted.
-_LONGEST_STEP = 0.2
+_MAX_MOVE = 0.2
 _MAX_STEPS = 16
 
 # A peak below this, J, at the very beginning of a step, is the rounding of a power of zero.
@@ -189,9 +189,9 @@ class SamplePrediction:
         acceleration, power = self._rates(d.q, d.v, force, net_force)
         displacement = np.zeros_like(d.v)
         distance = float(dt * (np.abs(d.v + dt * acceleration).max() + np.abs(d.v).max()))
-        if not distance < _LONGEST_STEP * _MAX_STEPS:
+        if not distance < _MAX_MOVE * _MAX_STEPS:
             return Prediction(np.inf, acceleration, displacement, np.inf, d.q, d.v)
-        step_count = max(1, int(np.ceil(distance / _LONGEST_STEP)))
+        step_count = max(1, int(np.ceil(distance / _MAX_MOVE)))
         h, q, v, a1, p1 = dt / step_count, d.q, d.v, acceleration, power
         integrate = self._model.integrate
         energy = peak = margin = 0.0
@@ -244,7 +244,7 @@ def _cubic_maximum(value_1: float, slope_0: float, slope_1: float) -> float:
 
 
 # Number of shares that are tried; each trial corrects the work per share by its prediction.
-_TRIAL_COUNT = 5
+_MAX_TRIALS = 5
 
 # What the first share of the strongest brake exceeds the estimate by: the margin of a prediction is
 # part of it. Smallest share that is tried.
@@ -328,7 +328,7 @@ class SampleGrant:
         share, largest_share = 0.0, _SHARE_RATIO
         b = dt * dt * float(active_effort @ (full_prediction.acceleration - resting.acceleration))
         a = dt * float(active_effort @ (d.v + 0.5 * dt * resting.acceleration))
-        for _ in range(_TRIAL_COUNT):
+        for _ in range(_MAX_TRIALS):
             trial_share = min(_largest_share(a, b, -resting.deficit), largest_share)
             if not trial_share > 0.0:
                 break
@@ -366,7 +366,7 @@ class SampleGrant:
         # the sample may be too high.
         share = _FIRST_EXCESS * (resting.energy - self._budget) / (resting.energy - braking.energy)
         share = max(share, _SMALLEST_SHARE)
-        for _ in range(_TRIAL_COUNT):
+        for _ in range(_MAX_TRIALS):
             if not share < 1.0:
                 break
             force = compensation + share * (strongest_effort - compensation)

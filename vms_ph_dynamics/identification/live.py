@@ -214,13 +214,13 @@ class LiveIdentification:
         """Begin an epoch where the latest windows say that the load or a friction has changed."""
         if len(self._past_estimates) < 2:
             return
-        estimate_end, past, size = self._past_estimates[0]
+        estimate_end, past, count = self._past_estimates[0]
         rows = np.flatnonzero(windows.begin >= estimate_end)
         if rows.size < 10:
             return
         friction = [k for name, indices in self._groups.items() if name != PAYLOAD for k in indices]
         groups = {**self._groups, FRICTION: friction}
-        change, misfit = change_of(windows.select(rows), past, size, groups, self._usual_error)
+        change, misfit = change_of(windows.select(rows), past, count, groups, self._usual_error)
         self._suspects_change = change is not None and not change.is_significant
         if change is None:
             # One that nothing explains is no reason to expect more of the kind.

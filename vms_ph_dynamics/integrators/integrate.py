@@ -233,21 +233,21 @@ class _Run:
     ) -> tuple[float, tuple[Event, ...]]:
         """Return the time after ``t`` of the first events, and these events."""
         end_values = self._event_values(t + dt, result.solver_state)
-        earliest_time, crossed_events = dt, []
+        shortest, crossed_events = dt, []
         for i, event in enumerate(self.events):
             if not event.is_crossing(self.event_values[i], end_values[i]):
                 continue
 
             def event_value(s: float, i: int = i) -> float:
-                trial_state, _ = self._trial_step(t, s)
-                return self._event_values(t + s, trial_state.solver_state)[i]
+                trial_result, _ = self._trial_step(t, s)
+                return self._event_values(t + s, trial_result.solver_state)[i]
 
             duration = find_crossing(event_value, self.event_values[i], end_values[i], dt)
-            if abs(duration) < abs(earliest_time):
-                earliest_time, crossed_events = duration, [event]
-            elif duration == earliest_time:
+            if abs(duration) < abs(shortest):
+                shortest, crossed_events = duration, [event]
+            elif duration == shortest:
                 crossed_events.append(event)
-        return earliest_time, tuple(crossed_events)
+        return shortest, tuple(crossed_events)
 
     def _record_events(self, crossed_events: Sequence[Event]) -> None:
         state = self.stepper.observe(self.solver_state).state

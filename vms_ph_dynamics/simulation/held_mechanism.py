@@ -63,7 +63,7 @@ class HeldMechanism:
                 integration, m/s; None for surroundings at rest.
         """
         self.mechanism = mechanism
-        self._ground = np.zeros(3) if ground is None else ground
+        self._ground_velocity = np.zeros(3) if ground is None else ground
 
     def reset(self, form: SimulatedForm, q: Array, v: Array) -> None:
         """Take hold of the handle at angle zero, with q (nq,) and v (nv,) of a robot."""
@@ -139,7 +139,7 @@ class HeldMechanism:
         position, velocity, jacobian, inertia = self._end_effector_terms(q, v)
         mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
         factor = np.linalg.inv(np.eye(3) + stiffness * mobility)
-        ground_step = dt * self._ground
+        ground_step = dt * self._ground_velocity
         displacement_guess = dt * (1.5 * velocity - 0.5 * grip.velocity)
         # The guess of the motion of a step misses about as much as that of the step before.
         force, displacement = grip.force, displacement_guess + grip.guess_error

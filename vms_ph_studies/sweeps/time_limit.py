@@ -51,8 +51,8 @@ def run_within(time_limit: float, function: Callable[[], Result]) -> Result:
             has_ended = True
     if is_late:
         # The interrupt is under way, or the function has stopped it.
-        end = time.monotonic() + _INTERRUPT_DELAY
-        while time.monotonic() < end:
+        deadline = time.monotonic() + _INTERRUPT_DELAY
+        while time.monotonic() < deadline:
             time.sleep(0.001)
         raise TimeLimitError(_message(time_limit))
     return outcome
