@@ -218,7 +218,7 @@ class ControllerNode(ManagedNode):
     def _host_separately(self, model: VMSModel) -> None:
         self._host(model)
         self._effort_topics = EffortPublishers(self, model, self._frames)
-        self._last_state_time: int | None = None
+        self._last_state_ns: int | None = None
         self._last_refusal = ""
         self._check_period = 0.25 * self._state_timeout
         self.create_timer(self._check_period, self._check_silence, clock=self._steady)
@@ -252,7 +252,7 @@ class ControllerNode(ManagedNode):
             self._refuse(f"the joint state is {self._age:.3g} s old, older than state_age allows")
             return
         self._last_stamp = stamp
-        self._last_state_time, self._last_refusal = self._steady.now().nanoseconds, ""
+        self._last_state_ns, self._last_refusal = self._steady.now().nanoseconds, ""
         # The first message, and the first after a reset or a gap, has no time step.
         dt = interval if 0.0 < interval < 1.0 else 1e-3
         command = self.control(q, v, dt, self._age)
@@ -267,10 +267,10 @@ class ControllerNode(ManagedNode):
         """Command the safe output when no state arrives; the last effort must not keep acting."""
         if not self.is_active:
             return
-        if self._last_state_time is None:
+        if self._last_state_ns is None:
             self._health.report(WARN, f"active; no state received yet{self._last_refusal}")
             return
-        silence = (self._steady.now().nanoseconds - self._last_state_time) / NS_PER_SEC
+        silence = (self._steady.now().nanoseconds - self._last_state_ns) / NS_PER_SEC
         # The safe output acts when the timeout ends at the latest, not a period of the watch later.
         if silence + self._check_period < self._state_timeout or not self._has_started:
             return

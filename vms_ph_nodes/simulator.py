@@ -47,7 +47,7 @@ _REPORTED_DROPS = 0.1
 _GRACE = 2 * NS_PER_SEC
 
 # Time after which a callback leaves the rest of its work to the next: services must answer, ns.
-_MAX_CALLBACK_TIME = NS_PER_SEC // 20
+_MAX_CALLBACK_NS = NS_PER_SEC // 20
 
 _MAX_STEPS = 1_000_000
 
@@ -82,7 +82,7 @@ class Simulator(ManagedNode):
         self._controller: ControllerNode | None = None
         self.simulation = self._make_simulation(None)
 
-        self._paused, self._tick_count, self._dropped_ticks, self._drop_time = False, 0, 0, -_GRACE
+        self._paused, self._tick_count, self._dropped_ticks, self._drop_ns = False, 0, 0, -_GRACE
         self._failure, self._remaining_steps = "", 0
         self._step_outcome: Future | None = None
         frames = Frames.from_model(self.model, declare(self, "frame_prefix"))
@@ -177,7 +177,7 @@ class Simulator(ManagedNode):
         if due_ticks > max_ticks:
             excess = due_ticks - max_ticks
             self._dropped_ticks += excess
-            self._drop_time = self._steady.now().nanoseconds
+            self._drop_ns = self._steady.now().nanoseconds
             share = self._dropped_ticks / (self._dropped_ticks + self._tick_count)
             if share > _REPORTED_DROPS and self._tick_count > 10 * max_ticks:
                 text = f"too slow for real time: {share:.0%} of the ticks were dropped"
@@ -186,7 +186,7 @@ class Simulator(ManagedNode):
             self._steady_start += lost_ns
             self._stamp_origin += lost_ns if self._follows_wall_time else 0
             due_ticks = max_ticks
-        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_TIME
+        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_NS
         for _ in range(due_ticks):
             self._advance(self._steps_per_tick)
             if self._failure:
@@ -217,7 +217,7 @@ class Simulator(ManagedNode):
         self._engine.advance(simulation, steps, external)
         self._topics.publish_clock(self.stamp())
         if simulation.is_finite():
-            is_late = self._steady.now().nanoseconds - self._drop_time < _GRACE and not self._paused
+            is_late = self._steady.now().nanoseconds - self._drop_ns < _GRACE and not self._paused
             message = "too slow for real time" if is_late else self._activity()
             self._health.report(WARN if is_late else OK, message, self._diagnostics())
             return
@@ -355,7 +355,7 @@ class Simulator(ManagedNode):
 
     def _take_steps(self) -> None:
         """Take steps that were asked for, as many as one callback may."""
-        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_TIME
+        deadline = self._steady.now().nanoseconds + _MAX_CALLBACK_NS
         while self._remaining_steps and self._steady.now().nanoseconds < deadline:
             steps = min(self._remaining_steps, self._steps_per_tick)
             self._advance(steps)

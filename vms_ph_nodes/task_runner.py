@@ -99,8 +99,8 @@ class TaskRunner(ReportingNode):
         self._reference_publishers = ReferencePublishers(self, controller, model, frames, kinds)
         self._progress_publisher = self.create_publisher(TaskProgress, "vms_ph/task", 10)
         self._health.declare_robot(model)
-        self._last_state_time = self._steady.now().nanoseconds
-        self._stage, self._end_time = "waiting", 0
+        self._last_state_ns = self._steady.now().nanoseconds
+        self._stage, self._end_ns = "waiting", 0
         # Resets of the simulation: at the last state, before the task, and in it.
         self._reset_count, self._previous_reset_count, self._start_reset_count = -1, -1, None
         if self._is_simulated:
@@ -123,14 +123,14 @@ class TaskRunner(ReportingNode):
 
     def _poll(self) -> None:
         now = self._steady.now().nanoseconds
-        if self._end_time and self._once and now - self._end_time > _DELIVERY_TIME * NS_PER_SEC:
+        if self._end_ns and self._once and now - self._end_ns > _DELIVERY_TIME * NS_PER_SEC:
             raise ExternalShutdownException
         if self._stage == "running":
             self._reference_publishers.repeat_for_new_subscribers()
         elif self._stage == "ready":
             self._try_start()
-        silence = (now - self._last_state_time) / NS_PER_SEC
-        if self._once and not self._end_time and silence > _STATE_TIMEOUT:
+        silence = (now - self._last_state_ns) / NS_PER_SEC
+        if self._once and not self._end_ns and silence > _STATE_TIMEOUT:
             self.failed = True
             self.get_logger().error(
                 f"task {self._task.name}: no state of the robot for {silence:.0f} s; given up"
@@ -164,7 +164,7 @@ class TaskRunner(ReportingNode):
         self._stage, self._start_reset_count = "running", None
         self._start_stamp: int | None = 0 if self.get_parameter("use_sim_time").value else None
         self._published_until = self._last_report_time = -1.0
-        self._target_count = self._end_time = 0
+        self._target_count = self._end_ns = 0
         task = self._task
         self._reference = TaskReference(task, self._model, self._start_q, self._takes_base_and_tool)
         self._score.reset(self._reference, self._start_q)
@@ -190,7 +190,7 @@ class TaskRunner(ReportingNode):
             )
 
     def _on_motion(self, motion: RobotMotion) -> None:
-        self._last_state_time = self._steady.now().nanoseconds
+        self._last_state_ns = self._steady.now().nanoseconds
         self._health.tick()
         energies = motion.port_energies
         reset_count = self._reset_count if energies is None else energies.resets
@@ -212,7 +212,7 @@ class TaskRunner(ReportingNode):
         stamp = from_stamp(motion.stamp)
         if self._start_stamp is None:
             self._start_stamp = stamp
-        if not self._end_time:
+        if not self._end_ns:
             self._judge_motion((stamp - self._start_stamp) / NS_PER_SEC, motion)
 
     def _judge_motion(self, time: float, motion: RobotMotion) -> None:
@@ -263,7 +263,7 @@ class TaskRunner(ReportingNode):
         )
 
     def _report_verdict(self, time: float, goals: Goals, met: bool) -> None:
-        self._end_time = self._steady.now().nanoseconds
+        self._end_ns = self._steady.now().nanoseconds
         self.failed = self._once and not met
         if self._once and self._is_simulated:
             self._pause_client.call_async(SetBool.Request(data=True))

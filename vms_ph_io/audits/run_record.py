@@ -28,7 +28,7 @@ from ..recordings.messages import Messages, decode
 Series = Mapping[str, Array]
 """Columns by field name; ``time`` in s since the first energy message."""
 
-_RESTART_JUMP = 500_000_000  # by how much time goes back where a run begins anew, ns
+_RESTART_JUMP_NS = 500_000_000  # by how much time goes back where a run begins anew
 
 _TOPICS = {"vms_ph/energy": "energy", "vms_ph/power": "power", "controller/state": "control"}
 
@@ -149,7 +149,7 @@ def read_run(bag: Path, namespace: str = "") -> RunRecord:
 def _run_starts(rows: list[dict[str, float]]) -> list[int]:
     """Return where a table begins and where its time goes back."""
     times = [row["time"] for row in rows]
-    return [0, *(k for k in range(1, len(times)) if times[k] < times[k - 1] - _RESTART_JUMP)]
+    return [0, *(k for k in range(1, len(times)) if times[k] < times[k - 1] - _RESTART_JUMP_NS)]
 
 
 def _scalars(message: Any) -> dict[str, float]:

@@ -144,7 +144,7 @@ def export(columns: Mapping[str, Columns], out: Path) -> list[Path]:
                     f"{out.name} takes one topic; choose it with --topics, or give a folder or an "
                     f".npz file. There are {', '.join(columns)}"
                 )
-            return [_write_csv(column, out) for column in columns.values()]
+            return [_write_csv(data, out) for data in columns.values()]
         out.mkdir(parents=True, exist_ok=True)
         return [
             _write_csv(data, out / (topic.strip("/").replace("/", "__") + ".csv"))

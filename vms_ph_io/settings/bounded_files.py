@@ -131,14 +131,14 @@ def load_mat(path: Path) -> dict[str, Any]:
     shapes = {name: shape for name, shape, kind in whosmat(BytesIO(content)) if kind in _NUMERIC}
     check_decompressed(path.name, size, 8 * sum(map(math.prod, shapes.values())), remedy)
     arrays = loadmat(BytesIO(content), variable_names=list(shapes))
-    numbers = {name: arrays[name] for name in shapes}
+    contents = {name: arrays[name] for name in shapes}
     if structs := [name for name, _, kind in whosmat(BytesIO(content)) if kind == "struct"]:
         check_decompressed(path.name, size, 8 * _declared_entries(content), remedy)
         arrays = loadmat(BytesIO(content), variable_names=structs, simplify_cells=True)
     for name in structs:
         fields = arrays[name].items() if isinstance(arrays[name], dict) else ()
-        numbers |= {f"{name}.{k}": v for k, v in fields if getattr(v, "dtype", None) in _FLOATS}
-    return numbers
+        contents |= {f"{name}.{k}": v for k, v in fields if getattr(v, "dtype", None) in _FLOATS}
+    return contents
 
 
 def _declared_entries(content: bytes) -> int:

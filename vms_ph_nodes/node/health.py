@@ -166,7 +166,7 @@ class Health:
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._last_beats: dict[str, int] = {}
         self._beat_time: int | None = None
-        self._callback_time: int | None = None
+        self._callback_ns: int | None = None
         node.create_timer(BEAT_PERIOD, self._note_callback, clock=self._clock)
         self._thread = HeartbeatThread(node)
         hidden_node, topic = self._thread.node, node.resolve_topic_name(DIAGNOSTICS)
@@ -209,7 +209,7 @@ class Health:
 
         The thread starts at the first call: a node whose construction fails has none to stop.
         """
-        is_first, self._callback_time = self._callback_time is None, self._clock.now().nanoseconds
+        is_first, self._callback_ns = self._callback_ns is None, self._clock.now().nanoseconds
         if is_first:
             self._thread.start()
         else:
@@ -217,7 +217,7 @@ class Health:
 
     def _beat(self) -> None:
         now = self._clock.now().nanoseconds
-        statuses = [self._own_status(now, (now - self._callback_time) / 1e9)]
+        statuses = [self._own_status(now, (now - self._callback_ns) / 1e9)]
         delay = 0 if self._beat_time is None else now - self._beat_time - int(2e9 * BEAT_PERIOD)
         self._beat_time = now
         if delay > 0:  # this node has not listened, which is no silence of the others

@@ -249,18 +249,18 @@ def mechanism_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
     )
 
 
-def mechanism_pose(mechanism: Mechanism, handle: Array, angle: float) -> Array:
+def mechanism_pose(mechanism: Mechanism, handle_position: Array, angle: float) -> Array:
     """Return the pose of a mechanism, (4,4): x along its arm, z along its axis.
 
     Args:
         mechanism: the mechanism.
-        handle: (3,) place of its handle at angle zero, m.
+        handle_position: (3,) of its handle at angle zero, m.
         angle: rad.
     """
     arm = mechanism.arm(angle)
     x = arm / np.linalg.norm(arm)
     rotation = np.column_stack([x, np.cross(mechanism.axis, x), mechanism.axis])
-    return pose(rotation, handle - mechanism.arm(0.0))
+    return pose(rotation, handle_position - mechanism.arm(0.0))
 
 
 # Bodies are drawn anew at every so many samples.

@@ -47,7 +47,7 @@ class GuardNode(ReportingNode):
         self._frame_prefix: str = declare(self, "frame_prefix")
         self._guard: Any = None
         self._last_stamp: int | None = None  # of the states
-        self._last_state_time, self._last_publish_time = 0, 0.0
+        self._last_state_ns, self._last_publish_time = 0, 0.0
 
     def destroy_node(self) -> None:
         """Log the certificate, announce the shutdown to the other nodes, then end."""
@@ -89,13 +89,13 @@ class GuardNode(ReportingNode):
         # After a gap or a reset of the clock the time is not known; the guard then holds.
         last_stamp = state.stamp if self._last_stamp is None else self._last_stamp
         guard_output = self._update_guard(state, (state.stamp - last_stamp) / NS_PER_SEC)
-        self._last_stamp, self._last_state_time = state.stamp, self._time_now()
+        self._last_stamp, self._last_state_ns = state.stamp, self._time_now()
         self._send(guard_output, to_stamp(state.stamp))
         self._health.tick()
 
     def _check_silence(self) -> None:
         """Send the safe output when no state arrives; the last command must not keep acting."""
-        silence = (self._time_now() - self._last_state_time) / NS_PER_SEC
+        silence = (self._time_now() - self._last_state_ns) / NS_PER_SEC
         if self._guard is None or self._last_stamp is None or silence < 0.75 * self._state_timeout:
             return
         safe_output = self._hold(f"no usable state for {silence:.1f} s", 0.25 * self._state_timeout)

@@ -381,9 +381,9 @@ class Choices:
                 field.on_update(partial(self._on_choice, choice, field, labels))
             self._answer = gui.add_html(text_html("The page begins anew with what is chosen."))
 
-    def _on_choice(self, choice: str, field: Any, names: tuple[str, ...], _: Any) -> None:
+    def _on_choice(self, choice: str, field: Any, labels: tuple[str, ...], _: Any) -> None:
         """Choose another robot, law or scene, once it is known to fit."""
-        if field.value not in names:  # a program may send any other, which must not be loaded
+        if field.value not in labels:  # a program may send any other, which must not be loaded
             return
         name = "" if field.value == _NONE_LABELS.get(choice) else field.value
         request = self._commands.choose(choice, name)

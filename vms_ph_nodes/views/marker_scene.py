@@ -234,8 +234,8 @@ class Bodies:
             return self._scene.add_label(
                 path, "", font_size_mode="scene", font_scene_height=height, **properties
             )
-        method, size = _SOLIDS[marker.type]
-        properties = {"opacity": float(marker.color.a), "cast_shadow": False} | size | properties
+        method, extents = _SOLIDS[marker.type]
+        properties = {"opacity": float(marker.color.a), "cast_shadow": False} | extents | properties
         return getattr(self._scene, method)(path, color=colour_of(marker), **properties)
 
     def clear(self) -> None:

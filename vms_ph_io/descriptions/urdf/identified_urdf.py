@@ -86,11 +86,11 @@ def _set_body(root: ET.Element, model: VMSModel, joint: int, parameters: Array) 
     name = pinocchio.names[joint]
     links = {str(link.get("name")): link for link in root.findall("link")}
     children = {str(j.find("child").get("link")) for j in root.findall("joint")}  # type: ignore[union-attr]
-    bodies = [f.name for f in pinocchio.frames if f.parentJoint == joint and f.name in links]
+    fixed_links = [f.name for f in pinocchio.frames if f.parentJoint == joint and f.name in links]
     link_name = _link_of(root, name)
     if link_name not in links:  # a base that moves without a joint of the description
         link_name = next(link for link in links if link not in children)
-    for link in bodies:
+    for link in fixed_links:
         for old_inertial in links[link].findall("inertial"):
             links[link].remove(old_inertial)
     links[link_name].append(_inertial_element(parameters))
