@@ -113,7 +113,7 @@ class ServoGuard(ABC):
         indices = [model.joint_index(name) for name in self._joint_names]
         effort, self._max_speed = limits.effort[indices], limits.velocity[indices]
         # An effort limit of zero is none.
-        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _UNLIMITED_FORCE)
+        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
 
     def _await_engagement(self) -> None:
         """Prepare for a first update that engages; called at the end of a constructor."""
@@ -312,7 +312,7 @@ def _gain_bounds(
 
 
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
-_UNLIMITED_FORCE, _TINY = 1e9, 1e-200
+_NO_LIMIT, _TINY = 1e9, 1e-200
 
 
 class PositionGuard(ServoGuard):

@@ -96,18 +96,18 @@ class Teleoperation(Controller):
         self.gains = self._checked_gains(gains)
         q = model.neutral_configuration()
         J = model.evaluate(q, np.zeros(model.nv)).J_end_effector
-        leads = np.abs(J[:, model.b :]).max(0) > 0.0
-        if model.b or 2 * leads.sum() != model.n:
+        leader = np.abs(J[:, model.b :]).max(0) > 0.0
+        if model.b or 2 * leader.sum() != model.n:
             raise ModelError(
                 f"Teleoperation is for two arms with equally many joints on a fixed base; of the "
-                f"{model.n} joints of '{model.name}', {leads.sum()} move the end effector "
+                f"{model.n} joints of '{model.name}', {leader.sum()} move the end effector "
                 f"'{model.end_effector}'; lock the others"
             )
         self._max_torque = model.joints.effort
         stiffness = 2.0 * self._max_torque if stiffness is None else stiffness
         self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
-        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leads, ~leads))
+        self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leader, ~leader))
         self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 

@@ -51,7 +51,7 @@ class ReferenceGovernor:
 
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
-        self._limit_springs = JointLimitPotential(model)
+        self._joint_limits = JointLimitPotential(model)
         limits = model.joints.velocity
         self._max_rates = np.where(np.isfinite(limits) & (limits > 0.0), limits, np.inf)
         self.restart(model.neutral_configuration())
@@ -130,7 +130,7 @@ class ReferenceGovernor:
             task_step = free_jacobian.T @ np.linalg.solve(gram, remaining_lead)
             step = task_step + posture_step * is_free
             step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
-            next_positions = self._limit_springs.clip_positions(positions + step, positions, margin)
+            next_positions = self._joint_limits.clip_positions(positions + step, positions, margin)
             is_stopped = is_free & (np.abs(next_positions - positions - step) > _MIN_LENGTH)
             if not is_stopped.any():
                 break

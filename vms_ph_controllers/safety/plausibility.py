@@ -80,12 +80,12 @@ class PlausibilityBounds:
 
     def speeds(self, model: VMSModel) -> Array:
         """Return the speed bounds (nv,) of base and joints."""
-        velocity_limits = model.joints.velocity
-        joint_bounds = np.minimum(self.velocity_factor * velocity_limits, self.joint_speed)
-        joint_bounds[~(velocity_limits > 0.0)] = self.joint_speed
-        linear_count = {0: 0, 3: 2, 6: 3}[model.b]
-        base_bounds = [self.base_speed] * linear_count + [self.base_turn] * (model.b - linear_count)
-        return np.concatenate([base_bounds, joint_bounds])
+        limit = model.joints.velocity
+        joints = np.minimum(self.velocity_factor * limit, self.joint_speed)
+        joints[~(limit > 0.0)] = self.joint_speed
+        linear = {0: 0, 3: 2, 6: 3}[model.b]
+        base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
+        return np.concatenate([base, joints])
 
     def positions(self, model: VMSModel) -> tuple[Array, Array]:
         """Return the smallest and the largest joint positions, (n,) each."""

@@ -42,7 +42,7 @@ class ActuatorUse:
     """The largest shares of limits that inputs of actuators, their rates and torques reach."""
 
     def __init__(self, model: VMSModel, actuators: Actuators | None) -> None:
-        self._effort_limits = model.joints.effort
+        self._effort = model.joints.effort
         self._actuators = actuators
         self._input_share = self._rate_share = self._torque_share = 0.0
 
@@ -64,9 +64,9 @@ class ActuatorUse:
 
     def take_torque(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""
-        is_limited = np.isfinite(self._effort_limits) & (self._effort_limits > 0.0)
+        is_limited = np.isfinite(self._effort) & (self._effort > 0.0)
         if is_limited.any():
-            share = float(np.max(np.abs(torque[is_limited]) / self._effort_limits[is_limited]))
+            share = float(np.max(np.abs(torque[is_limited]) / self._effort[is_limited]))
             self._torque_share = max(self._torque_share, share)
 
     def goals(self) -> dict[str, GoalState]:
@@ -90,16 +90,16 @@ class WheelUse:
         model = form.model
         self._form = form
         joints = [model.joint_index(name) for name in wheels]
-        velocity_limits = model.joints.velocity[joints]
+        limits = model.joints.velocity[joints]
         self._dofs = model.b + np.array(joints)
-        self._velocity_limits = np.where(velocity_limits > 0.0, velocity_limits, np.inf)
+        self._limits = np.where(limits > 0.0, limits, np.inf)
         self._largest_slip = self._rate_share = 0.0
 
     def update(self, q: Array, v: Array) -> None:
         """Take a motion."""
         jacobian = self._form.constraint_jacobian(Evaluation(self._form.model, q, v))
         self._largest_slip = max(self._largest_slip, float(np.abs(jacobian @ v).max()))
-        share = np.abs(v[self._dofs]) / self._velocity_limits
+        share = np.abs(v[self._dofs]) / self._limits
         self._rate_share = max(self._rate_share, float(share.max()))
 
     def goals(self) -> dict[str, GoalState]:
