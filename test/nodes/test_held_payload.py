@@ -165,7 +165,7 @@ def test_a_controller_on_its_own_goes_on_with_gains_and_references_for_what_it_i
         node = ControllerNode()
         begun, place = node.controller.model.total_mass, np.array([0.4, 0.0, 0.5])
         node.set_parameters([Parameter("damping_task", value=77.0)])
-        node._reference_topics._queue["position"] = place
+        node._reference_topics._pending["position"] = place
         assert node._reference_topics.take(node._model.neutral_configuration()).position is place
         node._on_inertia(inertia(3.0, "panda_link8", **CUBE))
         told = node.controller

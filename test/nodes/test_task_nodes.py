@@ -69,7 +69,7 @@ def lead_home(nodes: list[Any], task: str) -> None:
     given = found.reference_between(-1.0, 0.0)
     for part in ("pose", "position", "joints"):
         if (value := getattr(given, part)) is not None:
-            controller._reference_topics._queue[part] = value
+            controller._reference_topics._pending[part] = value
 
 
 @pytest.mark.parametrize(
