@@ -225,8 +225,8 @@ class Parameter:
         low, high = min(self.low, other.low), max(self.high, other.high)
         meaning = self.meaning
         if high - low > max(1.5 * (self.high - self.low), 0.1 * abs(self.value or 0.0)):
-            cause = "an unknown load" if self.kind == "gains" else "a delay of this effort"
-            text = f"unsure, because it changes with another friction law at low speed or {cause}"
+            cause = "an unknown load" if self.kind == "gains" else "a delay of the effort"
+            text = f"unsure, because it depends on the friction law at low speed or {cause}"
             meaning = meaning or text
         at_bound = self.at_bound or other.at_bound
         return replace(self, low=low, high=high, at_bound=at_bound, meaning=meaning)

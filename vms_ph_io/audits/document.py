@@ -24,7 +24,7 @@ _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the n
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
 _EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
 _SPREAD_SHARE = 0.5  # of friction, by which the bounds of what is told may be apart
-_FRICTION_MISFIT_SHARE = 0.5  # of the misfit of efforts, that friction may leave where it is named
+_FRICTION_SHARE = 0.5  # of the misfit of efforts, that friction may leave where it is named
 _NEGLIGIBLE_SHARE = 0.04  # of all friction, with which these are apart of what is nearly none
 _LOW_SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.64)  # rad/s or m/s, below which dry friction may grow
 _LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
@@ -58,7 +58,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"Record the effort of {joint_names} and audit again: its work is missing."
+        yield f"Record the effort of the joint {joint_names} too, and audit again: it is missing."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -69,9 +69,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
     remedy = audit.conditioning.remedy(audit.model.joint_names)
     is_meaningful = meaning is None or meaning.beats_null
     if remedy and is_meaningful and not is_closed:
-        yield "The recorded efforts are not what they seem: the energies below are wrong."
-        if meaning and "scaled" == meaning.reading != audit.conditioning.chosen_meaning:
-            yield "They fit clearly better with a gain for each joint, as motor currents do."
+        is_scaled = meaning and "scaled" == meaning.reading != audit.conditioning.chosen_meaning
+        finding = "seem to be motor currents" if is_scaled else "are not what they seem"
+        yield f"The recorded efforts {finding}: the energies below are wrong."
         yield f"Do this, and audit again: {remedy}."
         return
     yield from causes
@@ -97,6 +97,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
+            yield from [f"{NO_PROBLEM} that needs action."] if audit.identified else []
             yield from _joint_sentences(audit, "unaccounted", "It is little, but more than noise: ")
         elif causes or remedy:
             yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
@@ -178,26 +179,32 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     joints, joint = audit.model.joints, ledger.joints[row]
     unit = "N" if joints.prismatic[row] else "N m"
     if audit.identified:
-        sure_texts = [
-            f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
+        sure_terms = {
+            name: p
             for name, term in (("damping", "viscous"), ("friction", "coulomb"))
             if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
             and not (p.get("meaning") or p["low"] <= getattr(joints, name)[row] <= p["high"])
-        ]
-        where = f"in the <dynamics> of {joint} in the URDF, in place of what is there."
-        unsure_text = "It is too little to act on: nothing need be done."
-        if energy >= _CLOSED_SHARE * exchanged:
-            unsure_text = f"No other friction of {joint} is sure: keep the URDF as it is."
-            if any(name.startswith("friction.") for name in audit.identified):
-                unsure_text += " To find other faults, audit again with --friction friction.yaml."
-            as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
-            if sure_texts:
-                yield f"{joint} seems to have other friction than the URDF says."
-            elif changes[row] < 0.0 and with_friction < _FRICTION_MISFIT_SHARE * as_recorded:
-                yield "The joints seem to have friction that the URDF lacks."
+        }
+        reason = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning") or "unsure"
+        actions = [f"Leave the friction of {joint} out of the URDF: it is {reason}."]
+        if any(name.startswith("friction.") for name in audit.identified):
+            again = "Do this: audit again with --friction friction.yaml, which --out writes beside "
+            actions.insert(0, f"{again}the report, to see whether anything else is wrong.")
+        as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
+        is_much = energy >= _CLOSED_SHARE * exchanged
+        if is_much and sure_terms:
+            is_more = all(p["low"] > getattr(joints, name)[row] for name, p in sure_terms.items())
+            yield f"{joint} seems to have {'more' if is_more else 'other'} friction than the model."
+            sure_text = " and ".join(
+                f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
+                for name, p in sure_terms.items()
+            )
+            actions = [f"Do this: set {sure_text} in the <dynamics> of {joint}, and audit again."]
+        elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
+            yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        yield f"With what --identify found, {left:.2g} J of it remain in the fitted times."
-        yield f"Set {' and '.join(sure_texts)} {where}" if sure_texts else unsure_text
+        yield f"With all that --identify found, {left:.2g} J of it remain."
+        yield from actions if is_much else ()
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
@@ -292,7 +299,6 @@ def _nonfinite_to_none(value: Any) -> Any:
 
 def _document(audit: Audit) -> dict[str, Any]:
     ledger, model = audit.ledger, audit.model
-    band = float(ledger.band[-1])
     jumps = [{**_fields(a, "begin end energy"), "shares": a.energies} for a in audit.energy_jumps]
     return {
         "answers": answers(audit),
@@ -301,7 +307,7 @@ def _document(audit: Audit) -> dict[str, Any]:
         "robot": model.name,
         "base": model.base,
         **_fields(ledger, "samples duration gaps gross unaccounted"),
-        "unaccounted_interval": [ledger.unaccounted - band, ledger.unaccounted + band],
+        "unaccounted_interval": [ledger.unaccounted + sign * ledger.band[-1] for sign in (-1, 1)],
         "largest_unaccounted": {"value": ledger.largest_unaccounted, "time": ledger.largest_time},
         "unaccounted_from_samples": ledger.from_samples,
         "sampling_bound": ledger.sampling_bound,
@@ -367,10 +373,8 @@ def lines(audit: Audit) -> Iterator[str]:
         f"({100 * share:.3g} % of the energy exchanged)"
     )
     if ledger.recorded:
-        yield (
-            f"           from the samples alone {ledger.from_samples:+.4g} J; their quadrature is "
-            f"exact to {ledger.sampling_bound:.2g} J"
-        )
+        samples_text = f"{ledger.from_samples:+.4g} J, exact to {ledger.sampling_bound:.2g} J"
+        yield f"           from the samples alone {samples_text}"
     width = max([20, *map(len, ledger.joints)])
     yield f"{'joint':<{width}}       gross    supplied  dissipated    residual (J), effort (friction: {audit.friction})"  # noqa: E501  one line of a table
     for k, name in enumerate(ledger.joints):

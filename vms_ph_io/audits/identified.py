@@ -169,11 +169,10 @@ def identified_lines(audit: Audit, identification: Identification) -> Iterator[s
     for p in identification.claims:
         unit = "" if p.unit == "1" else f" {p.unit}"
         bound = ", at the bound" if p.at_bound else ""
-        energy_estimate = identification.energy.get(p.name)
         note = ""
-        if energy_estimate is not None and energy_estimate.low is not None:
-            note = f"; energy {energy_estimate.low:.4g} to {energy_estimate.high:.4g}"
-            if not p.overlaps(energy_estimate):
+        if (by_energy := identification.energy.get(p.name)) and by_energy.low is not None:
+            note = f"; energy {by_energy.low:.4g} to {by_energy.high:.4g}"
+            if not p.overlaps(by_energy):
                 note += ", which disagrees: what is assumed does not fit"
         yield (f"  {p.name:<36} {p.value:>10.4g}{unit} ({p.low:.4g} to {p.high:.4g}{bound}{note})")
         if p.meaning:

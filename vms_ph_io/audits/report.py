@@ -130,11 +130,8 @@ def write_page(audit: Audit, file: Path) -> None:
 
 
 def _figure_html(figure: Any) -> str:
-    text: str = figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        config={"responsive": True, "displayModeBar": False},
-    )
+    config = {"responsive": True, "displayModeBar": False}
+    text: str = figure.to_html(full_html=False, include_plotlyjs=False, config=config)
     return f"<div class='wide'>{text}</div>"
 
 
@@ -196,12 +193,10 @@ def _plot_sections(go: Any, audit: Audit) -> list[str]:
         figure = _curve_figure(go, series.time, lines, label)
         sections += [f"<h2>{titles[name]}</h2>", _figure_html(figure)]
     figure = _curve_figure(go, series.time, {"unaccounted": series.unaccounted}, "J")
-    lower, upper = series.unaccounted - series.band, series.unaccounted + series.band
-    figure.add_scatter(x=_round(series.time), y=_round(upper), mode="lines", line={"width": 0},
-                       showlegend=False)  # fmt: skip
-    figure.add_scatter(x=_round(series.time), y=_round(lower), mode="lines", line={"width": 0},
-                       fill="tonexty", fillcolor=f"rgba{(*rgb(VERMILION), 0.25)}",
-                       name="95 %")  # fmt: skip
+    band = {"mode": "lines", "line": {"width": 0}, "fillcolor": f"rgba{(*rgb(VERMILION), 0.25)}"}
+    for bound, fill in ((series.band, "none"), (-series.band, "tonexty")):
+        edge = {"x": _round(series.time), "y": _round(series.unaccounted + bound), "fill": fill}
+        figure.add_scatter(**edge, **band, name="95 %", showlegend=fill != "none")
     for jump in audit.energy_jumps:
         figure.add_vrect(x0=jump.begin, x1=jump.end, fillcolor=GREY, opacity=0.25, line_width=0)
     sections += ["<h2>Unaccounted energy</h2>", _figure_html(figure)]

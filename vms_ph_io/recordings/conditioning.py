@@ -169,9 +169,10 @@ class Conditioning:
             return f"--effort {reading}, as the efforts fit clearly better as {MEANINGS[reading]}"
         pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
         gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
-        undetermined = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text = f"put these gains into a column map (--propose writes it): {gains}"
-        return text + f"; none is found for {undetermined} (keep 1)" * bool(undetermined)
+        unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
+        text = f"give effort a gain for each column in the column map (gain: [...]): {gains}"
+        remark = f"; those of {unknown} are not found here, take them from data sheets"
+        return text + remark * bool(unknown)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
