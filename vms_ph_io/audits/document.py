@@ -58,7 +58,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"Record the effort of the joint {joint_names} too, and audit again: it is missing."
+        yield f"The effort of the joint {joint_names} is missing. Record it too, and audit again."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -179,32 +179,30 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     joints, joint = audit.model.joints, ledger.joints[row]
     unit = "N" if joints.prismatic[row] else "N m"
     if audit.identified:
-        sure_terms = {
-            name: p
+        sure_texts = [
+            f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
             for name, term in (("damping", "viscous"), ("friction", "coulomb"))
             if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
             and not (p.get("meaning") or p["low"] <= getattr(joints, name)[row] <= p["high"])
-        }
+        ]
         reason = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning") or "unsure"
-        actions = [f"Leave the friction of {joint} out of the URDF: it is {reason}."]
+        actions = [f"Leave the URDF as it is: the friction of {joint} is {reason}."]
         if any(name.startswith("friction.") for name in audit.identified):
-            again = "Do this: audit again with --friction friction.yaml, which --out writes beside "
-            actions.insert(0, f"{again}the report, to see whether anything else is wrong.")
+            again = "Do this: audit again with --friction friction.yaml (beside this report): "
+            actions.insert(0, f"{again}it shows whether there are other faults.")
         as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
         is_much = energy >= _CLOSED_SHARE * exchanged
-        if is_much and sure_terms:
-            is_more = all(p["low"] > getattr(joints, name)[row] for name, p in sure_terms.items())
-            yield f"{joint} seems to have {'more' if is_more else 'other'} friction than the model."
-            sure_text = " and ".join(
-                f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
-                for name, p in sure_terms.items()
-            )
-            actions = [f"Do this: set {sure_text} in the <dynamics> of {joint}, and audit again."]
+        if is_much and sure_texts:
+            yield "The joints seem to have other friction than the URDF says."
+            actions = [
+                "Do this: audit again with --robot identified.urdf (beside this report). It has "
+                f"all that is sure, as {' and '.join(sure_texts)} at {joint}."
+            ]
         elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
             yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        yield f"With all that --identify found, {left:.2g} J of it remain."
-        yield from actions if is_much else ()
+        found_text = f"With what --identify found, only {left:.2g} J remain unaccounted for."
+        yield from [found_text, *actions] if is_much else []
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])

@@ -167,12 +167,12 @@ class Conditioning:
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
         if (reading := meaning.reading) != "scaled":
             return f"--effort {reading}, as the efforts fit clearly better as {MEANINGS[reading]}"
-        pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
-        gains = ", ".join(f"{joint} {gain:.4g}" for joint, gain, is_found in pairs if is_found)
-        unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text = f"give effort a gain for each column in the column map (gain: [...]): {gains}"
-        remark = f"; those of {unknown} are not found here, take them from data sheets"
-        return text + remark * bool(unknown)
+        pairs = zip(meaning.gains, meaning.scaled, strict=True)
+        gains = ", ".join(f"{gain:.4g}" if is_found else "?" for gain, is_found in pairs)
+        order = f"in the order {joints[0]} to {joints[-1]}"
+        text = f"in the column map, add gain: [{gains}] under effort, {order}"
+        unknown = "; for each ? take torque constant times gear ratio from a data sheet"
+        return text + unknown * bool("?" in gains)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

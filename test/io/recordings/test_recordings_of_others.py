@@ -268,7 +268,9 @@ def test_an_effort_that_is_missing_is_named_and_is_no_evidence(
     assert "no effort of panda_joint2 is recorded" in statements(found)
     assert "--effort" not in statements(found)
     first, *others = answers(found)
-    assert first == "Record the effort of panda_joint2 and audit again: its work is missing."
+    assert (
+        first == "The effort of the joint panda_joint2 is missing. Record it too, and audit again."
+    )
     assert not [sentence for sentence in others if "friction" in sentence or "sign" in sentence]
 
 
