@@ -51,7 +51,7 @@ def _pinocchio_calls(
     }
 
 
-def _terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Callable[[], object]:
+def terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Callable[[], object]:
     """Return a call that evaluates a state and computes its terms."""
 
     def call() -> None:
@@ -63,8 +63,7 @@ def _terms_call(evaluate: Callable[[], object], names: tuple[str, ...]) -> Calla
 
 
 def _dynamics_cases(robot: str, base: str) -> list[Case]:
-    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
-    model = bundled_robot.model(bundled_robot.description(), base)
+    model, rng = robots.load(robot, base=base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     tau = rng.uniform(-10, 10, model.nv)
     ports = Ports(torque=tau[model.b :], wrench_base=tau[: model.b])
@@ -83,7 +82,7 @@ def _dynamics_cases(robot: str, base: str) -> list[Case]:
         Case("StandardForm.rate", lambda: standard_form.rate(x, ports)),
         Case(
             "VMSModel.evaluate, all blocks",
-            _terms_call(lambda: model.evaluate(q, v), _BLOCKS),
+            terms_call(lambda: model.evaluate(q, v), _BLOCKS),
             max_ratio=16.0,
         ),
         Case("matrices of the decoupled form", lambda: decoupled_form.interconnection(x_hat)),
@@ -105,8 +104,7 @@ def _update_case(
 def _control_cases(robot: str, base: str) -> list[Case]:
     if base == "fixed":
         raise VmsPhError("these laws need a planar or floating base; given: fixed")
-    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
-    model = bundled_robot.model(bundled_robot.description(), base)
+    model, rng = robots.load(robot, base=base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), 0.1 * rng.uniform(-1, 1, model.nv)
     calls, state = _pinocchio_calls(model, q, v, np.zeros(model.nv)), RobotState(q, v)
     moving_reference = Reference(twist=np.array([0.1, 0, 0, 0, 0, 0.1]))
@@ -125,13 +123,11 @@ def _control_cases(robot: str, base: str) -> list[Case]:
 def _task_cases(robot: str, base: str) -> list[Case]:
     if base != "fixed":
         raise VmsPhError(f"this controller needs a fixed base; given: {base}")
-    bundled_robot, rng = robots.get(robot), np.random.default_rng(0)
-    model = bundled_robot.model(bundled_robot.description(), base)
-    home = model.configuration(bundled_robot.home)
-    q, v = home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
-    form = TaskSpaceForm(model, PositionTask(model), reference=home)
+    model, rng = robots.load(robot, base=base), np.random.default_rng(0)
+    q, v = model.home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
+    form = TaskSpaceForm(model, PositionTask(model), reference=model.home)
     x, ports = form.state(q, v), Ports(np.zeros(model.n))
-    start, state = RobotState(home, np.zeros(model.nv)), RobotState(q, v)
+    start, state = RobotState(model.home, np.zeros(model.nv)), RobotState(q, v)
     moving_reference = Reference(velocity=np.array([0.0, 0.0, 1e-6]))
     tank = TaskSpaceIDAPBC.Gains(tank_capacity=1.0)
     name = "TaskSpaceIDAPBC.update"
@@ -150,11 +146,11 @@ def _task_cases(robot: str, base: str) -> list[Case]:
         Case(_TERMS, _pinocchio_calls(model, q, v, np.zeros(model.nv))[_TERMS]),
         Case(
             "TaskSpaceForm, all matrices without derivatives",
-            _terms_call(lambda: form.evaluate(q, v), _MATRICES),
+            terms_call(lambda: form.evaluate(q, v), _MATRICES),
         ),
         Case(
             "TaskSpaceForm, all matrices, G and J_z too",
-            _terms_call(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
+            terms_call(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
         ),
         Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
         *(_update_case(start, state, *law_case) for law_case in laws),

@@ -68,15 +68,13 @@ def four_bar_state(equations: Equations) -> np.ndarray:
 
 
 def _cases(robot: str, base: str) -> list[Case]:
-    bundled_robot = robots.get(robot)
-    xml = bundled_robot.description()
-    model = bundled_robot.model(xml, base)
-    q, v = model.configuration(bundled_robot.home), np.zeros(model.nv)
+    model = robots.load(robot, base=base)
+    q, v, xml = model.home, np.zeros(model.nv), model.urdf
     # Without friction, which would end the motion; at rest an implicit step needs no iterations.
     two_bodies = TwoBodies(friction=(0.0, 0.0))
     pendulum = assemble(two_bodies.pendulum())
     x = two_bodies.pendulum_state(pendulum)
-    arm = assemble(mb.from_urdf(xml, base, bundled_robot.gravity))
+    arm = assemble(mb.from_urdf(xml, base, model.gravity.tolist()))
     rk4 = pinocchio_rk4(model).start(q, v, _STEP)
     return [
         Case(PINOCCHIO_RK4, lambda: rk4.advance(1)),
@@ -88,7 +86,7 @@ def _cases(robot: str, base: str) -> list[Case]:
         Case(f"{robot}, step of 1 ms", Simulation(arm, mb.consistent_state(arm)).step),
         Case(
             f"assembling {robot} from its URDF",
-            lambda: assemble(mb.from_urdf(xml, base, bundled_robot.gravity)),
+            lambda: assemble(mb.from_urdf(xml, base, model.gravity.tolist())),
             max_median=1.0,
         ),
         Case("assembling a chain of 60 bodies", lambda: assemble(chain(60)), max_median=10.0),

@@ -289,10 +289,9 @@ def measure(
         start = time.process_time()
         run.advance(steps)
         costs.append((time.process_time() - start) / seconds)
-    energies_and_momenta = [_energies_and_momentum(model, *motion) for motion in samples]
-    kinetic_energies = np.array([sample[0] for sample in energies_and_momenta])
-    total_energies = kinetic_energies + np.array([sample[1] for sample in energies_and_momenta])
-    momenta = np.stack([sample[2] for sample in energies_and_momenta])
+    terms = (_energies_and_momentum(model, *motion) for motion in samples)
+    kinetic_energies, potential_energies, momenta = map(np.array, zip(*terms, strict=True))
+    total_energies = kinetic_energies + potential_energies
     max_kinetic_energy = kinetic_energies.max()
     return Result(
         contender.name,
@@ -384,8 +383,7 @@ def contenders(robot: str, base: str) -> tuple[VMSModel, list[Contender]]:
     Raises:
         VmsPhError: the robot is in a fluid, which the other libraries do not model.
     """
-    bundled_robot = robots.get(robot)
-    model = bundled_robot.model(bundled_robot.description(), base)
+    model = robots.load(robot, base=base)
     if model.fluid is not None:
         raise VmsPhError(f"integrators are compared in a vacuum; {robot} is in a fluid")
     python_schemes = [project_scheme(model, scheme) for scheme in SCHEMES]

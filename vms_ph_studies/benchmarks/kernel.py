@@ -7,11 +7,11 @@ The calls in C++ are timed by ``native/benchmark``, a program without Python, in
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pinocchio as pin
 
 from vms_ph_controllers import (
@@ -31,6 +31,7 @@ from vms_ph_io import robots
 from vms_ph_io.build import native_build
 
 from . import Benchmark
+from .calls import terms_call
 from .native import program_output
 from .timing import Case, Timing, measure
 
@@ -60,13 +61,12 @@ _LIMITS = {
 
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
-    bundled_robot = robots.get(robot)
-    model = bundled_robot.model(bundled_robot.description(), base)
-    timings = _cpp_timings(model, bundled_robot.description(), base)
+    model = robots.load(robot, base=base)
+    timings = _cpp_timings(model, model.urdf, base)
     timings += measure(_python_cases(model), seconds / 3)
     timings += measure(_batch_cases(model), seconds / 3)
-    models = [bundled_robot.model(bundled_robot.description(), m) for m in ("fixed", "floating")]
-    cases = [case for m in models for case in _closed_loop_cases(m, bundled_robot.home)]
+    models = (robots.load(robot, base=base) for base in ("fixed", "floating"))
+    cases = [case for model in models for case in _closed_loop_cases(model)]
     return timings + measure(cases, seconds / 3)
 
 
@@ -118,19 +118,10 @@ def _python_cases(model: VMSModel) -> list[Case]:
                     reference=_PYTHON_DERIVATIVES,
                 ),
             ]
-        cases.append(
-            Case(
-                f"Python: evaluate, M, C and g, {core_label}",
-                lambda robot=robot: _terms(robot, q, v),  # type: ignore[misc]
-                reference=_PYTHON_ABA,
-            )
-        )
+        terms = terms_call(partial(robot.evaluate, q, v), ("M", "C", "g"))
+        name = f"Python: evaluate, M, C and g, {core_label}"
+        cases.append(Case(name, terms, reference=_PYTHON_ABA))
     return cases
-
-
-def _terms(robot: VMSModel, q: npt.ArrayLike, v: npt.ArrayLike) -> object:
-    d = robot.evaluate(q, v)
-    return d.M, d.C, d.g
 
 
 def _batch_cases(model: VMSModel) -> list[Case]:
@@ -142,12 +133,8 @@ def _batch_cases(model: VMSModel) -> list[Case]:
     pool = pin.ModelPool(model.pinocchio, threads)
     columns = [np.asfortranarray(array.T) for array in (configurations, velocities, force)]
     ports = Ports(torque=force[:, model.b :], wrench_base=force[:, : model.b])
-    cases = []
-    if hasattr(pin, "abaInParallel"):
-        cases.append(
-            Case(_PIN_BATCH, lambda: pin.abaInParallel(threads, pool, *columns), units=_BATCH_SIZE)
-        )
-    reference = _PIN_BATCH if cases else None
+    aba = Case(_PIN_BATCH, lambda: pin.abaInParallel(threads, pool, *columns), units=_BATCH_SIZE)
+    cases = [aba]
     if native_module() is None:
         return cases
     robot = model.with_native(True)
@@ -158,8 +145,8 @@ def _batch_cases(model: VMSModel) -> list[Case]:
                 f"batch: {type(form).__name__}.rate_batch",
                 lambda form=form: form.rate_batch(configurations, velocities, ports),  # type: ignore[misc]
                 units=_BATCH_SIZE,
-                max_ratio=1.0 if reference else None,
-                reference=reference,
+                max_ratio=1.0,
+                reference=_PIN_BATCH,
             )
         )
     cases.append(
@@ -167,36 +154,31 @@ def _batch_cases(model: VMSModel) -> list[Case]:
             "batch: evaluate_batch, energies",
             lambda: robot.evaluate_batch(configurations, velocities, terms=energies),
             units=_BATCH_SIZE,
-            max_ratio=1 / 3 if reference else None,
-            reference=reference,
+            max_ratio=1 / 3,
+            reference=_PIN_BATCH,
         )
     )
     return cases
 
 
-def _closed_loop_cases(model: VMSModel, home: Mapping[str, float]) -> list[Case]:
+def _closed_loop_cases(model: VMSModel) -> list[Case]:
     """Return closed loops at 1 kHz; times are those of a step of 1 ms with its control."""
     law_class = TaskSpaceIDAPBC if model.base == "fixed" else DecoupledVMSController
     cases = []
     for core_label, native in _core_options():
         robot = model.with_native(native)
-        start = robot.configuration(home)
+        cpp_schemes = ("projected_rk4", "projected_midpoint") if native else ()
         laws: list[tuple[str, str, str, Callable[[VMSModel], Controller]]] = [
+            *((law_class.__name__, "C++", scheme, law_class) for scheme in cpp_schemes),
             (law_class.__name__, "Python", "projected_rk4", law_class),
             ("springs", "Python", "projected_rk4", _JointSprings),
         ]
-        if native:
-            laws = [
-                (law_class.__name__, "C++", "projected_rk4", law_class),
-                (law_class.__name__, "C++", "projected_midpoint", law_class),
-                *laws,
-            ]
         for law_name, language, scheme, make_law in laws:
             supervisor = Supervisor(make_law(robot.with_native(language == "C++")))
-            supervisor.reset(RobotState(start, np.zeros(robot.nv)))
+            supervisor.reset(RobotState(model.home, np.zeros(robot.nv)))
             control = ConstantReference(supervisor, Reference())
             simulation = Simulation(
-                StandardForm(robot), start, _PERIOD, control, engine=FormEngine(scheme, native)
+                StandardForm(robot), model.home, _PERIOD, control, engine=FormEngine(scheme, native)
             )
             cases.append(
                 Case(

@@ -396,13 +396,11 @@ def problem_of(robot: str, base: str) -> Problem:
     Raises:
         VmsPhError: the robot is in a fluid, which other libraries do not cover.
     """
-    bundled_robot = robots.get(robot)
-    if bundled_robot.fluid:
+    model, rng = robots.load(robot, base=base), np.random.default_rng(0)
+    if model.fluid is not None:
         raise VmsPhError(f"other libraries compute robots in a vacuum; {robot} is in a fluid")
-    xml = bundled_robot.description()
-    model, rng = bundled_robot.model(xml, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
-    return Problem(model, bare_urdf(xml), q, v, rng.uniform(-10, 10, model.n))
+    return Problem(model, bare_urdf(model.urdf), q, v, rng.uniform(-10, 10, model.n))
 
 
 def bare_urdf(xml: str) -> str:

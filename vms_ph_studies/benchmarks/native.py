@@ -41,21 +41,19 @@ _P99_LIMIT = 100e-6
 
 def _run(robot: str, base: str, seconds: float) -> list[Timing]:
     """Return the times of single updates; each Python law runs for some seconds."""
-    bundled_robot = robots.get(robot)
-    model = bundled_robot.model(bundled_robot.description(), base)
+    model = robots.load(robot, base=base)
     build_folder = native_build.build(tests=True, targets=PROGRAMS)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "robot.urdf"
-        file.write_text(bundled_robot.description())
+        file.write_text(model.urdf)
         arguments = [file, base, model.end_effector, _UPDATES]
         lines = program_output(build_folder / "benchmark/vms_ph_benchmark", *arguments, "laws")
         timings = [_read_timing(line) for line in lines]
         law_class = TaskSpaceIDAPBC if base == "fixed" else DecoupledVMSController
         law_name = f"{law_class.__module__}.{law_class.__name__}"
-        home = model.configuration(bundled_robot.home)
         host = build_folder / "benchmark/python_host/vms_ph_host_benchmark"
         for priority in (0, _PRIORITY):
-            for line in program_output(host, *arguments, priority, law_name, *home.tolist()):
+            for line in program_output(host, *arguments, priority, law_name, *model.home.tolist()):
                 timings.append(_read_hosted_timing(line, priority))
     return [*timings, _time_updates(_BASELINE_NAME, _python_update(model), seconds)]
 

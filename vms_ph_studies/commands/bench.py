@@ -208,11 +208,8 @@ def _limit_text(document: dict[str, Any]) -> str:
         bound = document.get(limit)
         if bound is not None:
             colour = "red" if document[quantity] > bound else "green"
-            return (
-                f"[{colour}]{bound:g}[/{colour}]"
-                if quantity == "ratio"
-                else (f"[{colour}]{_time_text(bound)}[/{colour}]")
-            )
+            text = f"{bound:g}" if quantity == "ratio" else _time_text(bound)
+            return f"[{colour}]{text}[/{colour}]"
     return ""
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib import metadata
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -19,6 +20,8 @@ import pinocchio as pin
 from vms_ph_dynamics import Array, VMSModel, VmsPhError
 from vms_ph_dynamics.robot.joints import motion_subspace
 from vms_ph_io import load_urdf, robots
+from vms_ph_io.descriptions.mjcf.description import origin
+from vms_ph_io.descriptions.mjcf.notes import numbers
 from vms_ph_io.descriptions.packages import resolve
 from vms_ph_io.progress import Progress, Stages
 
@@ -66,18 +69,13 @@ def _joint(m: pin.Model, i: int) -> str:
     return (
         f'<joint name="{m.names[i]}" type="{"revolute" if angular.any() else "prismatic"}">'
         f'<parent link="body_{m.parents[i]}"/><child link="body_{i}"/>'
-        f'{_origin(m.jointPlacements[i])}<axis xyz="{_number_text(linear + angular)}"/>'
+        f'{_origin(m.jointPlacements[i])}<axis xyz="{numbers(linear + angular)}"/>'
         '<limit effort="1e6" velocity="1e6"/></joint>'
     )
 
 
 def _origin(pose: pin.SE3) -> str:
-    rpy = _number_text(pin.rpy.matrixToRpy(pose.rotation))
-    return f'<origin xyz="{_number_text(pose.translation)}" rpy="{rpy}"/>'
-
-
-def _number_text(numbers: Array) -> str:
-    return " ".join(map(repr, np.asarray(numbers).tolist()))
+    return ElementTree.tostring(origin(pose), encoding="unicode")
 
 
 def _tiago() -> VMSModel:
@@ -188,10 +186,8 @@ def _checks(engine: Engine, start_error: float, results: list[list[Result]]) -> 
     if np.isinf(engine.order):
         energy = bounded(f"{title}, largest as a share", float(energy_errors.max()), 1e-11)
     else:
-        order, tolerance = (
-            float(np.median(np.log2(energy_errors[:, 0] / energy_errors[:, 1]))),
-            engine.order / 5,
-        )
+        tolerance = engine.order / 5
+        order = float(np.median(np.log2(energy_errors[:, 0] / energy_errors[:, 1])))
         energy = compared(f"{title}, order", engine.order, order, tolerance, origin="independent")
     return [bounded(name, start_error, limit), energy]
 

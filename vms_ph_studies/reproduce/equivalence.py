@@ -62,9 +62,8 @@ class _LargestErrors:
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    robot = robots.get(str(settings["robot"]))
     base = None if settings["base"] == "bundled" else str(settings["base"])
-    model = robot.model(robot.description(), base)
+    model = robots.load(str(settings["robot"]), base=base)
     rng = np.random.default_rng(int(settings["seed"]))
     errors, states = _LargestErrors(), int(settings["states"])
     progress_report = Stages(progress, 1).begin("random states")

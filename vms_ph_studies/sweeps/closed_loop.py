@@ -18,7 +18,7 @@ from vms_ph_controllers.hosting.supervisor import Supervisor
 from vms_ph_dynamics import Allocation, Array, OptionError, VMSModel
 from vms_ph_dynamics.errors import did_you_mean
 from vms_ph_io import Push, Trajectory, simulate
-from vms_ph_io.robots.robot_settings import RobotSettings
+from vms_ph_io.robots.robot_settings import RobotSettings, assignments
 
 # Steps between two samples of displacement and kinetic energy.
 _SAMPLE_STEPS = 5
@@ -86,14 +86,17 @@ def closed_loop(
     if len(force) != 3:
         raise OptionError(f"force={list(force)}: expected three numbers, N in world axes")
     settings = RobotSettings(robot, base, end_effector, inertia=inertia, gravity=gravity)
-    model, home, allocation = _robot(settings)
+    model, allocation = _robot(settings)
+    settings = replace(settings, initial_positions=assignments(positions or {}))
+    start = settings.initial_configuration(model)
     if native is False:
         model = model.with_native(False)
     if controller == "auto" and not model.b and model.n > 2:
         controller = "TaskSpaceIDAPBC"
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
-    q = _start_configuration(model, home, positions or {}, spread, seed)
+    joint_offsets = spread * np.random.default_rng(seed).uniform(-1.0, 1.0, model.n)
+    q = model.integrate(start, np.concatenate([np.zeros(model.b), joint_offsets]))
     supervisor = Supervisor(law, allocation)
     supervisor.reset(RobotState(q, np.zeros(model.nv)))
     commands: list[tuple[float, float, int]] = []
@@ -146,13 +149,9 @@ def _summary(
 
 
 @lru_cache(maxsize=16)
-def _robot(settings: RobotSettings) -> tuple[VMSModel, Array, Allocation | None]:
-    """Return model, home configuration and actuators; a worker reads a description once."""
-    description = settings.description()
-    model = settings.model(description)
-    home = settings.initial_configuration(model)
-    home.setflags(write=False)
-    return model, home, settings.allocation()
+def _robot(settings: RobotSettings) -> tuple[VMSModel, Allocation | None]:
+    """Return model and actuators; a worker reads a description once."""
+    return settings.model(settings.description()), settings.allocation()
 
 
 def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
@@ -174,25 +173,6 @@ def _with_gains(law: Controller, changes: Mapping[str, float]) -> Any:
     # A whole number in a study file is a number like any other.
     gain_types = {name: type(getattr(law.gains, name)) for name in changes}
     return replace(law.gains, **{name: gain_types[name](value) for name, value in changes.items()})
-
-
-def _start_configuration(
-    model: VMSModel, home: Array, positions: Mapping[str, float], spread: float, seed: int
-) -> Array:
-    for name in positions:
-        if name not in model.joint_names:
-            hint = did_you_mean(name, model.joint_names)
-            raise OptionError(
-                f"'{name}' is no joint of '{model.name}'{hint}; its joints are "
-                f"{', '.join(model.joint_names)}"
-            )
-    home_joints = model.joint_positions(home)
-    rng = np.random.default_rng(seed)
-    joint_offsets = spread * rng.uniform(-1.0, 1.0, model.n)
-    for k, name in enumerate(model.joint_names):
-        if name in positions:
-            joint_offsets[k] += positions[name] - home_joints[k]
-    return model.integrate(home, np.concatenate([np.zeros(model.b), joint_offsets]))
 
 
 def _with_errors(model: VMSModel, payload: float, scale: float) -> VMSModel:

@@ -132,7 +132,7 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
 
     values, numbers = results.columns[name], results.numbers(name)
     panels: list[list[str]] = [] if numbers is None else [[n] for n in against]
-    grids = [n for n in against if isinstance(study.parameters[n], Grid) and _is_number(results, n)]
+    grids = [n for n in against if isinstance(study.parameters[n], Grid) and results.numbers(n)]
     if panels and len(study.varied) == 2 == len(grids):
         panels = [grids]
     columns = min(3, 1 + len(panels))
@@ -144,7 +144,7 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
         y = np.array(numbers)
         if len(panel) == 2:
             _map(figure, axes, y, *(np.array(results.numbers(n)) for n in panel))
-        elif not _is_number(results, panel[0]):
+        elif results.numbers(panel[0]) is None:
             groups = np.array([str(value) for value in results.columns[panel[0]]])
             labels = list(dict.fromkeys(groups.tolist()))[:_MAX_BARS]
             grouped_numbers = [y[(groups == label) & np.isfinite(y)] for label in labels]
@@ -160,10 +160,6 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
     image = BytesIO()
     figure.savefig(image, format="png", metadata={"Software": None})
     return image.getvalue()
-
-
-def _is_number(results: Results, name: str) -> bool:
-    return results.numbers(name) is not None
 
 
 def _distribution(axes: Any, name: str, numbers: list[float] | None, values: list[Any]) -> None:

@@ -96,7 +96,9 @@ def uncertain_task(
         )
 
     outcome = run(uncertainty, calm)
-    missed_goals = [name for name, goal in outcome["goals"].items() if not goal["met"]]
+    results = outcome["goals"]
+    missed_goals = [name for name, goal in results.items() if not goal["met"]]
+    errors = {k: goal["obtained"] for k, goal in results.items() if goal["obtained"] is not None}
     causes: list[str] = []
     is_failed = not outcome["met"]
     if is_failed and explain:
@@ -106,22 +108,14 @@ def uncertain_task(
                 causes.append(cause)
         if not calm and _has_flow(task) and run(uncertainty, True)["met"]:
             causes.append("current or wind")
-    goal_shares = [
-        goal["obtained"] / goal["wanted"] * slack
-        for name, goal in outcome["goals"].items()
-        if name in goals and goal["obtained"] is not None
-    ]
+    shares = [error / results[k]["wanted"] * slack for k, error in errors.items() if k in goals]
     return {
         "success": not is_failed,
-        "share": max(goal_shares, default=0.0),
+        "share": max(shares, default=0.0),
         "missed": ", ".join(missed_goals),
         "met_without": ", ".join(causes) or ("none alone" if explain and is_failed else ""),
         "ended": outcome["failure"],
-        **{
-            name: goal["obtained"]
-            for name, goal in outcome["goals"].items()
-            if goal["obtained"] is not None
-        },
+        **errors,
     }
 
 

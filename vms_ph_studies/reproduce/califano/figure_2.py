@@ -102,8 +102,7 @@ def simulate(
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    robot = robots.get("panda")
-    model = robot.model(robot.description(), end_effector=str(settings["frame"]))
+    model = robots.load("panda", end_effector=str(settings["frame"]))
     stiffness = {"soft": float(settings["soft"]), "stiff": float(settings["stiff"])}
     is_sampled = settings["sampled"] == "yes"
     stages = Stages(progress, (2 if is_sampled else 1) * len(_CASES))

@@ -73,15 +73,9 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     view, system = _View(run, zoom), run.system
     phases = [Phase(int(phase)) for phase in run.phases[view.is_selected]]
     states = run.states[view.is_selected]
-    floor_forces = [
-        system.floor_force(p, leg, y) for p, leg, y in zip(phases, view.legs, states, strict=True)
-    ]
-    efforts = np.array(
-        [
-            system.law.efforts(leg, p is not Phase.FLIGHT).force
-            for p, leg in zip(phases, view.legs, strict=True)
-        ]
-    )
+    motion = list(zip(phases, view.legs, states, strict=True))
+    floor_forces = [system.floor_force(phase, leg, state) for phase, leg, state in motion]
+    efforts = np.array([system.law.efforts(x, p is not Phase.FLIGHT).force for p, x, _ in motion])
     power, momentum = efforts * view.series("v"), view.series("momentum")
     velocities = {
         "length (m/s)": view.series("length_rate"),
