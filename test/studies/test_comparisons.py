@@ -12,8 +12,13 @@ import pytest
 from vms_ph_controllers import RobotState
 from vms_ph_io import load, robots
 from vms_ph_studies import Check, get
-from vms_ph_studies.comparisons.cartesian_impedance import Arm, _make_phases, run_phase
-from vms_ph_studies.comparisons.impedance_laws import CrispLaw, ExampleLaw, PublishedLaw
+from vms_ph_studies.comparisons.cartesian_impedance import Arm, make_phases, run_phase
+from vms_ph_studies.comparisons.impedance_laws import (
+    ComplianceLaw,
+    CrispLaw,
+    ExampleLaw,
+    TorqueLaw,
+)
 from vms_ph_studies.comparisons.sampled_passivity import Encoder
 
 SO101 = "package://vms_ph/urdf/so101.urdf"
@@ -67,7 +72,7 @@ def test_an_encoder_rounds_positions_and_gives_their_differences() -> None:
 
 def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate() -> None:
     arm = Arm(robots.load("fr3"), delay=2, rate=500.0, noise=2.0, torque_noise=0.1)
-    phase = _make_phases(1.0, arm.reach, arm.max_push)["stiffness times ten"]
+    phase = make_phases(1.0, arm.reach, arm.max_push)["stiffness times ten"]
     ours = run_phase(replace(phase, seconds=0.3, stiffness_scale=_after(0.1)), arm)
     assert ours.verdict == "kept"
     assert ours.rate < 1000.0
@@ -75,20 +80,50 @@ def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate
 
 
 @pytest.mark.parametrize("kind", [ExampleLaw, CrispLaw])
-def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[PublishedLaw]) -> None:
+def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[TorqueLaw]) -> None:
     model = robots.load("fr3").without_gravity()
     law, state = kind(model, published=False), RobotState(model.home, np.zeros(7))
     d = model.evaluate(state.q, state.v)
     pose = d.placement(model.end_effector)
     for _ in range(20):  # each sample may change a torque by 0.9 N m
-        torque = law.torque(state, pose[:3, 3] + [0.0, 0.0, 0.01])
+        torque = law.command(state, pose[:3, 3] + [0.0, 0.0, 0.01])
     pull = pose[:3, :3].T @ [0.0, 0.0, 400.0 * 0.01]
     np.testing.assert_allclose(torque, d.J_end_effector[:3].T @ pull, atol=1e-12)
 
 
+def test_a_law_that_sends_positions_yields_to_a_measured_force_as_a_spring_and_a_damper() -> None:
+    model = load("package://vms_ph/urdf/ur10e.urdf")
+    law, force = ComplianceLaw(model, published=False), np.array([0.0, 0.0, 5.0])
+    home = model.evaluate(model.home, np.zeros(6)).placement(model.end_effector)
+    wrench = np.concatenate([home[:3, :3].T @ force, np.zeros(3)])
+
+    def places(cycles: int) -> np.ndarray:
+        q, found = model.home, []
+        for _ in range(cycles):  # servos that are where they shall be one cycle later
+            step = law.command(RobotState(q, np.zeros(6), wrench=wrench), home[:3, 3])
+            q = model.integrate(q, step)
+            found.append(model.evaluate(q, np.zeros(6)).placement(model.end_effector)[:3, 3])
+        return np.array(found) - home[:3, 3]
+
+    # The rule's 400 N/m: 12.5 mm.
+    np.testing.assert_allclose(places(400)[-1], force / 400.0, atol=2e-4)
+    law.set_scale(0.0)
+    # A kilogram feels 0.025 of the force, and a step of 0.02 s leaves 0.9 of its velocity; it has
+    # up to six tenths more with the joints.
+    speed = 0.025 * 5.0 * 0.02 * 0.9 / 0.1
+    assert 1.0 < speed / (np.diff(places(60)[-2:, 2])[0] / 0.02) < 1.6
+
+
+def test_a_hand_at_constant_speed_feels_the_least_damping_of_the_rule() -> None:
+    arm = Arm(robots.load("fr3"), friction=0.0, noise=0.0)
+    hand = make_phases(1.0, arm.reach, arm.max_push)["hand at 0.1 m/s"]
+    # 10 N s/m, and while its speed grows 0.1 m/s^2 of some 5 kg.
+    assert 1.0 < run_phase(replace(hand, seconds=1.5), arm).force < 2.0
+
+
 def test_a_law_of_others_holds_an_arm_in_mujoco_at_rest_until_it_has_a_payload() -> None:
     arm = Arm(robots.load("fr3"), "mujoco")
-    phase = replace(_make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=0.05)
+    phase = replace(make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=0.05)
     assert run_phase(phase, arm, "crisp", published=True).position_error < 1e-4
     fallen = run_phase(phase, replace(arm, payload=1.0), "crisp", published=True).position_error
     assert 1e-3 < fallen < 0.5 * 9.81 * 0.05**2
@@ -102,7 +137,7 @@ def test_position_servos_realise_the_torques_behind_a_guard_that_covers_them() -
     assert push_check.verdict == "agrees"
     assert push_check.obtained.endswith("certificate kept, 0 scaled")
     arm = Arm(load(SO101), "mujoco", friction=0.0, delay=2, rate=100.0)
-    phases = _make_phases(1.0, arm.reach, arm.max_push)
+    phases = make_phases(1.0, arm.reach, arm.max_push)
     push_result = run_phase(phases["push"], replace(arm, servo_stiffness=17.8))
     assert push_result.position_error < 1e-4  # the commands carry the weight
     sway, sway_of_servos = (
@@ -116,7 +151,7 @@ def test_position_servos_realise_the_torques_behind_a_guard_that_covers_them() -
 @pytest.mark.parametrize("plant", ["vms_ph", "mujoco"])
 def test_a_position_servo_oscillates_beyond_its_largest_stiffness(plant: str) -> None:
     arm = Arm(load(SO101), plant, friction=0.0, delay=2, rate=100.0)
-    phase = replace(_make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=1.5)
+    phase = replace(make_phases(1.0, arm.reach, arm.max_push)["push"], seconds=1.5)
     # The lightest joint has 0.028 kg m^2, and a position is 2.5 samples old on average.
     limit = 0.028 * (np.pi / np.sqrt(2.0) / 0.025) ** 2
     calm, shaking = (

@@ -1,14 +1,15 @@
 # Copyright The vms_ph authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""CartesianImpedance on an arm, against the equations of two controllers that others publish.
+"""CartesianImpedance on an arm, against the equations of controllers that others publish.
 
 The laws, and the one rule of gains for all of them and every arm, are in :mod:`.impedance_laws`;
-``gains=published`` gives the others their own. Every arm is driven as an FR3 by franka_ros2: the
+``gains=published`` gives every law its own. Every arm is driven as an FR3 by franka_ros2: the
 driver carries the weight, torques are late by a sample and limited by those of the description, and
 the measured motion is noisy. Rotors and friction are those of the description. Lengths and forces
 are in proportion to the reach of the arm and to its torque limits. Laws know delay and rate, and
-nothing of payload and noise.
+nothing of payload and noise. cartesian_controllers commands servos that carry weight and friction,
+and is given the wrench, as of a force-torque sensor.
 
 With ``servo_stiffness`` K the joints are position servos, springs of torque ``K (q_c - q)`` up to
 the limits. A torque tau is then the position command ``q_c = q + tau / K``, with the measured q. It
@@ -33,13 +34,16 @@ from vms_ph_io.progress import Progress, Stages
 from ..benchmarks.mujoco_robot import FreeRobot
 from ..check import Check, required
 from ..study import Outcome, Parameter, Settings, Study
-from .impedance_laws import CrispLaw, ExampleLaw, GuardedImpedance, ServoImpedance
+from .impedance_laws import ComplianceLaw, CrispLaw, ExampleLaw, GuardedImpedance, ServoImpedance
 
 # Step of the plant, s.
 _STEP = 1e-3
 
 # Standard deviations of what is measured, rad and rad/s.
 _MOTION_NOISE = (1e-5, 1e-3)
+
+# Of a measured wrench, N and N m.
+_WRENCH_NOISE = np.repeat([0.2, 0.01], 3)
 
 # Of the wall, N/m and N s/m; the largest push, N.
 _WALL_STIFFNESS, _WALL_DAMPING, _MAX_PUSH = 5000.0, 50.0, 30.0
@@ -48,7 +52,9 @@ _WALL_STIFFNESS, _WALL_DAMPING, _MAX_PUSH = 5000.0, 50.0, 30.0
 _PAYLOAD_RADIUS = 0.04
 
 _OWN_LAW = "CartesianImpedance"
-_OTHER_LAWS = {"Franka's example": ExampleLaw, "crisp": CrispLaw}
+_TORQUE_LAWS = {"crisp": CrispLaw, "Franka's example": ExampleLaw}
+_POSITION_LAW = "cartesian_controllers"
+LAWS = (_OWN_LAW, *_TORQUE_LAWS, _POSITION_LAW)
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,8 @@ class Phase:
 
     seconds: float
     target: Callable[[float], Array]
-    force: Callable[[float, Array, Array], Array]
-    stiffness_scale: Callable[[float], float]
+    force: Callable[[float, Array, Array], Array] = lambda t, x, v: np.zeros(3)
+    stiffness_scale: Callable[[float], float] = lambda t: 1.0
 
 
 @dataclass(frozen=True)
@@ -183,11 +189,10 @@ class PhaseResult:
     failed: bool
 
 
-def _make_phases(figure_seconds: float, reach: float, push: float) -> dict[str, Phase]:
-    def at_home(t: float) -> Array:
-        return np.zeros(3)
+def make_phases(figure_seconds: float, reach: float, push: float) -> dict[str, Phase]:
+    """Return all phases for a length of the figure, s, a reach, m, and a largest push, N."""
 
-    def no_force(t: float, x: Array, v: Array) -> Array:
+    def at_home(t: float) -> Array:
         return np.zeros(3)
 
     def figure_eight(t: float) -> Array:
@@ -205,22 +210,26 @@ def _make_phases(figure_seconds: float, reach: float, push: float) -> dict[str, 
     def pulse(ratio: float, start: float, end: float) -> Callable[[float, Array, Array], Array]:
         return lambda t, x, v: np.array([0.0, ratio * push * float(start <= t < end), 0.0])
 
-    def full_stiffness(t: float) -> float:
-        return 1.0
+    def hand_force(t: float, x: Array, v: Array) -> Array:
+        # The hand has 1000 N/m and 50 N s/m, and gains its speed in the first second.
+        place = 0.1 * (0.5 * t * t if t < 1.0 else t - 0.5)
+        return np.array([0.0, 1e3 * (place - x[1]) + 50.0 * (0.1 * min(t, 1.0) - v[1]), 0.0])
 
     return {
-        "figure of eight": Phase(figure_seconds, figure_eight, no_force, full_stiffness),
-        "push": Phase(3.0, at_home, pulse(1.0, 0.5, 0.8), full_stiffness),
-        "wall": Phase(3.0, move_outwards(0.06, 1.0), wall_force, full_stiffness),
-        "stretched arm": Phase(5.0, move_outwards(0.6, 3.0), no_force, full_stiffness),
+        "figure of eight": Phase(figure_seconds, figure_eight),
+        "push": Phase(3.0, at_home, pulse(1.0, 0.5, 0.8)),
+        "wall": Phase(3.0, move_outwards(0.06, 1.0), wall_force),
+        "stretched arm": Phase(5.0, move_outwards(0.6, 3.0)),
         "stiffness times ten": Phase(
             3.0, at_home, pulse(0.25, 0.0, 9.0), lambda t: 0.25 if t < 1.5 else 2.5
         ),
+        "jump": Phase(3.0, lambda t: 0.1 * reach * (t >= 0.5) * np.eye(3)[1]),
         "hand guiding": Phase(3.0, at_home, pulse(0.15, 0.5, 1.5), lambda t: 0.0),
+        "hand at 0.1 m/s": Phase(2.5, at_home, hand_force, lambda t: 0.0),
     }
 
 
-_TITLES = tuple(_make_phases(1.0, 1.0, 1.0))
+_TITLES = tuple(make_phases(1.0, 1.0, 1.0))
 
 
 def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = False) -> PhaseResult:
@@ -228,9 +237,11 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
     model, rng = arm.model, np.random.default_rng(1)
     driver, limits = arm.driver, model.joints.effort
     driven, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
-    law: Any = GuardedImpedance(model, driver)
-    if name != _OWN_LAW:
-        law = _OTHER_LAWS[name](driven, published, dt)
+    law: Any = GuardedImpedance(model, driver, published)
+    if is_followed := name == _POSITION_LAW:
+        law, arm = ComplianceLaw(driven, published), replace(arm, friction=0.0)
+    elif name != _OWN_LAW:
+        law = _TORQUE_LAWS[name](driven, published, dt)
     elif arm.servo_stiffness > 0.0:
         law = ServoImpedance(model, driver, arm.servo_stiffness)
     advance, q = arm.make_step(), model.home
@@ -239,8 +250,8 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
     home = d.placement(model.end_effector)[:3, 3]
     axes, max_posture, max_force = arm.axes(home), 0.0, 0.0
     payload_weight = np.array([0.0, 0.0, -9.81 * arm.payload])
-    errors, work = [], [0.0]
-    torques, measured = [d.g] * (delay + 1), [q] * (delay + 1)
+    errors, work, wrench, torques = [], [0.0], np.zeros(6), []
+    commands, measured = [d.g * (not is_followed)] * (delay + 1), [q] * (delay + 1)
     for k in range(round(phase.seconds / _STEP)):
         t, d = k * _STEP, driven.evaluate(q, v)
         pose, J = d.placement(model.end_effector), d.J_end_effector
@@ -249,17 +260,25 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             law.set_scale(phase.stiffness_scale(t))
             q_noise, v_noise = (arm.noise * x * rng.standard_normal(len(v)) for x in _MOTION_NOISE)
             state = RobotState(model.integrate(q, q_noise), v + v_noise)
-            torques.append(law.torque(state, home + target))
+            if is_followed:
+                wrench_noise = arm.noise * _WRENCH_NOISE * rng.standard_normal(6)
+                state = replace(state, wrench=wrench + wrench_noise)
+            commands.append(law.command(state, home + target))
             measured.append(state.q)
         offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
         tool_force = phase.force(t, offset, velocity)
-        servo_torque = arm.servo_stiffness * model.difference(q, measured[-1 - delay])
-        applied_torque = np.clip(torques[-1 - delay] + servo_torque, -limits, limits)
+        lag = model.difference(q, measured[-1 - delay])
+        torque = commands[-1 - delay] + arm.servo_stiffness * lag
+        if is_followed:
+            torque = law.servo_torque(d, commands[-1 - delay] + lag)
+        if k % round(dt / _STEP) == 0:
+            torques.append(torque)
+        applied_torque = np.clip(torque, -limits, limits)
         noisy_torque = applied_torque
         if arm.torque_noise > 0.0:
             noisy_torque = applied_torque + arm.torque_noise * rng.standard_normal(model.n)
-        previous_q, wrench = q, pose[:3, :3].T @ (axes @ (tool_force + payload_weight))
-        q, v = advance(noisy_torque + J[:3].T @ wrench)
+        previous_q, wrench[:3] = q, pose[:3, :3].T @ (axes @ tool_force + payload_weight)
+        q, v = advance(noisy_torque + J.T @ wrench)
         if not np.isfinite(v).all():
             break
         work.append(work[-1] + float(applied_torque @ model.difference(previous_q, q)))
@@ -269,7 +288,7 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             posture_error = null_projector @ model.difference(model.home, previous_q)
             max_posture = max(max_posture, float(np.linalg.norm(posture_error)))
         errors.append(float(np.linalg.norm(pose[:3, 3] - home - target)))
-    torque_steps = np.diff(torques[delay + 1 :], axis=0)
+    torque_steps = np.diff(torques[delay:], axis=0)
     return PhaseResult(
         max(errors[2 * len(errors) // 3 :]),
         max_force,
@@ -285,29 +304,25 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
 
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
-    chosen_phase, is_published = str(settings["phase"]), settings["gains"] == "published"
-    names, checks = str(settings["arm"]).split(","), []
-    titles = [title for title in _TITLES if chosen_phase in ("all", title)]
-    stages = Stages(progress, len(names) * len(titles) * (1 + len(_OTHER_LAWS)))
+    given: dict[str, Any] = dict(settings)
+    names, checks = given["arm"].split(","), []
+    titles = [title for title in _TITLES if given["phase"] in ("all", title)]
+    options = ("plant", "friction", "payload", "delay", "noise", "torque_noise", "servo_stiffness")
+    laws = LAWS[:-1] if given["servo_stiffness"] > 0.0 else LAWS
+    stages = Stages(progress, len(names) * len(titles) * len(laws))
     for name in names:
         model = robots.load(name) if name in robots.names() else load(name)
         arm = Arm(
-            model,
-            str(settings["plant"]),
-            float(settings["friction"]),
-            float(settings["payload"]),
-            int(settings["delay"]),
-            1000.0 / int(settings["hold"]),
-            float(settings["noise"]),
-            float(settings["torque_noise"]),
-            float(settings["servo_stiffness"]),
+            model, rate=1000.0 / given["hold"], **{option: given[option] for option in options}
         )
-        phases = _make_phases(float(settings["figure"]), arm.reach, arm.max_push)
+        phases = make_phases(given["figure"], arm.reach, arm.max_push)
         for title in titles:
             phase_results = {}
-            for law in (_OWN_LAW, *_OTHER_LAWS):
+            for law in laws:
                 stages.begin(f"{model.name}, {title}, {law}")
-                phase_results[law] = run_phase(phases[title], arm, law, is_published)
+                phase_results[law] = run_phase(
+                    phases[title], arm, law, given["gains"] == "published"
+                )
             checks.append(_check(f"{model.name}, {title}", phase_results))
     return Outcome(checks)
 

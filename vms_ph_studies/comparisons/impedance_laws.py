@@ -4,8 +4,9 @@
 """Laws for an impedance of the end effector that others publish, and one rule of gains for all.
 
 The equations are written anew from the sources: cartesian_impedance_example_controller of
-franka_ros (franka_ros2 has none), and CartesianController of crisp_controllers 8093548. Both send
-torques without weight and leave the torques of the motors to the driver.
+franka_ros (franka_ros2 has none), CartesianController of crisp_controllers 8093548, and
+CartesianComplianceController of cartesian_controllers f53f798. The first two send torques without
+weight and leave the torques of the motors to the driver; the third sends positions of the joints.
 """
 
 from abc import ABC, abstractmethod
@@ -26,6 +27,9 @@ _STIFFNESS, _ZETA, _LEAST_DAMPING = (400.0, 30.0, 10.0), 0.7, (10.0, 1.0)
 
 # Torque rate that every law keeps under the rule, N m/s.
 _TORQUE_RATE = 900.0
+
+# Of servos that follow positions, 1/s: those of an industrial arm are late by about 20 ms.
+_SERVO_FREQUENCY = 100.0
 
 # Of the guard before servos, as in config/arms/so101.yaml.
 _SERVO_TANK = EnergyGuardSettings(tank_capacity=20.0, tank_initial=20.0, refill_power=8.0)
@@ -71,21 +75,23 @@ class ImpedanceGains:
         a, b, c = (2.0 * float(np.sqrt(value)) for value in k)
         return cls(k, (a, b, c), 1.0)
 
+    @classmethod
+    def of_law(cls, gains: CartesianImpedance.Gains, scale: float) -> "ImpedanceGains":
+        """Return those of this project's law."""
+        x, y = scale * gains.stiffness, gains.stiffness_rotation * (scale > 0.0)
+        damping = gains.damping, gains.damping_rotation, gains.damping_null
+        return cls((x, y, gains.null_stiffness), damping, 1.0)
+
 
 class PublishedLaw(ABC):
-    """A law of others, at the home pose of a robot; it carries the weight that the model has."""
+    """A law of others at the home pose of a robot, with its published settings or by the rule."""
 
     STIFFNESS: ClassVar[tuple[float, float, float]]
-    TORQUE_RATE: ClassVar[float]
 
-    def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
-        """Hold the home pose at a period, with the published settings or by the rule of gains."""
-        self._model, self._is_published = model, published
-        self._home_joints = model.joint_positions(model.home)
+    def __init__(self, model: VMSModel, published: bool) -> None:
+        self._model, self._is_published, self._scale = model, published, -1.0
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
-        self._last_torque = np.zeros(model.n)
-        self._max_step, self._scale = dt * (self.TORQUE_RATE if published else _TORQUE_RATE), -1.0
         self.set_scale(1.0)
 
     def set_scale(self, scale: float) -> None:
@@ -98,13 +104,28 @@ class PublishedLaw(ABC):
         else:
             self._gains = ImpedanceGains.by_rule(self._model, scale)
 
-    def torque(self, state: RobotState, target: Array) -> Array:
+    def _kinematics(self, state: RobotState) -> tuple[Any, Any, Array]:
+        """Return model, pose and, in base axes, Jacobian (6,n) of the end effector at a state."""
+        d = self._model.evaluate(state.q, state.v)
+        pose = pin.SE3(np.array(d.placement(self._model.end_effector)))
+        return d, pose, np.concatenate([pose.rotation @ j for j in np.split(d.J_end_effector, 2)])
+
+
+class TorqueLaw(PublishedLaw):
+    """A law of others that sends torques; it carries the weight that the model has."""
+
+    TORQUE_RATE: ClassVar[float]
+
+    def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
+        """Hold the home pose at a period."""
+        super().__init__(model, published)
+        self._home_joints = model.joint_positions(model.home)
+        self._last_torque = np.zeros(model.n)
+        self._max_step = dt * (self.TORQUE_RATE if published else _TORQUE_RATE)
+
+    def command(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
-        model = self._model
-        d = model.evaluate(state.q, state.v)
-        pose = pin.SE3(np.array(d.placement(model.end_effector)))
-        j = d.J_end_effector.reshape(2, 3, -1)
-        jacobian = np.concatenate([pose.rotation @ j[0], pose.rotation @ j[1]])
+        d, pose, jacobian = self._kinematics(state)
         desired_torque = self._desired_torque(d, pose, jacobian, target) + d.g
         change = np.clip(desired_torque - self._last_torque, -self._max_step, self._max_step)
         self._last_torque = self._last_torque + change
@@ -124,7 +145,7 @@ class PublishedLaw(ABC):
         return vt.T @ ((s / (s**2 + damping**2))[:, None] * u.T)
 
 
-class ExampleLaw(PublishedLaw):
+class ExampleLaw(TorqueLaw):
     """``J^T (-K e - D J qdot) + (1 - J^T J^T+) (K_n (q_n - q) - D_n qdot) + C qdot``.
 
     Position error and vector part of the quaternion in base axes; stiffness and damping follow with
@@ -151,7 +172,7 @@ class ExampleLaw(PublishedLaw):
         return jacobian.T @ force + null_projector @ self._posture_torque(d) + d.C @ d.v
 
 
-class CrispLaw(PublishedLaw):
+class CrispLaw(TorqueLaw):
     """``J^T (K e - D J qdot) + clip((1 - J+ J) (K_n (q_n - q) - D_n qdot)) + tau_limits``.
 
     Errors in base axes, of the attitude the rotation vector, are clipped at 0.1 m and 0.5 rad, the
@@ -184,13 +205,66 @@ class CrispLaw(PublishedLaw):
         return jacobian.T @ force + posture_torque + limit_torque
 
 
+class ComplianceLaw(PublishedLaw):
+    """``H a = J^T (P f + D df/dt)``, ``q += v h``, ``v = 0.9 (v + a h)``, with ``f = K e + f_m``.
+
+    A virtual arm of 1 kg and 1 kg m^2 at the end effector and 0.1 kg at each joint starts in each
+    sample where the joints are measured, and moves on by h = 20 ms, whatever the sample is. The
+    errors e, in base axes, are those of its last pose, clipped at 1 m and 1 rad; f_m is the
+    measured wrench. Servos follow its positions. They carry the weight and overcome friction.
+    """
+
+    STIFFNESS = (500.0, 20.0, 0.0)
+    _P, _D, _STEP = np.repeat([0.025, 0.75], 3), np.repeat([0.0025, 0.0], 3), 0.02
+
+    def __init__(self, model: VMSModel, published: bool) -> None:
+        """Hold the home pose."""
+        super().__init__(model, published)
+        self._pose, self._last_force = self._target, np.zeros(6)
+        self._velocity, self._data = np.zeros(model.nv), model.tree.pinocchio.createData()
+
+    def command(self, state: RobotState, target: Array) -> Array:
+        """Return how far (n,) the joints shall move from where they are measured, rad.
+
+        ``state`` has a wrench; the position of the reference is (3,).
+        """
+        model, tree, h = self._model, self._model.tree.pinocchio, self._STEP
+        _, pose, jacobian = self._kinematics(state)
+        rotation = pin.log3(self._target.rotation @ self._pose.rotation.T)
+        errors = (target - self._pose.translation, rotation)
+        error = np.concatenate([e / max(1.0, float(np.linalg.norm(e))) for e in errors])
+        wrench = np.asarray(state.wrench).reshape(2, 3) @ pose.rotation.T
+        force = np.repeat(self._gains.stiffness[:2], 3) * error + wrench.ravel()
+        pull = self._P * force + self._D * (force - self._last_force) / h
+        self._last_force, inertia = force, jacobian.T @ jacobian
+        pin.computeJointJacobians(tree, self._data, state.q)
+        for joint in range(1, tree.njoints):
+            j = pin.getJointJacobian(tree, self._data, joint, pin.LOCAL)[:3]
+            inertia += 0.1 * j.T @ j
+        q, joints = model.joint_positions(state.q), model.joints
+        step = np.clip(q + h * self._velocity, joints.lower, joints.upper) - q
+        acceleration = np.linalg.solve(inertia, jacobian.T @ pull)
+        self._velocity = 0.9 * (self._velocity + h * acceleration)
+        d = model.evaluate(model.integrate(state.q, step), self._velocity)
+        self._pose = pin.SE3(np.array(d.placement(model.end_effector)))
+        return step
+
+    @staticmethod
+    def servo_torque(d: Any, offset: Array) -> Array:
+        """Return the torques (n,) of servos at a motion whose commands are an offset (n,) ahead."""
+        acceleration = _SERVO_FREQUENCY * (_SERVO_FREQUENCY * offset - 2.0 * d.v)
+        return d.M @ acceleration + d.C @ d.v + d.g
+
+
 class GuardedImpedance:
     """CartesianImpedance by the rule of gains, behind a guard, for a driver."""
 
-    def __init__(self, model: VMSModel, driver: Driver) -> None:
-        """Hold the home pose of a robot with its weight."""
+    def __init__(self, model: VMSModel, driver: Driver, published: bool = False) -> None:
+        """Hold the home pose of a robot with its weight, by the rule of gains or the defaults."""
         self._dt, self.law = 1.0 / driver.rate, driver.law(CartesianImpedance, model)
-        self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
+        if not published:
+            self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
+        self._is_published = published
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
         self.guard: Any = EnergyGuard(self.law, budget=60.0, delay=int(driver.delay))
@@ -201,6 +275,8 @@ class GuardedImpedance:
         if scale == self._scale:
             return
         self._scale, gains = scale, ImpedanceGains.by_rule(self._model, scale)
+        if self._is_published:
+            gains = ImpedanceGains.of_law(CartesianImpedance.Gains(), scale)
         self.law.gains = replace(
             self.law.gains,
             stiffness=gains.stiffness[0],
@@ -211,7 +287,7 @@ class GuardedImpedance:
             null_stiffness=gains.stiffness[2],
         )
 
-    def torque(self, state: RobotState, target: Array) -> Array:
+    def command(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
         return self.guard.update(state, Reference(position=target), self._dt).torque
 
@@ -228,7 +304,7 @@ class ServoImpedance(GuardedImpedance):
         positions = model.joint_positions(model.home)
         self.guard.engage(positions, positions + weight / stiffness)
 
-    def torque(self, state: RobotState, target: Array) -> Array:
+    def command(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) that guarded positions ask for at the measured ones."""
         positions = self._model.joint_positions(state.q)
         desired_torque = self.law.update(state, Reference(position=target), self._dt).torque
