@@ -3,7 +3,7 @@
 
 """CartesianImpedance beside laws of others on an arm that differs from what they know.
 
-``python examples/sweeps/impedance_peers.py RESULTS.parquet`` prints the table of docs/peers.md.
+``python impedance_peers.py RESULTS.parquet`` prints the table of impedance_peers.md.
 """
 
 import sys
@@ -76,6 +76,8 @@ def cell(row: dict, column: str) -> str:
 
 
 if __name__ == "__main__":
+    print(f"| arm, gains, condition | {' | '.join(COLUMNS)} |")
+    print("|---" * (1 + len(COLUMNS)) + "|")
     for point in pyarrow.parquet.read_table(sys.argv[1]).to_pylist():
         title = ", ".join(str(point[name]) for name in ("arm", "gains", "condition"))
         print(f"| {title} | {' | '.join(cell(point, column) for column in COLUMNS)} |")
