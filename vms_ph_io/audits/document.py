@@ -193,10 +193,11 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
         is_much = energy >= _CLOSED_SHARE * exchanged
         if is_much and sure_texts:
-            yield "The joints seem to have other friction than the URDF says."
+            yield "The friction of the joints seems to differ from what the URDF says."
             actions = [
-                "Do this: audit again with --robot identified.urdf (beside this report). It has "
-                f"all that is sure, as {' and '.join(sure_texts)} at {joint}."
+                "Do this: audit again with --robot identified.urdf (beside this report). If no "
+                "other fault shows, use it in place of yours.",
+                f"It changes what friction is sure, as {' and '.join(sure_texts)} at {joint}.",
             ]
         elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
             yield "The joints seem to have friction that the URDF lacks."

@@ -167,12 +167,12 @@ class Conditioning:
             return f"{text} (a column map can give it: gain: {gains})" if names else ""
         if (reading := meaning.reading) != "scaled":
             return f"--effort {reading}, as the efforts fit clearly better as {MEANINGS[reading]}"
-        pairs = zip(meaning.gains, meaning.scaled, strict=True)
-        gains = ", ".join(f"{gain:.4g}" if is_found else "?" for gain, is_found in pairs)
-        order = f"in the order {joints[0]} to {joints[-1]}"
-        text = f"in the column map, add gain: [{gains}] under effort, {order}"
-        unknown = "; for each ? take torque constant times gear ratio from a data sheet"
-        return text + unknown * bool("?" in gains)
+        pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
+        gains = ", ".join(f"{gain:.4g}" if is_found else "?" for _, gain, is_found in pairs)
+        unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
+        text = f"in the column map, under effort, add gain: [{gains}]"
+        remark = f". The ? are {unknown}: this recording cannot give theirs, data sheets can"
+        return text + remark * bool(unknown)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

@@ -525,7 +525,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     for entry, action in (
         (
             sure,
-            "Do this: audit again with --robot identified.urdf (beside this report). It has",
+            "Do this: audit again with --robot identified.urdf (beside this report). If no",
         ),
         (unsure, none),
         ({**sure, "low": 0.0}, none),
@@ -538,9 +538,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
         assert any("--friction friction.yaml" in x for x in answers(identified)) == is_unsure
         number = 'damping="3" (2.9 to 3.1 N m s/rad) at panda_joint4'
         assert any(number in x for x in answers(identified)) != is_unsure
-        cause = (
-            f"The joints seem to have {'friction that' if is_unsure else 'other friction than'} "
-        )
+        cause = "The joints seem to have friction" if is_unsure else "The friction of the joints"
         assert answers(identified)[0].startswith(cause)
     load_alone = {"largest_unaccounted": 0.004, "payload_mass": sure}
     assert "friction.yaml" not in answers(replace(identified, identified=load_alone))[-1]
