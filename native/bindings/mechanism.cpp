@@ -25,27 +25,27 @@ T get(const py::dict& part, const char* name) {
   return py::detail::cast_op<T>(std::move(value));
 }
 
+/// Read fields of a part, each after its name.
+template <class Field, class... Others>
+void read(const py::dict& part, const char* name, Field& field, Others&&... others) {
+  field = get<Field>(part, name);
+  if constexpr (sizeof...(others) > 0) read(part, others...);
+}
+
 MechanismBody body_of(const py::dict& part) {
   MechanismBody body;
-  body.momentum = get<int>(part, "momentum");
-  body.pose = get<int>(part, "pose");
-  body.pose_rate = get<int>(part, "pose_rate");
-  body.mass = get<double>(part, "mass");
-  body.inertia = get<Eigen::Matrix3d>(part, "inertia");
-  body.inverse_inertia = get<Eigen::Matrix3d>(part, "inverse_inertia");
-  body.weight = get<Eigen::Vector3d>(part, "weight");
+  read(part, "momentum", body.momentum, "pose", body.pose, "pose_rate", body.pose_rate, "mass",
+       body.mass, "inertia", body.inertia, "inverse_inertia", body.inverse_inertia, "weight",
+       body.weight);
   return body;
 }
 
 MechanismJoint joint_of(const py::dict& part) {
   MechanismJoint joint;
-  joint.body_1 = get<int>(part, "body_1");
-  joint.body_2 = get<int>(part, "body_2");
-  joint.offset_1 = get<Eigen::Matrix4d>(part, "offset_1");
-  joint.offset_2 = get<Eigen::Matrix4d>(part, "offset_2");
+  read(part, "body_1", joint.body_1, "body_2", joint.body_2, "offset_1", joint.offset_1, "offset_2",
+       joint.offset_2, "angle_per_unit", joint.angle_per_unit, "shift_per_unit",
+       joint.shift_per_unit);
   joint.kind = static_cast<PairKind>(get<int>(part, "kind"));
-  joint.angle_per_unit = get<double>(part, "angle_per_unit");
-  joint.shift_per_unit = get<double>(part, "shift_per_unit");
   const auto subspace = get<Numbers>(part, "subspace"),
              dual_basis = get<Numbers>(part, "dual_basis"),
              constraints = get<Numbers>(part, "constraints");
@@ -55,24 +55,13 @@ MechanismJoint joint_of(const py::dict& part) {
   joint.subspace = subspace.matrix(6, freedoms, "subspace");
   joint.dual_basis = dual_basis.matrix(freedoms, 6, "dual_basis");
   joint.constraints = constraints.matrix(6 - freedoms, 6, "constraints");
-  joint.position = get<int>(part, "position");
-  joint.position_rate = get<int>(part, "position_rate");
-  joint.has_spring = get<bool>(part, "has_spring");
-  joint.stiffness = get<Eigen::Vector3d>(part, "stiffness");
-  joint.rest_position = get<Eigen::Vector3d>(part, "rest");
-  joint.rotor = get<int>(part, "rotor");
-  joint.armature = get<double>(part, "armature");
   joint.friction = static_cast<FrictionKind>(get<int>(part, "friction"));
-  joint.friction_tensor = get<Eigen::Matrix3d>(part, "friction_tensor");
-  joint.damping = get<double>(part, "viscous");
-  joint.dry_friction = get<double>(part, "dry");
-  joint.slip = get<double>(part, "slip");
-  joint.softening = get<double>(part, "softening");
-  joint.reference_theta = get<double>(part, "reference");
-  joint.heat = get<int>(part, "heat");
-  joint.effort = get<int>(part, "effort");
-  joint.effort_1 = get<int>(part, "effort_1");
-  joint.effort_2 = get<int>(part, "effort_2");
+  read(part, "position", joint.position, "position_rate", joint.position_rate, "has_spring",
+       joint.has_spring, "stiffness", joint.stiffness, "rest", joint.rest_position, "rotor",
+       joint.rotor, "armature", joint.armature, "friction_tensor", joint.friction_tensor, "viscous",
+       joint.damping, "dry", joint.dry_friction, "slip", joint.slip, "softening", joint.softening,
+       "reference", joint.reference_theta, "heat", joint.heat, "effort", joint.effort, "effort_1",
+       joint.effort_1, "effort_2", joint.effort_2);
   return joint;
 }
 

@@ -80,18 +80,15 @@ Tree::Frame Dynamics::frame_in_root(int frame) const noexcept {
 
 void Dynamics::jacobian(int frame, bool is_inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
-  tree_.write_jacobian(
-      pose, is_inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
-      out);
+  tree_.write_jacobian(pose, is_inertial ? inertial_axes() : pose.rotation, out);
 }
 
 void Dynamics::jacobian_rate(int frame, bool is_inertial, double* out) const noexcept {
   const Tree::Frame pose = frame_in_root(frame);
   const Vector3d angular_velocity =
       is_inertial ? Vector3d::Zero() : tree_.twist_of(pose.body).angular;
-  tree_.write_jacobian_rate(
-      pose, is_inertial ? Matrix3d((mount_rotation_ * base_rotation_).transpose()) : pose.rotation,
-      angular_velocity, out);
+  tree_.write_jacobian_rate(pose, is_inertial ? inertial_axes() : pose.rotation, angular_velocity,
+                            out);
 }
 
 Momenta Dynamics::momenta() const noexcept {

@@ -449,14 +449,6 @@ void Model::expand_configuration(const ConstVector& q,
   }
 }
 
-void Model::expand_velocity(const ConstVector& v,
-                            Eigen::Ref<Eigen::VectorXd> full_v) const noexcept {
-  full_v.head(b_) = v.head(b_);
-  for (std::size_t i = base_ == Base::fixed ? 1 : 2; i < leaders_.size(); ++i) {
-    full_v[model_->idx_vs[i]] = leaders_[i].multiplier * v[b_ + leaders_[i].joint];
-  }
-}
-
 pinocchio::SE3 Model::base_pose(const ConstVector& q) const noexcept {
   if (base_ == Base::fixed) return pinocchio::SE3::Identity();
   pinocchio::SE3 pose_in_mount(base_rotation(b_, q.data()), Vector3d::Zero());

@@ -103,10 +103,9 @@ Tree::Tree(const Model& model, bool has_gravity)
   if (b_ > 0) {
     const auto& inertia = m.inertias[1];
     const Eigen::Matrix<double, 6, 6> Y = inertia.matrix();  // about the root's origin
-    Eigen::Matrix<double, 10, 1> inertia_numbers;
-    inertia_numbers << Y(0, 0), inertia.mass() * inertia.lever(), Y(3, 3), Y(3, 4), Y(3, 5),
-        Y(4, 4), Y(4, 5), Y(5, 5);
-    root_inertia_ = SpatialInertia(inertia_numbers);
+    root_inertia_.mass = inertia.mass();
+    root_inertia_.mc = inertia.mass() * inertia.lever();
+    root_inertia_.rotational = Y.bottomRightCorner<3, 3>();
     total_mass_ += inertia.mass();
   }
   angles_.assign(padded_count, 0.0);
@@ -159,16 +158,7 @@ void Tree::add_wrench(const Frame& frame, const Screw& wrench, double* force) co
 }
 
 void Tree::add_base(const Screw& wrench, double* force, int stride) const noexcept {
-  if (b_ == 6) {
-    for (int k = 0; k < 3; ++k) {
-      force[k * stride] += wrench.linear[k];
-      force[(k + 3) * stride] += wrench.angular[k];
-    }
-  } else if (b_ == 3) {
-    force[0] += wrench.linear.x();
-    force[stride] += wrench.linear.y();
-    force[2 * stride] += wrench.angular.z();
-  }
+  for (int k = 0; k < b_; ++k) force[k * stride] += base_component(wrench, k);
 }
 
 Tree::Frame Tree::placement(const Frame& frame) const noexcept {

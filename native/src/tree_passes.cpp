@@ -5,6 +5,8 @@
 // and what follows from efforts and momenta.
 #include <algorithm>
 
+#include <Eigen/LU>
+
 #include "vms_ph_native/lanes.hpp"
 #include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree.hpp"
@@ -98,30 +100,20 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   }
   const auto rows = [this](std::size_t g)
                         VMS_PH_INLINED { return link_groups_[g].composite_inertia; };
-  const Eigen::Matrix<double, 10, 1> inertia_sum = root_sum<10>(rows);
-  total_inertia_ = root_inertia_;
-  total_inertia_ += SpatialInertia(inertia_sum);
+  total_inertia_ = SpatialInertia(root_sum<10>(rows));
+  total_inertia_.mass += root_inertia_.mass;
+  total_inertia_.mc += root_inertia_.mc;
+  total_inertia_.rotational += root_inertia_.rotational;
   centre_of_mass_ = total_inertia_.mc / total_inertia_.mass;
   if (b_ == 0) return;
-  const Vector3d square = total_inertia_.mc.cwiseProduct(centre_of_mass_);
-  const double zz = total_inertia_.zz - square.x() - square.y();
-  if (b_ == 3) {
-    inverse_inertia_(2, 2) = 1.0 / zz;
-    return;
+  Matrix3d central_inertia =
+      total_inertia_.rotational + total_inertia_.mc * centre_of_mass_.transpose();
+  central_inertia.diagonal().array() -= total_inertia_.mc.dot(centre_of_mass_);
+  if (b_ == 6) {
+    inverse_inertia_ = central_inertia.inverse();
+  } else {
+    inverse_inertia_(2, 2) = 1.0 / central_inertia(2, 2);
   }
-  const double xx = total_inertia_.xx - square.y() - square.z(),
-               yy = total_inertia_.yy - square.x() - square.z();
-  const double xy = total_inertia_.xy + total_inertia_.mc.x() * centre_of_mass_.y();
-  const double xz = total_inertia_.xz + total_inertia_.mc.x() * centre_of_mass_.z();
-  const double yz = total_inertia_.yz + total_inertia_.mc.y() * centre_of_mass_.z();
-  const double a = yy * zz - yz * yz, b = xz * yz - xy * zz, c = xy * yz - xz * yy;
-  const double inverse_determinant = 1.0 / (xx * a + xy * b + xz * c);
-  inverse_inertia_(0, 0) = inverse_determinant * a;
-  inverse_inertia_(0, 1) = inverse_inertia_(1, 0) = inverse_determinant * b;
-  inverse_inertia_(0, 2) = inverse_inertia_(2, 0) = inverse_determinant * c;
-  inverse_inertia_(1, 1) = inverse_determinant * (xx * zz - xz * xz);
-  inverse_inertia_(1, 2) = inverse_inertia_(2, 1) = inverse_determinant * (xy * xz - xx * yz);
-  inverse_inertia_(2, 2) = inverse_determinant * (xx * yy - xy * xy);
 }
 
 void Tree::copy_configuration(const Tree& other) noexcept {

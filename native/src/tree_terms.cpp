@@ -13,10 +13,8 @@ namespace {
 /// The integral of `(r . rdot) 1 - rdot r^T` over the mass of a body: what turns a rotation of it
 /// into the change of its angular momentum that is due to its motion.
 VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw& twist) {
-  const double half_trace = 0.5 * (y.xx + y.yy + y.zz);
-  Matrix3d mass_moments;  // moments of the mass
-  mass_moments << half_trace - y.xx, -y.xy, -y.xz, -y.xy, half_trace - y.yy, -y.yz, -y.xz, -y.yz,
-      half_trace - y.zz;
+  Matrix3d mass_moments = -y.rotational;
+  mass_moments.diagonal().array() += 0.5 * y.rotational.trace();
   const Vector3d& w = twist.angular;
   Matrix3d spin;
   for (int j = 0; j < 3; ++j) {
@@ -27,13 +25,21 @@ VMS_PH_INLINED inline Matrix3d spin_matrix(const SpatialInertia& y, const Screw&
   return spin;
 }
 
+/// Add two vectors, in the axes that `rotation` maps to theirs, to numbers that are `step` apart.
+VMS_PH_INLINED inline void add_rotated(const Matrix3d& rotation, const Vector3d& linear,
+                                       const Vector3d& angular, double* out, int step) {
+  const Vector3d local_linear = rotation.transpose() * linear,
+                 local_angular = rotation.transpose() * angular;
+  for (int k = 0; k < 3; ++k) {
+    out[k * step] += local_linear[k];
+    out[(k + 3) * step] += local_angular[k];
+  }
+}
+
 }  // namespace
 
 double* Tree::write_base(const Screw& value, double* out, int stride) const noexcept {
-  for (int k = 0; k < b_; ++k, out += stride) {
-    const int axis = base_axis(k);
-    *out = axis < 3 ? value.linear[axis] : value.angular[axis - 3];
-  }
+  for (int k = 0; k < b_; ++k, out += stride) *out = base_component(value, k);
   return out;
 }
 
@@ -42,12 +48,18 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
   for (int k = 0; k < b_; ++k) write_base(total_inertia_ * base_unit_twist(k), out + k * size);
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
+  for (std::size_t j = 0; b_ > 0 && j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
-    if (b_ > 0) {
-      add_base(reaction(j), out + index * size);
-      add_base(reaction(j), out + index, size);
-    }
+    add_base(reaction(j), out + index * size);
+    add_base(reaction(j), out + index, size);
+  }
+  add_joint_mass(out + b_ * (size + 1), size);
+}
+
+/// Add the mass matrix of the joints (n,n) to rows that are `size` numbers apart.
+VMS_PH_FMA void Tree::add_joint_mass(double* out, int size) noexcept {
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const int index = joints_[j].leader;
     out[index * size + index] += joints_[j].armature;
     const LaneScrew joint_screw(screw(j));
     for (std::size_t g = j / kLaneCount; g < groups(); ++g) {
@@ -56,7 +68,7 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
     }
     out[index * size + index] += products_[j];
     for (std::size_t i = j + 1; i < joints_.size(); ++i) {
-      const int column = b_ + joints_[i].leader;
+      const int column = joints_[i].leader;
       out[index * size + column] += products_[i];
       out[column * size + index] += products_[i];  // twice on the diagonal if one mimics the other
     }
@@ -77,25 +89,11 @@ VMS_PH_FMA void Tree::write_connection(double* out) noexcept {
 VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
   compute_reactions();
   std::fill(out, out + n_ * n_, 0.0);
-  for (std::size_t i = 0; i < joints_.size(); ++i) {
-    const Screw joint_reaction = reaction(i);
-    const int index = joints_[i].leader;
-    out[index * n_ + index] += joints_[i].armature + screw(i).dot(joint_reaction);
-    for (int j = joints_[i].parent; j >= 0; j = joints_[static_cast<std::size_t>(j)].parent) {
-      const auto k = static_cast<std::size_t>(j);
-      const int ancestor = joints_[k].leader;
-      const double product = screw(k).dot(joint_reaction);
-      // Below the diagonal; on it, where one mimics the other, the product counts twice.
-      out[std::max(index, ancestor) * n_ + std::min(index, ancestor)] +=
-          index == ancestor ? 2.0 * product : product;
-    }
-  }
-  for (int i = 0; i < n_; ++i) {
-    double* row = out + i * n_;
-    const Screw column = b_ > 0 ? connection(i) : Screw{};
+  add_joint_mass(out, n_);
+  for (int i = 0; b_ > 0 && i < n_; ++i) {
     for (int j = 0; j <= i; ++j) {
-      if (b_ > 0) row[j] -= coupling(j).dot(column);
-      out[j * n_ + i] = row[j];
+      out[i * n_ + j] -= coupling(j).dot(connection(i));
+      out[j * n_ + i] = out[i * n_ + j];
     }
   }
 }
@@ -125,12 +123,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
   std::fill(out, out + 6 * size, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
   const auto add_column = [&](const Screw& s, int column) VMS_PH_INLINED {
-    const Vector3d linear = rotation.transpose() * (s.linear + s.angular.cross(frame.origin));
-    const Vector3d angular = rotation.transpose() * s.angular;
-    for (int k = 0; k < 3; ++k) {
-      out[k * size + column] += linear[k];
-      out[(k + 3) * size + column] += angular[k];
-    }
+    add_rotated(rotation, s.linear + s.angular.cross(frame.origin), s.angular, out + column, size);
   };
   for (int k = 0; k < b_; ++k) add_column(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
@@ -154,15 +147,10 @@ VMS_PH_FMA void Tree::write_jacobian_rate(const Frame& frame, const Matrix3d& ro
   const auto add_column = [&](const Screw& twist, const Screw& s, int column) VMS_PH_INLINED {
     const Screw rate = bracket(twist, s);
     const Vector3d linear = s.linear + s.angular.cross(frame.origin);
-    const Vector3d linear_rate =
-        rotation.transpose() * (rate.linear + rate.angular.cross(frame.origin) +
-                                s.angular.cross(origin_velocity) - angular_velocity.cross(linear));
-    const Vector3d angular_rate =
-        rotation.transpose() * (rate.angular - angular_velocity.cross(s.angular));
-    for (int k = 0; k < 3; ++k) {
-      out[k * size + column] += linear_rate[k];
-      out[(k + 3) * size + column] += angular_rate[k];
-    }
+    const Vector3d linear_rate = rate.linear + rate.angular.cross(frame.origin) +
+                                 s.angular.cross(origin_velocity) - angular_velocity.cross(linear);
+    add_rotated(rotation, linear_rate, rate.angular - angular_velocity.cross(s.angular),
+                out + column, size);
   };
   for (int k = 0; k < b_; ++k) add_column(base_, base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {

@@ -66,11 +66,12 @@ void check_mass(const Model& model, const Model& full_model, const Eigen::Vector
   Matrix mass(model.nv(), model.nv()), full_mass(full_model.nv(), full_model.nv());
   dynamics.mass(mass.data());
   full_dynamics.mass(full_mass.data());
-  Matrix projection(full_model.nv(), model.nv());
-  for (int k = 0; k < model.nv(); ++k) {
-    Eigen::VectorXd column(full_model.nv());
-    model.expand_velocity(Eigen::VectorXd::Unit(model.nv(), k), column);
-    projection.col(k) = column;
+  Matrix projection = Matrix::Identity(full_model.nv(), model.nv());
+  for (int k = 0; k < model.n(); ++k) {
+    Eigen::VectorXd shifted_q(full_model.nq());
+    model.expand_configuration(q + Eigen::VectorXd::Unit(model.nq(), model.position_index(k)),
+                               shifted_q);
+    projection.col(model.b() + k).tail(full_model.n()) = (shifted_q - full_q).tail(full_model.n());
   }
   CHECK((mass - projection.transpose() * full_mass * projection).norm() < 1e-13);
   vms_ph::RKMK4 scheme(model, true);

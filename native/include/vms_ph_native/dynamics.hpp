@@ -203,6 +203,9 @@ class Dynamics {
  private:
   void place_base(const double* q) noexcept;
   Tree::Frame frame_in_root(int frame) const noexcept;
+  Eigen::Matrix3d inertial_axes() const noexcept {
+    return (mount_rotation_ * base_rotation_).transpose();
+  }
 
   void add_kinetic_regressor(double factor, double* out) const noexcept;
 

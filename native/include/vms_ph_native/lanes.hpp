@@ -64,44 +64,22 @@ VMS_PH_INLINED inline Screw bracket_transpose(const Screw& v, const Screw& h) {
 /// The inertia of a body, or of many, about the origin of the root of the tree, in its axes.
 struct SpatialInertia {
   double mass = 0.0;
-  Eigen::Vector3d mc = Eigen::Vector3d::Zero();  ///< mass times centre of mass, kg m
-  double xx = 0.0, xy = 0.0, xz = 0.0, yy = 0.0, yz = 0.0, zz = 0.0;  ///< kg m^2
+  Eigen::Vector3d mc = Eigen::Vector3d::Zero();          ///< mass times centre of mass, kg m
+  Eigen::Matrix3d rotational = Eigen::Matrix3d::Zero();  ///< about that origin, kg m^2
 
   SpatialInertia() = default;
   /// Take mass, mc, xx, xy, xz, yy, yz and zz.
   explicit SpatialInertia(const Eigen::Matrix<double, 10, 1>& numbers)
-      : mass(numbers[0]),
-        mc(numbers.segment<3>(1)),
-        xx(numbers[4]),
-        xy(numbers[5]),
-        xz(numbers[6]),
-        yy(numbers[7]),
-        yz(numbers[8]),
-        zz(numbers[9]) {}
+      : mass(numbers[0]), mc(numbers.segment<3>(1)) {
+    rotational << numbers[4], numbers[5], numbers[6], numbers[5], numbers[7], numbers[8],
+        numbers[6], numbers[8], numbers[9];
+  }
 
-  SpatialInertia& operator+=(const SpatialInertia& other);
-  Screw operator*(const Screw& twist) const;
+  VMS_PH_INLINED Screw operator*(const Screw& twist) const {
+    return {mass * twist.linear + twist.angular.cross(mc),
+            mc.cross(twist.linear) + rotational * twist.angular};
+  }
 };
-
-VMS_PH_INLINED inline SpatialInertia& SpatialInertia::operator+=(const SpatialInertia& other) {
-  mass += other.mass;
-  mc += other.mc;
-  xx += other.xx;
-  xy += other.xy;
-  xz += other.xz;
-  yy += other.yy;
-  yz += other.yz;
-  zz += other.zz;
-  return *this;
-}
-
-VMS_PH_INLINED inline Screw SpatialInertia::operator*(const Screw& twist) const {
-  const Eigen::Vector3d& w = twist.angular;
-  const Eigen::Vector3d rotational(xx * w.x() + xy * w.y() + xz * w.z(),
-                                   xy * w.x() + yy * w.y() + yz * w.z(),
-                                   xz * w.x() + yz * w.y() + zz * w.z());
-  return {mass * twist.linear + w.cross(mc), mc.cross(twist.linear) + rotational};
-}
 
 /// Numbers in a vector register; as many bodies form a group.
 constexpr std::size_t kLaneCount = 4;
@@ -309,13 +287,11 @@ struct LaneInertia {
     store(rows[8], yz);
     store(rows[9], zz);
   }
-  VMS_PH_INLINED LaneVector times_inertia(const LaneVector& w) const {
-    return {xx * w.x + xy * w.y + xz * w.z, xy * w.x + yy * w.y + yz * w.z,
-            xz * w.x + yz * w.y + zz * w.z};
-  }
   VMS_PH_INLINED LaneScrew operator*(const LaneScrew& twist) const {
-    return {twist.linear * mass + twist.angular.cross(mc),
-            mc.cross(twist.linear) + times_inertia(twist.angular)};
+    const LaneVector& w = twist.angular;
+    const LaneVector rotational(xx * w.x + xy * w.y + xz * w.z, xy * w.x + yy * w.y + yz * w.z,
+                                xz * w.x + yz * w.y + zz * w.z);
+    return {twist.linear * mass + w.cross(mc), mc.cross(twist.linear) + rotational};
   }
 };
 

@@ -136,10 +136,9 @@ class Model {
   /// Which of the n joints moves a joint of Pinocchio's model beside the base.
   const JointLeader& leader_of(pinocchio::JointIndex joint) const { return leaders_[joint]; }
 
-  /// Pinocchio's configuration or velocity, (pinocchio().nq,) or (pinocchio().nv,).
+  /// Pinocchio's configuration, (pinocchio().nq,).
   void expand_configuration(const ConstVector& q,
                             Eigen::Ref<Eigen::VectorXd> full_q) const noexcept;
-  void expand_velocity(const ConstVector& v, Eigen::Ref<Eigen::VectorXd> full_v) const noexcept;
 
   pinocchio::FrameIndex end_effector() const { return end_effector_; }
 

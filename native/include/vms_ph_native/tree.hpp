@@ -265,6 +265,7 @@ class Tree {
     return joint.multiplier * q[joint.position_index] + joint.offset;
   }
   void compute_reactions() noexcept;
+  void add_joint_mass(double* out, int size) noexcept;
   void copy_shape_inertia() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
@@ -272,6 +273,7 @@ class Tree {
   void solve_base(Screw momentum, Eigen::VectorXd& out) const noexcept;
   int base_axis(int k) const noexcept;
   Screw base_unit_twist(int k) const noexcept;
+  double base_component(const Screw& s, int k) const noexcept;
   Screw planar_part(const Screw& wrench) const noexcept;
   void add_base(const Screw& wrench, double* force, int stride = 1) const noexcept;
   Screw moment_about_centre(const Screw& wrench) const noexcept;

@@ -41,6 +41,12 @@ VMS_PH_INLINED inline Screw Tree::base_unit_twist(int k) const noexcept {
   return s;
 }
 
+/// The k-th component of a twist or wrench of the base.
+VMS_PH_INLINED inline double Tree::base_component(const Screw& s, int k) const noexcept {
+  const int axis = base_axis(k);
+  return axis < 3 ? s.linear[axis] : s.angular[axis - 3];
+}
+
 /// The components of a wrench that act on a planar base.
 VMS_PH_INLINED inline Screw Tree::planar_part(const Screw& wrench) const noexcept {
   if (b_ != 3) return wrench;

@@ -32,16 +32,13 @@ using Matrix610 = Eigen::Matrix<double, 6, kParameters>;
 using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 /// The regressor of the momentum of a body, (6,10), from its twist in the same axes.
-Matrix610 momentum_regressor(const Eigen::Vector3d& v, const Eigen::Vector3d& w) {
-  const double x = w.x(), y = w.y(), z = w.z();
-  Matrix610 regressor = Matrix610::Zero();
-  regressor.topLeftCorner<3, 1>() = v;
-  regressor.block<3, 3>(0, 1) = se3::skew(w);
-  regressor.block<3, 3>(3, 1) = -se3::skew(v);
-  regressor.bottomRightCorner<3, 6>() << x, y, 0.0, z, 0.0, 0.0,  //
-      0.0, x, y, 0.0, z, 0.0,                                     //
-      0.0, 0.0, 0.0, x, y, z;
-  return regressor;
+Matrix610 momentum_regressor(const Vector6& twist) {
+  Eigen::Matrix<double, kParameters, 6> rows;
+  for (int k = 0; k < 6; ++k) {
+    const Vector6 unit_twist = Vector6::Unit(k);
+    write_momentum_regressor(screw_of(unit_twist), screw_of(twist), &rows(0, k));
+  }
+  return rows.transpose();
 }
 
 /// Multiply rows and columns of a matrix by the same factors.
@@ -299,7 +296,7 @@ void PayloadObserver::compute_terms(const SmoothedInterval& smoothed_interval,
   const auto twist = product<Vector6>(jacobian, smoothed_state_.v());
   const Eigen::Matrix3d skew_angular = se3::skew(twist.tail<3>()),
                         skew_linear = se3::skew(twist.head<3>());
-  const Matrix610 body_regressor = momentum_regressor(twist.head<3>(), twist.tail<3>());
+  const Matrix610 body_regressor = momentum_regressor(twist);
   const MatrixView linear_rows = MatrixView(body_regressor).top_rows(3);
   Matrix610 body_rate = Matrix610::Zero();
   // ad_V^T (f, m) = (f x w, m x w + f x v).
@@ -317,9 +314,8 @@ void PayloadObserver::compute_terms(const SmoothedInterval& smoothed_interval,
   multiply(workspace_, transposed(smoothed_state_.M()), terms.noise_covariance);
   Eigen::Matrix<double, 6, 6> spatial_inertia;
   for (int k = 0; k < 6; ++k) {
-    const Vector6 unit_twist = Vector6::Unit(k);
-    spatial_inertia.col(k) = product<Vector6>(
-        momentum_regressor(unit_twist.head<3>(), unit_twist.tail<3>()), mean_.tail(kParameters));
+    spatial_inertia.col(k) =
+        product<Vector6>(momentum_regressor(Vector6::Unit(k)), mean_.tail(kParameters));
   }
   const auto momentum_jacobian = product<Matrix6V>(spatial_inertia, jacobian);
   multiply(transposed(jacobian), momentum_jacobian, payload_mass_matrix_);
