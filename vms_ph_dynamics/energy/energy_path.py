@@ -3,14 +3,10 @@
 
 """Terms of many recorded states besides those of an :class:`.EvaluationBatch`.
 
-The rate of the momentum, forces at frames, and what a fluid adds.
+The rate of the momentum, forces at frames, and drag.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
-import pinocchio as pin
 
 from ..arrays import Array
 from ..evaluation import Evaluation
@@ -38,58 +34,23 @@ def generalised_forces(model: VMSModel, q: Array, wrenches: Array, frame: int) -
     return forces
 
 
-DRAG_COMPONENTS = ("linear", "quadratic")
-"""Drag in proportion to a component of the twist, and to its square."""
+def drag_efforts(d: Evaluation) -> dict[str, Array]:
+    """Return the efforts (nv,) that overcome the drag of each link, N and N m.
 
-
-@dataclass(frozen=True)
-class FluidTerms:
-    """What a fluid adds to the energy balance of N states.
-
-    Attributes:
-        energy: (N,) kinetic energy of the added mass and potential energy of buoyancy, J; zero
-            potential is with the centre of buoyancy at the height of the inertial frame's origin.
-        drag_power: power that drag dissipates, (N,), W, by the name of the link and one of
-            :data:`DRAG_COMPONENTS`, as ``link.linear``; only of links that have such drag.
+    Their names are ``link.linear`` and ``link.quadratic``, for drag in proportion to a component of
+    the twist and to its square; only those of links that have such drag.
     """
-
-    energy: Array
-    drag_power: Mapping[str, Array]
-
-    @property
-    def dissipated_power(self) -> Array:
-        """The power of all drag, (N,), W."""
-        return np.sum([np.zeros(len(self.energy)), *self.drag_power.values()], axis=0)
+    efforts: dict[str, Array] = {}
+    for body in () if d.model.fluid is None else d.model.fluid.bodies:
+        jacobian = d.jacobian(body.link)
+        twist = jacobian @ d.v
+        parts = ("linear", body.linear_drag, twist), ("quadratic", body.quadratic_drag, twist**2)
+        for name, drag, power in parts:
+            if drag.any():
+                efforts[f"{body.link}.{name}"] = jacobian.T @ np.copysign(drag * power, twist)
+    return efforts
 
 
 def drag_names(model: VMSModel) -> tuple[str, ...]:
-    """Return the names of the drag of a robot; none without a fluid."""
-    return tuple(
-        f"{body.link}.{name}"
-        for body in (model.fluid.bodies if model.fluid is not None else ())
-        for name, drag in zip(DRAG_COMPONENTS, (body.linear_drag, body.quadratic_drag), strict=True)
-        if drag.any()
-    )
-
-
-def fluid_terms(model: VMSModel, q: Array, v: Array) -> FluidTerms:
-    """Return what the fluid of a model adds at configurations (N,nq) and velocities (N,nv)."""
-    energy, drag = np.zeros(len(q)), {name: np.zeros(len(q)) for name in drag_names(model)}
-    if model.fluid is None:
-        return FluidTerms(energy, drag)
-    tree, data = model.tree, model.tree.pinocchio.createData()
-    bodies = [(body, model.frame_id(body.link)) for body in model.fluid.bodies]
-    for k in range(len(q)):
-        full_state = tree.full_configuration(q[k]), tree.full_velocity(v[k])
-        pin.forwardKinematics(tree.pinocchio, data, *full_state)
-        for body, frame in bodies:
-            twist = pin.getFrameVelocity(tree.pinocchio, data, frame).vector
-            placement = pin.updateFramePlacement(tree.pinocchio, data, frame)
-            centre = placement.act(body.centre_of_buoyancy)
-            fluid_mass = model.fluid.density * body.volume
-            energy[k] += 0.5 * twist @ body.added_mass @ twist + fluid_mass * tree.gravity @ centre
-            powers = body.linear_drag @ twist**2, body.quadratic_drag @ np.abs(twist) ** 3
-            for component, power in zip(DRAG_COMPONENTS, powers, strict=True):
-                if f"{body.link}.{component}" in drag:
-                    drag[f"{body.link}.{component}"][k] = power
-    return FluidTerms(energy, drag)
+    """Return the names of :func:`drag_efforts`; none without a fluid."""
+    return tuple(drag_efforts(model.evaluate(model.home, np.zeros(model.nv))))

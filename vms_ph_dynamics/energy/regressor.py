@@ -20,7 +20,7 @@ class EnergyRegressor:
 
     ``phi`` stacks the ten parameters of every body that a joint of the tree moves, the base's body
     first, each at the origin and in the axes of its joint. The energy of armature and of a fluid is
-    no part of it: see :func:`.fluid_terms`.
+    no part of it.
 
     Attributes:
         model: the robot.

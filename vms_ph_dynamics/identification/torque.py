@@ -11,10 +11,9 @@ import numpy as np
 import pinocchio as pin
 
 from ..arrays import Array
-from ..energy.energy_path import generalised_forces
+from ..energy.energy_path import drag_efforts, generalised_forces
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import LONGEST_LAG, MotionSamples, displacements, smooth, smoothed_velocity
-from ..evaluation import Evaluation
 from ..model import VMSModel
 from .effort_meaning import FOLDS, held_out_error
 from .result import EFFORT_LAG, Unknown, prior_of
@@ -95,8 +94,8 @@ def torque_windows(
             d = model.evaluate(samples.q[k], v)
             fluid_force = fluid.added_mass(d) @ a + fluid.coriolis(d) @ v - fluid.buoyancy(d)
             target[row] -= (fluid_force - fluid.drag(d))[start:]
-            for name, drag in _drag_columns(d).items():
-                if name in index_of:
+            for link_drag, drag in drag_efforts(d).items():
+                if (name := f"drag.{link_drag}") in index_of:
                     columns[row][:, index_of[name]] = drag[start:]
                     # The known forces have all of the drag; the unknown is the factor on it.
                     target[row] += drag[start:]
@@ -323,15 +322,3 @@ def torque_error(
         error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
     mean_square = np.sum(error**2, axis=0) / np.maximum(is_used.sum(axis=0), 1)
     return np.sqrt(mean_square), np.maximum(residual, 1e-3), x
-
-
-def _drag_columns(d: Evaluation) -> dict[str, Array]:
-    """Return the generalised efforts against the drag of each link, (nv,) by name."""
-    columns: dict[str, Array] = {}
-    for body in d.model.fluid.bodies if d.model.fluid is not None else ():
-        jacobian = d.jacobian(body.link)
-        twist = jacobian @ d.v
-        columns[f"drag.{body.link}.linear"] = jacobian.T @ (body.linear_drag * twist)
-        quadratic = body.quadratic_drag * np.abs(twist) * twist
-        columns[f"drag.{body.link}.quadratic"] = jacobian.T @ quadratic
-    return columns

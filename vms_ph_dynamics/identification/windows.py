@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array
-from ..energy.energy_path import fluid_terms, generalised_forces
+from ..energy.energy_path import drag_efforts, generalised_forces
 from ..energy.regressor import EnergyRegressor
 from ..energy.samples import MotionSamples, clock_of, displacements, smoothed_velocity, window_sums
 from ..errors import StateError
@@ -194,10 +194,12 @@ def energy_windows(
     estimated = {unknown.name for unknown in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
-        energy = energy + fluid_terms(model, samples.q[edges], motion.v[edges]).energy
-        dt = np.diff(samples.t)
-        for name, power in fluid_terms(model, samples.q, motion.v).drag_power.items():
-            drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * dt
+        states = model.evaluate_batch(samples.q[edges], motion.v[edges])
+        energy = states.kinetic_energy + states.potential_energy
+        efforts = [drag_efforts(model.evaluate(*x)) for x in zip(samples.q, motion.v, strict=True)]
+        for name in efforts[0]:
+            power = np.array([x[name] @ v for x, v in zip(efforts, motion.v, strict=True)])
+            drag[f"drag.{name}"] = 0.5 * (power[1:] + power[:-1]) * np.diff(samples.t)
         supplied = supplied - sum(work for name, work in drag.items() if name not in estimated)
     if settings.friction is not None:
         supplied = supplied - (settings.friction(motion.rate) * step).sum(axis=1)
