@@ -45,6 +45,8 @@ struct Fixture {
     for (auto* x : {&block, &vector_term, &rate}) x->resize(matrix.size() + 6 * v[0].size());
   }
 
+  Efforts efforts(const VectorXd& f) const { return {f.data() + model.b(), f.data()}; }
+
   const Model& model;
   pinocchio::Data data;
   Dynamics dynamics;
@@ -86,11 +88,9 @@ Contenders dynamics(const Model& model) {
   });
   const auto add_rate = [&](const char* name, bool is_decoupled) {
     add(name, [is_decoupled](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-      Efforts efforts;
-      efforts.wrench_base = force.data();
-      efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
-      x.dynamics.rates(is_decoupled, v.data(), efforts, x.vector_term.data(), x.rate.data());
+      x.dynamics.rates(is_decoupled, v.data(), x.efforts(force), x.vector_term.data(),
+                       x.rate.data());
     });
   };
   add_rate("StandardForm rate", false);
@@ -98,9 +98,6 @@ Contenders dynamics(const Model& model) {
   const auto add_derivatives = [&](const char* name, bool is_decoupled, bool by_parameters,
                                    bool is_task = false) {
     add(name, [=](Fixture& x, Vector q, Vector v, const VectorXd& force) {
-      Efforts efforts;
-      efforts.wrench_base = force.data();
-      efforts.torque = force.data() + x.model.b();
       x.dynamics.set_configuration(q.data());
       double* out = x.derivatives.data();
       const int nv = x.model.nv(), size = nv * nv, parameter_size = 10 * nv * x.dynamics.bodies();
@@ -109,7 +106,7 @@ Contenders dynamics(const Model& model) {
         outputs.velocity_by_parameters = out + 5 * size;
         outputs.rate_by_parameters = out + 5 * size + parameter_size;
       }
-      x.dynamics.rate_derivatives(is_decoupled, v.data(), efforts, outputs,
+      x.dynamics.rate_derivatives(is_decoupled, v.data(), x.efforts(force), outputs,
                                   is_task ? &x.task : nullptr);
     });
   };

@@ -39,22 +39,19 @@ void set_relative_pose(const MechanismJoint& joint, const SE3& pose, double* q) 
   }
 }
 
+/// The components of a twist in which a planar or spherical joint moves.
+Eigen::Vector3i step_axes(const MechanismJoint& joint) {
+  return joint.kind == PairKind::planar ? Eigen::Vector3i(0, 1, 5) : Eigen::Vector3i(3, 4, 5);
+}
+
 Twist read_step(const MechanismJoint& joint, const double* u) {
   Twist step_twist = Twist::Zero();
-  if (joint.kind == PairKind::planar) {
-    step_twist[0] = u[0], step_twist[1] = u[1], step_twist[5] = u[2];
-  } else {
-    step_twist[3] = u[0], step_twist[4] = u[1], step_twist[5] = u[2];
-  }
+  for (int k = 0; k < 3; ++k) step_twist[step_axes(joint)[k]] = u[k];
   return step_twist;
 }
 
 void write_step(const MechanismJoint& joint, const Twist& twist, double* u) {
-  if (joint.kind == PairKind::planar) {
-    u[0] = twist[0], u[1] = twist[1], u[2] = twist[5];
-  } else {
-    u[0] = twist[3], u[1] = twist[4], u[2] = twist[5];
-  }
+  for (int k = 0; k < 3; ++k) u[k] = twist[step_axes(joint)[k]];
 }
 
 }  // namespace
