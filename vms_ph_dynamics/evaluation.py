@@ -72,6 +72,8 @@ class Evaluation(Kinematics, WithHints):
         self.model = model
         self._native_core = native_core = model.plain_core
         self._native_dynamics = None if native_core is None else native_core.dynamics
+        self._algorithms = model.tree.algorithms if native_core is None else native_core
+        self._fluid = model.fluid if native_core is None else None  # beside the algorithms
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy robot and state; a copy computes its terms anew."""
@@ -90,8 +92,7 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def M(self) -> Array:
         """Mass matrix, (nv,nv) [A (17)]."""
-        tree, fluid = self.tree, self.model.fluid
-        mass = tree.project(tree.algorithms.mass(self))
+        fluid, mass = self._fluid, self.tree.project(self._algorithms.mass(self))
         return frozen(mass if fluid is None else mass + fluid.added_mass(self))
 
     @cached_property
@@ -177,8 +178,7 @@ class Evaluation(Kinematics, WithHints):
         configuration, for which Pinocchio's matrix is wrong, are not accepted in a model. In a
         fluid the part of the added mass is another matrix with the same property.
         """
-        tree, fluid = self.tree, self.model.fluid
-        c = tree.project(tree.algorithms.coriolis(self))
+        fluid, c = self._fluid, self.tree.project(self._algorithms.coriolis(self))
         return frozen(c if fluid is None else c + fluid.coriolis(self))
 
     @cached_property
@@ -207,9 +207,9 @@ class Evaluation(Kinematics, WithHints):
         """Derivatives of the mass matrix along the joints, (n,nv,nv): ``dM[k] = dM/dq_k``."""
         model, tree = self.model, self.tree
         units = np.eye(model.nv)[model.b :]
-        if model.fluid is None:
+        if self._fluid is None:
             p = tree.projection
-            rates = tree.algorithms.mass_rates(self, units if p is None else units @ p.T)
+            rates = self._algorithms.mass_rates(self, units if p is None else units @ p.T)
             return frozen(tree.project(rates))
         matrices = [Evaluation(model, self.q, unit).C for unit in units]
         return frozen(np.array([c + c.T for c in matrices]).reshape(-1, model.nv, model.nv))
@@ -217,8 +217,7 @@ class Evaluation(Kinematics, WithHints):
     @cached_property
     def g(self) -> Array:
         """Generalised gravity, (nv,): the generalised force that holds the robot at rest."""
-        tree, fluid = self.tree, self.model.fluid
-        g = tree.restrict(tree.algorithms.gravity(self))
+        fluid, g = self._fluid, self.tree.restrict(self._algorithms.gravity(self))
         return frozen(g if fluid is None else g - fluid.buoyancy(self))
 
     def lifting_power(self, q: Array) -> float:
@@ -313,9 +312,9 @@ def momenta(d: Evaluation) -> Momenta:
     On a moving base ``spatial = Ad_{h^-1}^T p`` [A (45)]; on a fixed or planar base it also
     includes the components that the support of the base constrains.
     """
-    centre, momentum = d.tree.algorithms.centroidal(d)
-    if d.model.fluid is not None:
-        momentum = momentum + d.model.fluid.momentum(d, centre)
+    centre, momentum = d._algorithms.centroidal(d)
+    if d._fluid is not None:
+        momentum = momentum + d._fluid.momentum(d, centre)
     spatial_momentum = np.concatenate([momentum[:3], momentum[3:] + cross(centre, momentum[:3])])
     return Momenta(frozen(centre), frozen(momentum), frozen(spatial_momentum))
 

@@ -105,7 +105,7 @@ class EvaluationBatch:
         stored_names = dict.fromkeys(_BLOCK_OF.get(name, name) for name in wanted_terms)
         names = [name for name in stored_names if name not in self._terms]
         if names:
-            core = self.model.tree.cpp_core if self.model.fluid is None else None
+            core = self.model.cpp_core
             arrays = self._python_terms(names) if core is None else self._core_terms(core, names)
             self._terms.update({name: frozen(array) for name, array in arrays.items()})
         self._terms.update({name: self._block(name) for name in wanted_terms if name in _BLOCK_OF})

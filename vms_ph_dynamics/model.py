@@ -184,8 +184,7 @@ class VMSModel(RobotModel):
     ) -> EvaluationBatch:
         """Return the terms of the equations of motion at N states, in contiguous arrays.
 
-        With the C++ core they are computed on several threads; robots in a fluid are evaluated
-        state after state.
+        With the C++ core they are computed on several threads, else state after state.
 
         Args:
             Q: (N,nq) configurations.

@@ -102,8 +102,8 @@ class RobotModel(WithHints):
 
         Args:
             native: True requires the C++ core, False excludes it, None uses it where it is
-                installed and covers the robot. Robots with joints that mimic others or in a fluid
-                take the terms of their rigid bodies from it.
+                installed and covers the robot. Robots with joints that mimic others take the
+                terms of all their joints from it.
 
         Raises:
             ModelError: ``native=True``, but the core is not installed or does not cover the robot.
@@ -313,10 +313,15 @@ class RobotModel(WithHints):
         return self.tree.projection is None and self.fluid is None
 
     @property
+    def cpp_core(self) -> Any:
+        """The algorithms in C++ of all joints, in the fluid if there is one; None in Python."""
+        core = self.tree.cpp_core
+        return core if core is None or self.fluid is None else core.in_fluid(self.fluid)
+
+    @property
     def plain_core(self) -> Any:
-        """The algorithms in C++; None with mimic joints or in a fluid, which they leave out."""
-        # Without a call of is_plain, which takes a thirtieth of the time of a rate.
-        return self.tree.cpp_core if self.tree.projection is None and self.fluid is None else None
+        """The algorithms in C++; None with mimic joints, which they count as joints."""
+        return self.cpp_core if self.tree.projection is None else None
 
     @property
     def link_names(self) -> tuple[str, ...]:

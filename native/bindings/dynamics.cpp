@@ -157,7 +157,7 @@ struct EffortArguments {
   const Wrenches& wrenches;
   const MaybeNumbers &damping, &dry_friction;
   double slip;
-  bool gravity;
+  bool gravity, drag;
 };
 
 /// The momenta and efforts of a call at one state.
@@ -184,6 +184,7 @@ struct StateArguments {
     efforts.dry_friction = finite_data(ports.dry_friction, d.n(), is_valid);
     efforts.slip = ports.slip;
     efforts.has_gravity = ports.gravity;
+    efforts.has_drag = ports.drag;
   }
 };
 
@@ -227,6 +228,7 @@ struct BatchArguments {
         ports.dry_friction ? ports.dry_friction->data(robot.n(), "coulomb") : nullptr;
     shared_efforts.slip = ports.slip;
     shared_efforts.has_gravity = ports.gravity;
+    shared_efforts.has_drag = ports.drag;
     if (ports.wrenches.size() > kMaxFrames) throw ModelError("at most 32 frames may have wrenches");
     for (const auto& [frame, wrench] : ports.wrenches) {
       wrenches.emplace_back(checked_frame(robot, frame), BatchEffort(wrench, 6, count, "a wrench"));
@@ -282,7 +284,7 @@ struct DerivativeArrays {
   }
 };
 
-/// Functions of the efforts, of which Python passes the seven parts of EffortArguments.
+/// Functions of the efforts, of which Python passes the parts of EffortArguments.
 template <class... Parts>
 struct RateFunctions {
   /// The rates of a form; None where an argument is not valid, for Python to say why.
@@ -345,7 +347,7 @@ struct RateFunctions {
   }
 };
 using RateBindings = RateFunctions<const MaybeNumbers&, const MaybeNumbers&, const Wrenches&,
-                                   const MaybeNumbers&, const MaybeNumbers&, double, bool>;
+                                   const MaybeNumbers&, const MaybeNumbers&, double, bool, bool>;
 
 py::object energy_derivatives(Dynamics& d, const FormArgument& argument, const Numbers& q,
                               const Numbers& z, bool gravity) {
@@ -466,12 +468,12 @@ void bind_dynamics_class(py::module_& module) {
           },
           "q"_a, "v"_a, "Return read-only copies of a state, or None if it is not one.")
       .def("rate", &RateBindings::rate, "decoupled"_a, "q"_a, "z"_a, "torque"_a, "wrench_base"_a,
-           "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
+           "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a, "drag"_a,
            "Return the rates (nv,) of configuration and momenta, or None for arguments that are "
            "not valid.")
       .def("rate_derivatives", &RateBindings::rate_derivatives, "form"_a, "parameters"_a, "q"_a,
            "z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
-           "gravity"_a, "Return the seven derivatives of these rates, or None.")
+           "gravity"_a, "drag"_a, "Return the seven derivatives of these rates, or None.")
       .def("energy_derivatives", &energy_derivatives, "form"_a, "q"_a, "z"_a, "gravity"_a,
            "Return the derivatives of the Hamiltonian by q, z and parameters, or None.");
 }
@@ -523,11 +525,12 @@ void bind_batch(py::module_& module) {
       .def("evaluate", &evaluate, "Q"_a, "V"_a, "terms"_a, "frame"_a,
            "Return arrays of the terms, by name, with an axis of states before their own.")
       .def("rates", &RateBindings::batch_rates, "decoupled"_a, "Q"_a, "Z"_a, "torque"_a,
-           "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a,
+           "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a, "gravity"_a, "drag"_a,
            "Return the rates of configurations and momenta of a form, (count,nv) each.")
       .def("rate_derivatives", &RateBindings::batch_derivatives, "form"_a, "parameters"_a, "Q"_a,
            "Z"_a, "torque"_a, "wrench_base"_a, "wrenches"_a, "viscous"_a, "coulomb"_a, "slip"_a,
-           "gravity"_a, "Return the seven derivatives of these rates, with an axis of states.");
+           "gravity"_a, "drag"_a,
+           "Return the seven derivatives of these rates, with an axis of states.");
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ class Dynamics:
         coulomb: numpy.ndarray | None,
         slip: float,
         gravity: bool,
+        drag: bool,
     ) -> typing.Any:
         """Return the rates (nv,) of configuration and momenta, or None for arguments that are not valid."""
     def rate_derivatives(
@@ -114,6 +115,7 @@ class Dynamics:
         coulomb: numpy.ndarray | None,
         slip: float,
         gravity: bool,
+        drag: bool,
     ) -> typing.Any:
         """Return the seven derivatives of these rates, or None."""
     def shape_inertia(self, q: numpy.ndarray) -> numpy.typing.NDArray[numpy.float64]: ...
@@ -147,6 +149,7 @@ class Batch:
         coulomb: numpy.ndarray | None,
         slip: float,
         gravity: bool,
+        drag: bool,
     ) -> typing.Any:
         """Return the seven derivatives of these rates, with an axis of states."""
     def rates(
@@ -161,6 +164,7 @@ class Batch:
         coulomb: numpy.ndarray | None,
         slip: float,
         gravity: bool,
+        drag: bool,
     ) -> tuple:
         """Return the rates of configurations and momenta of a form, (count,nv) each."""
 

@@ -10,16 +10,10 @@
 
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
-namespace {
-
-Screw read_screw(const double* w) {
-  return {Eigen::Map<const Vector3d>(w), Eigen::Map<const Vector3d>(w + 3)};
-}
-
-}  // namespace
 
 Dynamics::Dynamics(const Model& model)
     : tree_(model, false),
@@ -38,7 +32,7 @@ Dynamics::Dynamics(const Model& model)
     mount_position_ = model.base_mount().translation();
     mount_rotation_ = model.base_mount().rotation();
   }
-  mount_potential_ = -tree_.total_mass() * model.gravity().dot(mount_position_);
+  mount_potential_ = -model.gravity().dot(mount_position_);
 }
 
 bool Dynamics::is_configuration(const double* q) const noexcept {
@@ -65,8 +59,8 @@ void Dynamics::set_velocity(const double* v) noexcept {
 }
 
 double Dynamics::potential_energy() const noexcept {
-  return tree_.potential_in(root_gravity_) + mount_potential_ -
-         tree_.total_mass() * mount_gravity_.dot(base_position_);
+  return tree_.potential_in(root_gravity_) +
+         tree_.net_mass() * (mount_potential_ - mount_gravity_.dot(base_position_));
 }
 
 void Dynamics::gravity(double* out) const noexcept {
@@ -157,7 +151,7 @@ void Dynamics::add_kinetic_regressor(double factor, double* out) const noexcept 
 }
 
 void Dynamics::potential_regressor(double* out) const noexcept {
-  const double offset = mount_gravity_.dot(base_position_) - mount_potential_ / tree_.total_mass();
+  const double offset = mount_gravity_.dot(base_position_) - mount_potential_;
   for (int i = tree_.bodies() - bodies(); i < tree_.bodies(); ++i, out += 10) {
     const Tree::Frame pose = tree_.placement({i, Matrix3d::Identity(), Vector3d::Zero()});
     out[0] = -offset - root_gravity_.dot(pose.origin + tree_.root_origin());
@@ -202,9 +196,11 @@ bool Dynamics::rate_derivatives(bool is_decoupled, const double* momenta, const 
                      friction_slopes_.data(), tree_.base_twist(rate_), task ? &task_ : nullptr);
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const Tree::Frame pose = frame_in_root(efforts.wrenches[i].frame);
-    derivatives_.add_wrench(tree_, pose.body,
-                            Tree::in_root_axes(pose, read_screw(efforts.wrenches[i].wrench)));
+    derivatives_.add_wrench(
+        tree_, pose.body,
+        Tree::in_root_axes(pose, screw_of(Eigen::Map<const Twist>(efforts.wrenches[i].wrench))));
   }
+  if (efforts.has_drag) derivatives_.add_drag(tree_);
   if (task != nullptr) task_.write(*this, *task, v_, derivatives_);
   derivatives_.write(tree_, out);
   return true;
@@ -259,9 +255,12 @@ void Dynamics::add_force(const Efforts& efforts, double* force) const noexcept {
   for (std::size_t i = 0; i < efforts.wrench_count; ++i) {
     const FrameWrench& frame_wrench = efforts.wrenches[i];
     const Tree::Frame pose = frame_in_root(frame_wrench.frame);
-    tree_.add_wrench(pose, Tree::in_root_axes(pose, read_screw(frame_wrench.wrench)), force);
+    tree_.add_wrench(
+        pose, Tree::in_root_axes(pose, screw_of(Eigen::Map<const Twist>(frame_wrench.wrench))),
+        force);
   }
   if (efforts.has_gravity) tree_.add_weight(root_gravity_, -1.0, force);
+  if (efforts.has_drag) tree_.add_drag(force);
 }
 
 namespace {

@@ -130,7 +130,6 @@ SamplePrediction::SamplePrediction(const Model& model)
   velocity_ = tangent_ = force_ = weight_ = acceleration_ = Eigen::VectorXd::Zero(model.nv());
   unactuated_gravity_ = displacement_ = velocity_;
   a1_ = a2_ = a3_ = a4_ = v1_ = v2_ = v3_ = v4_ = displacement_;
-  if (model.fluid() != nullptr) fluid_state_.emplace(model);
 }
 
 void SamplePrediction::begin(Evaluation& d, const VectorV& unactuated_gravity, double budget,
@@ -188,16 +187,6 @@ void SamplePrediction::move(const VectorV& displacement) noexcept {
 double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const VectorV& force,
                                     VectorV& acceleration) noexcept {
   velocity_ = v;
-  if (fluid_state_) {
-    fluid_state_->set(q_, velocity_);
-    const VectorV& weight = fluid_state_->g();
-    acceleration = force - weight;
-    const double power = (acceleration - unactuated_gravity_).dot(v);
-    add_product(fluid_state_->C(), v, acceleration, -1.0);
-    inertia_.compute(fluid_state_->M());
-    inertia_.solve(acceleration.data());
-    return power;
-  }
   dynamics.set_configuration(q_.data());
   dynamics.gravity(weight_.data());
   force_ = force - weight_;
@@ -208,11 +197,6 @@ double SamplePrediction::accelerate(Dynamics& dynamics, const VectorV& v, const 
 }
 
 double SamplePrediction::power(const VectorV& v, const VectorV& force) noexcept {
-  if (fluid_state_) {
-    velocity_ = v;
-    fluid_state_->set(q_, velocity_);
-    return (force - unactuated_gravity_ - fluid_state_->g()).dot(v);
-  }
   later_stage_.set_configuration(q_.data());
   later_stage_.gravity(weight_.data());
   return (force - unactuated_gravity_ - weight_).dot(v);

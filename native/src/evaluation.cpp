@@ -35,7 +35,6 @@ Evaluation::Evaluation(const Model& model)
       n_(model.n()),
       dynamics_(model),
       dynamics_at_other_state_(model),
-      fluid_(model),
       q_(Eigen::VectorXd::Zero(model.nq())),
       v_(Eigen::VectorXd::Zero(model.nv())),
       rows_(Eigen::VectorXd::Zero(model.nv() * std::max(6, model.nv()))),
@@ -74,24 +73,11 @@ Dynamics& Evaluation::dynamics_at_v() noexcept {
   return dynamics_;
 }
 
-FluidTerms& Evaluation::fluid_at_q() noexcept {
-  if (!computed_.fluid_at_q) fluid_.set_configuration(dynamics_at_q());
-  computed_.fluid_at_q = true;
-  return fluid_;
-}
-
-FluidTerms& Evaluation::fluid_at_v() noexcept {
-  if (!computed_.fluid_at_v) fluid_at_q().set_velocity(dynamics_at_v(), v_);
-  computed_.fluid_at_v = true;
-  return fluid_;
-}
-
 // Symmetric matrices are the same row by row and column by column.
 
 const MatrixV& Evaluation::M() noexcept {
   if (!computed_.M) {
     dynamics_at_q().mass(M_.data());
-    if (fluid_.has_bodies()) fluid_at_q().add_inertia(M_);
     computed_.M = true;
   }
   return M_;
@@ -99,37 +85,22 @@ const MatrixV& Evaluation::M() noexcept {
 
 const MatrixB& Evaluation::M_b_inverse() noexcept {
   if (computed_.M_b_inverse) return M_b_inverse_;
-  if (fluid_.has_bodies()) {
-    // Added mass has no centre of mass, in which the closed form is.
-    M_b_inverse_.setIdentity();
-    Cholesky(MatrixV(M_b())).solve_columns(M_b_inverse_);
-  } else {
-    dynamics_at_q().locked_inverse(M_b_inverse_.data());
-  }
+  dynamics_at_q().locked_inverse(M_b_inverse_.data());
   computed_.M_b_inverse = true;
   return M_b_inverse_;
 }
 
 const MatrixBN& Evaluation::A() noexcept {
   if (computed_.A) return A_;
-  if (fluid_.has_bodies()) {
-    multiply(M_b_inverse(), M_bm(), A_);
-  } else {
-    dynamics_at_q().connection(rows_.data());
-    A_ = row_major_map(rows_, b_, n_);
-  }
+  dynamics_at_q().connection(rows_.data());
+  A_ = row_major_map(rows_, b_, n_);
   computed_.A = true;
   return A_;
 }
 
 const MatrixV& Evaluation::M_hat_m() noexcept {
   if (computed_.M_hat_m) return M_hat_m_;
-  if (fluid_.has_bodies()) {
-    M_hat_m_ = M_m();
-    add_product(transposed(A()), M_bm(), M_hat_m_, -1.0);
-  } else {
-    dynamics_at_q().shape_inertia(M_hat_m_.data());
-  }
+  dynamics_at_q().shape_inertia(M_hat_m_.data());
   computed_.M_hat_m = true;
   return M_hat_m_;
 }
@@ -137,7 +108,6 @@ const MatrixV& Evaluation::M_hat_m() noexcept {
 const VectorV& Evaluation::momentum() noexcept {
   if (!computed_.momentum) {
     dynamics_at_v().momentum(momentum_.data());
-    if (fluid_.has_bodies()) fluid_at_v().add_momentum(momentum_);
     computed_.momentum = true;
   }
   return momentum_;
@@ -147,7 +117,6 @@ const MatrixV& Evaluation::C() noexcept {
   if (!computed_.C) {
     dynamics_at_v().coriolis(rows_.data());
     C_ = row_major_map(rows_, b_ + n_, b_ + n_);
-    if (fluid_.has_bodies()) fluid_at_v().add_coriolis(C_);
     computed_.C = true;
   }
   return C_;
@@ -158,21 +127,15 @@ VectorV Evaluation::kinetic_gradient(const ConstVector& velocity) noexcept {
   if (velocity.data() != v_.data()) {
     dynamics_at_other_state_.set_configuration(q_.data(), &dynamics_at_q().tree());
     dynamics_at_other_state_.set_velocity(velocity.data());
-    computed_.fluid_at_v = false;
   }
   Dynamics& d = velocity.data() == v_.data() ? dynamics_at_v() : dynamics_at_other_state_;
   d.kinetic_gradient(result.data());
-  if (fluid_.has_bodies()) {
-    fluid_at_q().set_velocity(d, velocity);
-    fluid_.add_kinetic_gradient(result);
-  }
   return result;
 }
 
 const VectorV& Evaluation::g() noexcept {
   if (!computed_.g) {
     dynamics_at_q().gravity(g_.data());
-    if (fluid_.has_bodies()) fluid_at_q().add_gravity(g_);
     computed_.g = true;
   }
   return g_;
@@ -180,7 +143,7 @@ const VectorV& Evaluation::g() noexcept {
 
 VectorV Evaluation::drag() noexcept {
   VectorV force = VectorV::Zero(v_.size());
-  if (fluid_.has_bodies()) fluid_at_v().add_drag(force);
+  dynamics_at_v().add_drag(force.data());
   return force;
 }
 
@@ -188,22 +151,7 @@ double Evaluation::gravity_power(const Eigen::VectorXd& q) noexcept {
   VectorV weight(v_.size());
   dynamics_at_other_state_.set_configuration(q.data());
   dynamics_at_other_state_.gravity(weight.data());
-  if (fluid_.has_bodies()) {
-    fluid_.set_configuration(dynamics_at_other_state_);
-    computed_.fluid_at_q = computed_.fluid_at_v = false;
-    fluid_.add_gravity(weight);
-  }
   return weight.dot(v_);
-}
-
-double Evaluation::kinetic_energy() noexcept {
-  const double energy = dynamics_at_v().kinetic_energy();
-  return fluid_.has_bodies() ? energy + fluid_at_v().kinetic_energy() : energy;
-}
-
-double Evaluation::potential_energy() noexcept {
-  const double energy = dynamics_at_q().potential_energy();
-  return fluid_.has_bodies() ? energy + fluid_at_q().potential_energy() : energy;
 }
 
 const pinocchio::SE3& Evaluation::placement(pinocchio::FrameIndex frame) noexcept {

@@ -9,7 +9,6 @@
 
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
-#include "vms_ph_native/se3.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
 namespace vms_ph {
@@ -118,6 +117,17 @@ Tree::Tree(const Model& model, bool has_gravity)
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
   end_effector_ = frame(model, model.end_effector());
+  net_mass_ = total_mass_;
+  if (model.fluid() == nullptr) return;
+  for (const ImmersedBody& body : model.fluid()->bodies) {
+    const ImmersedLink link{frame(model, model.frame_id(body.link)), body,
+                            model.fluid()->density * body.volume};
+    if (link.frame.body < -1) continue;  // it stands beside a base that moves
+    immersed_links_.push_back(link);
+    net_mass_ -= link.displaced_mass;
+  }
+  fluid_groups_.resize(std::max<std::size_t>(1, groups()));
+  jacobian_ = jacobian_rate_ = Eigen::MatrixXd::Zero(6, nv());
 }
 
 Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
@@ -131,6 +141,20 @@ Tree::Frame Tree::frame(const Model& model, std::size_t index) const {
   Frame frame{body, pin_frame.placement.rotation(), pin_frame.placement.translation()};
   if (body < 0) frame.origin -= root_origin_;
   return frame;
+}
+
+Screw Tree::map_screw(const se3::Adjoint& matrix, Screw s) noexcept {
+  return screw_of(Twist(matrix * numbers_of(s)));
+}
+
+void Tree::add_drag(double* force) const noexcept {
+  for (const ImmersedLink& link : immersed_links_) {
+    const Frame pose = placement(link.frame);
+    const Twist twist = numbers_of(in_axes_of(pose, twist_of(pose.body)));
+    const Twist drag = link.coefficients.linear_drag +
+                       link.coefficients.quadratic_drag.cwiseProduct(twist.cwiseAbs());
+    add_wrench(pose, in_root_axes(pose, screw_of(-drag.cwiseProduct(twist))), force);
+  }
 }
 
 Screw Tree::locked_twist(const Screw& momentum) const noexcept {

@@ -64,6 +64,11 @@ TreeDerivatives::TreeDerivatives(const Tree& tree)
     descendants_[i * lane_count + i] = 0.0;
   }
   friction_slopes_.assign(n, 0.0);
+  if (!tree.fluid_groups_.empty()) {
+    added_mass_rates_.resize(tree.fluid_groups_.size());
+    drag_slopes_.setZero(tree.nv(), tree.nv());
+    link_jacobian_ = damped_jacobian_ = tree.jacobian_;
+  }
   difference_ = change_ = part_velocity_ = state_.rate;
   locked_inverse_.assign(b * b, 0.0);
   transport_ = momentum_transport_ = locked_inverse_;
@@ -95,6 +100,7 @@ void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field
   is_decoupled_ = is_decoupled && b > 0;
   field_ = field;
   std::copy(friction_slopes, friction_slopes + n, friction_slopes_.data());
+  drag_slopes_.setZero();
   tree.factorise();
   if (b > 0) {
     tree.write_connection(connection_.data());
@@ -111,16 +117,16 @@ void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field
                by_p = column + static_cast<std::size_t>(b);
     const Screw &v = tree.base_, p = tree.momentum_;
     const auto stride = static_cast<int>(stride_);
-    tree.write_base(
-        {tree.total_inertia_.mass * field_cross, tree.total_inertia_.mc.cross(field_cross)},
-        &state_.force[column], stride);
+    tree.write_base({tree.net_mass_ * field_cross, tree.net_mass_centre_.cross(field_cross)},
+                    &state_.force[column], stride);
     const Screw transport = bracket_transpose(v, e);
     if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
     tree.write_base(transport, &transport_[static_cast<std::size_t>(k)], b);
     tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
     for (int i = 0; i < n; ++i) {
+      const auto joint = static_cast<std::size_t>(i);
       row(state_.force, b + i)[column] =
-          tree.reaction(static_cast<std::size_t>(i)).linear.dot(field_cross);
+          vector_at(groups_[joint / kLaneCount].weight, joint % kLaneCount).dot(field_cross);
     }
   }
 }
@@ -136,6 +142,12 @@ VMS_PH_FMA void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
 }
 
 VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
+  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups_in(tree, base_rate, is_wet); });
+}
+
+template <class IsWet>
+VMS_PH_INLINED inline void TreeDerivatives::compute_groups_in(Tree& tree, const Screw& base_rate,
+                                                              IsWet is_wet) noexcept {
   const LaneVector field(field_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -143,8 +155,11 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     const LaneScrew ad_screw = bracket(twist, screw);
     ad_screw.store_in(groups_[g].ad_screw);
     (dual_bracket(screw, LaneScrew(tree.motions_[g].momentum)) +
-     LaneInertia(link.composite_inertia) * ad_screw)
+     tree.subtree_inertia(g, is_wet) * ad_screw)
         .store_in(groups_[g].momentum_change);
+    const LaneRow* net_mass = tree.net_mass(g);
+    (screw.linear * load(net_mass[0]) + screw.angular.cross(LaneVector(net_mass + 1)))
+        .store_in(groups_[g].weight);
     field.cross(screw.angular).store_in(groups_[g].field_cross);
   }
   if (!has_part()) return;
@@ -154,19 +169,37 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     const LaneScrew relative = LaneScrew(tree.motions_[g].twist) - base;
     bracket(relative, LaneScrew(link.screw)).store_in(groups_[g].screw_rate);
     store_rate(LaneInertia(link.link_inertia), relative, groups_[g].inertia_rate);
+    if (!is_wet) continue;
+    const LaneRow* added_mass = tree.fluid_groups_[g].link_added_mass;
+    for (int k = 0; k < 6; ++k) {  // columns: the products with unit twists
+      LaneRow unit_twist[6] = {};
+      store(unit_twist[k], Lanes{} + 1.0);
+      (dual_bracket(relative, LaneScrew(added_mass + 6 * k)) -
+       matrix_product(added_mass, bracket(relative, LaneScrew(unit_twist))))
+          .store_in(added_mass_rates_[g].rows + 6 * k);
+    }
   }
   if (task_ != nullptr) compute_null_motion(tree);
   const SpatialInertia total_inertia_rate(
       tree.root_sum<10>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].inertia_rate; }));
+  se3::Adjoint added_mass_rate;
+  if (!added_mass_rates_.empty()) {
+    added_mass_rate.reshaped() = tree.root_sum<36>(
+        [this](std::size_t g) VMS_PH_INLINED { return added_mass_rates_[g].rows; });
+  }
+  const auto locked_momentum_rate = [&](const Screw& twist) {
+    return tree.momentum_of(total_inertia_rate, added_mass_rate, twist);
+  };
   if (is_decoupled_) {
     part_twist_ = tree.locked_twist(tree.momentum_);
-    part_twist_rate_ = tree.locked_twist(base_rate - total_inertia_rate * part_twist_);
+    part_twist_rate_ = tree.locked_twist(base_rate - locked_momentum_rate(part_twist_));
   }
   const LaneScrew v_hat(part_twist_), v_hat_rate(part_twist_rate_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Tree::LinkGroup& link = tree.link_groups_[g];
-    const LaneInertia composite_inertia(link.composite_inertia), composite_rate(group.inertia_rate);
+    const LaneInertia composite_inertia = tree.subtree_inertia(g, is_wet),
+                      composite_rate = inertia_rate(g, is_wet);
     const LaneScrew screw(link.screw), screw_rate(group.screw_rate);
     if (is_decoupled_) {
       v_hat.store_in(group.twist);
@@ -201,7 +234,7 @@ VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_ra
     add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0,
         tree.joints_[i].leader);
   }
-  for (int i = 0; i < n; ++i) add(total_inertia_rate * tree.mobility(tree.coupling(i)), -1.0, i);
+  for (int i = 0; i < n; ++i) add(locked_momentum_rate(tree.mobility(tree.coupling(i))), -1.0, i);
 }
 
 /// The motion in the null space of a task, and its rate.
@@ -218,15 +251,17 @@ void TreeDerivatives::compute_null_motion(Tree& tree) noexcept {
   }
   tree.add_from_parents(Screw{},
                         [this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum_rate; });
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& group = groups_[g];
-    const LaneInertia inertia(tree.link_groups_[g].link_inertia), inertia_rate(group.inertia_rate);
-    const LaneScrew v(group.twist),
-        a = LaneScrew(group.twist_rate) + LaneScrew(group.momentum_rate);
-    a.store_in(group.twist_rate);
-    (inertia * v).store_in(group.momentum);
-    (inertia_rate * v + inertia * a).store_in(group.momentum_rate);
-  }
+  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      Group& group = groups_[g];
+      const LaneInertia inertia = tree.link_inertia(g, is_wet), rate = inertia_rate(g, is_wet);
+      const LaneScrew v(group.twist),
+          a = LaneScrew(group.twist_rate) + LaneScrew(group.momentum_rate);
+      a.store_in(group.twist_rate);
+      (inertia * v).store_in(group.momentum);
+      (rate * v + inertia * a).store_in(group.momentum_rate);
+    }
+  });
   tree.root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum; });
   tree.root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return groups_[g].momentum_rate; });
 }
@@ -246,8 +281,7 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
     const Group& group = groups_[g];
     add_rows_of_base(state_.momentum, g, group.momentum_change);
     LaneRow weight[6] = {};
-    const LaneVector reaction_linear(tree.link_groups_[g].reaction);
-    reaction_linear.cross(LaneVector(field_)).store_in(weight + 3);
+    LaneVector(group.weight).cross(LaneVector(field_)).store_in(weight + 3);
     add_rows_of_base(state_.force, g, weight);
     if (!has_part()) continue;
     add_rows_of_base(state_.part, g, group.part_change);
@@ -261,7 +295,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         change(screw_at(group_k.momentum_change, lane));
     const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
         reaction_rate(screw_at(group_k.reaction_rate, lane));
-    const LaneVector field_cross(vector_at(group_k.field_cross, lane));
+    const LaneVector field_cross(vector_at(group_k.field_cross, lane)),
+        weight(vector_at(group_k.weight, lane));
     const int i = b + tree.joints_[k].leader;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Group& other = groups_[g];
@@ -270,8 +305,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         const Lanes ancestor_mask = load(&ancestors_[k * lane_count + g * kLaneCount]);
         const LaneScrew other_row(other.ad_screw);
         momentum += ancestor_mask * reaction.dot(other_row);
-        slope += ancestor_mask *
-                 (change.dot(other_row) + reaction.linear.dot(LaneVector(other.field_cross)));
+        slope +=
+            ancestor_mask * (change.dot(other_row) + weight.dot(LaneVector(other.field_cross)));
         if (has_part()) {
           const LaneScrew locked_entry(other.part_ad_screw);
           locked += ancestor_mask * reaction.dot(locked_entry);
@@ -283,8 +318,8 @@ VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
         const Lanes descendant_mask = load(&descendants_[k * lane_count + g * kLaneCount]);
         const LaneScrew other_row(other.momentum_change);
         momentum += descendant_mask * screw.dot(other_row);
-        slope += descendant_mask * (ad_screw.dot(other_row) +
-                                    field_cross.dot(LaneVector(tree.link_groups_[g].reaction)));
+        slope +=
+            descendant_mask * (ad_screw.dot(other_row) + field_cross.dot(LaneVector(other.weight)));
         if (has_part()) {
           const LaneScrew locked_entry(other.part_change);
           locked += descendant_mask * screw.dot(locked_entry);
@@ -313,6 +348,30 @@ void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench
       const auto ancestor = static_cast<std::size_t>(k);
       row(state_.force, tree.b_ + tree.joints_[ancestor].leader)[column] +=
           tree.screw(ancestor).dot(rate);
+    }
+  }
+}
+
+void TreeDerivatives::add_drag(const Tree& tree) noexcept {
+  const auto stride = static_cast<Eigen::Index>(stride_);
+  for (const Tree::ImmersedLink& link : tree.immersed_links_) {
+    const Tree::Frame pose = tree.placement(link.frame);
+    const Twist twist = numbers_of(in_axes_of(pose, tree.twist_of(pose.body)));
+    const Twist quadratic_drag = link.coefficients.quadratic_drag.cwiseProduct(twist.cwiseAbs());
+    const Twist drag = link.coefficients.linear_drag + quadratic_drag;
+    add_wrench(tree, pose.body, Tree::in_root_axes(pose, screw_of(-drag.cwiseProduct(twist))));
+    tree.write_jacobian(pose, pose.rotation, link_jacobian_.data());
+    damped_jacobian_ = (drag + quadratic_drag).asDiagonal() * link_jacobian_;
+    products::add(transposed(damped_jacobian_), link_jacobian_, 1.0, drag_slopes_.data(),
+                  tree.nv());
+    // Its twist in its own axes changes with joints that move it.
+    for (int j = pose.body; j >= 0; j = tree.joints_[static_cast<std::size_t>(j)].parent) {
+      const auto joint = static_cast<std::size_t>(j);
+      const Twist change = numbers_of(
+          in_axes_of(pose, screw_at(groups_[joint / kLaneCount].ad_screw, joint % kLaneCount)));
+      Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<>>(
+          row(state_.force, 0) + tree.joints_[joint].leader, tree.nv(),
+          Eigen::InnerStride<>(stride)) -= damped_jacobian_.transpose().lazyProduct(change);
     }
   }
 }
@@ -356,6 +415,7 @@ VMS_PH_FMA void TreeDerivatives::complete_columns(const Tree& tree, Columns& c,
     double *rate_row = row(c.rate, b + i), *velocity_row = row(c.velocity, b + i);
     for (std::size_t k = 0; k < width; ++k) rate_row[k] -= slope * velocity_row[k];
   }
+  if (drag_slopes_.size() > 0) rows.add(drag_slopes_, c.velocity.data(), c.rate.data(), -1.0);
   if (task_ != nullptr) {
     rows.add({transport_.data(), b, b, b, 1}, change_.data(), c.rate.data());
     subtract(change_.data(), c.part);

@@ -105,6 +105,8 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   total_inertia_.mc += root_inertia_.mc;
   total_inertia_.rotational += root_inertia_.rotational;
   centre_of_mass_ = total_inertia_.mc / total_inertia_.mass;
+  net_mass_centre_ = total_inertia_.mc;
+  if (!fluid_groups_.empty()) place_fluid();
   if (b_ == 0) return;
   Matrix3d central_inertia =
       total_inertia_.rotational + total_inertia_.mc * centre_of_mass_.transpose();
@@ -114,6 +116,57 @@ VMS_PH_FMA void Tree::set_configuration(const VectorXd& q) noexcept {
   } else {
     inverse_inertia_(2, 2) = 1.0 / central_inertia(2, 2);
   }
+}
+
+/// Added masses and displaced fluid at the poses of the bodies.
+void Tree::place_fluid() noexcept {
+  for (std::size_t g = 0; g < groups(); ++g) {
+    fluid_groups_[g] = {};
+    const LaneRow* masses = link_groups_[g].composite_inertia;
+    for (int k = 0; k < 4; ++k) store(fluid_groups_[g].net_mass[k], load(masses[k]));
+  }
+  added_mass_.root.setZero();
+  added_mass_.total.setZero();
+  for (const ImmersedLink& link : immersed_links_) {
+    const Frame pose = placement(link.frame);
+    const Vector3d displaced_centre =
+        link.displaced_mass * (pose.origin + pose.rotation * link.coefficients.centre_of_buoyancy);
+    net_mass_centre_ -= displaced_centre;
+    se3::Adjoint to_link;
+    to_link << pose.rotation.transpose(), -pose.rotation.transpose() * se3::skew(pose.origin),
+        Matrix3d::Zero(), pose.rotation.transpose();
+    const se3::Adjoint momentum_map = link.coefficients.added_mass.lazyProduct(to_link);
+    const se3::Adjoint added_mass = to_link.transpose().lazyProduct(momentum_map);
+    (pose.body < 0 ? added_mass_.root : added_mass_.total) += added_mass;
+    for (int i = pose.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
+      const auto body = static_cast<std::size_t>(i);
+      FluidGroup& group = fluid_groups_[body / kLaneCount];
+      const std::size_t lane = body % kLaneCount;
+      group.net_mass[0][lane] -= link.displaced_mass;
+      for (int k = 0; k < 3; ++k) group.net_mass[k + 1][lane] -= displaced_centre[k];
+      for (int k = 0; k < 36; ++k) {
+        group.added_mass[k][lane] += added_mass.data()[k];
+        if (i == pose.body) group.link_added_mass[k][lane] += added_mass.data()[k];
+      }
+    }
+  }
+  added_mass_.total += added_mass_.root;
+  MatrixB inertia(b_, b_), inverse = MatrixB::Identity(b_, b_);
+  for (int k = 0; k < b_; ++k) {
+    Screw twist = base_unit_twist(k);  // about the centre of mass
+    twist.linear += centre_of_mass_.cross(twist.angular);
+    write_base(moment_about_centre(momentum_of(total_inertia_, added_mass_.total, twist)),
+               &inertia(0, k));
+  }
+  Cholesky(inertia).solve_columns(inverse);
+  se3::Adjoint& central_mobility = added_mass_.central_mobility;
+  central_mobility.setZero();
+  for (int i = 0; i < b_; ++i) {
+    for (int k = 0; k < b_; ++k) central_mobility(base_axis(i), base_axis(k)) = inverse(i, k);
+  }
+  added_mass_.mobility = central_mobility;
+  added_mass_.mobility.topRows<3>() +=
+      se3::skew(centre_of_mass_) * central_mobility.bottomRows<3>();
 }
 
 void Tree::copy_configuration(const Tree& other) noexcept {
@@ -126,11 +179,15 @@ void Tree::copy_configuration(const Tree& other) noexcept {
   total_inertia_ = other.total_inertia_;
   centre_of_mass_ = other.centre_of_mass_;
   inverse_inertia_ = other.inverse_inertia_;
+  net_mass_centre_ = other.net_mass_centre_;
+  if (fluid_groups_.empty()) return;
+  fluid_groups_ = other.fluid_groups_;
+  added_mass_ = other.added_mass_;
 }
 
 VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
   const Screw& base = base_ = base_twist(v);
-  momentum_ = b_ == 0 ? Screw{} : root_inertia_ * base;
+  momentum_ = b_ == 0 ? Screw{} : momentum_of(root_inertia_, added_mass_.root, base);
   double twice_kinetic_energy = momentum_.dot(base);
   rates_ = v.tail(n_);
   propagate_velocities(base, v.data(),
@@ -140,12 +197,14 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
     twice_kinetic_energy += joints_[i].armature * rate * rate;
   }
   Lanes powers{};
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneScrew twist(motions_[g].twist);
-    const LaneScrew momentum = LaneInertia(link_groups_[g].link_inertia) * twist;
-    momentum.store_in(motions_[g].momentum);
-    powers += momentum.dot(twist);
-  }
+  with_fluid([&](auto is_wet) VMS_PH_INLINED {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const LaneScrew twist(motions_[g].twist);
+      const LaneScrew momentum = link_inertia(g, is_wet) * twist;
+      momentum.store_in(motions_[g].momentum);
+      powers += momentum.dot(twist);
+    }
+  });
   kinetic_energy_ = 0.5 * (twice_kinetic_energy + sum_of(powers));
   momentum_ +=
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return motions_[g].momentum; }));
@@ -154,9 +213,12 @@ VMS_PH_FMA void Tree::set_velocity(const VectorXd& v) noexcept {
 VMS_PH_FMA void Tree::compute_reactions() noexcept {
   if (has_reactions_) return;
   has_reactions_ = true;
-  for (LinkGroup& group : link_groups_) {
-    (LaneInertia(group.composite_inertia) * LaneScrew(group.screw)).store_in(group.reaction);
-  }
+  with_fluid([&](auto is_wet) VMS_PH_INLINED {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      LinkGroup& group = link_groups_[g];
+      (subtree_inertia(g, is_wet) * LaneScrew(group.screw)).store_in(group.reaction);
+    }
+  });
   if (b_ == 0) return;
   if (has_mimics_) {
     std::fill(columns_.begin(), columns_.end(), Column{});
@@ -178,6 +240,13 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
       column.angular = column.angular - centre.cross(column.linear);
       column.store_in(columns_[g].coupling);
     }
+  }
+  if (!fluid_groups_.empty()) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_); ++i) {
+      set_lane(map_screw(added_mass_.central_mobility, coupling(static_cast<int>(i))),
+               columns_[i / kLaneCount].connection, i % kLaneCount);
+    }
+    return;
   }
   const Lanes inverse_mass = Lanes{} + 1.0 / total_inertia_.mass;
   for (Column& column : columns_) {
@@ -295,12 +364,14 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   const Screw root_acceleration{-field_, Vector3d::Zero()};
   add_from_parents(root_acceleration,
                    [this](std::size_t g) VMS_PH_INLINED { return scratch_[g].acceleration; });
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneInertia link_inertia(link_groups_[g].link_inertia);
-    const LaneScrew twist(motions_[g].twist),
-        inertial_force = link_inertia * LaneScrew(scratch_[g].acceleration);
-    (inertial_force + dual_bracket(twist, link_inertia * twist)).store_in(scratch_[g].force);
-  }
+  with_fluid([&](auto is_wet) VMS_PH_INLINED {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const LaneInertia inertia = link_inertia(g, is_wet);
+      const LaneScrew twist(motions_[g].twist),
+          inertial_force = inertia * LaneScrew(scratch_[g].acceleration);
+      (inertial_force + dual_bracket(twist, inertia * twist)).store_in(scratch_[g].force);
+    }
+  });
   const Screw link_forces =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -312,7 +383,8 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   Screw net_wrench;
   if (b_ > 0) {
     const Screw root_force =
-        root_inertia_ * root_acceleration - bracket_transpose(base, root_inertia_ * base);
+        momentum_of(root_inertia_, added_mass_.root, root_acceleration) -
+        bracket_transpose(base, momentum_of(root_inertia_, added_mass_.root, base));
     net_wrench = base_twist(force) - link_forces - root_force;
   }
   solve(net_wrench, out);

@@ -4,6 +4,7 @@
 // The terms of the equations of motion of a tree, by sums over pairs of a joint and one before it.
 #include <algorithm>
 
+#include "vms_ph_native/linear_algebra.hpp"
 #include "vms_ph_native/tree.hpp"
 #include "vms_ph_native/tree_inlined.hpp"
 
@@ -47,7 +48,10 @@ VMS_PH_FMA void Tree::write_mass(double* out) noexcept {
   compute_reactions();
   const int size = b_ + n_;
   std::fill(out, out + size * size, 0.0);
-  for (int k = 0; k < b_; ++k) write_base(total_inertia_ * base_unit_twist(k), out + k * size);
+  for (int k = 0; k < b_; ++k) {
+    const Screw unit_twist = base_unit_twist(k);
+    write_base(momentum_of(total_inertia_, added_mass_.total, unit_twist), out + k * size);
+  }
   for (std::size_t j = 0; b_ > 0 && j < joints_.size(); ++j) {
     const int index = b_ + joints_[j].leader;
     add_base(reaction(j), out + index * size);
@@ -100,7 +104,7 @@ VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
 
 void Tree::add_weight(const Vector3d& field, double factor, double* out) const noexcept {
   const Vector3d weight = -factor * field;
-  add_base({total_inertia_.mass * weight, total_inertia_.mc.cross(weight)}, out);
+  add_base({net_mass_ * weight, net_mass_centre_.cross(weight)}, out);
   add_joint_weight(weight, out + b_);
 }
 
@@ -109,9 +113,9 @@ VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* out
   const LaneVector a(acceleration);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew screw(link_groups_[g].screw);
-    const LaneRow* composite_inertia = link_groups_[g].composite_inertia;
-    const Lanes efforts = screw.linear.dot(a) * load(composite_inertia[0]) +
-                          screw.angular.dot(LaneVector(composite_inertia + 1).cross(a));
+    const LaneRow* weight = net_mass(g);
+    const Lanes efforts =
+        screw.linear.dot(a) * load(weight[0]) + screw.angular.dot(LaneVector(weight + 1).cross(a));
     const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
     for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += efforts[l];
   }
@@ -182,10 +186,22 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   const Eigen::Matrix<double, 9, 1> spin_sum =
       root_sum<9>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].rotation; });
   total_spin += Eigen::Map<const Matrix3d>(spin_sum.data());
+  const bool is_dry = fluid_groups_.empty();
+  Vector3d total_momentum = momentum_.linear;
+  if (!is_dry) {  // of the rigid bodies alone
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      const SpatialInertia inertia =
+          inertia_at(link_groups_[i / kLaneCount].link_inertia, i % kLaneCount);
+      set_lane((inertia * twist(i)).linear, scratch_[i / kLaneCount].translation, i % kLaneCount);
+    }
+    total_momentum =
+        root_sum<3>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].translation; });
+    total_momentum += (root_inertia_ * base_).linear;
+  }
   for (int k = 0; k < b_; ++k) {
     const Screw unit_twist = base_unit_twist(k);
     Screw column = total_inertia_ * bracket(base_, unit_twist);
-    column.linear += unit_twist.angular.cross(momentum_.linear);
+    column.linear += unit_twist.angular.cross(total_momentum);
     column.angular += total_spin * unit_twist.angular;
     write_base(column, out + k, size);
   }
@@ -195,10 +211,13 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
   }
   for (std::size_t i = 0; i < joints_.size(); ++i) {
     const std::size_t group = i / kLaneCount, lane = i % kLaneCount;
-    const Screw joint_screw = screw(i), joint_reaction = reaction(i);
+    const SpatialInertia inertia = composite_inertia(i);
+    const Screw joint_screw = screw(i),
+                joint_reaction = is_dry ? reaction(i) : inertia * joint_screw;
     const Matrix3d spin = matrix_at(scratch_[group].rotation, lane);
-    const Vector3d linear_momentum = momentum(i).linear;
-    Screw column = composite_inertia(i) * screw_at(scratch_[group].screw_rate, lane);
+    const Vector3d linear_momentum =
+        is_dry ? momentum(i).linear : vector_at(scratch_[group].translation, lane);
+    Screw column = inertia * screw_at(scratch_[group].screw_rate, lane);
     column.linear += joint_screw.angular.cross(linear_momentum);
     column.angular += spin * joint_screw.angular;
     // S_i . B, which has no linear part.
@@ -223,6 +242,25 @@ VMS_PH_FMA void Tree::write_coriolis(double* out) noexcept {
       row[k] += joint_reaction.dot(rate) + moment.dot(ancestor_screw.angular);
     }
   }
+  add_fluid_coriolis(out);
+}
+
+/// Add `J^T (M_A Jdot - ad~_p J)` of every link in a fluid, with `p = M_A V` and
+/// `ad~_p V = ad_V^T p`; see vms_ph_dynamics/actuation/fluid.py.
+void Tree::add_fluid_coriolis(double* out) noexcept {
+  for (const ImmersedLink& link : immersed_links_) {
+    const Frame pose = placement(link.frame);
+    const Screw twist = in_axes_of(pose, twist_of(pose.body));
+    const Screw momentum = screw_of(link.coefficients.added_mass * numbers_of(twist));
+    write_jacobian(pose, pose.rotation, jacobian_.data());
+    write_jacobian_rate(pose, pose.rotation, twist_of(pose.body).angular, jacobian_rate_.data());
+    for (Eigen::Index k = 0; k < nv(); ++k) {
+      const Twist column = link.coefficients.added_mass * jacobian_rate_.col(k);
+      jacobian_rate_.col(k) =
+          column - numbers_of(bracket_transpose(screw_of(jacobian_.col(k)), momentum));
+    }
+    products::add(transposed(jacobian_rate_), jacobian_, 1.0, out, nv());  // transposed: by rows
+  }
 }
 
 Screw Tree::momentum_rate() const noexcept {
@@ -234,18 +272,22 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
   if (b_ == 0) return;
   compute_reactions();
   const LaneScrew base(base_), v_hat(locked_twist(momentum_));
-  for (std::size_t g = 0; g < groups(); ++g) {
-    const LaneInertia link_inertia(link_groups_[g].link_inertia);
-    const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = link_inertia * v_hat;
-    h.store_in(scratch_[g].locked_momentum);
-    (dual_bracket(u, h) - link_inertia * bracket(u, v_hat)).store_in(scratch_[g].bias);
-  }
+  with_fluid([&](auto is_wet) VMS_PH_INLINED {
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const LaneInertia inertia = link_inertia(g, is_wet);
+      const LaneScrew u = LaneScrew(motions_[g].twist) - base, h = inertia * v_hat;
+      h.store_in(scratch_[g].locked_momentum);
+      (dual_bracket(u, h) - inertia * bracket(u, v_hat)).store_in(scratch_[g].bias);
+    }
+  });
   root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].locked_momentum; });
   const Screw bias =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].bias; }));
   // The rate of the locked velocity.
   Screw locked_rate = moment_about_centre(rate - bias);
-  locked_rate = {locked_rate.linear / total_inertia_.mass, inverse_inertia_ * locked_rate.angular};
+  locked_rate = fluid_groups_.empty() ? Screw{locked_rate.linear / total_inertia_.mass,
+                                              inverse_inertia_ * locked_rate.angular}
+                                      : map_screw(added_mass_.central_mobility, locked_rate);
   for (std::size_t g = 0; g < groups(); ++g) {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
     const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +

@@ -152,6 +152,12 @@ TEST(no_allocation_dynamics) {
   for (const Base base : {Base::fixed, Base::planar, Base::floating}) {
     const Model model = Model::from_urdf(kArm, base);
     failures += count_terms(model);
+    vms_ph::Fluid water;
+    water.bodies.resize(1);
+    water.bodies[0].link = "lower";
+    water.bodies[0].added_mass.setIdentity();
+    water.bodies[0].quadratic_drag.setOnes();
+    failures += count_terms(model.in_fluid(water));
     if (model.b() > 0) failures += count_loops(model);
     CHECK(keeps_states_apart(model));
     std::string mimic_urdf = kArm;

@@ -10,6 +10,7 @@ import pinocchio as pin
 import pytest
 
 from vms_ph_dynamics import VMSModel
+from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody
 from vms_ph_io import robots
 
 load = cache(robots.load)  # nothing changes a model
@@ -68,6 +69,18 @@ def random_tree(seed: int) -> VMSModel:
         model.appendBodyToJoint(branch[-1], _inertia(rng), pin.SE3.Identity())
     last = model.addBodyFrame("tip", branch[-1], _pose(rng), 0)
     return VMSModel.from_pinocchio(model, model.frames[last].name)
+
+
+def immersed(model: VMSModel, seed: int) -> VMSModel:
+    """A robot in a fluid, each link with an added mass that couples everything."""
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for frame in list(model.pinocchio.frames)[1:]:
+        root = rng.normal(size=(6, 6))
+        coefficients = rng.uniform(0, 1, (2, 6))
+        volume, centre = rng.uniform(0, 1e-3), rng.uniform(-0.2, 0.2, 3)
+        bodies.append(ImmersedBody(frame.name, 0.3 * root @ root.T, volume, centre, *coefficients))
+    return model.in_fluid(Fluid(tuple(bodies)))
 
 
 def _pose(rng: np.random.Generator) -> pin.SE3:

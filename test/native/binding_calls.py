@@ -133,20 +133,22 @@ class Kit:
             "Dynamics.velocity": (True, q, v),
             "Dynamics.rate": (
                 False, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
+                True,
             ),
             "Dynamics.rate_derivatives": (
                 task, True, q, v, torque, wrench, [(frame, np.ones(6))], torque, torque, 1.0, True,
+                True,
             ),
             "Dynamics.energy_derivatives": (task, q, v, True),
             "Batch.__init__": (robot, 2),
             "Batch.evaluate": (many_q, many_v, ["M", "J_end_effector", "g"], frame),
             "Batch.rates": (
                 True, many_q, many_v, torque, wrench, [(frame, np.ones((3, 6)))], torque, torque,
-                1.0, True,
+                1.0, True, True,
             ),
             "Batch.rate_derivatives": (
                 True, False, many_q, many_v, torque, wrench, [(frame, np.ones((3, 6)))], torque,
-                torque, 1.0, True,
+                torque, 1.0, True, True,
             ),
             "Scheme.__init__": (robot, scheme, True, {}),
             "Scheme.begin": (q, v, 0.0),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamics.conftest import random_tree
+from dynamics.conftest import immersed, random_tree
 from dynamics.tasks.task_cases import MODELS
 from dynamics.test_evaluation_batch import (
     assert_batch_of_states,
@@ -48,6 +48,9 @@ ROBOTS: dict[str, Callable[[], VMSModel]] = {
     "satellite": lambda: robots.load("satellite_panda"),
     "revolute hopper": lambda: robots.load("revolute_hopper"),
     **{f"tree {seed}": lambda seed=seed: random_tree(seed) for seed in range(30, 45)},
+    **{
+        f"wet {seed}": lambda seed=seed: immersed(random_tree(seed), seed) for seed in range(45, 51)
+    },
 }
 
 FORMS: tuple[Callable[[VMSModel], StandardForm | DecoupledForm], ...] = (
@@ -302,7 +305,7 @@ def test_states_that_are_not_finite_leave_nothing_behind(
 
 def all_terms(d: Any, q: Array, v: Array) -> list[Array]:
     """Return what the workspace of the C++ core computes at a state."""
-    nothing = (None, None, [], None, None, 1.0, True)
+    nothing = (None, None, [], None, None, 1.0, True, True)
     terms = [getattr(d, of)(q) for of in ("mass", "connection", "shape_inertia", "gravity")]
     terms += [d.coriolis(q, v), d.momentum(q, v), d.shape_momentum(q, v), d.kinetic_energy(q, v)]
     for decoupled in (False, True):

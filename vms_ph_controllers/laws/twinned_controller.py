@@ -5,7 +5,7 @@
 
 from abc import abstractmethod
 from contextlib import suppress
-from dataclasses import asdict, astuple, fields
+from dataclasses import asdict, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, ModelError, StateError, VMSModel
 from vms_ph_dynamics.native import NOT_INSTALLED_MESSAGE, native_module
-from vms_ph_dynamics.robot.algorithms import native_robot
+from vms_ph_dynamics.robot.algorithms import immersed_robot, native_robot
 from vms_ph_dynamics.robot_model import require_model
 
 from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, Status
@@ -226,15 +226,7 @@ def core_model(module: Any, model: VMSModel) -> Any:
     Raises:
         ValueError: the core does not cover the robot; the message says why.
     """
-    robot = native_robot(module, model.tree, model.end_effector)
-    fluid = model.fluid
-    if fluid is None:
-        return robot
-    bodies = [
-        (link, added_mass.ravel(), *other_fields)
-        for link, added_mass, *other_fields in map(astuple, fluid.bodies)
-    ]
-    return robot.in_fluid(bodies, fluid.density)
+    return immersed_robot(native_robot(module, model.tree, model.end_effector), model.fluid)
 
 
 def core_allocation(module: Any, allocation: Allocation | None) -> Any:

@@ -165,7 +165,6 @@ class SamplePrediction:
 
     def __init__(self, model: VMSModel) -> None:
         self._model = model
-        self._is_plain = model.is_plain
 
     def start_at(self, d: Evaluation, uncompensated: Array, budget: float, dt: float) -> None:
         """Begin at a state.
@@ -219,7 +218,7 @@ class SamplePrediction:
     def _rates(self, q: Array, v: Array, force: Array, net_force: Array) -> tuple[Array, float]:
         """Return the acceleration (nv,) and the power of the effort beyond gravity, W."""
         tree = self._model.tree
-        if self._is_plain:
+        if self._model.is_plain:
             data, local_q = tree.data(), tree.at_origin(q)
             gravity = pin.computeGeneralizedGravity(tree.pinocchio, data, local_q)
             power = float((net_force - gravity) @ v)

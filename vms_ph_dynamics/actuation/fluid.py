@@ -186,12 +186,18 @@ class Fluid:
             potential += self.density * body.volume * float(tree.gravity @ centre)
         return potential
 
-    def damping(self, kinematics: Kinematics) -> Array:
-        """Return D with the drag ``-D v``, (nv,nv), symmetric and positive semidefinite."""
+    def damping(self, kinematics: Kinematics, quadratic_share: float = 1.0) -> Array:
+        """Return D with the drag ``-D v``, (nv,nv), symmetric and positive semidefinite.
+
+        Args:
+            kinematics: the configuration and velocity.
+            quadratic_share: factor of quadratic drag; with 2 ``-D`` is the derivative by v.
+        """
         damping_matrix = np.zeros((kinematics.tree.nv, kinematics.tree.nv))
         for body in self.bodies:
             jacobian = kinematics.jacobian(body.link)
-            drag = body.linear_drag + body.quadratic_drag * np.abs(jacobian @ kinematics.v)
+            speeds = np.abs(jacobian @ kinematics.v)
+            drag = body.linear_drag + quadratic_share * body.quadratic_drag * speeds
             damping_matrix += (jacobian.T * drag) @ jacobian
         return damping_matrix
 

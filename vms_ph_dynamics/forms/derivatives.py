@@ -7,6 +7,7 @@ The derivation is in docs/derivations.md. All vectors are in the axes of the bas
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -83,8 +84,7 @@ def energy_derivatives(form: Form, x: PHState, gravity: bool = True) -> EnergyDe
 
     Raises:
         StateError: the state has the wrong shape or is not finite.
-        ModelError: the robot is in a fluid, or the form has no closed derivatives; a task depends
-            on inertia.
+        ModelError: the form has no closed derivatives; a task depends on inertia.
 
     Examples:
         >>> from vms_ph_dynamics import StandardForm
@@ -117,7 +117,7 @@ def rate_derivatives(
 
     Raises:
         StateError: a state or effort has the wrong shape or is not finite.
-        ModelError: the robot is in a fluid, or the form has no closed derivatives.
+        ModelError: the form has no closed derivatives.
 
     Examples:
         >>> from vms_ph_dynamics import Ports, StandardForm
@@ -188,11 +188,10 @@ def _core(form: Form) -> tuple[Any, Any]:
     Raises:
         ModelError: there are none.
     """
-    if not isinstance(form, (StandardForm, DecoupledForm, TaskSpaceForm)) or form.model.fluid:
-        situation = "in a fluid" if form.model.fluid else f"of a {type(form).__name__}"
+    if not isinstance(form, (StandardForm, DecoupledForm, TaskSpaceForm)):
         raise ModelError(
-            "closed derivatives are those of StandardForm, DecoupledForm and TaskSpaceForm outside "
-            f"of fluids; given: a robot {situation}; use form.casadi().rate_derivatives"
+            "closed derivatives are those of StandardForm, DecoupledForm and TaskSpaceForm; given: "
+            f"a {type(form).__name__}; use form.casadi().rate_derivatives"
         )
     if not isinstance(form, TaskSpaceForm):
         return form.model.plain_core, form._decoupled
@@ -234,6 +233,7 @@ class _Bodies:
         is_moved: (nv,bodies) whether a velocity moves a body.
         descendants: (nv,nv) whether velocity j moves the body of velocity k, or is of it.
         composite: (nv,6,6) inertias of all that a velocity moves.
+        net_mass: (bodies,4) mass, and that times its centre, less those of the displaced fluid.
     """
 
     def __init__(self, d: Evaluation) -> None:
@@ -244,6 +244,11 @@ class _Bodies:
         self.ad = adjoints(self.screws)
         self.placements = [data.oMi[i].copy() for i in bodies]
         self.inertias = np.stack([data.oMi[i].act(model.inertias[i]).matrix() for i in bodies])
+        self.net_mass = np.array([[y[0, 0], y[1, 5], y[2, 3], y[0, 4]] for y in self.inertias])
+        for body, pose, link, displaced_mass in _immersed_links(d.model, self.placements):
+            to_link, centre = pose.actionInverse, pose.act(link.centre_of_buoyancy)
+            self.inertias[body] += to_link.T @ link.added_mass @ to_link
+            self.net_mass[body] -= displaced_mass * np.array([1.0, *centre])
         self.to_body_axes = np.stack([placement.actionInverse for placement in self.placements])
         self.body_index = np.concatenate([[i - 1] * model.joints[i].nv for i in bodies]).astype(int)
         carries = np.zeros((len(bodies), len(bodies)), dtype=bool)
@@ -291,6 +296,14 @@ class _Bodies:
         """Return ``left_k^T sum(momenta that k moves)`` by all parameters, (nv,10 bodies)."""
         products = np.einsum("ka,iap->kip", left, regressor) * self.is_moved[:, :, None]
         return products.reshape(len(left), -1)
+
+
+def _immersed_links(model: Any, placements: list[Any]) -> Iterator[tuple[int, Any, Any, float]]:
+    """Yield body, pose, coefficients and displaced mass, kg, of each link that moves in a fluid."""
+    for link in () if model.fluid is None else model.fluid.bodies:
+        frame = model.tree.pinocchio.frames[model.frame_id(link.link)]
+        if (body := frame.parentJoint - 1) >= 0:
+            yield body, placements[body] * frame.placement, link, model.fluid.density * link.volume
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
@@ -406,6 +419,8 @@ class _Sensitivity(_MassSensitivity):
         by_v[:b, :b] = coadjoint_matrix(self.model, d.p)
         if self.ports.friction is not None:
             by_v[b:, b:] -= np.diag(self.ports.friction.slope(d.v[b:]))
+        if self.ports.drag and self.model.fluid is not None:
+            by_v -= self.model.fluid.damping(d, 2.0)
         return self._rates(velocity, self._force_derivatives() + by_v @ velocity, np.eye(nv))
 
     def _force_derivatives(self) -> Array:
@@ -422,19 +437,35 @@ class _Sensitivity(_MassSensitivity):
             columns[:b, nv : nv + b] = base_group(self.model.base).ad(self.d.v[:b]).T
         return columns
 
+    def _wrenches(self) -> Iterator[tuple[int, Any, Array, Array]]:
+        """A body, a pose on it, a wrench (6,) in its axes and minus its slope (6,) by the twist."""
+        tree, placements = self.model.tree.pinocchio, self.bodies.placements
+        for frame_id, wrench in frame_wrenches(self.model, self.ports):
+            frame = tree.frames[frame_id]
+            body = frame.parentJoint - 1
+            yield body, placements[body] * frame.placement, wrench, np.zeros(6)
+        links = _immersed_links(self.model, placements) if self.ports.drag else ()
+        for body, pose, link, _ in links:
+            twist = pose.actionInverse @ self.motion.twists[body]
+            quadratic_drag = link.quadratic_drag * np.abs(twist)
+            drag = link.linear_drag + quadratic_drag
+            yield body, pose, -drag * twist, drag + quadratic_drag
+
     def _force_by_q(self) -> Array:
-        """The derivatives of gravity and of the wrenches, (nv,nv)."""
-        model, tree, bodies = self.model, self.model.tree, self.bodies
+        """The derivatives of gravity, wrenches and drag, (nv,nv)."""
+        tree, bodies = self.model.tree, self.bodies
         total = np.zeros((tree.pinocchio.nv, tree.pinocchio.nv))
         if self.ports.gravity:
-            q = self.d.q_origin
-            total -= pin.computeGeneralizedGravityDerivatives(tree.pinocchio, tree.data(), q)
-        for frame_id, wrench in frame_wrenches(model, self.ports):
-            frame = tree.pinocchio.frames[frame_id]
-            body = frame.parentJoint - 1
-            root_wrench = (bodies.placements[body] * frame.placement).dualAction @ wrench
-            wrench_rate = -np.einsum("jba,b->ja", bodies.ad, root_wrench)
-            wrench_rate *= bodies.is_moved[:, body, None]
+            mass, angular = bodies.subtree_sums(bodies.net_mass), bodies.screws[:, 3:]
+            weight = mass[:, :1] * bodies.screws[:, :3] + np.cross(angular, mass[:, 1:])
+            turn = np.cross(tree.gravity, angular)
+            total += bodies.products((weight, turn), (turn, weight))
+        for body, pose, wrench, slope in self._wrenches():
+            mask, to_frame = bodies.is_moved[:, body, None], pose.actionInverse.T
+            damped_rows = (bodies.screws * mask) @ to_frame * slope
+            total -= damped_rows @ ((self.motion.ad_screw * mask) @ to_frame).T
+            wrench_rate = -np.einsum("jba,b->ja", bodies.ad, pose.dualAction @ wrench)
+            wrench_rate *= mask
             total += bodies.products((0.0 * wrench_rate, wrench_rate), (bodies.screws, wrench_rate))
         return total
 

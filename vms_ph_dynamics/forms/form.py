@@ -180,7 +180,7 @@ class Form(WithHints, ABC):
         """Return the rates of N states, as read-only contiguous arrays (N,nv).
 
         With the C++ core they are computed on several threads in the standard and the inertially
-        decoupled form of robots without mimic joints and fluid, else state after state.
+        decoupled form of robots without mimic joints, else state after state.
 
         Args:
             Q: (N,nq) configurations.

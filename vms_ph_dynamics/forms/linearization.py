@@ -62,7 +62,6 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
 
     Raises:
         StateError: a state or effort has the wrong shape or is not finite.
-        ModelError: the robot is in a fluid.
 
     Examples:
         >>> from vms_ph_dynamics import Ports, StandardForm
@@ -90,7 +89,9 @@ def linear_port_hamiltonian(form: Form, x: PHState, ports: Ports) -> LinearPortH
     damping = np.zeros((nv, nv))
     if ports.friction is not None:
         damping[b:, b:] = np.diag(ports.friction.slope(rate.qdot[b:]))
-    # What friction leaves: J times the Hessian, and the circulatory part.
+    if ports.drag and model.fluid is not None:
+        damping += model.fluid.damping(standard.evaluation(x), 2.0)
+    # What friction and drag leave: J times the Hessian, and the circulatory part.
     a[nv:] += damping @ a[:nv]
     stiffness, coupling = -a[nv:, :nv], (a[:nv, :nv] - a[nv:, nv:].T) / 2.0
     inverse_inertia = (a[:nv, nv:] + a[:nv, nv:].T) / 2.0

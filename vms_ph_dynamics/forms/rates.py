@@ -17,14 +17,10 @@ def native_rate(
 ) -> PHRate | None:
     """Return the rate of a state, or None where Python computes it or reports what is wrong.
 
-    The core covers every robot without joints that mimic others and without a fluid. It checks the
-    arguments itself.
+    The core covers every robot without joints that mimic others. It checks the arguments itself.
     """
     core = model.plain_core
-    if core is None:
-        return None
-    arguments = core_arguments(model, ports)
-    if arguments is None:
+    if core is None or (arguments := core_arguments(model, ports)) is None:
         return None
     try:
         core_rate = core.dynamics.rate(decoupled, q, z, *arguments)
@@ -50,7 +46,8 @@ def core_arguments(model: VMSModel, ports: Ports) -> tuple[Any, ...] | None:
     if ports.wrench_tools and not ports.wrench_tools.keys() <= set(model.tools):
         return None
     wrenches = frame_wrenches(model, ports)
-    return ports.torque, ports.wrench_base, wrenches, *friction_arguments(ports), ports.gravity
+    acting = *friction_arguments(ports), ports.gravity, ports.drag
+    return ports.torque, ports.wrench_base, wrenches, *acting
 
 
 def friction_arguments(ports: Ports) -> tuple[Array | None, Array | None, float]:

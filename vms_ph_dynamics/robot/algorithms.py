@@ -3,6 +3,7 @@
 
 """The recursions over the joints of a tree: those of Pinocchio and those of the C++ core."""
 
+from dataclasses import astuple
 from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -114,22 +115,40 @@ def native_robot(module: ModuleType, tree: Any, end_effector: str = "") -> Any:
     return tree.cpp_robots[end_effector]
 
 
+def immersed_robot(robot: Any, fluid: Any) -> Any:
+    """Return a ``vms_ph_native.Model`` in a :class:`.Fluid`, or as it is for None."""
+    if fluid is None:
+        return robot
+    bodies = [
+        (link, added_mass.ravel(), *other_fields)
+        for link, added_mass, *other_fields in map(astuple, fluid.bodies)
+    ]
+    return robot.in_fluid(bodies, fluid.density)
+
+
 class NativeAlgorithms(TreeAlgorithms):
     """The algorithms in C++; the Jacobians of axes that they do not know are Pinocchio's.
 
     They take a configuration as it is: their precision does not depend on where the base is.
     """
 
-    def __init__(self, module: ModuleType, pinocchio: Any) -> None:
-        """Copy a ``pinocchio.Model`` to C++.
+    def __init__(self, module: ModuleType, robot: Any) -> None:
+        """Begin with a ``vms_ph_native.Model``.
 
         Raises:
             ValueError: the core does not cover the robot; the message says why.
         """
-        self.module = module
-        self.robot = module.Model(pinocchio)
+        self.module, self.robot = module, robot
+        self._immersed: tuple[Any, NativeAlgorithms] = None, self  # the last fluid
         # One for all threads: every call sets its own state, and none lets another thread run.
         self.dynamics = module.Dynamics(self.robot)
+
+    def in_fluid(self, fluid: Any) -> "NativeAlgorithms":
+        """Return the algorithms of the robot in a :class:`.Fluid`, whose terms they include."""
+        if self._immersed[0] is not fluid:
+            robot = immersed_robot(self.robot, fluid)
+            self._immersed = fluid, NativeAlgorithms(self.module, robot)
+        return self._immersed[1]
 
     @cached_property
     def sampled_algebra(self) -> Any:

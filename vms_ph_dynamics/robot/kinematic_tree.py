@@ -148,7 +148,7 @@ class KinematicTree:
         """The recursions that compute the terms, in C++ or in Python."""
 
         def make(module: Any) -> NativeAlgorithms:
-            return NativeAlgorithms(module, self.pinocchio)
+            return NativeAlgorithms(module, module.Model(self.pinocchio))
 
         fallback = "the terms are computed in Python"
         return native_part(self.native, None, make, fallback) or TreeAlgorithms()

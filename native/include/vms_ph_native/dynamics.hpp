@@ -43,6 +43,9 @@ class TreeDerivatives {
   /// Add a wrench (root axes) that moves with a body.
   void add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept;
 
+  /// Add the drag of a fluid at the velocity set last.
+  void add_drag(const Tree& tree) noexcept;
+
   /// Write the derivatives. The rate of the base momentum was given to reset().
   void write(const Tree& tree, const RateDerivatives& out) noexcept;
 
@@ -51,6 +54,7 @@ class TreeDerivatives {
   struct alignas(Lanes) Group {
     LaneRow ad_screw[6], momentum_change[6],
         field_cross[3];  ///< ad(V) S; of a subtree; field x axis
+    LaneRow weight[3];   ///< of a subtree: mass times the velocity of its centre, less the fluid's
     LaneRow screw_rate[6], inertia_rate[10], reaction_rate[6];
     // Of a part of the motion, that with locked joints or in the null space of a task; and rates.
     LaneRow twist[6], twist_rate[6], momentum[6], momentum_rate[6];
@@ -63,12 +67,22 @@ class TreeDerivatives {
     std::vector<double> momentum, part, part_rate, force, velocity, rate, pi, pi_rate;
   };
   friend class TaskDerivatives;
+  struct alignas(Lanes) AddedMassRate {
+    LaneRow rows[36];  ///< (6,6) column by column
+  };
 
+  template <class IsWet>
+  LaneInertia inertia_rate(std::size_t group, IsWet is_wet) const noexcept {
+    return LaneInertia(groups_[group].inertia_rate,
+                       is_wet ? added_mass_rates_[group].rows : nullptr);
+  }
   double* row(std::vector<double>& matrix, int i) const noexcept { return &matrix[row_offset(i)]; }
   std::size_t row_offset(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
   bool has_part() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
   void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
+  template <class IsWet>
+  void compute_groups_in(Tree& tree, const Screw& base_rate, IsWet is_wet) noexcept;
   void compute_null_motion(Tree& tree) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
   void compute_inverse(const Tree& tree) noexcept;
@@ -79,6 +93,9 @@ class TreeDerivatives {
   TaskDerivatives* task_ = nullptr;
   std::size_t base_column_, stride_;  ///< columns: of the joints (padded), the base, z
   std::vector<Group> groups_;
+  std::vector<AddedMassRate> added_mass_rates_;  ///< empty without a fluid
+  Eigen::MatrixXd drag_slopes_;                  ///< (nv,nv) by the velocity, empty likewise
+  Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> link_jacobian_, damped_jacobian_;
   std::vector<double> ancestors_, descendants_;  ///< of bodies: ones where one moves another
   Columns state_, parameters_;
   Eigen::Vector3d field_ = Eigen::Vector3d::Zero();
@@ -104,7 +121,7 @@ struct Efforts {
   const double* damping = nullptr;       ///< (n,) viscous friction
   const double* dry_friction = nullptr;  ///< (n,), where there is damping
   double slip = 1.0;  ///< speed over which Coulomb friction builds up, rad/s or m/s
-  bool has_gravity = true;
+  bool has_gravity = true, has_drag = true;
 };
 
 /// The momenta of a robot in inertial axes; see vms_ph_dynamics.evaluation.
@@ -197,8 +214,10 @@ class Dynamics {
     tree_.accelerate(v, force, out);
   }
 
-  /// Add the generalised force (nv,) of all efforts at the velocity set last.
+  /// Add the generalised force (nv,) of all efforts, and of the drag of a fluid, at the velocity
+  /// set last.
   void add_force(const Efforts& efforts, double* force) const noexcept;
+  void add_drag(double* force) const noexcept { tree_.add_drag(force); }
 
  private:
   void place_base(const double* q) noexcept;
@@ -215,7 +234,7 @@ class Dynamics {
   std::vector<Tree::Frame> frames_;
   std::vector<Model::UnitSlice> unit_slices_;
   Eigen::Vector3d mount_gravity_, mount_position_;
-  double mount_potential_;  ///< potential of the mass at the mount, J
+  double mount_potential_;  ///< of a mass at the mount, J/kg
   Eigen::Matrix3d mount_rotation_, base_rotation_ = Eigen::Matrix3d::Identity();
   Eigen::Vector3d base_position_ = Eigen::Vector3d::Zero(), root_gravity_;
   Eigen::VectorXd q_, v_, rate_, friction_slopes_;

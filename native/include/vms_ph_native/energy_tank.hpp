@@ -97,8 +97,6 @@ class SamplePrediction {
   void move(const VectorV& displacement) noexcept;
 
   const Model& model_;
-  std::optional<Evaluation> fluid_state_;  ///< in a fluid, in place of those below
-  Cholesky inertia_;
   // The first two stages of a sample stand where those of the previous prediction did, whatever
   // the effort: each keeps its inertia.
   Dynamics first_stage_, second_stage_, later_stage_;

@@ -6,7 +6,6 @@
 
 #include "vms_ph_native/controller.hpp"
 #include "vms_ph_native/dynamics.hpp"
-#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/model.hpp"
 #include "vms_ph_native/sizes.hpp"
 
@@ -49,7 +48,7 @@ class Evaluation {
   Eigen::Block<const MatrixV> M_bm() noexcept { return M().topRightCorner(b_, n_); }
   Eigen::Block<const MatrixV> M_m() noexcept { return M().bottomRightCorner(n_, n_); }
 
-  /// Inverse of the locked inertia M_b, (b,b), in closed form.
+  /// Inverse of the locked inertia M_b, (b,b).
   const MatrixB& M_b_inverse() noexcept;
 
   /// Mechanical connection M_b^-1 M_bm, (b,n) [A (53)].
@@ -77,10 +76,10 @@ class Evaluation {
   double gravity_power(const Eigen::VectorXd& q) noexcept;
 
   /// 1/2 v^T M v, J.
-  double kinetic_energy() noexcept;
+  double kinetic_energy() noexcept { return dynamics_at_v().kinetic_energy(); }
 
   /// Gravity potential, J; zero where the centre of mass is at the inertial frame's origin.
-  double potential_energy() noexcept;
+  double potential_energy() noexcept { return dynamics_at_q().potential_energy(); }
 
   /// Pose of a frame in the inertial frame.
   const pinocchio::SE3& placement(pinocchio::FrameIndex frame) noexcept;
@@ -96,13 +95,10 @@ class Evaluation {
  private:
   Dynamics& dynamics_at_q() noexcept;
   Dynamics& dynamics_at_v() noexcept;
-  FluidTerms& fluid_at_q() noexcept;
-  FluidTerms& fluid_at_v() noexcept;
 
   const Model& model_;
   const int b_, n_;
   Dynamics dynamics_, dynamics_at_other_state_;  ///< the latter for a term at another state
-  FluidTerms fluid_;
   Eigen::VectorXd q_, v_, rows_;
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, jacobian_rate_;
   pinocchio::SE3 placement_;
@@ -111,8 +107,7 @@ class Evaluation {
   MatrixBN A_;
   VectorV momentum_, g_;
   struct Computed {
-    bool is_ahead, dynamics_at_q, dynamics_at_v, fluid_at_q, fluid_at_v, M, M_b_inverse, A, M_hat_m,
-        momentum, C, g;
+    bool is_ahead, dynamics_at_q, dynamics_at_v, M, M_b_inverse, A, M_hat_m, momentum, C, g;
   } computed_{};
 };
 

@@ -240,13 +240,22 @@ VMS_PH_INLINED inline LaneScrew dual_bracket(const LaneScrew& v, const LaneScrew
   return {v.angular.cross(h.linear), v.angular.cross(h.angular) + v.linear.cross(h.linear)};
 }
 
-/// Inertias about the origin of the root, in memory ten rows in the order of SpatialInertia.
+/// The products of (6,6) matrices, of 36 rows column by column, and twists.
+VMS_PH_INLINED inline LaneScrew matrix_product(const LaneRow* matrix, const LaneScrew& twist) {
+  const LaneVector &v = twist.linear, &w = twist.angular;
+  return LaneScrew(matrix) * v.x + LaneScrew(matrix + 6) * v.y + LaneScrew(matrix + 12) * v.z +
+         LaneScrew(matrix + 18) * w.x + LaneScrew(matrix + 24) * w.y + LaneScrew(matrix + 30) * w.z;
+}
+
+/// Inertias about the origin of the root, in memory ten rows in the order of SpatialInertia; in a
+/// fluid with added masses, which are of no rigid bodies.
 struct LaneInertia {
   Lanes mass;
   LaneVector mc;
   Lanes xx, xy, xz, yy, yz, zz;
+  const LaneRow* added_mass = nullptr;  ///< 36 rows, or null for none
 
-  VMS_PH_INLINED explicit LaneInertia(const LaneRow* rows)
+  VMS_PH_INLINED explicit LaneInertia(const LaneRow* rows, const LaneRow* added_mass_ = nullptr)
       : mass(load(rows[0])),
         mc(rows + 1),
         xx(load(rows[4])),
@@ -254,7 +263,8 @@ struct LaneInertia {
         xz(load(rows[6])),
         yy(load(rows[7])),
         yz(load(rows[8])),
-        zz(load(rows[9])) {}
+        zz(load(rows[9])),
+        added_mass(added_mass_) {}
 
   /// From mass, centre of mass and the inertia about it, six rows in the bodies' own axes.
   VMS_PH_INLINED LaneInertia(const Lanes& mass_, const LaneVector& centre,
@@ -291,7 +301,10 @@ struct LaneInertia {
     const LaneVector& w = twist.angular;
     const LaneVector rotational(xx * w.x + xy * w.y + xz * w.z, xy * w.x + yy * w.y + yz * w.z,
                                 xz * w.x + yz * w.y + zz * w.z);
-    return {twist.linear * mass + w.cross(mc), mc.cross(twist.linear) + rotational};
+    const LaneScrew momentum(twist.linear * mass + w.cross(mc),
+                             mc.cross(twist.linear) + rotational);
+    if (added_mass == nullptr) return momentum;
+    return momentum + matrix_product(added_mass, twist);
   }
 };
 
@@ -317,7 +330,12 @@ VMS_PH_INLINED inline SpatialInertia inertia_at(const LaneRow* rows, std::size_t
   return SpatialInertia(numbers);
 }
 
-/// The twist or wrench of six numbers.
+/// The six numbers of a twist or wrench, and back.
+VMS_PH_INLINED inline Eigen::Matrix<double, 6, 1> numbers_of(const Screw& s) {
+  Eigen::Matrix<double, 6, 1> numbers;
+  numbers << s.linear, s.angular;
+  return numbers;
+}
 template <class Numbers>
 VMS_PH_INLINED inline Screw screw_of(const Numbers& vector) {
   return {vector.template head<3>(), vector.template tail<3>()};

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "vms_ph_native/fluid.hpp"
 #include "vms_ph_native/lanes.hpp"
+#include "vms_ph_native/se3.hpp"
 
 namespace vms_ph {
 
@@ -22,6 +25,8 @@ class Model;
 /// In common axes composite inertias are plain sums and a row of the mass matrix costs one product
 /// per joint. The base is eliminated by way of the centre of mass, where its inertia is
 /// block-diagonal: only the shape inertia [A (55)] remains to be factorised.
+///
+/// In a fluid inertia and momentum include the added mass, and the weight the buoyancy.
 ///
 /// A workspace: one thread at a time. After construction nothing allocates or throws.
 class Tree {
@@ -48,6 +53,7 @@ class Tree {
   const Eigen::Vector3d& fall_acceleration() const { return fall_acceleration_; }  ///< m/s^2
   bool has_potential() const { return !field_.isZero(0.0); }
   double total_mass() const { return total_mass_; }  ///< kg
+  double net_mass() const { return net_mass_; }      ///< less that of the displaced fluid, kg
 
   /// Set the joint positions from a configuration (nq,); the base pose is not used.
   void set_configuration(const Eigen::VectorXd& q) noexcept;
@@ -123,7 +129,7 @@ class Tree {
 
   /// Its potential with the root at the origin of its coordinates, J.
   double potential_in(const Eigen::Vector3d& field) const {
-    return -field.dot(total_inertia_.mc + total_inertia_.mass * root_origin_);
+    return -field.dot(net_mass_centre_ + net_mass_ * root_origin_);
   }
 
   /// The frame of a model by Pinocchio's index.
@@ -156,6 +162,9 @@ class Tree {
   /// The twist of a body about the root's origin.
   Screw twist_of(int body) const noexcept;
 
+  /// Add the generalised force (nv,) of the drag of a fluid.
+  void add_drag(double* force) const noexcept;
+
   // The rates of the forms; in tree_rates.cpp.
 
   /// The wrench ad_v^T p under which the momentum of the base changes in its own axes.
@@ -169,8 +178,8 @@ class Tree {
   void add_shape_rates(const Screw& rate, double* out) noexcept;
 
   /// The twist of the base in a velocity (nv,), and back.
-  Screw base_twist(const Eigen::VectorXd& v) const noexcept;
-  Screw base_twist(const double* v) const noexcept;
+  template <class Numbers>
+  Screw base_twist(const Numbers& v) const noexcept;
   void set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept;
   /// Write its components; return what follows them.
   double* write_base(const Screw& value, double* out, int stride = 1) const noexcept;
@@ -208,6 +217,17 @@ class Tree {
   struct alignas(Lanes) Motion {
     LaneRow twist[6], momentum[6];  ///< the momentum is that of the subtree
   };
+  /// A link in a fluid.
+  struct ImmersedLink {
+    Frame frame;
+    ImmersedBody coefficients;
+    double displaced_mass;  ///< kg
+  };
+  /// Of bodies in a fluid.
+  struct alignas(Lanes) FluidGroup {
+    LaneRow link_added_mass[36], added_mass[36];  ///< (6,6) column by column; of the subtree
+    LaneRow net_mass[4];  ///< of the subtree, and that times its centre, less the displaced fluid
+  };
   /// Intermediate results of the recursions.
   struct alignas(Lanes) Scratch {
     LaneRow rotation[9], translation[3];  ///< of the joint
@@ -233,6 +253,21 @@ class Tree {
   }
   Screw momentum(std::size_t body) const noexcept {
     return screw_at(motions_[body / kLaneCount].momentum, body % kLaneCount);
+  }
+  /// The inertias of the bodies in a group, of what their joints move, and what weighs of that: a
+  /// mass, and that times its centre.
+  template <class IsWet>
+  VMS_PH_INLINED LaneInertia link_inertia(std::size_t g, IsWet is_wet) const noexcept {
+    return LaneInertia(link_groups_[g].link_inertia,
+                       is_wet ? fluid_groups_[g].link_added_mass : nullptr);
+  }
+  template <class IsWet>
+  VMS_PH_INLINED LaneInertia subtree_inertia(std::size_t g, IsWet is_wet) const noexcept {
+    return LaneInertia(link_groups_[g].composite_inertia,
+                       is_wet ? fluid_groups_[g].added_mass : nullptr);
+  }
+  const LaneRow* net_mass(std::size_t g) const noexcept {
+    return fluid_groups_.empty() ? link_groups_[g].composite_inertia : fluid_groups_[g].net_mass;
   }
   SpatialInertia composite_inertia(std::size_t body) const noexcept {
     return inertia_at(link_groups_[body / kLaneCount].composite_inertia, body % kLaneCount);
@@ -264,6 +299,16 @@ class Tree {
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.position_index] + joint.offset;
   }
+  /// Call a function with whether there is a fluid, as a constant for the compiler.
+  template <class Function>
+  VMS_PH_INLINED void with_fluid(Function&& function) const {
+    fluid_groups_.empty() ? function(std::false_type{}) : function(std::true_type{});
+  }
+  void place_fluid() noexcept;
+  void add_fluid_coriolis(double* out) noexcept;
+  static Screw map_screw(const se3::Adjoint& matrix, Screw s) noexcept;  // a copy, for speed
+  Screw momentum_of(const SpatialInertia& inertia, const se3::Adjoint& added_mass,
+                    const Screw& twist) const noexcept;
   void compute_reactions() noexcept;
   void add_joint_mass(double* out, int size) noexcept;
   void copy_shape_inertia() noexcept;
@@ -283,12 +328,15 @@ class Tree {
   /// The root's origin lies here in its coordinates: at the first joint of a fixed robot, so that
   /// no digits are lost where it stands far away.
   Eigen::Vector3d root_origin_ = Eigen::Vector3d::Zero();
-  double total_mass_ = 0.0;
+  double total_mass_ = 0.0, net_mass_ = 0.0;
+  Eigen::Vector3d net_mass_centre_ = Eigen::Vector3d::Zero();  ///< mass times centre, kg m
   std::vector<Joint> joints_;
   bool has_mimics_ = false;                       ///< whether joints mimic others
   std::vector<double> angles_, sines_, cosines_;  ///< of all bodies; angles are any positions
   std::vector<LinkConstants> link_constants_;
   std::vector<LinkGroup> link_groups_;
+  std::vector<ImmersedLink> immersed_links_;
+  std::vector<FluidGroup> fluid_groups_;  ///< empty without a fluid
   std::vector<Motion> motions_;
   std::vector<Scratch> scratch_;
   std::vector<Column> columns_;
@@ -300,6 +348,12 @@ class Tree {
   bool is_computed_ = false, has_reactions_ = false, is_factorised_ = false;
   Eigen::Vector3d centre_of_mass_ = Eigen::Vector3d::Zero();
   Eigen::Matrix3d inverse_inertia_ = Eigen::Matrix3d::Zero();  ///< about the centre of mass
+  /// Added masses of the root and of the whole robot; twists of the locked robot, about its centre
+  /// of mass and about the root's origin, by momenta about the former.
+  struct {
+    se3::Adjoint root, total, central_mobility, mobility;
+  } added_mass_;
+  Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> jacobian_, jacobian_rate_;
   /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
   std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others

@@ -8,15 +8,11 @@
 
 namespace vms_ph {
 
-VMS_PH_INLINED inline Screw Tree::base_twist(const double* v) const noexcept {
-  if (b_ == 6)
-    return {Eigen::Map<const Eigen::Vector3d>(v), Eigen::Map<const Eigen::Vector3d>(v + 3)};
+template <class Numbers>
+VMS_PH_INLINED inline Screw Tree::base_twist(const Numbers& v) const noexcept {
+  if (b_ == 6) return {{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
   if (b_ == 3) return {{v[0], v[1], 0.0}, {0.0, 0.0, v[2]}};
   return {};
-}
-
-VMS_PH_INLINED inline Screw Tree::base_twist(const Eigen::VectorXd& v) const noexcept {
-  return base_twist(v.data());
 }
 
 VMS_PH_INLINED inline void Tree::set_base(const Screw& twist, Eigen::VectorXd& v) const noexcept {
@@ -63,8 +59,18 @@ VMS_PH_INLINED inline Screw Tree::moment_about_centre(const Screw& wrench) const
 
 /// The twist of the locked robot with a momentum about its centre of mass.
 VMS_PH_INLINED inline Screw Tree::mobility(const Screw& p) const noexcept {
+  if (!fluid_groups_.empty()) return map_screw(added_mass_.mobility, p);
   const Eigen::Vector3d angular = inverse_inertia_ * p.angular;
   return {p.linear / total_inertia_.mass + centre_of_mass_.cross(angular), angular};
+}
+
+/// The momentum of an inertia, in a fluid with an added mass, at a twist.
+VMS_PH_INLINED inline Screw Tree::momentum_of(const SpatialInertia& inertia,
+                                              const se3::Adjoint& added_mass,
+                                              const Screw& twist) const noexcept {
+  Screw momentum = inertia * twist;
+  if (!fluid_groups_.empty()) momentum += map_screw(added_mass, twist);
+  return momentum;
 }
 
 /// A twist in the axes of a frame, about its origin.

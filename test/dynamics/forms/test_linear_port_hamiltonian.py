@@ -11,7 +11,6 @@ from scipy.linalg import expm
 from vms_ph_dynamics import (
     DecoupledForm,
     Friction,
-    ModelError,
     Ports,
     PositionTask,
     StandardForm,
@@ -24,13 +23,15 @@ from vms_ph_dynamics import (
 from vms_ph_dynamics.forms import PHState
 from vms_ph_io import robots
 
-from ..conftest import random_tree, state_of
+from ..conftest import immersed, random_tree, state_of
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("wrench", [False, True])
-def test_errors_about_a_motion_change_as_the_model_says(seed: int, wrench: bool) -> None:
+@pytest.mark.parametrize("wet", [False, True])
+def test_errors_about_a_motion_change_as_the_model_says(seed: int, wrench: bool, wet: bool) -> None:
     model, rng = random_tree(seed), np.random.default_rng(seed)
+    model = immersed(model, seed) if wet else model
     form, nv = StandardForm(model), model.nv
     x = form.state(*state_of(model, rng))
     friction = Friction(rng.uniform(0, 1, model.n), rng.uniform(0, 1, model.n), slip=0.5)
@@ -128,12 +129,7 @@ def test_it_depends_neither_on_the_form_nor_on_where_the_base_is(rng: np.random.
     np.testing.assert_array_equal(first.A, there.A)
 
 
-def test_a_fluid_and_wrong_efforts_are_refused(panda: VMSModel) -> None:
-    wet = robots.load("bluerov2_alpha5")
-    form = StandardForm(wet)
-    x = form.state(wet.neutral_configuration(), np.zeros(wet.nv))
-    with pytest.raises(ModelError, match="given: a robot in a fluid"):
-        linear_port_hamiltonian(form, x, Ports())
+def test_wrong_efforts_are_refused(panda: VMSModel) -> None:
     dry = StandardForm(panda)
     x = dry.state(np.zeros(7), np.zeros(7))
     with pytest.raises(StateError, match=r"torque must have shape \(7,\)"):
