@@ -236,7 +236,9 @@ class Command:
         return replace(self, torque=np.clip(self.torque, -limits, limits)).with_reason(reason)
 
 
-def gain(default: _Number, description: str, low: float, high: float) -> _Number:
+def gain(
+    default: _Number, description: str, low: float, high: float, ramp: str = "range"
+) -> _Number:
     """Declare a scalar field of a ``Gains`` record with its bounds.
 
     The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`.
@@ -246,6 +248,7 @@ def gain(default: _Number, description: str, low: float, high: float) -> _Number
         description: in a few words, with the unit.
         low: smallest value, in that unit.
         high: largest value.
+        ramp: what bounds the rate: ``range`` between the bounds, or ``none`` for a change at once.
 
     Examples:
         >>> @dataclass(frozen=True)
@@ -255,14 +258,13 @@ def gain(default: _Number, description: str, low: float, high: float) -> _Number
         >>> Gains().stiffness
         60.0
     """
-    metadata = {"description": description, "low": low, "high": high, "at_once": False}
+    metadata = {"description": description, "low": low, "high": high, "ramp": ramp}
     return field(default=default, metadata=metadata)
 
 
 def limit(default: float, description: str, high: float) -> float:
-    """Declare a field of a ``Gains`` record as :func:`gain`, from zero on; it acts at once."""
-    metadata = {"description": description, "low": 0.0, "high": high, "at_once": True}
-    return field(default=default, metadata=metadata)
+    """Declare a limit in a ``Gains`` record, zero for none; a ratio bounds its changes."""
+    return gain(default, description, 0.0, high, "ratio")
 
 
 def convert_to_floats(record: Any) -> None:
@@ -280,7 +282,7 @@ def switch(default: bool, description: str) -> bool:
         default: whether it is on where nothing is set.
         description: in a few words.
     """
-    metadata = {"description": description, "low": None, "high": None, "at_once": True}
+    metadata = {"description": description, "low": None, "high": None, "ramp": "none"}
     return field(default=default, metadata=metadata)
 
 

@@ -42,7 +42,7 @@ struct AttitudeGains : OutputGains {
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
             {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
             {"joint_speed", gain_text::joint_speed, &G::max_joint_speed, 1e-3, 20.0},
-            {"integral", gain_text::integral, &G::integral, 0.0, 1.0},
+            {"integral", gain_text::integral, &G::integral},
         }};
     return gains;
   }

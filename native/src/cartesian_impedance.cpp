@@ -29,8 +29,8 @@ constexpr double kWrenchAllowance = 0.05, kDampingShare = 0.5, kFadingTime = 0.1
 // A component of a wrench that is larger was not measured, N and N m.
 constexpr double kLargestWrench = 1e6;
 
-// Largest power at which a stiffness that grows loads its springs, W.
-constexpr double kGainPower = 2.0;
+// Largest power at which stiffnesses and limits that grow load the springs, W.
+constexpr double kGainPower = 4.0;
 
 const std::string kWeightPrefix = "null_weight.";
 
@@ -55,32 +55,29 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
            &G::relative_to_base},
           {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
           {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},
-          {"stiffness_share_x", "share of the stiffness along x", &G::stiffness_share_x, 0.0, 1.0},
-          {"stiffness_share_y", "share of the stiffness along y", &G::stiffness_share_y, 0.0, 1.0},
-          {"stiffness_share_z", "share of the stiffness along z", &G::stiffness_share_z, 0.0, 1.0},
-          {"stiffness_share_rx", "share of the stiffness about x", &G::stiffness_share_rx, 0.0,
-           1.0},
-          {"stiffness_share_ry", "share of the stiffness about y", &G::stiffness_share_ry, 0.0,
-           1.0},
-          {"stiffness_share_rz", "share of the stiffness about z", &G::stiffness_share_rz, 0.0,
-           1.0},
-          {"damping_share_x", "share of the damping along x", &G::damping_share_x, 0.0, 1.0},
-          {"damping_share_y", "share of the damping along y", &G::damping_share_y, 0.0, 1.0},
-          {"damping_share_z", "share of the damping along z", &G::damping_share_z, 0.0, 1.0},
-          {"damping_share_rx", "share of the damping about x", &G::damping_share_rx, 0.0, 1.0},
-          {"damping_share_ry", "share of the damping about y", &G::damping_share_ry, 0.0, 1.0},
-          {"damping_share_rz", "share of the damping about z", &G::damping_share_rz, 0.0, 1.0},
+          {"stiffness_share_x", "share of the stiffness along x", &G::stiffness_share_x},
+          {"stiffness_share_y", "share of the stiffness along y", &G::stiffness_share_y},
+          {"stiffness_share_z", "share of the stiffness along z", &G::stiffness_share_z},
+          {"stiffness_share_rx", "share of the stiffness about x", &G::stiffness_share_rx},
+          {"stiffness_share_ry", "share of the stiffness about y", &G::stiffness_share_ry},
+          {"stiffness_share_rz", "share of the stiffness about z", &G::stiffness_share_rz},
+          {"damping_share_x", "share of the damping along x", &G::damping_share_x},
+          {"damping_share_y", "share of the damping along y", &G::damping_share_y},
+          {"damping_share_z", "share of the damping along z", &G::damping_share_z},
+          {"damping_share_rx", "share of the damping about x", &G::damping_share_rx},
+          {"damping_share_ry", "share of the damping about y", &G::damping_share_ry},
+          {"damping_share_rz", "share of the damping about z", &G::damping_share_rz},
           {"tool_axes",
            "the axes of the shares are those of the reference, not of the frame it is in",
            &G::tool_axes},
           {"force_limit", "largest force of the spring, N; 0: no limit", &G::force_limit, 0.0, 1e4,
-           true},
+           Ramp::ratio},
           {"moment_limit", "largest moment of the spring, N m; 0: no limit", &G::moment_limit, 0.0,
-           1e3, true},
+           1e3, Ramp::ratio},
           {"null_stiffness", "stiffness of the posture in the null space, N m/rad",
            &G::null_stiffness, 0.0, 500.0},
           {"null_energy", "energy that the posture may give beyond its own, J", &G::null_energy,
-           0.0, 100.0, true},
+           0.0, 100.0},
           {"posture_speed", "largest speed of the posture, rad/s", &G::max_posture_speed, 1e-3,
            20.0},
           {"friction_compensation", "share of the friction of the description that is compensated",
@@ -94,8 +91,7 @@ const GainTable<ImpedanceGains>& ImpedanceGains::table() {
 void WrenchFeedback::restart() noexcept {
   allowance_ = kWrenchAllowance;
   gain_ = 0.0;
-  last_wrench_.setZero();
-  last_twist_.setZero();
+  last_wrench_ = last_twist_ = Twist::Zero();
   ramp_.restart();
   ramp_.follow(false, 0.0);
 }
@@ -198,8 +194,8 @@ AxisGains PoseImpedance::update_axis_gains(double spring_share, double scale, do
       gains.damping_share_rx, gains.damping_share_ry, gains.damping_share_rz;
   axis_gains.damping.array() *= shares.array();
   axis_gains.reference_share = tool_axes_ramp_.follow(gains.tool_axes, dt);
-  axis_gains.force_limit = gains.force_limit;  // also where the sensor is blind
-  axis_gains.moment_limit = gains.moment_limit;
+  const Eigen::Array2d limits(gains.force_limit, gains.moment_limit);  // also of a blind sensor
+  axis_gains.inverse_limits = (limits > 0.0).select(limits.max(1e-9).inverse(), 0.0);
   return axis_gains;
 }
 
@@ -261,14 +257,13 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
                               product<Twist>(jacobian_, d_.v()), effort_.task_damping_power, h, dt);
   AxisGains axis_gains = update_axis_gains(spring_share, 1.0 + feedback, dt);
   double supplied_power = 0.0;  // by changes, W
-  // With a limited force the energy is concave in the stiffness: secants approach the bound.
-  for (int iteration = 0; iteration < 5; ++iteration) {
+  // Secants approach the bound of the energy, which a limit makes concave in the stiffness.
+  for (int iteration = 0; iteration < 12; ++iteration) {
     effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), axis_gains, h);
     if (!(last_axis_gains_ && dt > 0.0) || axis_gains.has_same_springs(*last_axis_gains_)) break;
     supplied_power = (effort_.potential_energy - effort_.energy(*last_axis_gains_)) / dt;
-    if (supplied_power <= kGainPower || iteration == 4) break;
-    const Twist increase = axis_gains.stiffness - last_axis_gains_->stiffness;
-    axis_gains.stiffness = last_axis_gains_->stiffness + kGainPower / supplied_power * increase;
+    if (supplied_power <= kGainPower || iteration == 11) break;
+    axis_gains.stay_near(*last_axis_gains_, kGainPower / supplied_power);
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);

@@ -17,8 +17,9 @@ std::size_t reason_capacity(const Model& model) {
 const GainTable<LimitGains>& LimitGains::table() {
   using G = LimitGains;
   static const GainTable<G> gains{
-      {"torque_rate", gain_text::torque_rate, &G::max_torque_rate, 0.0, 1e6, true},
-      {"power", "largest power into the joints, W; 0: no limit", &G::max_power, 0.0, 1e6, true},
+      {"torque_rate", gain_text::torque_rate, &G::max_torque_rate, 0.0, 1e6, Ramp::ratio},
+      {"power", "largest power into the joints, W; 0: no limit", &G::max_power, 0.0, 1e6,
+       Ramp::ratio},
       {"delay", "largest delay from measurement to effort at which damping is stable, samples",
        &G::delay, 0.0, 3.0},
   };
@@ -72,11 +73,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
     if (!(std::abs(torque[i]) > max_effort)) continue;
     torque[i] = std::min(std::max(torque[i], -max_effort), max_effort);
     const char* name = model_.joint_names()[static_cast<std::size_t>(i)].c_str();
-    if (is_bounded) {
-      reason_.add(", %s", name);
-    } else {
-      reason_.set("torque at its limit: %s", name);
-    }
+    is_bounded ? reason_.add(", %s", name) : reason_.set("torque at its limit: %s", name);
     is_bounded = true;
   }
   last_torque_ = torque;

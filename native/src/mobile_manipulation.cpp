@@ -33,7 +33,7 @@ struct MobileGains : ImpedanceGains {
             {"base_speed", gain_text::base_speed, &G::max_base_speed, 1e-3, 20.0},
             {"base_turn", gain_text::base_turn, &G::max_base_turn_rate, 1e-3, 20.0},
             {"base_share", "share of the end effector's reference motion that the base takes over",
-             &G::motion_share, 0.0, 1.0},
+             &G::motion_share},
         }};
     return gains;
   }

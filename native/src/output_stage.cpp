@@ -16,10 +16,10 @@ const GainTable<OutputGains>& OutputGains::table() {
   static const GainTable<G> gains{
       LimitGains::table(),
       {
-          {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
+          {"limit_margin", gain_text::limit_margin, &G::limit_margin},
           {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
-          {"tank_capacity", gain_text::tank_capacity, &G::tank_capacity, 0.0, 1e6, true},
-          {"tank_initial", gain_text::tank_initial, &G::tank_initial, 0.0, 1e6, true},
+          {"tank_capacity", gain_text::tank_capacity, &G::tank_capacity, 0.0, 1e6, Ramp::none},
+          {"tank_initial", gain_text::tank_initial, &G::tank_initial, 0.0, 1e6, Ramp::none},
       }};
   return gains;
 }

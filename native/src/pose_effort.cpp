@@ -152,8 +152,9 @@ PoseEffort::Springs PoseEffort::springs(const AxisGains& gains, Matrix6& stiffne
   const Eigen::Matrix3d angular_k = in_reference_axes(k_angular, gains.reference_share, axes_);
   SpringEnergy position_spring = potential_.position_spring(error_, linear_k);
   SpringEnergy attitude_spring = potential_.attitude_spring(angular_k);
-  const double force_share = position_spring.limit_force(gains.force_limit, k.maxCoeff());
-  const double moment_share = attitude_spring.limit_force(gains.moment_limit, k_angular.maxCoeff());
+  const double force_share = position_spring.limit_force(gains.inverse_limits[0], k.maxCoeff());
+  const double moment_share =
+      attitude_spring.limit_force(gains.inverse_limits[1], k_angular.maxCoeff());
   stiffness.setZero();
   stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear_k, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular_k);

@@ -49,11 +49,11 @@ Twist PosePotential::gradient(const Pose& error, double k_position,
   return wrench;
 }
 
-double SpringEnergy::limit_force(double max_force, double stiffness) noexcept {
-  if (max_force <= 0.0 || 2.0 * stiffness * energy <= max_force * max_force) return 1.0;
-  const double threshold_energy = 0.5 * max_force * max_force / stiffness;
-  const double share = std::sqrt(threshold_energy / energy);
-  energy = 2.0 * share * energy - threshold_energy;
+double SpringEnergy::limit_force(double inverse_limit, double stiffness) noexcept {
+  const double ratio = 2.0 * stiffness * energy * inverse_limit * inverse_limit;  // to that there
+  if (ratio <= 1.0) return 1.0;
+  const double share = 1.0 / std::sqrt(ratio);
+  energy *= share * (2.0 - share);
   gradient *= share;
   return share;
 }

@@ -254,8 +254,9 @@ const GainTable<TaskSpaceGains>& TaskSpaceGains::table() {
            &Gains::limit_stiffness, 0.0, 5000.0},
           {"limit_margin", gain_text::limit_margin, &Gains::limit_margin, 0.0, 0.5},
           {"cancel_coupling", gain_text::cancel_coupling, &Gains::cancel_coupling},
-          {"tank_capacity", gain_text::tank_capacity, &Gains::tank_capacity, 0.0, 100.0, true},
-          {"tank_initial", gain_text::tank_initial, &Gains::tank_initial, 0.0, 100.0, true},
+          {"tank_capacity", gain_text::tank_capacity, &Gains::tank_capacity, 0.0, 100.0,
+           Ramp::none},
+          {"tank_initial", gain_text::tank_initial, &Gains::tank_initial, 0.0, 100.0, Ramp::none},
       }};
   return gains;
 }

@@ -34,7 +34,7 @@ struct WheeledGains : LimitGains {
             {"damping_rotation", gain_text::damping_rotation, &G::damping_rotation, 0.0, 100.0},
             {"damping_null", "rate at which motion beside it is damped, 1/s", &G::damping_null, 0.0,
              100.0},
-            {"limit_margin", gain_text::limit_margin, &G::limit_margin, 0.0, 1.0},
+            {"limit_margin", gain_text::limit_margin, &G::limit_margin},
             {"limit_frequency", gain_text::limit_frequency, &G::limit_frequency, 0.0, 100.0},
             {"speed", gain_text::speed, &G::max_speed, 1e-3, 20.0},
             {"turn", gain_text::turn, &G::max_turn_rate, 1e-3, 20.0},

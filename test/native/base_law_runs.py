@@ -263,6 +263,7 @@ def payloads(drive: Drive, rng: Rng, steps: int) -> None:
 
 def gain_changes(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.3, 0.3, rng)
+    drive.set_known(force_limit=20.0, moment_limit=2.0)
     reference = drive.elsewhere(0.5, rng)
     drive.step(replace(reference, wrench=np.arange(6.0)) if drive.pushes else reference)
     for k in range(steps):
@@ -286,7 +287,8 @@ def limits(drive: Drive, rng: Rng, steps: int) -> None:
     drive.begin(0.5, 1.0, rng)
     for k in range(steps):
         if k % 5 == 0:
-            drive.set(torque_rate=rng.choice([0.0, 50.0]), power=rng.choice([0.0, 0.2]))
+            torque_rate, power = rng.choice([0.0, 50.0]), rng.choice([0.0, 0.2])
+            drive.set(torque_rate=torque_rate if k else 50.0, power=power if k else 0.2)
         if k % 7 == 0:
             joints, b = drive.model.joints, drive.model.b
             away = np.zeros(drive.model.nv)

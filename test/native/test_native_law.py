@@ -144,7 +144,7 @@ def test_task_space_control_commands_the_same_in_both_forms(
 ) -> None:
     both = TaskSpace(native, Case("panda", law="TaskSpaceIDAPBC"), 2e-3, rng)
     both.begin(0.1, 0.1, rng)
-    both.set(tank_capacity=tank, tank_initial=0.5 * tank, **gains)
+    both.set(tank_capacity=tank, tank_initial=0.5 * tank, torque_rate=300.0, power=3.0, **gains)
     for k in range(90):
         if k % 30 == 10:
             both.set(

@@ -35,8 +35,8 @@ _RESERVE_SHARE, _MIN_RESERVE = 0.1, 1e-3
 # Speed over which the compensated Coulomb friction changes its sign, rad/s or m/s.
 _SLIP_SPEED = 0.05
 
-# Largest power at which a stiffness that grows loads its springs, W.
-_GAIN_POWER = 2.0
+# Largest power at which stiffnesses and limits that grow load the springs, W.
+_GAIN_POWER = 4.0
 
 _AXIS_NAMES = ("x", "y", "z", "rx", "ry", "rz")
 _NULL_SPACES = ("pose", "position")
@@ -62,8 +62,8 @@ class CartesianImpedance(StagedController):
       at most ``null_energy``, what moving the posture adds, and what the damping of the null space
       takes out. Below a tenth of ``null_energy`` the spring fades.
     - **Bounds**: the springs pull with at most ``force_limit`` and ``moment_limit``, and keep a
-      potential. A stiffness that is raised loads them with at most 2 W: where the end effector is
-      displaced, it comes into force later.
+      potential. A stiffness or a limit that is raised loads them with at most 4 W: where the end
+      effector is displaced, it comes into force later.
     - **Singular postures**: spring and damper stay in force. Where the smallest singular value of
       the Jacobian is below 0.1, damping and posture of the null space act on the direction that is
       being lost too. No limit acts, so ``Command.reason`` is silent;
@@ -131,7 +131,9 @@ class CartesianImpedance(StagedController):
         null_stiffness: float = gain(
             0.0, "stiffness of the posture in the null space, N m/rad", 0.0, 500.0
         )
-        null_energy: float = limit(1.0, "energy that the posture may give beyond its own, J", 100.0)
+        null_energy: float = gain(
+            1.0, "energy that the posture may give beyond its own, J", 0.0, 100.0
+        )
         posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
         friction_compensation: float = gain(
             0.0, "share of the friction of the description that is compensated", 0.0, 0.95
@@ -284,17 +286,16 @@ class CartesianImpedance(StagedController):
         feedback = self._wrench_feedback.follow(wrench, k, jacobian @ d.v, h, dt)
         axis_gains = self._axis_gains(frame_share, 1.0 + feedback, dt)
         last_gains, added_energy = self._last_axis_gains or axis_gains, 0.0
-        # With a limited force the energy is concave in the stiffness: secants approach the bound.
-        for step in range(5):
+        # Secants approach the bound of the energy, which a limit makes concave in the stiffness.
+        for step in range(12):
             tool = ToolImpedance(
                 self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
             )
             if not axis_gains.equals(last_gains):
                 added_energy = tool.springs(axis_gains)[0] - tool.springs(last_gains)[0]
-            if added_energy <= _GAIN_POWER * dt or step == 4:
+            if added_energy <= _GAIN_POWER * dt or step == 11:
                 break
-            rise = _GAIN_POWER * dt / added_energy * (axis_gains.stiffness - last_gains.stiffness)
-            axis_gains = replace(axis_gains, stiffness=last_gains.stiffness + rise)
+            axis_gains = last_gains.towards(axis_gains, _GAIN_POWER * dt / added_energy)
         self._last_axis_gains = axis_gains
         # Of an attitude of the base that is held by itself.
         attitude_share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
@@ -357,9 +358,11 @@ class CartesianImpedance(StagedController):
             axis_shares = [getattr(gains, f"{name}_share_{axis}") for axis in _AXIS_NAMES]
             return share * np.array(values) * axis_shares
 
-        limits = gains.force_limit, gains.moment_limit  # also where the sensor is blind
+        # Limits act also where the sensor is blind.
+        limits = np.array([gains.force_limit, gains.moment_limit])
+        inverse_limits = (limits > 0.0) / np.maximum(limits, 1e-9)
         tool_share = self._axes_ramp.follow(gains.tool_axes, dt)
-        return AxisGains(by_axis("stiffness"), by_axis("damping"), tool_share, *limits)
+        return AxisGains(by_axis("stiffness"), by_axis("damping"), tool_share, inverse_limits)
 
     def _hold_posture(
         self, d: Evaluation, reference: Reference, dt: float

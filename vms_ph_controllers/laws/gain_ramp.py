@@ -11,10 +11,14 @@ G = TypeVar("G", bound=Any)
 # Time in which a gain crosses the whole range between its bounds, s.
 RAMP_DURATION = 1.0
 
+# Largest rate at which a limit changes, of its value, 1/s.
+LIMIT_RATE = 10.0
+
 
 class GainRamp(Generic[G]):
     """The gains in force: each takes at least :data:`RAMP_DURATION` to cross its whole range.
 
+    A limit changes by at most a hundredth in a millisecond; without one, it begins at its bound.
     After a restart the next values are taken as they are: no effort depends on earlier ones.
     """
 
@@ -30,13 +34,17 @@ class GainRamp(Generic[G]):
         if not self._has_started or target is self.gains or target == self.gains:
             self.gains, self._has_started = target, True
             return target
-        range_share = _ramp_share(dt)
-        new_gains = {}
+        range_share, new_gains = _ramp_share(dt), {}
         for gain in fields(target):
-            if not gain.metadata["at_once"]:
-                step = range_share * (gain.metadata["high"] - gain.metadata["low"])
-                old_value, new_value = getattr(self.gains, gain.name), getattr(target, gain.name)
-                new_gains[gain.name] = _approach(old_value, new_value, step)
+            low, high, ramp = (gain.metadata[key] for key in ("low", "high", "ramp"))
+            old_value, new_value = getattr(self.gains, gain.name), getattr(target, gain.name)
+            if ramp == "range":
+                new_gains[gain.name] = _approach(old_value, new_value, range_share * (high - low))
+            elif ramp == "ratio" and old_value != new_value:
+                ratio = 1.0 + LIMIT_RATE * RAMP_DURATION * range_share
+                start, end = old_value or high, new_value or high
+                value = min(max(end, start / ratio), start * ratio)
+                new_gains[gain.name] = new_value if value == end else value
         self.gains = replace(target, **new_gains)
         return self.gains
 

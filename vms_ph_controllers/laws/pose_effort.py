@@ -3,7 +3,7 @@
 
 """The effort of an impedance of the end effector at a state; it has no memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,14 +89,19 @@ class AxisGains:
         damping: (6,) N s/m and N m s/rad.
         reference_share: share of both that is along the axes of the reference, in [0, 1]; the rest
             is along those of the frame in which the reference is given.
-        force, moment: largest ones of the springs, N and N m; 0 for no bound.
+        inverse_limits: (2,) of force and moment of the springs, 1/N and 1/(N m); 0 for no limit.
     """
 
     stiffness: Array
     damping: Array
     reference_share: float
-    force: float
-    moment: float
+    inverse_limits: Array
+
+    def towards(self, target: "AxisGains", share: float) -> "AxisGains":
+        """Return others with springs that change only by a share towards them."""
+        stiffness = self.stiffness + share * (target.stiffness - self.stiffness)
+        inverse = self.inverse_limits + share * (target.inverse_limits - self.inverse_limits)
+        return replace(target, stiffness=stiffness, inverse_limits=inverse)
 
     def equals(self, other: "AxisGains") -> bool:
         """Return whether springs and dampers are those of another."""
@@ -132,8 +137,9 @@ class ToolImpedance:
         k_position = self._matrix(c.stiffness[:3], c.reference_share)
         k_rotation = self._matrix(c.stiffness[3:], c.reference_share)
         springs = self.potential.spring_energies(error, k_position, k_rotation)
-        position_spring, share = springs[0].limit(c.force, float(np.max(c.stiffness[:3])))
-        rotation_spring, moment_share = springs[1].limit(c.moment, float(np.max(c.stiffness[3:])))
+        inverse, largest = c.inverse_limits.tolist(), c.stiffness.reshape(2, 3).max(1).tolist()
+        position_spring, share = springs[0].limit(inverse[0], largest[0])
+        rotation_spring, moment_share = springs[1].limit(inverse[1], largest[1])
         stiffness = np.zeros((6, 6))
         stiffness[:3, :3] = share * (rotation.T @ k_position @ rotation)
         stiffness[3:, 3:] = moment_share * self.potential.hessian_bound(k_rotation)

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import Reference, RobotState, gain, if_finite, limit
+from ..controller import Reference, RobotState, gain, if_finite
 from ..observers import ImpulseBalance, MomentumObserver, WrenchMap
 from ..safety.energy_tank import EnergyTank
 from .cartesian_impedance import CartesianImpedance
@@ -65,7 +65,7 @@ class PushingImpedance(CartesianImpedance):
         push_speed: float = gain(
             0.05, "speed that a push without contact approaches, m/s", 1e-3, 2.0
         )
-        push_energy: float = limit(2.0, "energy that pushes may give, J", 1e6)
+        push_energy: float = gain(2.0, "energy that pushes may give, J", 0.0, 1e6, "none")
         push_routing: float = gain(
             0.5, "share of the energy taken out by other damping that pushes may give", 0.0, 1.0
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, PositionTask, VMSModel
 
-from ..controller import Command, Reference, RobotState, Status, gain, limit, switch
+from ..controller import Command, Reference, RobotState, Status, gain, switch
 from ..potentials.shaped_potential import (
     JointLimitPotential,
     ShapedPotential,
@@ -85,8 +85,10 @@ class TaskSpaceIDAPBC(TwinnedController):
         cancel_coupling: bool = switch(
             False, "replace the gyroscopic coupling of task and null space by zero"
         )
-        tank_capacity: float = limit(0.0, "capacity of the energy tank, J; 0: no tank", 100.0)
-        tank_initial: float = limit(0.5, "level of the tank after a reset, J", 100.0)
+        tank_capacity: float = gain(
+            0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 100.0, "none"
+        )
+        tank_initial: float = gain(0.5, "level of the tank after a reset, J", 0.0, 100.0, "none")
 
     gains: Gains
 

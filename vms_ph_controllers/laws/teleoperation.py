@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 
-from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, limit
+from ..controller import Command, ControlEnergy, Controller, Reference, RobotState, gain
 from ..guard.motion_limits import EnergyGuardSettings
 from ..guard.servo_guard import PositionGuard
 from ..guard.teleoperation import TeleoperationPacket, TeleoperationSide
@@ -72,14 +72,14 @@ class Teleoperation(Controller):
     class Gains:
         """Gains of the law."""
 
-        delay: float = limit(0.1, "mean delay of a packet, s", 2.0)
-        jitter: float = limit(0.2, "largest change of the delay, as a share of it", 1.0)
-        loss: float = limit(0.05, "share of the packets that are lost", 1.0)
-        budget: float = limit(
-            2.0, "energy in the tank of each arm after a reset, J; 1e6: no bound", 1e6
+        delay: float = gain(0.1, "mean delay of a packet, s", 0.0, 2.0)
+        jitter: float = gain(0.2, "largest change of the delay, as a share of it", 0.0, 1.0)
+        loss: float = gain(0.05, "share of the packets that are lost", 0.0, 1.0)
+        budget: float = gain(
+            2.0, "energy in the tank of each arm after a reset, J; 1e6: no bound", 0.0, 1e6
         )
-        centring: float = limit(
-            0.0, "stiffness that draws the leader to its start, as a share of its servos'", 1.0
+        centring: float = gain(
+            0.0, "stiffness that draws the leader to its start, as a share of its servos'", 0.0, 1.0
         )
 
     gains: Gains

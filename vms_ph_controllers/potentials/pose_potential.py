@@ -35,21 +35,21 @@ class SpringEnergy:
     energy: float
     gradient: Array
 
-    def limit(self, force_bound: float, stiffness: float) -> "tuple[SpringEnergy, float]":
-        """Return the spring that pulls with at most ``force_bound``, and its share of this one.
+    def limit(self, inverse_limit: float, stiffness: float) -> "tuple[SpringEnergy, float]":
+        """Return the spring that pulls with at most a limit, and its share of this one.
 
-        The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = bound^2 / (2 stiffness)``, so
-        that it remains a potential. Zero stands for no bound.
+        The energy V becomes ``2 sqrt(V_0 V) - V_0`` beyond ``V_0 = limit^2 / (2 stiffness)``, so
+        that it remains a potential.
 
         Args:
-            force_bound: N or N m.
+            inverse_limit: of force or moment, 1/N or 1/(N m); zero for no limit.
             stiffness: the largest one, N/m or N m/rad.
         """
-        if force_bound <= 0.0 or 2.0 * stiffness * self.energy <= force_bound * force_bound:
+        ratio = 2.0 * stiffness * self.energy * inverse_limit * inverse_limit  # V / V_0
+        if ratio <= 1.0:
             return self, 1.0
-        knee_energy = 0.5 * force_bound * force_bound / stiffness
-        share = sqrt(knee_energy / self.energy)
-        return SpringEnergy(2.0 * share * self.energy - knee_energy, share * self.gradient), share
+        share = 1.0 / sqrt(ratio)
+        return SpringEnergy(share * (2.0 - share) * self.energy, share * self.gradient), share
 
 
 class PosePotential:

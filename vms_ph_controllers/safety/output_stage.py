@@ -9,7 +9,7 @@ import numpy as np
 
 from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
 
-from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain, limit
+from ..controller import EFFORT_NOT_FINITE, STATE_UNUSABLE, Command, RobotState, Status, gain
 from .base_actuation import BaseActuation, PrioritisedActuation, check_allocation, step_share
 from .energy_tank import SampledTank
 from .limits import LimitedEfforts, LimitGains, TorqueLimits, join
@@ -27,8 +27,8 @@ class OutputGains(LimitGains):
     limit_frequency: float = gain(
         10.0, "natural frequency of the springs at the joint limits, rad/s", 0.0, 100.0
     )
-    tank_capacity: float = limit(0.0, "capacity of the energy tank, J; 0: no tank", 1e6)
-    tank_initial: float = limit(1.0, "level of the tank after a reset, J", 1e6)
+    tank_capacity: float = gain(0.0, "capacity of the energy tank, J; 0: no tank", 0.0, 1e6, "none")
+    tank_initial: float = gain(1.0, "level of the tank after a reset, J", 0.0, 1e6, "none")
 
 
 def base_limited_efforts(

@@ -13,28 +13,41 @@
 
 namespace vms_ph {
 
+/// Time in which a gain crosses the whole range between its bounds, s; largest rate at which a
+/// limit changes, of its value, 1/s.
+constexpr double kCrossingTime = 1.0, kLimitRate = 10.0;
+
+/// The share of the crossing time in a time step, s.
+inline double crossing_share(double dt) noexcept {
+  return dt > 0.0 ? std::min(dt / kCrossingTime, 1.0) : 0.0;
+}
+
+/// A value moved towards a target by at most a step.
+inline double approach(double start, double target, double max_change) noexcept {
+  return std::min(std::max(target, start - max_change), start + max_change);
+}
+
+/// What bounds the rate of a change: the range, the ratio (of a limit, 0 for none), or nothing.
+enum class Ramp { range, ratio, none };
+
+/// What is said of a gain, and how it changes.
+struct GainBounds {
+  const char *name, *description;
+  double low = 0.0, high = 1.0;
+  Ramp ramp = Ramp::none;
+};
+
 /// One member of a record of gains: a number with bounds, or a switch that is on or off.
 template <class Record>
-struct GainField {
+struct GainField : GainBounds {
   GainField(const char* gain_name, const char* gain_description, double Record::* member,
-            double lower_bound, double upper_bound, bool is_limit = false)
-      : name(gain_name),
-        description(gain_description),
-        number(member),
-        low(lower_bound),
-        high(upper_bound),
-        is_immediate(is_limit) {}
+            double lowest = 0.0, double highest = 1.0, Ramp gain_ramp = Ramp::range)
+      : GainBounds{gain_name, gain_description, lowest, highest, gain_ramp}, number(member) {}
   GainField(const char* gain_name, const char* gain_description, bool Record::* member)
-      : name(gain_name), description(gain_description), flag(member) {}
+      : GainBounds{gain_name, gain_description}, flag(member) {}
   template <class Base>
   GainField(const GainField<Base>& field)  // NOLINT: implicit conversion intended
-      : name(field.name),
-        description(field.description),
-        number(field.number),
-        flag(field.flag),
-        low(field.low),
-        high(field.high),
-        is_immediate(field.is_immediate) {}
+      : GainBounds(field), number(field.number), flag(field.flag) {}
 
   double value_in(const Record& record) const noexcept {
     return flag ? static_cast<double>(record.*flag) : record.*number;
@@ -44,19 +57,21 @@ struct GainField {
   void follow(Record& gains, const Record& target, double share) const noexcept {
     if (flag) {
       gains.*flag = target.*flag;
-    } else if (is_immediate) {
+    } else if (ramp == Ramp::none) {
       gains.*number = target.*number;
-    } else {
-      const double max_change = share * (high - low), start = gains.*number;
-      gains.*number = std::min(std::max(target.*number, start - max_change), start + max_change);
+    } else if (ramp == Ramp::range) {
+      gains.*number = approach(gains.*number, target.*number, share * (high - low));
+    } else if (gains.*number != target.*number) {
+      const double ratio = 1.0 + kLimitRate * kCrossingTime * share;
+      const double start = gains.*number > 0.0 ? gains.*number : high;
+      const double end = target.*number > 0.0 ? target.*number : high;
+      const double value = std::min(std::max(end, start / ratio), start * ratio);
+      gains.*number = value == end ? target.*number : value;
     }
   }
 
-  const char *name, *description;
   double Record::* number = nullptr;
   bool Record::* flag = nullptr;
-  double low = 0.0, high = 1.0;
-  bool is_immediate = false;  ///< whether a change acts at once, as limits do
 };
 
 /// The gains in the order in which hosts show them. A default-made record holds the defaults.
@@ -113,19 +128,6 @@ class GainTable {
  private:
   std::vector<GainField<Record>> fields_;
 };
-
-/// Time in which a gain crosses the whole range between its bounds, s.
-constexpr double kCrossingTime = 1.0;
-
-/// The share of the crossing time in a time step, s.
-inline double crossing_share(double dt) noexcept {
-  return dt > 0.0 ? std::min(dt / kCrossingTime, 1.0) : 0.0;
-}
-
-/// A value moved towards a target by at most a step.
-inline double approach(double start, double target, double max_change) noexcept {
-  return std::min(std::max(target, start - max_change), start + max_change);
-}
 
 /// The gains in force: each moves to the value set at most its whole range in kCrossingTime, s.
 /// After a restart the next values are taken as they are: no effort depends on earlier ones.

@@ -63,13 +63,19 @@ struct AxisGains {
 
   /// Whether the springs, not the dampers, are those of another.
   bool has_same_springs(const AxisGains& other) const noexcept {
-    return reference_share == other.reference_share && force_limit == other.force_limit &&
-           moment_limit == other.moment_limit && stiffness == other.stiffness;
+    return reference_share == other.reference_share && stiffness == other.stiffness &&
+           (inverse_limits == other.inverse_limits).all();
+  }
+
+  /// Change the springs of others only by a share.
+  void stay_near(const AxisGains& other, double share) noexcept {
+    stiffness = other.stiffness + share * (stiffness - other.stiffness);
+    inverse_limits = other.inverse_limits + share * (inverse_limits - other.inverse_limits);
   }
 
   Twist stiffness = Twist::Zero(), damping = Twist::Zero();  ///< (6,) linear first
   double reference_share = 1.0;  ///< along axes of the reference; the rest along fixed ones
-  double force_limit = 0.0, moment_limit = 0.0;  ///< of the springs, N and N m; 0: none
+  Eigen::Array2d inverse_limits = {0.0, 0.0};  ///< of force and moment, 1/N, 1/(N m); 0: no limit
 };
 
 /// Forces of the spring and the damper of a pose in the velocities v (m,) of a robot, with its

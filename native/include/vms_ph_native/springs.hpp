@@ -18,9 +18,9 @@ struct SpringEnergy {
   double energy;
   Eigen::Vector3d gradient;
 
-  /// Limit the gradient to `max_force`, 0 for no limit, so that it stays that of a potential;
-  /// return the share that remains. `stiffness` is the largest one.
-  double limit_force(double max_force, double stiffness) noexcept;
+  /// Limit the gradient so that it stays that of a potential; return the share that remains.
+  /// The limit is given as 1/N or 1/(N m), 0 for none; `stiffness` is the largest one.
+  double limit_force(double inverse_limit, double stiffness) noexcept;
 };
 
 /// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.

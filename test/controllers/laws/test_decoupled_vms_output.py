@@ -137,7 +137,7 @@ def test_joint_limits_push_back_and_their_energy_is_told() -> None:
 def test_rate_and_power_of_the_torques_are_bounded(rng: np.random.Generator) -> None:
     model = without_limits("satellite_panda")
     law = DecoupledVMSController(model)
-    law.gains = replace(law.gains, torque_rate=2000.0)
+    law.gains = replace(law.gains, torque_rate=2000.0, power=1.0)
     one = Plant(law, goal(model, "satellite_panda"), np.zeros(model.nv))
     away = np.concatenate([np.zeros(6), 0.5 * rng.uniform(-1, 1, model.n)])
     law.set_minimum(model.integrate(one.q, away))

@@ -33,19 +33,72 @@ def effort(law: Controller, state: RobotState, dt: float) -> np.ndarray:
     return np.concatenate([told.wrench_base, told.torque])
 
 
-def test_a_gain_crosses_its_range_in_the_crossing_time_and_limits_act_at_once() -> None:
+def test_a_gain_crosses_its_range_in_the_crossing_time() -> None:
     first = TaskSpaceIDAPBC.Gains(stiffness=0.0)
     ramp = GainRamp(first)
     assert ramp.follow(first, 1e-3) is first
-    target = TaskSpaceIDAPBC.Gains(stiffness=1000.0, damping_task=10.0, torque_rate=5.0)
+    target = TaskSpaceIDAPBC.Gains(stiffness=1000.0, damping_task=10.0, tank_capacity=5.0)
     half = ramp.follow(target, 0.5 * RAMP_DURATION)
     assert half.stiffness == 500.0
-    assert (half.damping_task, half.torque_rate) == (10.0, 5.0)
+    assert (half.damping_task, half.tank_capacity) == (10.0, 5.0)
     for dt in (0.0, -1.0, np.nan):
         assert ramp.follow(target, dt) == half
     assert ramp.follow(target, RAMP_DURATION) == target
     ramp.restart(target)
     assert ramp.follow(first, 1e-3) == first
+
+
+def test_a_limit_changes_by_a_hundredth_in_a_millisecond_and_begins_at_its_bound() -> None:
+    unlimited, limited = CartesianImpedance.Gains(), CartesianImpedance.Gains(force_limit=10.0)
+    ramp = GainRamp(unlimited)
+    ramp.follow(unlimited, 1e-3)
+    assert ramp.follow(limited, 1e-3).force_limit == pytest.approx(1e4 / 1.01)
+    steps = [ramp.follow(limited, 1e-3).force_limit for _ in range(800)]
+    assert steps[-1] == 10.0
+    assert ramp.follow(unlimited, 1e-3).force_limit == pytest.approx(10.1)
+    for _ in range(800):
+        ramp.follow(unlimited, 1e-3)
+    assert ramp.gains == unlimited
+
+
+LIMITS = {
+    "force_limit": 40.0, "moment_limit": 8.0, "null_energy": 100.0, "power": 4.0,
+    "torque_rate": 2.0,
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("core")
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("share", [0.0, 0.02])
+def test_a_limit_that_jumps_makes_no_step_in_the_torque_and_adds_little_power(
+    name: str, share: float
+) -> None:
+    model, dt, still = robots.load("fr3"), 1e-3, np.zeros(7)
+    gains = CartesianImpedance.Gains(stiffness=400.0, stiffness_rotation=30.0, null_stiffness=10.0)
+    gains = replace(gains, **{name: LIMITS[name]})
+    law, q = CartesianImpedance(model, gains), model.home
+    law.reset(RobotState(q, still))
+    step = np.concatenate([0.15 * np.eye(3)[2], 0.5 * np.eye(3)[0]]) / 60.0
+    for _ in range(60):  # lowered by 0.15 m, turned by 0.5 rad, and moved in the null space
+        J = model.evaluate(q, still).J_end_effector
+        null_motion = np.linalg.svd(J)[2][-1]
+        q = model.integrate(
+            q, np.linalg.pinv(J) @ step + np.copysign(0.01, null_motion[0]) * null_motion
+        )
+    # At power limits it moves as its springs pull.
+    v = -0.1 * np.linalg.pinv(J) @ np.append(60.0 * step[:3], np.zeros(3)) / 0.15
+    away = RobotState(q, v if name == "power" else still)
+    law.update(RobotState(model.home, still), HOLD, dt)
+    commands = [law.update(away, HOLD, dt) for _ in range(20)]
+    for value in (share * LIMITS[name], LIMITS[name]):
+        law.gains = replace(law.gains, **{name: value})
+        commands += [law.update(away, HOLD, dt) for _ in range(1500)]
+    torques = np.array([each.torque for each in commands[19:]])
+    span = np.ptp(torques, axis=0).max()
+    assert span > 0.3
+    # Of what the limit changes: about a hundredth in a millisecond, more only where it ends to act.
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.08 * span
+    assert max(each.energy.reference_power for each in commands[20:]) < 4.2  # W
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -76,7 +129,7 @@ def test_gains_that_jump_between_their_bounds_make_no_step_in_the_torque(
     strong = {
         item.name: item.metadata["high"]
         for item in fields(kind.Gains)
-        if item.metadata["low"] is not None and not item.metadata["at_once"]
+        if item.metadata["low"] is not None and item.metadata["ramp"] == "range"
     }
     law.gains = replace(law.gains, **(strong | {"delay": 0.0}))
     whole = np.abs(effort(law, state, dt) - torques[0]).max()

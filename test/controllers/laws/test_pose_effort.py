@@ -31,15 +31,15 @@ def test_the_moment_of_a_spring_is_bounded_by_its_stiffest_axis() -> None:
     potential, reference = PosePotential(), PoseReference()
     potential.follow(error)
 
-    def spring(moment: float) -> tuple[float, np.ndarray]:
-        axis_gains = AxisGains(stiffness, np.zeros(6), 1.0, 0.0, moment)
+    def spring(inverse_moment: float) -> tuple[float, np.ndarray]:
+        axis_gains = AxisGains(stiffness, np.zeros(6), 1.0, np.array([0.0, inverse_moment]))
         tool = ToolImpedance(potential, reference, error, False, None, axis_gains)
         return tool.springs(axis_gains)[:2]
 
     energy, free = spring(0.0)
     bound = np.sqrt(2.0 * 40.0 * energy)  # about which it bends
-    assert spring(1.001 * bound)[0] == energy
-    bent, gradient = spring(0.5 * bound)
+    assert spring(1.0 / (1.001 * bound))[0] == energy
+    bent, gradient = spring(1.0 / (0.5 * bound))
     assert bent == pytest.approx(0.75 * energy)
     np.testing.assert_allclose(gradient, 0.5 * free)
 

@@ -86,7 +86,9 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
     for most, stretch in ((0.0, 0.3), (40.0, 0.1), (40.0, 0.3)):
 
         def pulled(e: float, most: float = most) -> SpringEnergy:
-            return SpringEnergy(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).limit(most, K)[0]
+            return SpringEnergy(0.5 * K * e * e, np.array([K * e, 0.0, 0.0])).limit(
+                most and 1.0 / most, K
+            )[0]
 
         force = pulled(stretch).gradient[0]
         slope = (pulled(stretch + 1e-6).energy - pulled(stretch - 1e-6).energy) / 2e-6
@@ -96,8 +98,8 @@ def test_a_bounded_spring_is_still_the_gradient_of_its_energy() -> None:
 
 def test_a_spring_below_its_bound_is_itself() -> None:
     spring = SpringEnergy(0.5 * K * 0.1**2, np.array([0.1 * K, 0.0, 0.0]))
-    assert spring.limit(0.1 * K + 1e-9, K) == (spring, 1.0)
-    bent, share = spring.limit(0.05 * K, K)
+    assert spring.limit(1.0 / (0.1 * K + 1e-9), K) == (spring, 1.0)
+    bent, share = spring.limit(1.0 / (0.05 * K), K)
     assert share == pytest.approx(0.5)
     # Up to half the stretch it is the spring, then a constant force.
     assert bent.energy == pytest.approx(0.5 * K * 0.05**2 + 0.05 * K * 0.05)
