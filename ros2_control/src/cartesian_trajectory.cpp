@@ -3,6 +3,7 @@
 
 #include "cartesian_trajectory.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -23,6 +24,8 @@ using GoalHandle = rclcpp_action::ServerGoalHandle<Action>;
 constexpr double kGoalDistance = 0.02, kGoalAngle = 0.1, kGoalTime = 10.0;
 
 constexpr std::chrono::milliseconds kFeedbackPeriod(50);
+constexpr std::size_t kMaxPoses = 100'000;  // of a goal
+constexpr double kMinStep = 1e-4;           // between its poses, s
 
 double seconds_of(const builtin_interfaces::msg::Duration& duration) {
   return duration.sec + 1e-9 * duration.nanosec;
@@ -31,17 +34,18 @@ double seconds_of(const builtin_interfaces::msg::Duration& duration) {
 // What a trajectory lacks; empty for a valid one.
 std::string problem_of(const Action::Goal& goal) {
   const auto& times = goal.time_from_start;
-  if (goal.poses.empty() || goal.poses.size() != times.size()) {
-    return "a pose or more, and a time for each; given: " + std::to_string(goal.poses.size()) +
+  if (times.empty() || times.size() > kMaxPoses || goal.poses.size() != times.size()) {
+    return "1 to 100000 poses, and a time for each; given: " + std::to_string(goal.poses.size()) +
            " poses and " + std::to_string(times.size()) + " times";
   }
-  double last_time = -1.0;
+  double earliest = 0.0;  // time of the next pose
   for (std::size_t k = 0; k < times.size(); ++k) {
-    const double time = seconds_of(times[k]);
-    const std::string given = "; not so: that at index " + std::to_string(k);
-    if (time < 0.0 || time <= last_time) return "times that increase from zero on" + given;
-    if (!pose_of(goal.poses[k])) return "finite poses with orientations of length 1" + given;
-    last_time = time;
+    const bool has_pose = pose_of(goal.poses[k]).has_value();
+    const char* const need = has_pose ? "times from zero on, 0.1 ms or more apart"
+                                      : "finite poses with orientations of length 1";
+    if (!has_pose || seconds_of(times[k]) < earliest)
+      return std::string(need) + "; not so: that at index " + std::to_string(k);
+    earliest = seconds_of(times[k]) + (1.0 - 1e-6) * kMinStep;
   }
   for (const double tolerance : {goal.goal_position_tolerance, goal.goal_orientation_tolerance,
                                  goal.path_position_tolerance, goal.path_orientation_tolerance}) {
@@ -68,12 +72,12 @@ struct CartesianTrajectoryServer::Goal {
     deadline = times.back() + or_default(seconds_of(goal.goal_time_tolerance), kGoalTime);
   }
 
-  PosePoint pose_at(double t) noexcept {
-    while (next_point < times.size() && times[next_point] <= t) ++next_point;
-    if (next_point == times.size()) return poses.back();
-    const PosePoint &start = poses[next_point - 1], &end = poses[next_point];
-    const double start_time = times[next_point - 1];
-    const double duration = times[next_point] - start_time, share = (t - start_time) / duration;
+  PosePoint pose_at(double t) const noexcept {
+    const auto next = std::upper_bound(times.begin() + 1, times.end(), t);
+    if (next == times.end()) return poses.back();
+    const auto next_pose = poses.begin() + (next - times.begin());
+    const PosePoint &start = *(next_pose - 1), &end = *next_pose;
+    const double duration = *next - *(next - 1), share = (t - *(next - 1)) / duration;
     const Eigen::Vector3d displacement = end.position - start.position;
     return {start.position + share * displacement, start.orientation.slerp(share, end.orientation),
             displacement / duration};
@@ -90,11 +94,9 @@ struct CartesianTrajectoryServer::Goal {
   double goal_distance, goal_angle, path_distance, path_angle;  // tolerances, m and rad
   double deadline;                                              // s
   std::vector<double> times;                                    // s
-
   std::vector<PosePoint> poses;
-  bool starts_at_robot;        // whether the first pose is the measured one, not known yet
-  double time = 0.0;           // s
-  std::size_t next_point = 1;  // that the reference moves to
+  bool starts_at_robot;  // whether the first pose is the measured one, not known yet
+  double time = 0.0;     // s
   std::mutex feedback_mutex;
   Action::Feedback feedback;
   std::int32_t error_code = Action::Result::INVALID_GOAL;
@@ -141,11 +143,8 @@ struct CartesianTrajectoryServer::Goals {
   }
 
   static void send_feedback(Goal& goal, const rclcpp::Time& now) {
-    const auto message = std::make_shared<Action::Feedback>();
-    {
-      const std::lock_guard<std::mutex> lock(goal.feedback_mutex);
-      *message = goal.feedback;
-    }
+    const std::lock_guard<std::mutex> lock(goal.feedback_mutex);
+    const auto message = std::make_shared<Action::Feedback>(goal.feedback);
     message->header.stamp = now;
     goal.handle->publish_feedback(message);
   }

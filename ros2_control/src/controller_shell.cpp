@@ -172,6 +172,7 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
                number / servo_stiffness_[k];
       const bool is_believed = command.status != vms_ph::Status::holding && std::isfinite(number);
       if (!is_believed) continue;
+      number = std::min(std::max(number, model_->lower()[k]), model_->upper()[k]);
     }
     std::ignore = command_interfaces_[i].set_value(number);
   }

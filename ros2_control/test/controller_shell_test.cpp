@@ -444,6 +444,16 @@ TEST_F(ControllerShell, CommandsServosToWhereTheirSpringsGiveItsTorques) {
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
 }
 
+TEST_F(ControllerShell, KeepsThePositionsOfServosWithinTheLimitsOfTheJoints) {
+  begin("fixed", "double", "", {20.0, 50.0});
+  std::ignore = states_[0]->set_value(2.45);  // of the shoulder, whose limit is 2.5 rad
+  std::ignore = states_[2]->set_value(-9.0);  // of the elbow, an endless joint
+  ASSERT_TRUE(activate());
+  update(1.0, 0.01);
+  EXPECT_EQ(*commands_[0]->get_optional(), 2.5);  // not 2.6
+  EXPECT_NEAR(*commands_[1]->get_optional(), -9.0 + 3.0 / 50.0, 1e-12);
+}
+
 TEST_F(ControllerShell, GivesItsLawTheWrenchOfASensor) {
   begin("fixed", "double", "", {}, "tool");
   ASSERT_EQ(states_.size(), 10U);
