@@ -113,7 +113,7 @@ class Reference:
         return self.position, self.velocity, self.pose, self.twist, self.joints, self.wrench
 
 
-_Number = TypeVar("_Number", bound=float)
+_Real = TypeVar("_Real", bound=float)
 _NO_REFERENCE = Reference()
 _FIELD_SHAPES = {"position": (3,), "velocity": (3,), "pose": (4, 4), "twist": (6,), "wrench": (6,)}
 
@@ -236,9 +236,7 @@ class Command:
         return replace(self, torque=np.clip(self.torque, -limits, limits)).with_reason(reason)
 
 
-def gain(
-    default: _Number, description: str, low: float, high: float, ramp: str = "range"
-) -> _Number:
+def gain(default: _Real, description: str, low: float, high: float, ramp: str = "range") -> _Real:
     """Declare a scalar field of a ``Gains`` record with its bounds.
 
     The laws follow changes at a bounded rate, see :class:`.laws.gain_ramp.GainRamp`.

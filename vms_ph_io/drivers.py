@@ -62,7 +62,6 @@ class Driver:
         sources: each a fact, and where it was read.
         payload: the service that sets the payload; None where there is none.
         robot: name or description of an arm that it moves.
-        exports: command interfaces of a joint, also those that it does not execute.
     """
 
     name: str
@@ -82,7 +81,6 @@ class Driver:
     sources: tuple[Mapping[str, str], ...]
     payload: PayloadService | None = None
     robot: str = ""
-    exports: tuple[str, ...] = ()
 
     def model(self, model: VMSModel) -> VMSModel:
         """Return the robot as its torques move it: without weight where the driver carries it.
@@ -139,7 +137,7 @@ def _read_driver(name: str, content: Any) -> Driver:
         "payload": lambda value, owner: PayloadService(**fields_of(PayloadService, value, owner))
     }
     keys = [field.name for field in fields(Driver) if field.name != "name"]
-    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-3], keys))
+    return Driver(name, **fields_of(Driver, content, "the driver", readers, keys[:-2], keys))
 
 
 def names() -> tuple[str, ...]:

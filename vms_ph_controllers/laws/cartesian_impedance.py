@@ -132,7 +132,7 @@ class CartesianImpedance(StagedController):
             0.0, "stiffness of the posture in the null space, N m/rad", 0.0, 500.0
         )
         null_energy: float = gain(
-            1.0, "energy that the posture may give beyond its own, J", 0.0, 100.0
+            1.0, "energy that the posture may give beyond its own, J", 0.0, 1e2
         )
         posture_speed: float = gain(0.5, "largest speed of the posture, rad/s", 1e-3, 20.0)
         friction_compensation: float = gain(
@@ -285,14 +285,13 @@ class CartesianImpedance(StagedController):
         wrench = self._measured_wrench if push is None else None
         feedback = self._wrench_feedback.follow(wrench, k, jacobian @ d.v, h, dt)
         axis_gains = self._axis_gains(frame_share, 1.0 + feedback, dt)
-        last_gains, added_energy = self._last_axis_gains or axis_gains, 0.0
+        last_gains = self._last_axis_gains or axis_gains
         # Secants approach the bound of the energy, which a limit makes concave in the stiffness.
         for step in range(12):
             tool = ToolImpedance(
                 self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
             )
-            if not axis_gains.equals(last_gains):
-                added_energy = tool.springs(axis_gains)[0] - tool.springs(last_gains)[0]
+            added_energy = tool.springs(axis_gains)[0] - tool.springs(last_gains)[0]
             if added_energy <= _GAIN_POWER * dt or step == 11:
                 break
             axis_gains = last_gains.towards(axis_gains, _GAIN_POWER * dt / added_energy)

@@ -103,10 +103,6 @@ class AxisGains:
         inverse = self.inverse_limits + share * (target.inverse_limits - self.inverse_limits)
         return replace(target, stiffness=stiffness, inverse_limits=inverse)
 
-    def equals(self, other: "AxisGains") -> bool:
-        """Return whether springs and dampers are those of another."""
-        return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in self.__slots__)
-
 
 @dataclass(frozen=True, slots=True)
 class ToolImpedance:

@@ -103,15 +103,10 @@ class TaskSpaceIDAPBC(TwinnedController):
             ModelError: the base moves, or there are too few joints.
         """
         super().__init__(model, gains)
-        if model.base != "fixed":
+        if model.base != "fixed" or model.n < PositionTask.dimension:
             raise ModelError(
-                f"TaskSpaceIDAPBC is for arms on a fixed base; '{model.name}' has a "
-                f"{model.base} base"
-            )
-        if model.n < PositionTask.dimension:
-            raise ModelError(
-                f"TaskSpaceIDAPBC controls a position, which takes at least 3 joints; "
-                f"'{model.name}' has {model.n}"
+                "TaskSpaceIDAPBC is for arms on a fixed base with at least 3 joints; "
+                f"'{model.name}' has {model.n} on a {model.base} base"
             )
         self.task = PositionTask(model)
         self._routing = EnergyRouting(model, self.task, SIGMA_MIN)

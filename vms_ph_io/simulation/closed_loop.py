@@ -102,11 +102,10 @@ class Push:
         try:
             effort = vector(self.effort, size, self.port)
         except StateError as error:
+            hints = {0: "its base is fixed", 3: "force x, y, moment"}
+            hint = hints.get(size, "force x, y, z, moment x, y, z")
             if self.port == "torque":
                 hint = f"its joints are {', '.join(model.joint_names)}"
-            else:
-                hints = {0: "its base is fixed", 3: "force x, y, moment"}
-                hint = hints.get(size, "force x, y, z, moment x, y, z")
             raise OptionError(f"{error}; {hint}") from None
         is_tool = self.port not in (*sizes, "wrench_end_effector")
         effort_by_port: dict[str, Any] = {self.port: effort}
@@ -211,8 +210,7 @@ def simulate(
         law_model = form.model
         if driver is not None:
             arm_driver = drivers.get(driver)
-            law_model = arm_driver.model(law_model)
-            law = arm_driver.law(law, form.model)
+            law_model, law = arm_driver.model(law_model), arm_driver.law(law, law_model)
         elif form.model.gravity.any() and _has_model_without_gravity(law):
             raise OptionError(
                 "this law was made for a robot without gravity, such as driver.model(robot): this "
@@ -230,8 +228,7 @@ def simulate(
         raise OptionError(text)
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
-    driver_compensates_gravity = arm_driver is not None and arm_driver.compensates_weight
-    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, driver_compensates_gravity)
+    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, arm_driver)
     return run.trajectory(round(seconds * rate), stride, pushes)
 
 
@@ -247,7 +244,7 @@ class _Run:
         q: npt.ArrayLike | None,
         v: npt.ArrayLike | None,
         uncertainty: Uncertainty,
-        driver_compensates_gravity: bool = False,
+        driver: drivers.Driver | None = None,
     ) -> None:
         """Put the robot where it starts, with the options of its simulation."""
         self._control, self._dt, self._urdf, model = control, dt, form.model.urdf, form.model
@@ -266,7 +263,7 @@ class _Run:
             if noise or delay:
                 control.sensor = Sensor(model, dt, noise, delay, uncertainty.seed)
         self._compensated_law: GravityCompensatedLaw | None = None
-        if driver_compensates_gravity:
+        if driver is not None and driver.compensates_weight:
             law = self._compensated_law = GravityCompensatedLaw(law, model)
         self._unloaded_plant = plant = uncertainty.plant(model)
         plant_form = form if plant is model else StandardForm(plant)
