@@ -8,7 +8,8 @@ import pytest
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
 from vms_ph_dynamics import ModelError, OptionError
-from vms_ph_io import drivers, robots, simulate
+from vms_ph_dynamics.actuation import Friction
+from vms_ph_io import Push, drivers, load, robots, simulate
 
 
 @pytest.mark.parametrize("name", drivers.names())
@@ -68,6 +69,21 @@ def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:
         mean = 0.5 * (run.power[name][1:] + run.power[name][:-1])
         assert np.diff(run.t) @ mean == pytest.approx(energy, abs=1e-2 * lifted)
     assert np.abs(run.audit.residual).max() < 1e-9
+
+
+def test_a_simulation_has_the_rate_of_the_driver_and_the_friction_that_it_leaves() -> None:
+    push = Push("wrench_end_effector", [0, 20, 0, 0, 0, 0])
+    dissipated, own = {}, Friction(np.ones(7), np.zeros(7))
+    for name, effect in (("franka_fr3", "friction"), ("openarm", "friction"), ("franka_fr3", own)):
+        robot = load(drivers.get(name).robot) if name == "openarm" else "fr3"
+        run = simulate(
+            robot, CartesianImpedance, 0.2, driver=name, effects=effect, disturbances=push
+        )
+        assert np.diff(run.t) == pytest.approx(1.0 / drivers.get(name).rate)
+        dissipated[name, effect == "friction"] = float(np.sum(run.audit.dissipated))
+    assert dissipated["franka_fr3", True] == 0.0  # compensated by the robot
+    assert dissipated["openarm", True] > 1e-4
+    assert dissipated["franka_fr3", False] > 1e-4
 
 
 def test_the_certificate_counts_the_law_and_not_the_weight() -> None:

@@ -80,9 +80,7 @@ class Push:
         if self.axes not in ("own", "world"):
             raise OptionError(f"axes of a Push are 'own' or 'world'; given: '{self.axes}'")
         if not self.start >= 0.0 or (self.duration is not None and not self.duration >= 0.0):
-            text = "a Push begins at start >= 0 s and lasts duration >= 0 s; given: "
-            text += f"start={self.start}, duration={self.duration}"
-            raise OptionError(text)
+            raise OptionError(f"start and duration >= 0 s; given: {self.start}, {self.duration}")
 
     def ports(self, model: VMSModel) -> Efforts:
         """Return the push as efforts at the ports of a robot.
@@ -134,7 +132,7 @@ def simulate(
     reference: Any = None,
     disturbances: Push | Iterable[Push] = (),
     guard: EnergyGuard | None = None,
-    rate: float = 1000.0,
+    rate: float | None = None,
     q: npt.ArrayLike | None = None,
     v: npt.ArrayLike | None = None,
     effects: Iterable[Any] = (),
@@ -157,13 +155,14 @@ def simulate(
             time that returns one of these, or a trajectory whose joints are followed.
         disturbances: efforts at ports for some time, one or several.
         guard: limits the energy that the law gives, ``EnergyGuard(budget=1.0)``.
-        rate: of law and integrator, Hz.
+        rate: of law and integrator, Hz; that of the driver, or 1000, when None.
         q: (nq,) configuration at the start; the home of the robot when None.
         v: (nv,) velocity at the start; at rest when None.
         effects: on the robot, one or several: ``"friction"``, ``"joint_stops"``, ``"actuators"``,
             or an :class:`.Actuators`, :class:`.Friction`, :class:`.Mechanism`, :class:`.Payload`,
             :class:`.WaterCurrent` or :class:`.Engine`. For wheels that do not slip, give their
-            form as ``robot``.
+            form as ``robot``. The friction of the description does not act where the driver
+            compensates it; a :class:`.Friction` is what then remains.
         scheme: of the integrator, one of :data:`.integrators.SCHEMES`.
         native: whether the scheme runs in C++; where it can when None.
         uncertainty: what the law does not know of robot and start, and how it measures.
@@ -185,6 +184,9 @@ def simulate(
         >>> simulate("panda", CartesianImpedance, 0.3, disturbances=[push]).audit
         EnergyBalance(300 intervals: stored 0.01256 J, supplied 0.01256 J, dissipated 0 J, closed)
     """
+    arm_driver = None if driver is None else drivers.get(driver)
+    if rate is None:
+        rate = 1000.0 if arm_driver is None else arm_driver.rate
     if not (0.0 < seconds < np.inf and 0.0 < rate < np.inf and round(seconds * rate) > 0):
         text = "seconds and rate must be above zero and give a step of 1/rate s or more; given: "
         text += f"seconds={seconds}, rate={rate} Hz"
@@ -204,12 +206,13 @@ def simulate(
         if any(push.port == "wrench_base" for push in pushes):
             text = f"with actuators, wrench_base is what they give; push '{root}' as a tool: "
             raise OptionError(f"{text}model.with_tools(['{root}']) and Push('{root}', ...)")
-    control, arm_driver = None, None
+    if arm_driver is not None and arm_driver.compensates_friction:
+        options = {name: x for name, x in options.items() if (name, x) != ("friction", True)}
+    control = None
     if law is not None:
         wheel_form = form if isinstance(form, NonholonomicForm) else None
         law_model = form.model
-        if driver is not None:
-            arm_driver = drivers.get(driver)
+        if arm_driver is not None:
             law_model, law = arm_driver.model(law_model), arm_driver.law(law, law_model)
         elif form.model.gravity.any() and _has_model_without_gravity(law):
             raise OptionError(
@@ -223,9 +226,7 @@ def simulate(
     options.setdefault("engine", FormEngine(scheme, native))
     uncertainty = Uncertainty() if uncertainty is None else uncertainty
     if not isinstance(uncertainty, Uncertainty):
-        text = "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
-        text += f"vms_ph_io.tasks.uncertainty; given: {uncertainty!r}"
-        raise OptionError(text)
+        raise OptionError(f"uncertainty: see vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
     run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, arm_driver)
