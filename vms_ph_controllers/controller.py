@@ -298,7 +298,6 @@ class Controller(WithHints, ABC):
         Gains: a frozen dataclass whose fields are declared by :func:`gain` and :func:`switch`;
             hosts expose them as parameters; a law need not have any.
         gains: the present values; replace the whole record to change one.
-        options: arguments of the constructor, apart from the gains, that are not at their defaults.
         FOLLOWS_JOINTS: whether it follows ``Reference.joints``; hosts then take trajectories.
         IGNORES: fields of a :class:`Reference` that it does not follow.
         LEADS_BASE_AND_TOOL: whether ``Reference.pose`` is that of the base while
@@ -325,7 +324,6 @@ class Controller(WithHints, ABC):
     IGNORES: ClassVar[tuple[str, ...]] = ()
     LEADS_BASE_AND_TOOL: ClassVar[bool] = False
     gains: "DataclassInstance" = NoGains()
-    options: tuple[str, ...] = ()
 
     def __init_subclass__(cls) -> None:
         """Let the gains name those that exist where one does not."""

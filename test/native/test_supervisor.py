@@ -271,10 +271,6 @@ def test_a_law_that_c_does_not_have_stays_in_python(native: ModuleType) -> None:
         """A law that derives from one of the library."""
 
     for law, why in (
-        (
-            vms_ph_controllers.CartesianImpedance(panda, null_space="position"),
-            "the law in C++ has no null_space='position'",
-        ),
         (OfAUser(panda), "Python: OfAUser derives from TaskSpaceIDAPBC"),
         (vms_ph_controllers.PoseIDAPBC(panda.with_native(False)), "is evaluated in Python"),
     ):

@@ -111,9 +111,8 @@ class ServoGuard(ABC):
         self._joint_names = tuple(model.joint_names if joints is None else joints)
         self._n, limits = len(self._joint_names), model.joints
         indices = [model.joint_index(name) for name in self._joint_names]
-        effort, self._max_speed = limits.effort[indices], limits.velocity[indices]
-        # An effort limit of zero is none.
-        self._max_force = np.minimum(np.where(effort > 0.0, effort, np.inf), _NO_LIMIT)
+        self._max_speed = limits.velocity[indices]
+        self._max_force = np.minimum(limits.effort[indices], _NO_LIMIT)
 
     def _await_engagement(self) -> None:
         """Prepare for a first update that engages; called at the end of a constructor."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError
 
 from ..controller import Command, ControlEnergy, Reference, gain
 from ..safety.base_actuation import PrioritisedActuation
@@ -75,15 +75,8 @@ class AttitudeAndShape(VehicleController):
 
     gains: Gains
 
-    def __init__(self, model: VMSModel, gains: Any, allocation: Allocation) -> None:
-        """Control a robot by the actuators of its base.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators.
-        """
-        super().__init__(model, gains, allocation, True, PrioritisedActuation(allocation))
+    def _actuation(self) -> PrioritisedActuation | None:
+        return None if self._allocation is None else PrioritisedActuation(self._allocation)
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)
@@ -193,30 +186,14 @@ class AttitudeControl(AttitudeAndShape):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control attitude and joints of a robot.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: its actuators, which can turn the base about all axes.
-            base_actuated: must be true.
-
-        Raises:
-            ModelError: the base does not float freely, or has no actuators that turn it.
-        """
+    def _prepare(self) -> None:
+        model, allocation = self.model, self._allocation
         if model.base != "floating" or model.fluid is not None or np.any(model.tree.gravity):
             raise ModelError(
                 f"AttitudeControl is for robots that float freely in space, without gravity and "
                 f"fluid; '{model.name}' does not"
             )
-        if allocation is None or not base_actuated:
+        if allocation is None or not self._base_actuated:
             raise ModelError(
                 f"AttitudeControl needs what turns '{model.name}'; give its allocation, as "
                 "actuators:=own does"
@@ -224,7 +201,7 @@ class AttitudeControl(AttitudeAndShape):
         singular_values = np.linalg.svd(allocation.matrix[3:], compute_uv=False)
         if len(singular_values) < 3 or singular_values[2] <= _SINGULAR_SHARE * singular_values[0]:
             raise ModelError(f"the actuators of '{model.name}' cannot turn it about all axes")
-        super().__init__(model, gains, allocation)
+        super()._prepare()
 
     def _base_demand(self, d: Evaluation, gains: "AttitudeControl.Gains", h: float) -> BaseDemand:
         rotation, attitude = self.model.base_pose(d.q)[:3, :3], self._base_ref.pose[:3, :3]

@@ -5,15 +5,15 @@
 
 from dataclasses import dataclass, replace
 from math import hypot
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, OptionError, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, Reference, RobotState, gain, limit, switch
+from ..controller import Command, Reference, gain, limit, switch
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import JointReference, PoseReference
@@ -21,7 +21,6 @@ from .gain_ramp import RAMP_DURATION, SwitchRamp
 from .pose_effort import AxisGains, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
-from .task_space_ida_pbc import TaskSpaceIDAPBC
 from .wrench_feedback import WrenchFeedback
 
 _SE3 = SE3()
@@ -39,7 +38,6 @@ _SLIP_SPEED = 0.05
 _GAIN_POWER = 4.0
 
 _AXIS_NAMES = ("x", "y", "z", "rx", "ry", "rz")
-_NULL_SPACES = ("pose", "position")
 
 
 class CartesianImpedance(StagedController):
@@ -142,68 +140,12 @@ class CartesianImpedance(StagedController):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-        *,
-        null_space: Literal["pose", "position"] = "pose",
-    ) -> None:
-        """Control the end effector of a robot on any base.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: False for a base without actuators; it is then not held.
-            null_space: of the pose; or of the position alone as in source D: ``damping_null`` is
-                then ``D_nu``, N m s/rad, in ``N^T D_nu N v``, and the posture is not projected.
-
-        Raises:
-            ModelError: the allocation is for another base.
-            OptionError: there is no such null space.
-        """
-        if null_space not in _NULL_SPACES:
-            raise OptionError(f"null_space is 'pose' or 'position'; given: {null_space!r}")
-        super().__init__(model, gains, allocation, base_actuated)
-        self._holds_position_only = null_space == "position"
-        if self._holds_position_only:
-            self.options = ("null_space='position'",)
+    def _prepare(self) -> None:
+        model = self.model
         self._tool_potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
         self._posture = JointReference(model.n)
         self._null_weights = np.ones(model.n)
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
-
-    @classmethod
-    def of_source_d(
-        cls, model: VMSModel, gains: "TaskSpaceIDAPBC.Gains | None" = None
-    ) -> "CartesianImpedance":
-        """Return the law whose torques are those of :class:`TaskSpaceIDAPBC` at rest, [D (37)].
-
-        The posture is ``q*``: the potential ``1/2 (q - q*)^T W (q - q*)`` holds the end effector
-        too. Springs at joint limits, which both have in units of their own, are left out.
-
-        Args:
-            model: an arm on a fixed base.
-            gains: of that law; None for its defaults.
-        """
-        source_gains = TaskSpaceIDAPBC.Gains() if gains is None else gains
-        impedance_gains = cls.Gains(
-            torque_rate=source_gains.torque_rate,
-            power=source_gains.power,
-            delay=source_gains.delay,
-            limit_frequency=0.0,
-            stiffness=0.0,
-            stiffness_rotation=0.0,
-            damping=source_gains.damping_task,
-            damping_rotation=0.0,
-            damping_null=source_gains.damping_null,
-            null_stiffness=source_gains.stiffness,
-        )
-        return cls(model, impedance_gains, null_space="position")
 
     @property
     def null_weights(self) -> Array:
@@ -298,7 +240,7 @@ class CartesianImpedance(StagedController):
         self._last_axis_gains = axis_gains
         # Of an attitude of the base that is held by itself.
         attitude_share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
-        posture_offset, posture_stiffness, posture_work = self._hold_posture(d, reference, dt)
+        posture_offset, posture_stiffness = self._hold_posture(d, reference, dt)
         effort, posture_force = pose_effort(
             d,
             tool,
@@ -308,7 +250,6 @@ class CartesianImpedance(StagedController):
                 2.0 * _DAMPING_RATIO * attitude_share * gains.frequency_base,
                 posture_offset,
                 posture_stiffness,
-                self._holds_position_only,
             ),
             h,
         )
@@ -326,12 +267,8 @@ class CartesianImpedance(StagedController):
         output = self._output.apply(d, sampled, gains, dt)
         self._last_effort = output.effort
         self._wrench_feedback.damping_power = effort.energy.damping_task
-        if self._holds_position_only:  # the posture has a potential
-            added_energy += posture_work
-        else:
-            ref_power += float(posture_force @ d.v)
-            self._posture_sample = (d.q, posture_force, effort.energy.damping_null)
-
+        self._posture_sample = (d.q, posture_force, effort.energy.damping_null)
+        ref_power += float(posture_force @ d.v)
         ref_power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
@@ -363,13 +300,10 @@ class CartesianImpedance(StagedController):
         tool_share = self._axes_ramp.follow(gains.tool_axes, dt)
         return AxisGains(by_axis("stiffness"), by_axis("damping"), tool_share, inverse_limits)
 
-    def _hold_posture(
-        self, d: Evaluation, reference: Reference, dt: float
-    ) -> tuple[Array, Array, float]:
+    def _hold_posture(self, d: Evaluation, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Move the posture and account for its spring.
 
-        Returns the offset (n,) of the joints, the stiffness (n,) in force, and the energy (J) that
-        moving posture and stiffness adds.
+        Returns the offset (n,) of the joints and the stiffness (n,) in force.
         """
         gains = self._ramp.gains
         self._posture.set_target(reference)
@@ -385,14 +319,12 @@ class CartesianImpedance(StagedController):
         posture_work = stored_energy - 0.5 * float(last_stiffness @ (last_offset * last_offset))
         level = self._null_level + (stored_energy if self._last_stiffness is None else posture_work)
         self._last_posture, self._last_stiffness = self._posture.positions, stiffness
-        if self._holds_position_only:
-            return offset, stiffness, posture_work
         if self._posture_sample is not None:
             q, force, damping_power = self._posture_sample
             level -= float(force @ self.model.difference(q, d.q)) - max(damping_power, 0.0) * dt
         self._null_level = min(level, gains.null_energy + stored_energy)
         reserve = _RESERVE_SHARE * max(gains.null_energy, _MIN_RESERVE)
-        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness, posture_work
+        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness
 
     def _friction_compensation(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""

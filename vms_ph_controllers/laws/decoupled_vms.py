@@ -8,7 +8,7 @@ from math import dist
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
@@ -122,30 +122,14 @@ class DecoupledVMSController(VehicleController):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control the pose of the base and the joints of a robot.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: False for a base without actuators; its pose is then not controlled.
-
-        Raises:
-            ModelError: the base is fixed, or the allocation is for another base.
-        """
+    def _prepare(self) -> None:
+        model = self.model
         if model.base == "fixed":
             raise ModelError(
                 f"DecoupledVMSController is for robots on a planar or floating base; "
                 f"'{model.name}' has a fixed one"
             )
-        super().__init__(model, gains, allocation, base_actuated)
+        super()._prepare()
         self._base_share = 1.0 if self._output.base_is_actuated else 0.0
         self._components = BASE_COMPONENTS[model.base]
         joints = model.joints

@@ -101,8 +101,6 @@ class DifferentialDrive(WheeledController):
         if np.linalg.matrix_rank(neutral_terms.basis[model.b :], _TOL) < form.dimension:
             raise ModelError(f"no joint of '{model.name}' drives its base; name its wheels")
         self._friction = Friction.from_model(model)
-        max_rates = model.joints.velocity
-        self._v_max = np.where(max_rates > 0.0, max_rates, np.inf)
         self._base_ref, self._joint_ref = DriveReference(), JointReference(model.n)
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
@@ -134,7 +132,8 @@ class DifferentialDrive(WheeledController):
         self._joint_ref.set_target(reference)
         bounds = DriveBounds(gains.speed, gains.turn, gains.acceleration, gains.turn_acceleration)
         self._base_ref.advance(bounds, dt)
-        self._joint_ref.advance(np.minimum(gains.joint_speed, self._v_max), gains.rate_joints, dt)
+        joint_speed = np.minimum(gains.joint_speed, self.model.joints.velocity)
+        self._joint_ref.advance(joint_speed, gains.rate_joints, dt)
 
     def _desired_velocities(self, terms: NonholonomicTerms) -> tuple[Array, Array]:
         """Return the wanted independent velocities (m,) and their rates."""

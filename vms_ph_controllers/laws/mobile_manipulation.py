@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Evaluation, ModelError
 from vms_ph_dynamics.groups import SE3
 
 from ..controller import Command, Reference, RobotState, gain, if_finite
@@ -59,31 +59,16 @@ class MobileManipulation(CartesianImpedance):
     gains: Gains
     LEADS_BASE_AND_TOOL = True
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control end effector and base of a robot.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: must be true.
-
-        Raises:
-            ModelError: the base is fixed, has no actuators, or cannot apply every wrench.
-        """
-        if not (model.b and base_actuated and (allocation is None or allocation.is_fully_actuated)):
+    def _prepare(self) -> None:
+        model, allocation = self.model, self._allocation
+        is_fully_actuated = allocation is None or allocation.is_fully_actuated
+        if not (model.b and self._base_actuated and is_fully_actuated):
             raise ModelError(
                 f"MobileManipulation moves a base that can apply every wrench; that of "
                 f"'{model.name}' cannot"
             )
         self._base_reference = PoseReference()
-        super().__init__(model, gains, allocation, base_actuated)
+        super()._prepare()
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)

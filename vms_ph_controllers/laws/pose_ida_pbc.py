@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Array, Evaluation, ModelError
 from vms_ph_dynamics.groups import SE3
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, Status, gain, switch
+from ..controller import Command, ControlEnergy, Reference, Status, gain, switch
 from ..potentials.pose_potential import BaseSpring, PosePotential
 from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
@@ -113,35 +113,18 @@ class PoseIDAPBC(StagedController):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control the end effector of a robot whose base can apply every wrench.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: whether the base has actuators at all.
-
-        Raises:
-            ModelError: the base is not fully actuated, or the allocation is for another base.
-        """
-        if model.b and not (base_actuated and (allocation is None or allocation.is_fully_actuated)):
+    def _prepare(self) -> None:
+        model, allocation = self.model, self._allocation
+        is_fully_actuated = allocation is None or allocation.is_fully_actuated
+        if model.b and not (self._base_actuated and is_fully_actuated):
             raise ModelError(
                 f"PoseIDAPBC shapes the energy of every motion, which the matching equation allows "
                 f"only where the base can apply every wrench; that of '{model.name}' cannot. "
                 "CartesianImpedance and, for robots in space, ResolvedMotion do without"
             )
-        super().__init__(model, gains, allocation, base_actuated)
         self._frame_id = model.frame_id(model.end_effector)
         self._potential, self._base_spring = PosePotential(), BaseSpring(model)
         self._tool_ref = PoseReference()
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
         self._tool_ref.restart(d.placement(self.model.end_effector))

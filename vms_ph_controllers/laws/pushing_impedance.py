@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, VMSModel
+from vms_ph_dynamics import Array, Evaluation
 
 from ..controller import Reference, RobotState, gain, if_finite
 from ..observers import ImpulseBalance, MomentumObserver, WrenchMap
@@ -76,18 +76,11 @@ class PushingImpedance(CartesianImpedance):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control the end effector of a robot on any base; see :class:`CartesianImpedance`."""
-        self._balance = ImpulseBalance(model, coordinates="decoupled")
-        self._observer = MomentumObserver(model, _OBSERVER_RATE)
+    def _prepare(self) -> None:
+        self._balance = ImpulseBalance(self.model, coordinates="decoupled")
+        self._observer = MomentumObserver(self.model, _OBSERVER_RATE)
         self._wrench_map = WrenchMap(self._balance, wind_force=0.0, wind_moment=0.0)
-        super().__init__(model, gains, allocation, base_actuated)
+        super()._prepare()
 
     def _start_holding(self, d: Evaluation) -> None:
         super()._start_holding(d)

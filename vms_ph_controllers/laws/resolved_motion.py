@@ -10,7 +10,7 @@ import numpy as np
 from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.groups import SE3, SO3
 
-from ..controller import Command, ControlEnergy, Reference, RobotState, gain, switch
+from ..controller import Command, ControlEnergy, Reference, gain, switch
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .sampled_impedance import horizon
@@ -75,9 +75,8 @@ class ResolvedMotion(StagedController):
             raise ModelError(
                 f"ResolvedMotion is for robots that float in space; '{model.name}' is {place}"
             )
-        super().__init__(model, gains, base_actuated=False)
         self._tool_ref = PoseReference()
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+        super().__init__(model, gains, base_actuated=False)
 
     def _start_holding(self, d: Evaluation) -> None:
         self._held_attitude = self.model.base_pose(d.q)[:3, :3]

@@ -32,27 +32,33 @@ class StagedController(TwinnedController):
     def __init__(
         self,
         model: VMSModel,
-        gains: Any,
+        gains: Any = None,
         allocation: Allocation | None = None,
         base_actuated: bool = True,
-        actuation: PrioritisedActuation | None = None,
     ) -> None:
-        """Prepare a law; see :class:`OutputStage` for what is not described here.
+        """Control a robot.
 
         Args:
             model: the robot.
-            gains: the gains; None for the defaults.
+            gains: the ``Gains`` of the law; None for the defaults.
             allocation: the actuators of the base; None for a base that can apply any wrench.
-            base_actuated: False for a base without actuators.
-            actuation: what maps wrenches to those that the base can apply.
+            base_actuated: False for a base without actuators, whose pose is then not controlled.
 
         Raises:
-            ModelError: the allocation is for another kind of base.
+            ModelError: the allocation is for another kind of base, or the law is for other robots.
         """
         super().__init__(model, gains, allocation, base_actuated)
-        self._output = OutputStage(model, allocation, base_actuated, actuation)
+        self._output = OutputStage(model, allocation, base_actuated, self._actuation())
         self._joint_limits, self._ramp = JointLimitPotential(model), GainRamp(self.gains)
-        self._was_limited = False  # the effort of the last update
+        self._prepare()
+        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
+
+    def _actuation(self) -> PrioritisedActuation | None:
+        """Return what maps wrenches to those that the base can apply; None for the nearest."""
+        return None
+
+    def _prepare(self) -> None:
+        """Check that the law is for this robot, and make what it needs."""
 
     @abstractmethod
     def _start_holding(self, d: Evaluation) -> None:
@@ -60,7 +66,7 @@ class StagedController(TwinnedController):
 
     def _restart_from(self, state: RobotState) -> Evaluation:
         d = self.model.evaluate(state.q, np.zeros(self.model.nv))
-        self._was_limited = False
+        self._was_limited = False  # the effort of the last update
         self._shape_inertia = np.diag(d.M_hat_m).copy()
         self._ramp.restart(self.gains)
         self._start_holding(d)

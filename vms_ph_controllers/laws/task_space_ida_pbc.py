@@ -115,8 +115,6 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
         self._tank_budget = TankBudget(model)
         self._ramp = GainRamp(self.gains)
-        self._cache: ShapedPotential | None = None
-        self._cache_key = (0.0, 0.0, 0.0, 0.0)
         self._safe_torque = np.zeros(model.n)
 
     @property
@@ -175,8 +173,8 @@ class TaskSpaceIDAPBC(TwinnedController):
         limited_torque = self._torque_limits.apply(
             effort.sampled, d.g, d.v, gains.torque_rate, gains.power, dt
         )
-        torque_bound = model.joints.effort
-        safe_torque = self._safe_torque = np.minimum(np.maximum(d.g, -torque_bound), torque_bound)
+        safe_torque = np.clip(d.g, -model.joints.effort, model.joints.effort)
+        self._safe_torque = safe_torque
         grant = budget.grant(
             d,
             limited_torque.effort,
@@ -235,18 +233,11 @@ class TaskSpaceIDAPBC(TwinnedController):
         gains, share = self._ramp.gains, self._task_ramp.share
         if share == 0.0:
             return ShapedPotential(self.model, minimum.q, gains.stiffness)
-        # The weight depends on the minimum, on these gains and on how far they are switched.
-        joint_stiffness = (1.0 - share) * gains.stiffness
-        key = (gains.task_stiffness, gains.null_stiffness, share, joint_stiffness)
-        if self._cache is None or self._cache.q_star is not minimum.q or self._cache_key != key:
-            stiffness = gains.task_stiffness * np.eye(3)
-            at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
-            weight = weight_of_task_stiffness(
-                self.task, at_minimum, stiffness, gains.null_stiffness
-            )
-            weight = share * weight + joint_stiffness * np.eye(self.model.n)
-            self._cache, self._cache_key = (ShapedPotential(self.model, minimum.q, weight), key)
-        return self._cache
+        stiffness = gains.task_stiffness * np.eye(3)
+        at_minimum = Evaluation(self.model, minimum.q, np.zeros(self.model.nv))
+        weight = weight_of_task_stiffness(self.task, at_minimum, stiffness, gains.null_stiffness)
+        weight = share * weight + (1.0 - share) * gains.stiffness * np.eye(self.model.n)
+        return ShapedPotential(self.model, minimum.q, weight)
 
     @property
     def _has_task_stiffness(self) -> bool:

@@ -108,7 +108,6 @@ class Teleoperation(Controller):
         self._stiffness = np.ones(model.n) * stiffness
         self._damping = np.ones(model.n) * (0.1 * self._stiffness if damping is None else damping)
         self._leader, self._follower = (self._arm(np.flatnonzero(x)) for x in (leader, ~leader))
-        self._last_q = q
         self.reset(RobotState(q, np.zeros(model.nv)))
 
     def _arm(self, joints: npt.NDArray[np.intp]) -> _Arm:

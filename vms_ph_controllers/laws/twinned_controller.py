@@ -24,10 +24,10 @@ _OTHER_SOURCES = "the C++ core was built from other sources, ./vms native builds
 class TwinnedController(Controller):
     """A law with a twin in C++ that gives the same commands, an order faster.
 
-    The twin runs where the C++ core is installed and serves the model, the class of the law is one
-    of this library and not derived from it, and the twin has the options of the law. Otherwise the
-    lines in Python run. What runs is decided once, at the first reset or update, so that a law
-    never jumps from one to the other; :attr:`implementation` says it.
+    The twin runs where the C++ core is installed and serves the model, and the class of the law is
+    one of this library and not derived from it. Otherwise the lines in Python run. What runs is
+    decided once, at the first reset or update, so that a law never jumps from one to the other;
+    :attr:`implementation` says it.
     ``VMSModel.with_native(False)`` keeps a law in Python.
 
     Attributes:
@@ -104,8 +104,6 @@ class TwinnedController(Controller):
             self._python_reason = NOT_INSTALLED_MESSAGE
         elif not model.is_native:
             self._python_reason = f"the model of '{model.name}' is evaluated in Python"
-        elif options := self._missing_options():
-            self._python_reason = f"the law in C++ has no {' and no '.join(options)}"
         else:
             try:
                 twin = self._make_twin(module)
@@ -117,10 +115,6 @@ class TwinnedController(Controller):
             except ValueError as error:  # the ModelError of C++, which covers fewer robots
                 self._python_reason = str(error)
         return None
-
-    def _missing_options(self) -> tuple[str, ...]:
-        """Return the options of this law that its twin does not have."""
-        return self.options
 
     def _make_twin(self, module: Any) -> Any:
         """Return the law in C++.

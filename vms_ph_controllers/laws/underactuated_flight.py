@@ -8,7 +8,7 @@ from math import cos, tan
 
 import numpy as np
 
-from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError, VMSModel
+from vms_ph_dynamics import Allocation, Array, Evaluation, ModelError
 from vms_ph_dynamics.groups import SO3
 
 from ..controller import ControlEnergy, gain
@@ -138,31 +138,14 @@ class UnderactuatedFlight(AttitudeAndShape):
 
     gains: Gains
 
-    def __init__(
-        self,
-        model: VMSModel,
-        gains: Gains | None = None,
-        allocation: Allocation | None = None,
-        base_actuated: bool = True,
-    ) -> None:
-        """Control position and heading of the base and the joints of a robot.
-
-        Args:
-            model: the robot.
-            gains: the gains; None for the defaults.
-            allocation: its rotors, whose thrusts all have one axis.
-            base_actuated: must be true.
-
-        Raises:
-            ModelError: the base does not float, is in a fluid, or has no rotors; or the rotors
-                push along several axes, or cannot turn the base about all axes.
-        """
+    def _prepare(self) -> None:
+        model, allocation = self.model, self._allocation
         if model.base != "floating" or model.fluid is not None:
             raise ModelError(
                 f"UnderactuatedFlight is for flying robots; the base of '{model.name}' is "
                 f"{model.base}" + (", in a fluid" if model.fluid is not None else "")
             )
-        if allocation is None or not base_actuated:
+        if allocation is None or not self._base_actuated:
             raise ModelError(
                 f"UnderactuatedFlight needs the rotors of '{model.name}'; give their allocation, "
                 "as actuators:=own does"
@@ -173,7 +156,7 @@ class UnderactuatedFlight(AttitudeAndShape):
         self._direction = ThrustDirection(self._thrust_axis)
         self._gravity = float(np.linalg.norm(model.tree.gravity))
         self._up = -model.tree.gravity / max(self._gravity, 1e-12)
-        super().__init__(model, gains, allocation)
+        super()._prepare()
 
     def _base_demand(
         self, d: Evaluation, gains: "UnderactuatedFlight.Gains", h: float

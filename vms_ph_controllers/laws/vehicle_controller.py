@@ -7,11 +7,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from vms_ph_dynamics import Array, Evaluation
 
-from vms_ph_dynamics import Array, Evaluation, VMSModel
-
-from ..controller import Reference, RobotState, gain, if_finite
+from ..controller import Reference, gain, if_finite
 from ..potentials.pose_potential import PosePotential
 from ..references.integral_action import IntegralAction
 from ..references.pose_reference import JointReference, PoseReference
@@ -49,13 +47,10 @@ class VehicleController(StagedController):
     FOLLOWS_JOINTS = True
     IGNORES = ("position", "velocity", "wrench")
 
-    def __init__(self, model: VMSModel, gains: Any, *actuators: Any) -> None:
-        """Prepare a law; ``actuators`` are the further arguments of :class:`StagedController`."""
-        super().__init__(model, gains, *actuators)
-        self._potential = PosePotential()
+    def _prepare(self) -> None:
+        model, self._potential = self.model, PosePotential()
         self._base_ref, self._joint_ref = PoseReference(), JointReference(model.n)
         self._integral = IntegralAction(model.n)
-        self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 
     def _start_holding(self, d: Evaluation) -> None:
         pose = self.model.base_pose(d.q).copy()

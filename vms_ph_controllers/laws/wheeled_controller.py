@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Array, StateError
+from vms_ph_dynamics import Array, ModelError, StateError
 from vms_ph_dynamics.nonholonomic import NonholonomicForm, NonholonomicTerms, WheelConstraint
 
 from ..controller import (
@@ -45,13 +45,11 @@ class WheeledController(TwinnedController):
         self.form = form
         self._torque_limits = TorqueLimits(form.model)
 
-    def _missing_options(self) -> tuple[str, ...]:
-        has_only_wheels = len(_wheels(self.form)) == len(self.form.constraints)
-        return self.options if has_only_wheels else (*self.options, "wheels or axles of this kind")
-
     def _make_twin(self, module: Any) -> Any:
         model = core_model(module, self.model)
         radii = {wheel.wheel: wheel.radius for wheel in _wheels(self.form)}
+        if len(radii) != len(self.form.constraints):
+            raise ModelError("the law in C++ has no wheels or axles of this kind")
         return module.make_law(type(self).__name__, model, wheels=radii)
 
     def _command(

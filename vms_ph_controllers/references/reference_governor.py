@@ -52,8 +52,6 @@ class ReferenceGovernor:
     def __init__(self, model: VMSModel, task: PositionTask, damping: float) -> None:
         self._model, self._task, self._damping = model, task, damping
         self._joint_limits = JointLimitPotential(model)
-        limits = model.joints.velocity
-        self._max_rates = np.where(np.isfinite(limits) & (limits > 0.0), limits, np.inf)
         self.restart(model.neutral_configuration())
 
     def restart(self, q: Array) -> Evaluation:
@@ -129,7 +127,7 @@ class ReferenceGovernor:
             remaining_lead = lead - free_jacobian @ posture_step
             task_step = free_jacobian.T @ np.linalg.solve(gram, remaining_lead)
             step = task_step + posture_step * is_free
-            step /= max(1.0, float(np.max(np.abs(step) / (dt * self._max_rates))))
+            step /= max(1.0, float(np.max(np.abs(step) / (dt * self._model.joints.velocity))))
             next_positions = self._joint_limits.clip_positions(positions + step, positions, margin)
             is_stopped = is_free & (np.abs(next_positions - positions - step) > _MIN_LENGTH)
             if not is_stopped.any():

@@ -80,9 +80,7 @@ class PlausibilityBounds:
 
     def speeds(self, model: VMSModel) -> Array:
         """Return the speed bounds (nv,) of base and joints."""
-        limit = model.joints.velocity
-        joints = np.minimum(self.velocity_factor * limit, self.joint_speed)
-        joints[~(limit > 0.0)] = self.joint_speed
+        joints = np.minimum(self.velocity_factor * model.joints.velocity, self.joint_speed)
         linear = {0: 0, 3: 2, 6: 3}[model.b]
         base = [self.base_speed] * linear + [self.base_turn] * (model.b - linear)
         return np.concatenate([base, joints])

@@ -4,12 +4,14 @@
 """Friction in the joints."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arrays import Array, frozen
 from ..errors import ModelError
+
+F = TypeVar("F", bound="Friction")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Friction:
             raise ModelError(f"the slip speed of friction must be positive; given: {self.slip}")
 
     @classmethod
-    def from_model(cls, model: Any) -> "Friction":
+    def from_model(cls: type[F], model: Any) -> F:
         """Return the friction declared in the robot's URDF."""
         return cls(model.joints.damping, model.joints.friction)
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..actuation.friction import Friction
 from ..arrays import Array, frozen, zeros
 from ..errors import ModelError
 from ..model import VMSModel
 
 
 @dataclass(frozen=True)
-class JointFriction:
+class JointFriction(Friction):
     """``tau = -(viscous qdot + coulomb tanh((qdot + shift) / slip) + offset)`` at each joint.
 
     With ``coulomb = a/2``, ``slip = 2/b``, ``shift = c`` and ``offset = a/2 - a/(1 + exp(-b c))``
@@ -27,9 +28,7 @@ class JointFriction:
         offset: (n,) N m or N; a constant effort, which need not be dissipative.
     """
 
-    viscous: Array
-    coulomb: Array
-    slip: Array = field(default_factory=lambda: np.array(0.01))
+    slip: Array = field(default_factory=lambda: np.array(0.01))  # type: ignore[assignment]
     shift: Array = field(default_factory=zeros)
     offset: Array = field(default_factory=zeros)
 
@@ -51,11 +50,6 @@ class JointFriction:
             text = "viscous and Coulomb friction must not be negative and slip speeds positive; "
             text += f"given: viscous {self.viscous}, coulomb {self.coulomb}, slip {self.slip}"
             raise ModelError(text)
-
-    @classmethod
-    def from_model(cls, model: VMSModel) -> "JointFriction":
-        """Return the friction declared in the robot's URDF, as the simulator has it."""
-        return cls(model.joints.damping, model.joints.friction)
 
     @classmethod
     def none(cls, model: VMSModel) -> "JointFriction":

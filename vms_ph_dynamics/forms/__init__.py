@@ -21,12 +21,12 @@ from .standard import CanonicalForm, StandardForm
 from .state import BaseShapeEnergy, Energy, PHRate, PHState, StandardEnergy, TaskEnergy
 from .task_coupling import TaskCoupling, TaskEvaluation
 from .task_space import TaskSpaceForm
-from .task_terms import OperationalSpace, RegularJacobian, TaskPower, TaskTerms
+from .task_terms import RegularJacobian, TaskPower, TaskTerms
 
 __all__ = [
     "PORTS", "BaseShapeEnergy", "CanonicalForm", "DecoupledEvaluation", "DecoupledForm",
     "Energy", "EnergyDerivatives", "Form", "FreeFloating", "FreeFloatingEvaluation",
-    "LinearPortHamiltonian", "Momenta", "OperationalSpace", "PHRate",
+    "LinearPortHamiltonian", "Momenta", "PHRate",
     "PHState", "Ports", "PowerBalance", "RateDerivatives", "RegularJacobian", "StandardEnergy",
     "StandardForm", "StructureCheck", "TaskCoupling", "TaskEnergy", "TaskEvaluation",
     "TaskPower", "TaskSpaceForm", "TaskTerms", "energy_derivatives",

@@ -204,21 +204,6 @@ class TaskPower:
     null_space: float
 
 
-@dataclass(frozen=True, slots=True)
-class OperationalSpace:
-    """``inertia etadot + bias + gravity = F``, the task dynamics under a force F [D (16)].
-
-    Attributes:
-        inertia: Lambda_t (m,m).
-        bias: ``Lambda_t (J M^-1 C v - Jdot v)``, (m,).
-        gravity: ``J_sharp^T g``, (m,).
-    """
-
-    inertia: Array
-    bias: Array
-    gravity: Array
-
-
 class TaskTerms:
     """Inertias, velocities and momenta of a task and its null space; each computed on first use.
 
@@ -352,14 +337,6 @@ class TaskTerms:
     def kinetic_null(self) -> float:
         """``1/2 pi_nu^T Lambda_nu^-1 pi_nu``, J."""
         return 0.5 * float(self.pi_nu @ self.nu)
-
-    @property
-    def operational_space(self) -> OperationalSpace:
-        """The task dynamics in the form of Khatib [D (16)]."""
-        d = self.d
-        jacobian_rate = self.regular.rate(self.task.jacobian_rate(d))
-        bias = self.J_sharp.T @ (d.C @ d.v) - self.Lambda_t @ (jacobian_rate @ d.v)
-        return OperationalSpace(self.Lambda_t, frozen(bias), frozen(self.J_sharp.T @ d.g))
 
     def sigma(self, force: Array) -> Array:
         """Return the task part ``J_sharp^T tau`` (m,) of a generalised force (nv,)."""

@@ -543,8 +543,7 @@ def _angle_unit(proposal: Proposal, model: VMSModel, position: Array, names: Seq
 
 def _time_unit(proposal: Proposal, model: VMSModel, key: str, t: Array, dt: float, q: Array) -> str:
     """Return the unit of the time, by rate, epoch, name and the speeds of the joints."""
-    speed_limit = np.asarray(model.joints.velocity, dtype=float)
-    speed_limit = np.where(np.isfinite(speed_limit) & (speed_limit > 0.0), speed_limit, 10.0)
+    speed_limit = np.where(np.isfinite(model.joints.velocity), model.joints.velocity, 10.0)
     speed = np.percentile(np.abs(smooth(t - t[0], q, 5)[1]), 99, axis=0) / speed_limit
     possible_units = {}
     for unit, size in TIME_UNITS.items():

@@ -64,10 +64,8 @@ class ActuatorUse:
 
     def take_torque(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""
-        is_limited = np.isfinite(self._effort) & (self._effort > 0.0)
-        if is_limited.any():
-            share = float(np.max(np.abs(torque[is_limited]) / self._effort[is_limited]))
-            self._torque_share = max(self._torque_share, share)
+        share = float(np.max(np.abs(torque) / self._effort, initial=0.0))
+        self._torque_share = max(self._torque_share, share)
 
     def goals(self) -> dict[str, GoalState]:
         """Return the shares as goals, which are met up to 1."""
@@ -90,9 +88,7 @@ class WheelUse:
         model = form.model
         self._form = form
         joints = [model.joint_index(name) for name in wheels]
-        limits = model.joints.velocity[joints]
-        self._dofs = model.b + np.array(joints)
-        self._limits = np.where(limits > 0.0, limits, np.inf)
+        self._dofs, self._limits = model.b + np.array(joints), model.joints.velocity[joints]
         self._largest_slip = self._rate_share = 0.0
 
     def update(self, q: Array, v: Array) -> None:

@@ -34,7 +34,7 @@ _TERMS = "pinocchio crba + computeJointJacobians"
 _BLOCKS = ("M", "A", "M_hat_m", "v_hat", "p", "pi", "pi_hat", "C", "g", "J_end_effector")
 # Matrices of the task-space form without derivatives, and those with derivatives.
 _MATRICES = ("J_bar", "J_bar_inverse", "Lambda_bar", "P", "stacked_velocity", "pi", "pi_nu")
-_DERIVATIVES = ("J_z", "operational_space")
+_DERIVATIVES = ("J_z",)
 
 
 def _pinocchio_calls(

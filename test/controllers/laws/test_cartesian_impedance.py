@@ -15,7 +15,6 @@ from vms_ph_controllers import (
     Reference,
     RobotState,
     Status,
-    TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.references.pose_reference import PoseReference
@@ -355,47 +354,11 @@ def test_the_posture_gives_no_more_than_its_tank_and_the_damping_hold(
         assert given <= 0.1 + refilled + stored + moved + 0.02
 
 
-def test_source_d_is_a_preset_with_the_same_torques(rng: np.random.Generator) -> None:
-    model = robots.load("panda")
-    home = model.configuration(robots.get("panda").home)
-    theirs = TaskSpaceIDAPBC(model, gains=TaskSpaceIDAPBC.Gains(limit_stiffness=0.0))
-    ours = CartesianImpedance.of_source_d(model)
-    singular = np.array([1.686, 0.0, 1.571, -3.072, 0.0, 2.665, -2.897])
-    for dt in (0.0, 1e-3, 1e-2):
-        for law in (theirs, ours):
-            law.reset(RobotState(home, np.zeros(7)))
-        for k in range(12):
-            q = singular if k == 0 else model.integrate(home, 0.5 * rng.uniform(-1, 1, 7))
-            state = RobotState(q, rng.uniform(-1, 1, 7))
-            told = [law.update(state, HOLD, dt) for law in (theirs, ours)]
-            size = np.abs(told[0].torque).max()
-            np.testing.assert_allclose(told[1].torque, told[0].torque, atol=1e-10 * size, rtol=0)
-            stored = [c.energy.closed_loop_energy for c in told]
-            assert stored[1] == pytest.approx(stored[0], rel=1e-10)
-
-
 def test_the_earlier_name_says_the_new_one() -> None:
     with pytest.raises(ImportError, match="'EndEffectorImpedance'; use CartesianImpedance"):
         vms_ph_controllers.EndEffectorImpedance  # noqa: B018
     with pytest.raises(OptionError, match="CartesianImpedance"):
         make_controller("EndEffectorImpedance", robots.load("panda"))
-
-
-def test_a_posture_that_is_not_projected_is_a_spring_of_the_joints_on_a_moving_base() -> None:
-    model = robots.load("omnidirectional_panda")
-    home, offset = model.home, np.linspace(-0.1, 0.1, model.n)
-    q = model.integrate(home, np.concatenate([np.zeros(model.b), offset]))
-    commands = []
-    for stiffness in (0.0, 20.0):
-        gains = CartesianImpedance.Gains(null_stiffness=stiffness)
-        law = CartesianImpedance(model, gains, null_space="position")
-        law.reset(RobotState(home, np.zeros(model.nv)))
-        commands.append(law.update(RobotState(q, np.zeros(model.nv)), HOLD, 0.0))
-    free, held = commands
-    np.testing.assert_allclose(held.wrench_base, free.wrench_base, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(held.torque, free.torque - 20.0 * offset, rtol=0, atol=1e-9)
-    stored = held.energy.shaped_potential - free.energy.shaped_potential
-    assert stored == pytest.approx(10.0 * offset @ offset, rel=1e-9)
 
 
 def test_friction_is_compensated_less_and_slower_the_longer_an_effort_is_held() -> None:
