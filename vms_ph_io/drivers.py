@@ -47,7 +47,6 @@ class Driver:
     Attributes:
         name: of the file in config/drivers.
         title: robot and driver.
-        package: of the driver.
         compensates_weight: whether the robot adds the torques that carry its weight.
         compensates_friction: whether it adds torques against its friction.
         interfaces: command interfaces of a joint that torques need; none where it takes no torques.
@@ -66,7 +65,6 @@ class Driver:
 
     name: str
     title: str
-    package: str
     compensates_weight: bool
     compensates_friction: bool
     interfaces: tuple[str, ...]

@@ -18,11 +18,11 @@ from vms_ph_dynamics.capture import Body, capture
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import Trajectory, robots, simulate
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from .check import bounded, required
 from .reorientation import EllipticLoop, displace, plan_reorientation
-from .study import Outcome, Parameter, Settings, Study
+from .study import Outcome, Parameter, Settings, Stages, Study
 
 _SE3, _SO3 = SE3(), SO3()
 

@@ -12,13 +12,13 @@ import pytest
 
 from vms_ph_ephs.examples import TwoBodies
 from vms_ph_ephs.multibody import Friction
-from vms_ph_io.progress import Stages
 from vms_ph_studies import Check, get
 from vms_ph_studies.check import MAX_RELATIVE_TOLERANCE, bounded, compared
 from vms_ph_studies.reproduce import equivalence, nonholonomy
 from vms_ph_studies.reproduce.feurstein import prismatic, revolute
 from vms_ph_studies.reproduce.feurstein.experiments import trial_of
 from vms_ph_studies.reproduce.lohmayer import multibody
+from vms_ph_studies.study import Stages
 
 
 def differing(identifier: str, **given: str) -> set[str]:

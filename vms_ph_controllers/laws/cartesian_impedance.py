@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vms_ph_dynamics import Array, Evaluation, ModelError
+from vms_ph_dynamics import Array, Evaluation, ModelError, VMSModel
 from vms_ph_dynamics.arrays import is_finite
 from vms_ph_dynamics.groups import SE3
 
@@ -21,6 +21,7 @@ from .gain_ramp import RAMP_DURATION, SwitchRamp
 from .pose_effort import AxisGains, NullSpaceImpedance, Push, ToolGains, ToolImpedance, pose_effort
 from .sampled_impedance import horizon
 from .staged_controller import StagedController
+from .task_space_ida_pbc import TaskSpaceIDAPBC
 from .wrench_feedback import WrenchFeedback
 
 _SE3 = SE3()
@@ -139,6 +140,29 @@ class CartesianImpedance(StagedController):
         inertia_share: float = gain(1.0, "share of its inertia felt with a force sensor", 0.55, 1.0)
 
     gains: Gains
+    _is_of_source_d = False  # the null space is that of the position alone
+
+    @classmethod
+    def of_source_d(cls, model: VMSModel, gains: Any = None) -> "CartesianImpedance":
+        """Return the law whose torques are those of :class:`TaskSpaceIDAPBC` at rest, [D (37)].
+
+        The posture is ``q*``: the potential ``1/2 (q - q*)^T W (q - q*)`` holds the end effector
+        too. Springs at joint limits, which both have in units of their own, are left out. It runs
+        in Python.
+
+        Args:
+            model: an arm on a fixed base.
+            gains: ``TaskSpaceIDAPBC.Gains``; None for the defaults.
+        """
+        source_gains = gains or TaskSpaceIDAPBC.Gains()
+        same = ("torque_rate", "power", "delay", "damping_null")
+        zero = ("limit_frequency", "stiffness", "stiffness_rotation", "damping_rotation")
+        values = {name: getattr(source_gains, name) for name in same} | dict.fromkeys(zero, 0.0)
+        values |= {"damping": source_gains.damping_task, "null_stiffness": source_gains.stiffness}
+        law = cls(model, cls.Gains(**values))
+        law.twin, law._is_of_source_d = None, True
+        law._python_reason = "the law in C++ has no null space of the position alone"
+        return law
 
     def _prepare(self) -> None:
         model = self.model
@@ -250,6 +274,7 @@ class CartesianImpedance(StagedController):
                 2.0 * _DAMPING_RATIO * attitude_share * gains.frequency_base,
                 posture_offset,
                 posture_stiffness,
+                self._is_of_source_d,
             ),
             h,
         )
@@ -267,8 +292,11 @@ class CartesianImpedance(StagedController):
         output = self._output.apply(d, sampled, gains, dt)
         self._last_effort = output.effort
         self._wrench_feedback.damping_power = effort.energy.damping_task
-        self._posture_sample = (d.q, posture_force, effort.energy.damping_null)
-        ref_power += float(posture_force @ d.v)
+        if self._is_of_source_d:  # the posture has a potential
+            added_energy += self._posture_work
+        else:
+            self._posture_sample = (d.q, posture_force, effort.energy.damping_null)
+            ref_power += float(posture_force @ d.v)
         ref_power += self._base_power + (added_energy / dt if dt > 0.0 else 0.0)
         energy = replace(
             effort.energy,
@@ -314,17 +342,19 @@ class CartesianImpedance(StagedController):
         positions = self.model.joint_positions(d.q)
         offset, last_offset = positions - self._posture.positions, positions - self._last_posture
         stiffness = gains.null_stiffness * self._ramped_weights
-        stored_energy = 0.5 * float(stiffness @ (offset * offset))
+        energy = 0.5 * float(stiffness @ (offset * offset))
         last_stiffness = stiffness if self._last_stiffness is None else self._last_stiffness
-        posture_work = stored_energy - 0.5 * float(last_stiffness @ (last_offset * last_offset))
-        level = self._null_level + (stored_energy if self._last_stiffness is None else posture_work)
+        # Energy that moving posture and stiffness adds.
+        self._posture_work = energy - 0.5 * float(last_stiffness @ (last_offset * last_offset))
+        level = self._null_level + self._posture_work + energy * (self._last_stiffness is None)
         self._last_posture, self._last_stiffness = self._posture.positions, stiffness
         if self._posture_sample is not None:
             q, force, damping_power = self._posture_sample
             level -= float(force @ self.model.difference(q, d.q)) - max(damping_power, 0.0) * dt
-        self._null_level = min(level, gains.null_energy + stored_energy)
+        self._null_level = min(level, gains.null_energy + energy)
         reserve = _RESERVE_SHARE * max(gains.null_energy, _MIN_RESERVE)
-        return offset, min(max(self._null_level / reserve, 0.0), 1.0) * stiffness
+        share = 1.0 if self._is_of_source_d else min(max(self._null_level / reserve, 0.0), 1.0)
+        return offset, share * stiffness
 
     def _friction_compensation(self, d: Evaluation, h: float) -> Array:
         """Return the effort (nv,) that compensates a share of the friction in the joints."""

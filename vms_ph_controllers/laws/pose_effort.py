@@ -16,6 +16,7 @@ from ..potentials.shaped_potential import SpringForce
 from ..references.pose_reference import PoseReference
 from ..safety.output_stage import OutputGains
 from .sampled_impedance import LawEffort, SampledImpedance, brake
+from .task_effort import split_motion
 
 PUSH_ENERGY_USED = "the energy for pushing is used up"
 
@@ -185,6 +186,8 @@ class NullSpaceImpedance:
         attitude_damping_rate: rate at which the rotation of the base is damped, 1/s.
         posture_error: (n,) of the joints from their posture, rad or m.
         stiffness: (n,) about the posture, N m/rad or N/m.
+        position_only: whether the null space is that of the position alone, damped by
+            ``damping_null N^T N`` and held by springs that are not projected, as in source D.
     """
 
     springs: SpringForce
@@ -192,6 +195,7 @@ class NullSpaceImpedance:
     attitude_damping_rate: float
     posture_error: Array
     stiffness: Array
+    position_only: bool
 
 
 def pose_effort(
@@ -220,7 +224,11 @@ def pose_effort(
     holding_force, holding_stiffness = null.springs.force, np.diag(null.springs.stiffness)
     potential += null.springs.energy
     posture_force = np.zeros(model.nv)
-    if null.stiffness.any():
+    if null.position_only:
+        posture_force[b:] = -null.stiffness * null.posture_error
+        holding_stiffness[b:, b:] += np.diag(null.stiffness)
+        potential += 0.5 * float(null.stiffness @ (null.posture_error * null.posture_error))
+    elif null.stiffness.any():
         # N = 1 - M^-1 J^T Lambda J leaves the acceleration of the end effector as it is. An arm on
         # a fixed base rests at the nearest posture. On a moving one both sides are projected: with
         # late states, a base that springs hold too would not be stable otherwise.
@@ -229,6 +237,9 @@ def pose_effort(
         posture_force = -projector[b:].T @ (null.stiffness * projected_error)
         holding_stiffness += projector[b:].T @ (null.stiffness[:, None] * projector[b:])
     null_damping = null.damping_null * (d.M - j.T @ inertia @ j)
+    if null.position_only:
+        null_map = split_motion(d, j[:3], SIGMA_MIN).null_map
+        null_damping = null.damping_null * (null_map.T @ null_map)
     angular = slice(2 if model.base == "planar" else 3, b)
     null_damping[angular, angular] += null.attitude_damping_rate * d.M_b[angular, angular]
     impedance = SampledImpedance.at(

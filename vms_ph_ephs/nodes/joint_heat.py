@@ -3,6 +3,8 @@
 
 """Publishes temperatures of the joints, computed from friction at their measured velocities."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import Temperature
@@ -10,7 +12,7 @@ from std_msgs.msg import Header
 
 from vms_ph_dynamics import Friction, VMSModel
 from vms_ph_nodes.messages.conversions import NS_PER_SEC, to_stamp
-from vms_ph_nodes.messages.frames import topic_parts
+from vms_ph_nodes.messages.frames import tool_topic
 from vms_ph_nodes.messages.state_join import JoinedState
 from vms_ph_nodes.node.health import OK, WARN
 from vms_ph_nodes.node.parameters import declare
@@ -56,7 +58,7 @@ class JointHeatNode(ReportingNode):
         self._frames = {name: link_names[pin_model.getJointId(name)] for name in model.joint_names}
         self._temperature_publishers = {
             name: self.create_publisher(Temperature, f"vms_ph/temperature/{topic_part}", 10)
-            for name, topic_part in topic_parts(model.joint_names).items()
+            for name, topic_part in _topic_parts(model.joint_names).items()
         }
         self._last_sample: tuple[int, np.ndarray] | None = None
         self._published_stamp = 0
@@ -101,6 +103,15 @@ class JointHeatNode(ReportingNode):
             f"warmest: {warmest}, {temperatures[warmest] - _ZERO_CELSIUS:.2f} °C",
             {"friction heat (J)": f"{self._joint_heat.friction_heat:.3g}"},
         )
+
+
+def _topic_parts(names: Sequence[str]) -> dict[str, str]:
+    """Return the last part of a topic for each of several names, all different."""
+    parts: dict[str, str] = {}
+    for name in names:
+        part = tool_topic(name)
+        parts[name] = part if part not in parts.values() else f"{part}_{len(parts) + 1}"
+    return parts
 
 
 def main() -> None:

@@ -187,18 +187,15 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         ]
         reason = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning") or "unsure"
         actions = [f"Leave the URDF as it is: the friction of {joint} is {reason}."]
+        again = "Do this: to find other faults, audit again with"
         if any(name.startswith("friction.") for name in audit.identified):
-            again = "Do this: audit again with --friction friction.yaml (beside this report): "
-            actions.insert(0, f"{again}it shows whether there are other faults.")
+            actions.insert(0, f"{again} --friction friction.yaml (beside this report).")
         as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
         is_much = energy >= _CLOSED_SHARE * exchanged
         if is_much and sure_texts:
             yield "The friction of the joints seems to differ from what the URDF says."
-            actions = [
-                "Do this: audit again with --robot identified.urdf (beside this report). If no "
-                "other fault shows, use it in place of yours.",
-                f"It changes what friction is sure, as {' and '.join(sure_texts)} at {joint}.",
-            ]
+            sure_text = f"with all friction that is sure, as {' and '.join(sure_texts)} at {joint}"
+            actions = [f"{again} --robot identified.urdf (beside this report), {sure_text}."]
         elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
             yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
@@ -388,13 +385,12 @@ def lines(audit: Audit) -> Iterator[str]:
         parts = ", ".join(f"{name} {energy:+.3g} J" for name, energy in jump.energies.items())
         times = f"from {jump.begin:.2f} s to {jump.end:.2f} s"
         yield f"{times} {abs(jump.energy):.3g} J {verb}: {parts}"
-    for supply in audit.port_supplies:
-        if supply.violates:
-            yield (
-                f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
-                f"{supply.largest_supply:.3g} J more than it took at {supply.time:.2f} s: it is "
-                "active, or the model lacks friction, a load or a contact"
-            )
+    for supply in (supply for supply in audit.port_supplies if supply.violates):
+        yield (
+            f"passivity  {label_of(audit.port_name(supply.name))} had supplied "
+            f"{supply.largest_supply:.3g} J more than it took at {supply.time:.2f} s: it is "
+            "active, or the model lacks friction, a load or a contact"
+        )
     yield "signals"
     for statement in audit.conditioning.statements(audit.model.joint_names):
         yield f"  {statement}"

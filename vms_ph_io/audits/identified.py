@@ -254,7 +254,6 @@ def read_prior(path: Path) -> Posterior:
         raise VmsPhError(
             f"{path} is no prior of an identification; give a prior.json that --out wrote"
         ) from None
-    count = len(names)
-    if mean.shape != (count,) or covariance.shape != (count, count):
-        raise VmsPhError(f"{path} has {count} names, but numbers of shape {covariance.shape}")
+    if mean.shape != (len(names),) or covariance.shape != 2 * mean.shape:
+        raise VmsPhError(f"{path} has {len(names)} names, but numbers of shape {covariance.shape}")
     return Posterior(names, mean, covariance, references)

@@ -147,14 +147,12 @@ def _sankey(go: Any, audit: Audit) -> Any:
         links.append((robot, f"{label_of('friction')} {name}", dissipated_energy, "friction"))
     for name, energy in zip(ledger.ports, ledger.supplied_by_port, strict=True):
         links.append(_signed_link(audit.port_name(name), robot, float(energy)))
-    if ledger.drag:
-        links.append((robot, label_of("drag"), ledger.drag, "drag"))
+    links.append((robot, label_of("drag"), ledger.drag, "drag"))
     for name in ("kinetic", "potential"):
         energy_change = float(ledger.series[name][-1] - ledger.series[name][0])
         links.append(_signed_link(name, robot, -energy_change))
-    links.append(_signed_link("unaccounted", robot, ledger.unaccounted))
-    if ledger.unobserved:
-        links.append(_signed_link("gaps", robot, ledger.unobserved))
+    for name, energy in (("unaccounted", ledger.unaccounted), ("gaps", ledger.unobserved)):
+        links.append(_signed_link(name, robot, energy))
     threshold = 2e-3 * max((abs(link_energy) for _, _, link_energy, _ in links), default=0.0)
     links = [link for link in links if link[2] > threshold]
     names = list(dict.fromkeys(name for link in links for name in link[:2]))

@@ -171,7 +171,7 @@ class Conditioning:
         gains = ", ".join(f"{gain:.4g}" if is_found else "?" for _, gain, is_found in pairs)
         unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
         text = f"in the column map, under effort, add gain: [{gains}]"
-        remark = f". The ? are {unknown}: this recording cannot give theirs, data sheets can"
+        remark = f". This recording cannot give those of {unknown}: for each ?, see a data sheet"
         return text + remark * bool(unknown)
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:

@@ -68,12 +68,3 @@ def tool_topic(frame: str) -> str:
     """Return the last part of a tool's topics: its frame with what no topic may have as ``_``."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", frame)
     return f"_{name}" if name[:1].isdigit() else name
-
-
-def topic_parts(names: Sequence[str]) -> dict[str, str]:
-    """Return the last part of a topic for each of several names, all different."""
-    parts: dict[str, str] = {}
-    for name in names:
-        part = tool_topic(name)
-        parts[name] = part if part not in parts.values() else f"{part}_{len(parts) + 1}"
-    return parts

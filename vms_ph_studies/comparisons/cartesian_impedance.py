@@ -29,11 +29,11 @@ from vms_ph_dynamics.actuation.friction import Friction
 from vms_ph_dynamics.capture import Body, with_body
 from vms_ph_dynamics.simulation import Simulation
 from vms_ph_io import drivers, load, robots
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..benchmarks.mujoco_robot import FreeRobot
 from ..check import Check, required
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 from .impedance_laws import ComplianceLaw, CrispLaw, ExampleLaw, GuardedImpedance, ServoImpedance
 
 # Step of the plant, s.

@@ -14,11 +14,11 @@ from vms_ph_controllers import DecoupledVMSController, Reference
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import Push, Trajectory, robots, simulate
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..check import Check, verdict_of
 from ..figures import Panel, draw
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 from .decentralised import DecentralisedPD
 
 _SE3, _SO3 = SE3(), SO3()

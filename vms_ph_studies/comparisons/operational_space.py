@@ -17,7 +17,7 @@ from vms_ph_controllers import Command, ControlEnergy, RobotState, TaskSpaceIDAP
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential, weight_of_task_stiffness
 from vms_ph_dynamics import Array, PositionTask, TaskEvaluation, TaskSpaceForm, VMSModel
 from vms_ph_io import robots
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..check import Check, verdict_of
 from ..figures import Panel, draw
@@ -30,7 +30,7 @@ from ..reproduce.califano.pushed_arm import (
     law_at,
     push_arm,
 )
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 
 
 class OperationalSpaceLaw:

@@ -14,13 +14,13 @@ import numpy as np
 from vms_ph_controllers import Command, Reference, RobotState, TaskSpaceIDAPBC
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io import Push, Trajectory, robots, simulate
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 from vms_ph_io.simulation import SimulationStopped
 
 from ..check import Check, required
 from ..figures import Panel, draw
 from ..reproduce.califano.pushed_arm import POSTURES
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 
 _RATES_HZ = (1000, 500, 250)
 

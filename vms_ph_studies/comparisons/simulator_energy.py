@@ -23,12 +23,12 @@ from vms_ph_io import load_urdf, robots
 from vms_ph_io.descriptions.mjcf.description import origin
 from vms_ph_io.descriptions.mjcf.notes import numbers
 from vms_ph_io.descriptions.packages import resolve
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..benchmarks.integrators import Contender, Result, measure, motions
 from ..check import Check, bounded, compared
 from ..figures import Panel, draw
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 from .simulators import ENGINES, Engine, PassiveRobot
 
 STEPS = (4e-3, 2e-3, 1e-3, 0.5e-3)

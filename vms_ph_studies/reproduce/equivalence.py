@@ -12,10 +12,10 @@ import pinocchio as pin
 from vms_ph_dynamics import Array, DecoupledForm, Ports, StandardForm, VMSModel
 from vms_ph_dynamics.forms import DecoupledEvaluation
 from vms_ph_io import robots
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..check import Check, bounded, refuted_unless, stated
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 from .lagrangian import (
     LockedAcceleration,
     ReducedEulerLagrange,

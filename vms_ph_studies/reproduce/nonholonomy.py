@@ -10,12 +10,12 @@ import numpy as np
 from vms_ph_dynamics import Array, FreeFloating, VMSModel, VmsPhError
 from vms_ph_dynamics.groups import SE3, SO3
 from vms_ph_io import robots
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ..check import Check, bounded, compared, verdict_of
 from ..figures import Panel, draw
 from ..reorientation import EllipticLoop, base_motion, displace, turn_by_curvature
-from ..study import Outcome, Parameter, Settings, Study
+from ..study import Outcome, Parameter, Settings, Stages, Study
 
 _SE3, _SO3 = SE3(), SO3()
 

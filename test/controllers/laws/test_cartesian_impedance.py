@@ -15,6 +15,7 @@ from vms_ph_controllers import (
     Reference,
     RobotState,
     Status,
+    TaskSpaceIDAPBC,
 )
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_controllers.references.pose_reference import PoseReference
@@ -352,6 +353,26 @@ def test_the_posture_gives_no_more_than_its_tank_and_the_damping_hold(
         given += float(pull @ one.model.difference(q, one.q))
         refilled += max(damped, 0.0) * dt
         assert given <= 0.1 + refilled + stored + moved + 0.02
+
+
+def test_source_d_is_a_preset_with_the_same_torques(rng: np.random.Generator) -> None:
+    model = robots.load("panda")
+    home = model.configuration(robots.get("panda").home)
+    theirs = TaskSpaceIDAPBC(model, gains=TaskSpaceIDAPBC.Gains(limit_stiffness=0.0))
+    ours = CartesianImpedance.of_source_d(model)
+    assert "no null space of the position alone" in ours.implementation
+    singular = np.array([1.686, 0.0, 1.571, -3.072, 0.0, 2.665, -2.897])
+    for dt in (0.0, 1e-3, 1e-2):
+        for law in (theirs, ours):
+            law.reset(RobotState(home, np.zeros(7)))
+        for k in range(12):
+            q = singular if k == 0 else model.integrate(home, 0.5 * rng.uniform(-1, 1, 7))
+            state = RobotState(q, rng.uniform(-1, 1, 7))
+            told = [law.update(state, HOLD, dt) for law in (theirs, ours)]
+            size = np.abs(told[0].torque).max()
+            np.testing.assert_allclose(told[1].torque, told[0].torque, atol=1e-10 * size, rtol=0)
+            stored = [c.energy.closed_loop_energy for c in told]
+            assert stored[1] == pytest.approx(stored[0], rel=1e-10)
 
 
 def test_the_earlier_name_says_the_new_one() -> None:

@@ -525,7 +525,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     for entry, action in (
         (
             sure,
-            "Do this: audit again with --robot identified.urdf (beside this report). If no",
+            "Do this: to find other faults, audit again with --robot identified.urdf",
         ),
         (unsure, none),
         ({**sure, "low": 0.0}, none),

@@ -13,11 +13,11 @@ from vms_ph_controllers import TaskSpaceIDAPBC
 from vms_ph_controllers.potentials.shaped_potential import ShapedPotential
 from vms_ph_dynamics import VMSModel
 from vms_ph_io import robots
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ...check import Check, Origin, bounded, compared, required, stated, verdict_of
 from ...figures import Panel, draw
-from ...study import Outcome, Parameter, Settings, Study
+from ...study import Outcome, Parameter, Settings, Stages, Study
 from .pushed_arm import POSTURES, Push, PushRecord, law_at, push_arm
 
 _SOURCE_NOTE = (

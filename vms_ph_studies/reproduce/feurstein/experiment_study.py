@@ -9,10 +9,10 @@ from pathlib import Path
 from vms_ph_dynamics import OptionError
 from vms_ph_hopping import HoppingRun
 from vms_ph_hopping.flights import flights
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ...check import Check
-from ...study import Outcome, Settings, Study
+from ...study import Outcome, Settings, Stages, Study
 from .energy_balance import balance_check
 from .experiments import EXPERIMENTS, SOURCE, Trial
 from .plots import draw_run

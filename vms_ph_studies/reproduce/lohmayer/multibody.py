@@ -16,11 +16,11 @@ from vms_ph_dynamics import Array
 from vms_ph_ephs import Trajectory, assemble, flatten, pictures, simulate
 from vms_ph_ephs import multibody as mb
 from vms_ph_ephs.examples import TwoBodies, damped_oscillator
-from vms_ph_io.progress import Progress, Stages
+from vms_ph_io.progress import Progress
 
 from ...check import Check, bounded, refuted_unless, required
 from ...figures import Panel, draw
-from ...study import Outcome, Parameter, Settings, Study
+from ...study import Outcome, Parameter, Settings, Stages, Study
 from .equations import body_error, frame_of_relative_velocity, oscillator_error, section_6_errors
 from .variation import body_residual, curve_of, joint_residual
 

@@ -3,7 +3,7 @@
 
 """Studies report their progress through a callback and print nothing."""
 
-from vms_ph_io.progress import Stages
+from vms_ph_studies.study import Stages
 
 
 def test_stages_divide_the_work_into_equal_shares() -> None:
