@@ -114,7 +114,8 @@ def test_the_rates_and_gradients_of_both_forms_are_those_of_python(
         ports = Ports(torque, wrench_end_effector=wrench)
         expected = form.rate(x, ports)
         acting = [(model.end_effector_id, wrench)]
-        v, rate = core.rate(decoupled, x.q, x.z, torque, None, acting, None, None, 1.0, True)
+        efforts = torque, None, acting, None, None, 1.0, True, True
+        v, rate = core.rate(decoupled, x.q, x.z, *efforts)
         near(v, expected.qdot)
         near(rate, expected.zdot, float(np.abs(expected.zdot).max()))
         by_q, by_z, _ = core.energy_derivatives(decoupled, x.q, x.z, False)
