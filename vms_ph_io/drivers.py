@@ -102,6 +102,8 @@ class Driver:
         limits = {"delay": self.delay}
         if self.torque_rate > 0.0:
             limits["torque_rate"] = _RATE_SHARE * self.torque_rate
+        if self.compensates_friction:
+            limits["friction_compensation"] = 0.0
         return replace(gains, **{k: value for k, value in limits.items() if hasattr(gains, k)})
 
     def law(self, law: Any, model: VMSModel) -> Any:
@@ -113,11 +115,17 @@ class Driver:
             model: the robot.
 
         Raises:
-            OptionError: the law adds the weight that the driver adds too.
+            OptionError: the law adds weight or friction that the driver adds too.
         """
         if isinstance(law, str | type):
             law = make_controller(law, self.model(model))
             law.gains = self.gains(law.gains)
+        share = getattr(getattr(law, "gains", None), "friction_compensation", 0.0)
+        if self.compensates_friction and share > 0.0:
+            raise OptionError(
+                f"this law compensates a share of {share:g} of the friction, and {self.title} "
+                "compensates it again; set friction_compensation=0.0"
+            )
         law_model = getattr(law, "model", None)
         if self.compensates_weight and isinstance(law_model, VMSModel) and law_model.gravity.any():
             raise OptionError(

@@ -260,10 +260,11 @@ const Command& PoseImpedance::control(const Reference& reference, double dt) noe
   // Secants approach the bound of the energy, which a limit makes concave in the stiffness.
   for (int iteration = 0; iteration < 12; ++iteration) {
     effort_.set_error(error, tool_reference_.pose(), tool_reference_.twist(), axis_gains, h);
-    if (!(last_axis_gains_ && dt > 0.0) || axis_gains.has_same_springs(*last_axis_gains_)) break;
-    supplied_power = (effort_.potential_energy - effort_.energy(*last_axis_gains_)) / dt;
-    if (supplied_power <= kGainPower || iteration == 11) break;
-    axis_gains.stay_near(*last_axis_gains_, kGainPower / supplied_power);
+    if (!last_axis_gains_ || axis_gains.has_same_springs(*last_axis_gains_)) break;
+    const double added_energy = effort_.potential_energy - effort_.energy(*last_axis_gains_);
+    supplied_power = dt > 0.0 ? added_energy / dt : 0.0;
+    if (added_energy <= kGainPower * dt || iteration == 11) break;
+    axis_gains.stay_near(*last_axis_gains_, kGainPower * dt / added_energy);
   }
   last_axis_gains_ = axis_gains;
   hold_posture(reference, dt);

@@ -168,11 +168,12 @@ void ControllerShell::write(const vms_ph::Command& command) noexcept {
     const auto k = static_cast<Eigen::Index>(i);
     double number = k < n ? command.torque[k] : command.wrench_base[k - n];
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
-      number = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN) +
-               number / servo_stiffness_[k];
+      const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
+      number = q + number / servo_stiffness_[k];
       const bool is_believed = command.status != vms_ph::Status::holding && std::isfinite(number);
       if (!is_believed) continue;
-      number = std::min(std::max(number, model_->lower()[k]), model_->upper()[k]);
+      number = std::max(number, std::min(model_->lower()[k], q));
+      number = std::min(number, std::max(model_->upper()[k], q));
     }
     std::ignore = command_interfaces_[i].set_value(number);
   }

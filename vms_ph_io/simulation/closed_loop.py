@@ -168,8 +168,8 @@ def simulate(
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
         stride: number of steps between records.
-        driver: of a real arm, by its name in ``drivers.names()``, with its delay, its rate of
-            torques and its gravity compensation: the port ``driver_weight``.
+        driver: of a real arm, by its name in ``drivers.names()``, with its rate, the largest
+            rate of its torques and its gravity compensation: the port ``driver_weight``.
 
     Raises:
         OptionError: an argument is not accepted; the message says what is.
@@ -221,12 +221,13 @@ def simulate(
                 "or make the law for the robot itself"
             )
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
-    elif guard is not None:
-        raise OptionError("a guard needs a law; give law=, or leave out guard")
+    elif guard is not None or arm_driver is not None:
+        raise OptionError("guard and driver need a law; give law=, or leave them out")
     options.setdefault("engine", FormEngine(scheme, native))
     uncertainty = Uncertainty() if uncertainty is None else uncertainty
     if not isinstance(uncertainty, Uncertainty):
-        raise OptionError(f"uncertainty: see vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
+        text = "an uncertainty is Uncertainty(mass=..., noise=..., delay=...) of "
+        raise OptionError(f"{text}vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
     run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, arm_driver)
