@@ -55,22 +55,22 @@ Eigen::Vector3d parse_gravity(const std::optional<rclcpp::Parameter>& parameter)
 /// @throws vms_ph::ModelError  no joint moves the tip against the root.
 std::vector<std::string> joints_off_chain(const vms_ph::Model& robot, const std::string& root,
                                           const std::string& tip) {
-  const auto& model = robot.pinocchio();
+  const auto& pin_model = robot.pinocchio();
   const auto joint_of = [&](const std::string& link) {
-    return model.frames[robot.frame_id(link)].parentJoint;
+    return pin_model.frames[robot.frame_id(link)].parentJoint;
   };
   const pinocchio::JointIndex root_joint = root.empty() ? 0 : joint_of(root);
   pinocchio::JointIndex joint = joint_of(tip);
-  std::vector<bool> is_on_chain(model.names.size(), false);
-  for (; joint > root_joint; joint = model.parents[joint]) is_on_chain[joint] = true;
+  std::vector<bool> is_on_chain(pin_model.names.size(), false);
+  for (; joint > root_joint; joint = pin_model.parents[joint]) is_on_chain[joint] = true;
   if (joint != root_joint || joint_of(tip) == root_joint) {
     throw vms_ph::ModelError("no joint of the robot '" + robot.name() + "' moves the tip '" + tip +
                              "' against the root '" + root +
                              "'; give two links of one branch, the root first");
   }
   std::vector<std::string> off_chain_joints;
-  for (std::size_t i = 1; i < model.names.size(); ++i) {
-    if (!is_on_chain[i]) off_chain_joints.push_back(model.names[i]);
+  for (std::size_t i = 1; i < pin_model.names.size(); ++i) {
+    if (!is_on_chain[i]) off_chain_joints.push_back(pin_model.names[i]);
   }
   return off_chain_joints;
 }

@@ -68,8 +68,8 @@ class TaskMotion:
         d, n = self.d, self.projector @ self.d.v
         u = d.v - n
         task_force = -self.inertia @ (self.J_rate @ n - self.J @ np.linalg.solve(d.M, d.C @ n))
-        pi = self.inertia @ self.eta
-        return task_force, self.projector.T @ (self.J_rate.T @ pi - d.C.T @ u)
+        task_momentum = self.inertia @ self.eta
+        return task_force, self.projector.T @ (self.J_rate.T @ task_momentum - d.C.T @ u)
 
 
 _SE3 = SE3()
@@ -82,7 +82,7 @@ class PoseIDAPBC(StagedController):
     of the end effector's pose (:class:`PosePotential`), its velocity error e and the projector Pi
     onto motions that do not move it. Springs hold the base and, with ``frequency_posture``, the
     joints. ``cancel_coupling`` replaces the gyroscopic coupling of task and null space by zero
-    (:meth:`TaskMotion.decoupling`): no energy passes from one to the other.
+    (:meth:`TaskMotion.decoupling_forces`): no energy passes from one to the other.
 
     With a reference at rest ``H_cl = 1/2 eta^T Lambda eta + 1/2 n^T M n + V_t + V_b + V_q`` with
     the task inertia Lambda decreases by the damping.

@@ -187,8 +187,8 @@ class Ledger(ArrayRecord):
     @property
     def exchanged(self) -> float:
         """What unaccounted energy is compared with, J: gross, or more where ports supply more."""
-        ports = [*self.supplied_by_port, *self.recorded.values()]
-        return max(self.gross, abs(self.stored), float(np.abs(ports).sum()) if ports else 0.0)
+        port_energies = [*self.supplied_by_port, *self.recorded.values()]
+        return max(self.gross, abs(self.stored), float(np.abs(port_energies).sum()))
 
     @property
     def supplied(self) -> float:
@@ -310,17 +310,17 @@ class LedgerWriter:
         }
         if self._last_energies is None:
             self._sums = {name: np.zeros((1, delta.shape[1])) for name, delta in increments.items()}
-            start_energies = (float(energy[0]), 0.0)
+            start_totals = (float(energy[0]), 0.0)
         elif continues:
-            start_energies = self._last_energies
+            start_totals = self._last_energies
         else:
             self._gap_count += 1
             self._unobserved += float(energy[0]) - self._last_energies[0]
-            start_energies = (float(energy[0]), self._last_energies[1])
+            start_totals = (float(energy[0]), self._last_energies[1])
         sums = {name: np.vstack([self._sums[name], self._sums[name] + np.cumsum(delta, axis=0)])
                  for name, delta in increments.items()}  # fmt: skip
         supplied_energy = np.concatenate([[0.0], np.cumsum(net_work)])
-        from_samples = start_energies[1] + (energy - start_energies[0]) - supplied_energy
+        from_samples = start_totals[1] + (energy - start_totals[0]) - supplied_energy
         unaccounted = from_samples if records is None else self._record.unaccounted(records, energy)
         peak_index = int(np.argmax(np.abs(unaccounted)))
         if abs(unaccounted[peak_index]) > self._largest_unaccounted[0]:
@@ -422,9 +422,9 @@ class LedgerWriter:
         if self.noise is None:
             return np.zeros(len(dt))
         b = self.model.b
-        variance_rate = (samples.v[:, b:] * self.noise.effort) ** 2
-        variance_rate = variance_rate + (samples.torque * self.noise.velocity[b:]) ** 2
-        return np.asarray(_trapezoid(variance_rate.sum(1, keepdims=True), dt)[:, 0] * dt[:, 0])
+        power_variance = (samples.v[:, b:] * self.noise.effort) ** 2
+        power_variance = power_variance + (samples.torque * self.noise.velocity[b:]) ** 2
+        return np.asarray(_trapezoid(power_variance.sum(1, keepdims=True), dt)[:, 0] * dt[:, 0])
 
     def _state_variance(self, states: EvaluationBatch) -> Array:
         """Return the variance of the total energy of each sample by its noise, (N,), J^2."""
@@ -537,8 +537,8 @@ def port_supplies(ledger: Ledger) -> list[PortSupply]:
             end = int(np.argmax(energy - np.minimum.accumulate(energy)))
             begin, supplied = int(np.argmin(energy[: end + 1])), max(float(energy[peak_index]), 0.0)
             rise = float(energy[end] - energy[begin])
-            rise_times = float(time[peak_index]), rise, float(time[begin]), float(time[end])
-            supplies.append(PortSupply(name, supplied, *rise_times, supplied > threshold))
+            peak_and_rise = float(time[peak_index]), rise, float(time[begin]), float(time[end])
+            supplies.append(PortSupply(name, supplied, *peak_and_rise, supplied > threshold))
     return supplies
 
 

@@ -78,14 +78,16 @@ class Mechanism:
         frame_ids = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
         parents = {model.tree.pinocchio.frames[frame].parentJoint for frame in frame_ids}
         # A floating base is open already.
-        open_joints = {i for i in parents if i and not (i == 1 and model.base == "floating")}
+        joints_of_open_bodies = {
+            i for i in parents if i and not (i == 1 and model.base == "floating")
+        }
         try:
             system = from_pinocchio(
                 full_model,
                 model.tree.mimics,
                 heat=heat_by_joint or None,
                 softening=softening,
-                open_bodies=sorted(self._names[open_joint] for open_joint in open_joints),
+                open_bodies=sorted(self._names[open_joint] for open_joint in joints_of_open_bodies),
                 fluid=model.fluid,
                 theta_0=theta_0,
             )

@@ -114,9 +114,10 @@ class Arm:
     @property
     def reach(self) -> float:
         """Sum of the distances between its joints from the second one on, m."""
-        tree = self.model.tree.pinocchio
-        tool = tree.frames[self.model.end_effector_id].placement
-        return sum(float(np.linalg.norm(p.translation)) for p in [*tree.jointPlacements[2:], tool])
+        pinocchio_model = self.model.tree.pinocchio
+        tool = pinocchio_model.frames[self.model.end_effector_id].placement
+        placements = [*pinocchio_model.jointPlacements[2:], tool]
+        return sum(float(np.linalg.norm(p.translation)) for p in placements)
 
     @property
     def max_push(self) -> float:
@@ -238,7 +239,7 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
     driver, limits = arm.driver, model.joints.effort
     driven, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
     law: Any = GuardedImpedance(model, driver, published)
-    if is_followed := name == _POSITION_LAW:
+    if commands_positions := name == _POSITION_LAW:
         law, arm = ComplianceLaw(driven, published), replace(arm, friction=0.0)
     elif name != _OWN_LAW:
         law = _TORQUE_LAWS[name](driven, published, dt)
@@ -247,11 +248,11 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
     advance, q = arm.make_step(), model.home
     v: Array = np.zeros(model.nv)
     d = driven.evaluate(q, v)
-    home = d.placement(model.end_effector)[:3, 3]
-    axes, max_posture, max_force = arm.axes(home), 0.0, 0.0
+    home_position = d.placement(model.end_effector)[:3, 3]
+    axes, max_posture, max_force = arm.axes(home_position), 0.0, 0.0
     payload_weight = np.array([0.0, 0.0, -9.81 * arm.payload])
     errors, work, wrench, torques = [], [0.0], np.zeros(6), []
-    commands, measured = [d.g * (not is_followed)] * (delay + 1), [q] * (delay + 1)
+    commands, measured = [d.g * (not commands_positions)] * (delay + 1), [q] * (delay + 1)
     for k in range(round(phase.seconds / _STEP)):
         t, d = k * _STEP, driven.evaluate(q, v)
         pose, J = d.placement(model.end_effector), d.J_end_effector
@@ -260,16 +261,19 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             law.set_scale(phase.stiffness_scale(t))
             q_noise, v_noise = (arm.noise * x * rng.standard_normal(len(v)) for x in _MOTION_NOISE)
             state = RobotState(model.integrate(q, q_noise), v + v_noise)
-            if is_followed:
+            if commands_positions:
                 wrench_noise = arm.noise * _WRENCH_NOISE * rng.standard_normal(6)
                 state = replace(state, wrench=wrench + wrench_noise)
-            commands.append(law.command(state, home + target))
+            commands.append(law.command(state, home_position + target))
             measured.append(state.q)
-        offset, velocity = (axes.T @ (pose[:3, 3] - home), axes.T @ (pose[:3, :3] @ (J[:3] @ v)))
+        offset, velocity = (
+            axes.T @ (pose[:3, 3] - home_position),
+            axes.T @ (pose[:3, :3] @ (J[:3] @ v)),
+        )
         tool_force = phase.force(t, offset, velocity)
         lag = model.difference(q, measured[-1 - delay])
         torque = commands[-1 - delay] + arm.servo_stiffness * lag
-        if is_followed:
+        if commands_positions:
             torque = law.servo_torque(d, commands[-1 - delay] + lag)
         if k % round(dt / _STEP) == 0:
             torques.append(torque)
@@ -287,7 +291,7 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
             null_projector = np.eye(model.nv) - np.linalg.pinv(J, rcond=1e-2) @ J
             posture_error = null_projector @ model.difference(model.home, previous_q)
             max_posture = max(max_posture, float(np.linalg.norm(posture_error)))
-        errors.append(float(np.linalg.norm(pose[:3, 3] - home - target)))
+        errors.append(float(np.linalg.norm(pose[:3, 3] - home_position - target)))
     torque_steps = np.diff(torques[delay:], axis=0)
     return PhaseResult(
         max(errors[2 * len(errors) // 3 :]),

@@ -128,7 +128,7 @@ TiltAllocation::TiltAllocation(const BaseActuators& actuators)
       weights_(actuators.weights),
       tilting_inputs_(tilt_inputs(actuators.columns)),
       force_columns_(weighted_columns(actuators, tilting_inputs_)),
-      mean_tilt_angles_(actuators.columns.angles),
+      angles_at_mean_tilt_(actuators.columns.angles),
       lower_(Eigen::VectorXd::Zero(force_columns_.cols())),
       upper_(lower_),
       forces_(lower_),
@@ -150,15 +150,15 @@ void TiltAllocation::solve_angles(const VectorB& goal, const Eigen::VectorXd& lo
                                   double dt, Eigen::VectorXd& end_angles) noexcept {
   const Eigen::Index m = angles.size(), t = lower_angles_.size();
   end_angles = angles;
-  mean_tilt_angles_ = angles;
+  angles_at_mean_tilt_ = angles;
   lower_.head(m) = lower;
   upper_.head(m) = upper;
   for (Eigen::Index k = 0; k < t; ++k) {
     const Eigen::Index i = tilting_inputs_[static_cast<std::size_t>(k)];
-    mean_tilt_angles_[i] = mean_angles_[k];
+    angles_at_mean_tilt_[i] = mean_angles_[k];
     upper_[m + k] = upper_[m + t + k] = upper[i];
   }
-  map_.set_angles(mean_tilt_angles_);
+  map_.set_angles(angles_at_mean_tilt_);
   force_columns_.leftCols(m) = weights_.asDiagonal() * map_.matrix();
   unbounded_search_.set_matrix(force_columns_);
   const bool is_within_limits = unbounded_search_.solve_freely(goal, lower_, upper_, forces_);
@@ -207,7 +207,8 @@ ActuatedBase::ActuatedBase(const Model& model, std::optional<BaseActuators> actu
   allocation_parts_.emplace(a);
   const Eigen::Index m = a.allocation.matrix().cols();
   lower_ = upper_ = commands_ = inputs_ = friction_ = net_inputs_ = Eigen::VectorXd::Zero(m);
-  end_rates_ = end_angles_ = input_rates_ = mean_rates_ = mean_angles_ = lag_factor_ = commands_;
+  end_rates_ = end_angles_ = input_velocities_ = mean_rates_ = mean_angles_ = lag_factor_ =
+      commands_;
   goal_ = a.weights;
   for (Eigen::Index i = 0; i < m; ++i) {
     if (a.time_constant[i] > 0.0) lag_factor_[i] = std::exp(-dt / a.time_constant[i]);
@@ -237,7 +238,7 @@ Eigen::Vector3d ActuatedBase::momentum() const noexcept {
   return allocation_parts_->map.momentum(state_.angles, state_.rates);
 }
 
-/// Set the limits of the inputs at their velocities `input_rates_`.
+/// Set the limits of the inputs at their velocities `input_velocities_`.
 void ActuatedBase::set_limits() noexcept {
   const auto& a = *actuators_;
   lower_ = a.allocation.lower();
@@ -247,29 +248,29 @@ void ActuatedBase::set_limits() noexcept {
     if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) {
       // A reaction wheel ends no step beyond its largest spin.
       const double inertia_per_step = a.spinning_parts.inertia[i] / time_step_,
-                   drag = a.friction[i] * input_rates_[i];
+                   drag = a.friction[i] * input_velocities_[i];
       const double upper_bound = inertia_per_step * (largest_rate - state_.rates[i]) + drag;
       const double lower_bound = inertia_per_step * (-largest_rate - state_.rates[i]) + drag;
       const double lower = lower_[i], upper = upper_[i];
       upper_[i] = std::max(std::min(upper, upper_bound), lower);
       lower_[i] = std::min(std::max(lower, lower_bound), upper);
     } else {
-      if (input_rates_[i] >= largest_rate) upper_[i] = 0.0;
-      if (input_rates_[i] <= -largest_rate) lower_[i] = 0.0;
+      if (input_velocities_[i] >= largest_rate) upper_[i] = 0.0;
+      if (input_velocities_[i] <= -largest_rate) lower_[i] = 0.0;
     }
     if (health_[static_cast<std::size_t>(i)] == Health::failed) lower_[i] = upper_[i] = 0.0;
   }
 }
 
 /// Find the inputs that are sent, the tilts at the end of the step and the map in its middle;
-/// `input_rates_`: velocities of the inputs at its start, those of bearings relative to the base.
+/// `input_velocities_`: of the inputs at its start, those of bearings relative to the base.
 void ActuatedBase::allocate(const Eigen::VectorXd& wrench, const Eigen::VectorXd& twist) noexcept {
   const auto& a = *actuators_;
   auto& [fixed_actuation, weighted_map, search, map, tilt_allocation] = *allocation_parts_;
   map.set_angles(state_.angles);
-  input_rates_.noalias() = map.matrix().transpose().lazyProduct(twist);
-  for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
-    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) input_rates_[i] += state_.rates[i];
+  input_velocities_.noalias() = map.matrix().transpose().lazyProduct(twist);
+  for (Eigen::Index i = 0; i < input_velocities_.size(); ++i) {
+    if (a.is_reaction_wheel[static_cast<std::size_t>(i)]) input_velocities_[i] += state_.rates[i];
   }
   set_limits();
   goal_ = a.weights.cwiseProduct(wrench);
@@ -336,7 +337,7 @@ const Eigen::VectorXd& ActuatedBase::begin_step(const Eigen::VectorXd& wrench,
   twist_ = twist;
   allocate(wrench, twist);
   apply_lag();
-  friction_ = -a.friction.cwiseProduct(input_rates_);
+  friction_ = -a.friction.cwiseProduct(input_velocities_);
   net_inputs_ = inputs_ + friction_;
   for (Eigen::Index i = 0; i < net_inputs_.size(); ++i) {
     if (!a.is_reaction_wheel[static_cast<std::size_t>(i)]) continue;
@@ -367,19 +368,19 @@ void ActuatedBase::end_step(double work, const Eigen::VectorXd& twist) noexcept 
   if (!allocation_parts_) return;
   const auto& a = *actuators_;
   twist_ = 0.5 * (twist_ + twist);
-  input_rates_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
-  steer(input_rates_);
+  input_velocities_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(input_velocities_);
   const double last_stored_energy = stored_energy();
   double loss_power = 0.0;
-  for (Eigen::Index i = 0; i < input_rates_.size(); ++i) {
+  for (Eigen::Index i = 0; i < input_velocities_.size(); ++i) {
     const double k = a.thrust_constant[i], shaft_speed = std::abs(mean_rates_[i]);
     const double relative_rate = a.is_reaction_wheel[static_cast<std::size_t>(i)]
-                                     ? input_rates_[i] + mean_rates_[i]
-                                     : input_rates_[i];
+                                     ? input_velocities_[i] + mean_rates_[i]
+                                     : input_velocities_[i];
     // A rotor's motor works against drag, climb and inertia; the input is a wheel motor's torque.
     double torque = inputs_[i];
     if (k > 0.0) {
-      torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_rates_[i]) +
+      torque = k * shaft_speed * (a.loss_ratio[i] * mean_rates_[i] + input_velocities_[i]) +
                a.spinning_parts.inertia[i] * (end_rates_[i] - state_.rates[i]) / time_step_;
     }
     const double current = a.torque_constant[i] > 0.0 ? torque / a.torque_constant[i] : 0.0;
@@ -407,8 +408,8 @@ void ActuatedBase::steer_on_stand(const Eigen::VectorXd& twist_0,
   twist_ = 0.5 * (twist_0 + twist_1);
   end_angles_ = state_.angles;
   allocation_parts_->map.set_angles(state_.angles);
-  input_rates_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
-  steer(input_rates_);
+  input_velocities_.noalias() = allocation_parts_->map.matrix().transpose().lazyProduct(twist_);
+  steer(input_velocities_);
 }
 
 }  // namespace vms_ph

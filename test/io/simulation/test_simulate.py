@@ -124,7 +124,7 @@ def test_a_law_with_a_wrong_sign_behind_a_guard_keeps_its_budget_in_fifteen_line
         ({"law": 3.0}, r"a law is a class derived from Controller"),
         ({"law": "TaskSpaceIDAPCB"}, r"did you mean 'TaskSpaceIDAPBC'\?"),
         ({"law": TaskSpaceIDAPBC, "guard": 1.0}, r"a guard is EnergyGuard\(budget=1.0\)"),
-        ({"guard": EnergyGuard(budget=1.0)}, r"a guard needs a law"),
+        ({"guard": EnergyGuard(budget=1.0)}, r"guard and driver need a law"),
         ({"law": TaskSpaceIDAPBC, "reference": "home"}, r"a reference is Reference\(position="),
         ({"q": np.zeros(6)}, r"q must have shape \(7,\)"),
         ({"effects": ["wind"]}, r'an effect is "friction", "joint_stops"'),

@@ -161,7 +161,7 @@ class TiltAllocation {
   Eigen::VectorXd largest_tilt_rates_;                         ///< rad/s, (t,)
   std::vector<Eigen::Index> tilting_inputs_;
   Eigen::MatrixXd force_columns_;  ///< (b,m+2t), times the weights
-  Eigen::VectorXd mean_tilt_angles_, lower_, upper_, forces_;
+  Eigen::VectorXd angles_at_mean_tilt_, lower_, upper_, forces_;
   VectorB residual_goal_;
   NearestInputs unbounded_search_;  ///< where limits do not matter
   BoundedLeastSquares search_;
@@ -185,7 +185,7 @@ enum class Health : unsigned char {
 /// Over a step inputs are constant. After construction nothing allocates or throws.
 class ActuatedBase {
  public:
-  /// @param step  length of the steps, s.
+  /// @param dt  length of the steps, s.
   /// @throws ModelError  actuators of another kind of base, or more than the core serves.
   ActuatedBase(const Model& model, std::optional<BaseActuators> actuators, double dt);
 
@@ -264,7 +264,7 @@ class ActuatedBase {
   VectorB goal_;                                               ///< desired wrench times the weights
   Eigen::VectorXd commands_, inputs_, friction_, net_inputs_;  ///< over the step
   Eigen::VectorXd end_rates_, end_angles_;                     ///< at its end
-  Eigen::VectorXd twist_, input_rates_, mean_rates_, mean_angles_;  ///< of base and inputs; means
+  Eigen::VectorXd twist_, input_velocities_, mean_rates_, mean_angles_;  ///< base, inputs; means
   Eigen::VectorXd wrench_;
   Spin spin_;
   State state_, saved_state_;
