@@ -3,6 +3,8 @@
 
 """Drivers of real arms: what they add, what they limit, and what a law sends them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,15 @@ def test_a_law_for_the_franka_sends_no_weight_and_keeps_the_rate_of_its_torques(
         drivers.get("franka_fr3").model(robots.load("omnidirectional_panda"))
     with pytest.raises(OptionError, match="there are franka_fer"):
         drivers.get("franka")
+
+
+def test_friction_is_compensated_once() -> None:
+    driver, model = drivers.get("franka_fr3"), robots.load("fr3")
+    law = driver.law(CartesianImpedance, model)
+    assert law.gains.friction_compensation == 0.0
+    law.gains = replace(law.gains, friction_compensation=0.5)
+    with pytest.raises(OptionError, match=r"a share of 0\.5 of the friction, and .* again"):
+        driver.law(law, model)
 
 
 def test_the_weight_that_the_driver_carries_is_a_port_of_its_own() -> None:

@@ -152,3 +152,20 @@ def test_the_frame_of_the_end_effector_is_changed_without_a_step() -> None:
     # In the frame of the base it holds the pose of that moment, and the base goes on being held.
     held = torques[-1] - weight
     assert np.abs(held[model.b :]).max() < 0.1 * np.abs((before - weight)[model.b :]).max()
+
+
+@pytest.mark.parametrize("native", [None, False])
+def test_an_update_without_time_loads_no_spring(native: bool | None) -> None:
+    model = robots.load("panda")
+    law = CartesianImpedance(model if native is None else model.with_native(native))
+    law.gains = CartesianImpedance.Gains(stiffness=100.0)
+    law.reset(RobotState(model.home, np.zeros(7)))
+    state = RobotState(model.home + 0.05, np.zeros(7))
+    for _ in range(10):
+        law.update(state, HOLD, 1e-3)
+    law.gains = replace(law.gains, stiffness=3000.0)
+    before = law.update(state, HOLD, 1e-3)
+    after = law.update(state, HOLD, 0.0)
+    stored = after.energy.shaped_potential - before.energy.shaped_potential
+    assert abs(stored) < 1e-9
+    np.testing.assert_allclose(after.torque, before.torque, rtol=0, atol=0.5)
