@@ -187,15 +187,22 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         ]
         reason = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning") or "unsure"
         actions = [f"Leave the URDF as it is: the friction of {joint} is {reason}."]
-        again = "Do this: to find other faults, audit again with"
         if any(name.startswith("friction.") for name in audit.identified):
-            actions.insert(0, f"{again} --friction friction.yaml (beside this report).")
+            actions.insert(
+                0,
+                "Do this: audit again with --friction friction.yaml (beside this report), which "
+                "counts this friction and shows whether there are other faults.",
+            )
         as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
         is_much = energy >= _CLOSED_SHARE * exchanged
         if is_much and sure_texts:
             yield "The friction of the joints seems to differ from what the URDF says."
-            sure_text = f"with all friction that is sure, as {' and '.join(sure_texts)} at {joint}"
-            actions = [f"{again} --robot identified.urdf (beside this report), {sure_text}."]
+            actions = [
+                "Do this: audit again with --robot identified.urdf (beside this report). If that "
+                "shows no other fault, use this file in place of your URDF.",
+                "The file changes only friction that is sure, for instance at "
+                f"{joint}: {' and '.join(sure_texts)}.",
+            ]
         elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
             yield "The joints seem to have friction that the URDF lacks."
         yield loss_text

@@ -171,8 +171,14 @@ class Conditioning:
         gains = ", ".join(f"{gain:.4g}" if is_found else "?" for _, gain, is_found in pairs)
         unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
         text = f"in the column map, under effort, add gain: [{gains}]"
-        remark = f". This recording cannot give those of {unknown}: for each ?, see a data sheet"
-        return text + remark * bool(unknown)
+        if not unknown:
+            return text
+        known = ", ".join(joint for joint, _, is_found in pairs if is_found)
+        return (
+            f"{text}. Its numbers are what this recording gives ({known}). Replace each ? (in this "
+            f"order: {unknown}) by torque constant times gear ratio from a data sheet, negative "
+            "where the current counts against the joint"
+        )
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""

@@ -525,7 +525,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     for entry, action in (
         (
             sure,
-            "Do this: to find other faults, audit again with --robot identified.urdf",
+            "Do this: audit again with --robot identified.urdf (beside this report). If that",
         ),
         (unsure, none),
         ({**sure, "low": 0.0}, none),
@@ -536,7 +536,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
         assert any(sentence.startswith(action) for sentence in answers(identified))
         is_unsure = action == none
         assert any("--friction friction.yaml" in x for x in answers(identified)) == is_unsure
-        number = 'damping="3" (2.9 to 3.1 N m s/rad) at panda_joint4'
+        number = 'at panda_joint4: damping="3" (2.9 to 3.1 N m s/rad).'
         assert any(number in x for x in answers(identified)) != is_unsure
         cause = "The joints seem to have friction" if is_unsure else "The friction of the joints"
         assert answers(identified)[0].startswith(cause)
