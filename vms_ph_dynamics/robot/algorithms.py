@@ -139,13 +139,16 @@ class NativeAlgorithms(TreeAlgorithms):
             ValueError: the core does not cover the robot; the message says why.
         """
         self.module, self.robot = module, robot
-        self._immersed: tuple[Any, NativeAlgorithms] = None, self  # the last fluid
+        # The last fluid; without one it would be this object, which then never went by itself.
+        self._immersed: tuple[Any, NativeAlgorithms] | None = None
         # One for all threads: every call sets its own state, and none lets another thread run.
         self.dynamics = module.Dynamics(self.robot)
 
     def in_fluid(self, fluid: Any) -> "NativeAlgorithms":
         """Return the algorithms of the robot in a :class:`.Fluid`, whose terms they include."""
-        if self._immersed[0] is not fluid:
+        if fluid is None:
+            return self
+        if self._immersed is None or self._immersed[0] is not fluid:
             robot = immersed_robot(self.robot, fluid)
             self._immersed = fluid, NativeAlgorithms(self.module, robot)
         return self._immersed[1]
