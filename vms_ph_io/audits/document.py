@@ -70,7 +70,9 @@ def _sentences(audit: Audit) -> Iterator[str]:
     is_meaningful = meaning is None or meaning.beats_null
     if remedy and is_meaningful and not is_closed:
         is_scaled = meaning and "scaled" == meaning.reading != audit.conditioning.chosen_meaning
-        finding = "seem to be motor currents" if is_scaled else "are not what they seem"
+        finding = (
+            "seem to be motor currents or another unit" if is_scaled else "are not what they seem"
+        )
         yield f"The recorded efforts {finding}: the energies below are wrong."
         yield f"Do this, and audit again: {remedy}."
         return
@@ -97,7 +99,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
-            yield from [f"{NO_PROBLEM} that needs action."] if audit.identified else []
+            if audit.identified and not (causes or remedy or joint_names):
+                yield f"{NO_PROBLEM} that needs action."
             yield from _joint_sentences(audit, "unaccounted", "It is little, but more than noise: ")
         elif causes or remedy:
             yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
@@ -185,28 +188,33 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
             and not (p.get("meaning") or p["low"] <= getattr(joints, name)[row] <= p["high"])
         ]
-        reason = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning") or "unsure"
-        actions = [f"Leave the URDF as it is: the friction of {joint} is {reason}."]
+        meaning_text = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning", "")
+        reason = f"no other friction of {joint} is sure"
+        if meaning_text.startswith("unsure"):
+            reason = f"the friction of {joint} is {meaning_text}"
+        actions = [f"Leave the URDF as it is: {reason}."]
         if any(name.startswith("friction.") for name in audit.identified):
             actions.insert(
                 0,
-                "Do this: audit again with --friction friction.yaml (beside this report), which "
-                "counts this friction and shows whether there are other faults.",
+                "Do this: audit again with --friction friction.yaml (beside the report of --out), "
+                "which counts this friction and shows whether there are other faults.",
             )
         as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
         is_much = energy >= _CLOSED_SHARE * exchanged
         if is_much and sure_texts:
             yield "The friction of the joints seems to differ from what the URDF says."
             actions = [
-                "Do this: audit again with --robot identified.urdf (beside this report). If that "
-                "shows no other fault, use this file in place of your URDF.",
+                "Do this: audit again with --robot identified.urdf (beside the report of --out). "
+                "If that shows no other fault, use this file in place of your URDF.",
                 "The file changes only friction that is sure, for instance at "
                 f"{joint}: {' and '.join(sure_texts)}.",
             ]
         elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
             yield "The joints seem to have friction that the URDF lacks."
         yield loss_text
-        found_text = f"With what --identify found, only {left:.2g} J remain unaccounted for."
+        found_text = (
+            f"With what --identify found, {left:.2g} J of it remain in the times that were fitted."
+        )
         yield from [found_text, *actions] if is_much else []
         return
     if meaning is not None and meaning.unrelated_joints.any():

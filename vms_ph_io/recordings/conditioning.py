@@ -176,8 +176,8 @@ class Conditioning:
         known = ", ".join(joint for joint, _, is_found in pairs if is_found)
         return (
             f"{text}. Its numbers are what this recording gives ({known}). Replace each ? (in this "
-            f"order: {unknown}) by torque constant times gear ratio from a data sheet, negative "
-            "where the current counts against the joint"
+            f"order: {unknown}) by what turns it into N m: for a current, torque constant times "
+            "gear ratio from a data sheet, negative where it counts against the joint"
         )
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
