@@ -120,8 +120,17 @@ def test_the_markers_of_a_replayed_run_are_those_recorded(recorded: Path, replay
     # The published samples depend on the first one received; those published both times agree.
     live = places(recorded)
     common = live.keys() & again.keys()
-    equal = [again[stamp] == pytest.approx(live[stamp], abs=1e-9) for stamp in common]
-    assert np.mean(equal) > _EXACT_SHARE
+    others = [stamp for stamp in common if again[stamp] != pytest.approx(live[stamp], abs=1e-9)]
+    assert len(others) <= (1.0 - _EXACT_SHARE) * len(common)
+    # Where none was published both times, places lie on the way between those recorded.
+    stamps, places_live = np.array(sorted(live)), np.array([live[stamp] for stamp in sorted(live)])
+    inside = np.array([stamp for stamp in sorted(again) if stamps[0] <= stamp <= stamps[-1]])
+    assert len(inside) > 40
+    times, instants = (stamps - stamps[0]) * 1e-9, (inside - stamps[0]) * 1e-9
+    way = np.stack([np.interp(instants, times, axis) for axis in places_live.T], axis=1)
+    distances = np.linalg.norm(np.array([again[stamp] for stamp in inside]) - way, axis=1)
+    extent = np.linalg.norm(np.ptp(places_live, axis=0))
+    assert np.mean(distances < 0.02 * extent) > _EXACT_SHARE, (distances, extent)
 
 
 def test_the_clock_of_the_bag_drives_the_nodes(recorded: Path, replayed: Path) -> None:
