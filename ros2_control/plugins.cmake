@@ -142,8 +142,10 @@ if(BUILD_TESTING)
     endforeach()
     ament_add_gmock(controller_shell ros2_control/test/controller_shell_test.cpp TIMEOUT 120)
     if(TARGET controller_shell)
-      target_link_libraries(controller_shell vms_ph_ros2_control vms_ph_native
-        controller_shell_parameters controller_interface::controller_interface
+      # ROS first: a Pinocchio from pip brings another libtinyxml2.
+      target_link_libraries(controller_shell hardware_interface::hardware_interface
+        controller_interface::controller_interface vms_ph_ros2_control vms_ph_native
+        controller_shell_parameters
         realtime_tools::realtime_tools ${interfaces_target} ${geometry_msgs_TARGETS}
         ${sensor_msgs_TARGETS})
     endif()

@@ -21,10 +21,8 @@ std::string ActuatorFailures::Inputs::set_failed(const std::string& text, bool m
     if (is_hidden) word.pop_back();
     const auto inputs = inputs_of(word, names);
     if (inputs.empty()) {
-      std::string names_text;
-      for (const auto& name : names) names_text += (names_text.empty() ? "" : ", ") + name;
       return std::string(kParameter) + ": there is no actuator '" + word + "'; " +
-             (names_text.empty() ? "the base has none" : "there are " + names_text);
+             (names.empty() ? "the base has none" : "there are " + joined(names));
     }
     for (const auto i : inputs)
       new_health[i] = is_hidden ? vms_ph::Health::hidden : vms_ph::Health::failed;

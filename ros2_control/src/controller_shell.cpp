@@ -23,10 +23,10 @@ ControllerShell::CallbackReturn ControllerShell::on_init() {
 ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifecycle::State&) {
   parameters_ = listener_->get_params();
   auto& p = parameters_;
-  RobotSetup setup = setup_of(p, get_robot_description());
   const std::lock_guard<std::mutex> lock(log_state_->mutex);
   law_.reset();  // before the model that it refers to
   const auto set_up = [&] {
+    RobotSetup setup = setup_of(p, get_robot_description(), joint_interface());
     if (p.servo_stiffness.empty()) require_efforts(setup);
     setup.wheels = parse_wheels(p.wheels);
     p.base_actuated = p.base_actuated && setup.wheels.empty();  // then its joints drive it
@@ -65,7 +65,7 @@ InterfaceConfiguration ControllerShell::command_interface_configuration() const 
   return {interface_configuration_type::INDIVIDUAL,
           references_of(p.following_controller,
                         command_interfaces_of(*model_, p.base_actuated ? p.base_name : "",
-                                              p.servo_stiffness.empty() ? "effort" : "position"))};
+                                              joint_interface()))};
 }
 
 InterfaceConfiguration ControllerShell::state_interface_configuration() const {

@@ -63,6 +63,9 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
       const rclcpp::Time& time, const rclcpp::Duration& period) override;
 
  private:
+  std::string joint_interface() const {
+    return parameters_.servo_stiffness.empty() ? "effort" : "position";
+  }
   void write(const vms_ph::Command& command) noexcept;
   void note_hold(const vms_ph::Command& command) noexcept;
   void print_log();

@@ -32,11 +32,7 @@ class CoreLaw : public ControllerShell {
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                            const RobotSetup& setup) override {
     const bool base_actuated = get_node()->get_parameter("base_actuated").as_bool();
-    if (!setup.wheels.empty() && !vms_ph::drives_by_wheels(name_)) {
-      throw vms_ph::ModelError(std::string(name_) +
-                               " knows nothing of wheels that do not slip; DifferentialDrive and "
-                               "WheeledImpedance do: leave the parameter wheels empty for others");
-    }
+    if (!vms_ph::drives_by_wheels(name_)) refuse_wheels(setup, name_);
     return vms_ph::make_law(name_, model, base_allocation(setup), base_actuated, setup.wheels);
   }
 

@@ -114,12 +114,6 @@ std::vector<Element> children_of(const ptree& tree, const std::string& name) {
 
 constexpr const char* kReactionWheel = "reaction_wheel";
 
-std::string to_text(const Eigen::VectorXd& values) {
-  std::ostringstream stream;
-  for (Eigen::Index i = 0; i < values.size(); ++i) stream << (i > 0 ? " " : "") << values[i];
-  return stream.str();
-}
-
 /// Read what gives the angular momentum of what an input spins: rate, inertia and axes.
 void read_spin(const Element& input, Eigen::Index i, ActuatorInputs& inputs,
                SpinningParts& spinning_parts) {
@@ -198,10 +192,12 @@ void check_angle_input(const AngleColumns& columns, const Element& input, Eigen:
                                        std::sin(angle) * columns.sine.col(i);
   const double scale = 1.0 + start_column.cwiseAbs().maxCoeff();
   if ((start_column - column).cwiseAbs().maxCoeff() <= kTolerance * scale) return;
-  input.refuse("column",
-               "column_fixed + cos(angle) column_cos + sin(angle) column_sin at the angle "
-               "of the start, '" +
-                   to_text(start_column) + "'");
+  std::ostringstream accepted;
+  accepted << "column_fixed + cos(angle) column_cos + sin(angle) column_sin at the angle of the "
+              "start, '"
+           << start_column.transpose().format({Eigen::StreamPrecision, Eigen::DontAlignCols})
+           << "'";
+  input.refuse("column", accepted.str());
 }
 
 /// The columns of all inputs by the angles that turn them; `matrix` (b,m) is the map at the start.

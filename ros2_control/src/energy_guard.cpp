@@ -66,9 +66,9 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State&) override {
     const auto p = common_listener_->get_params();
-    const RobotSetup setup = setup_of(p, get_robot_description());
     guard_.reset();  // before the model that it refers to
     const auto set_up = [&] {
+      const RobotSetup setup = setup_of(p, get_robot_description(), joint_interface());
       model_ = std::make_unique<vms_ph::Model>(make_model(setup));
       make_guard(p, setup);
       const auto& table = EnergyGuardSettings::table();
@@ -153,7 +153,12 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   }
 
   // The commands that are guarded; those of joints first.
-  virtual std::vector<std::string> command_names() const = 0;
+  std::vector<std::string> command_names() const {
+    return command_interfaces_of(*model_, commanded_base_, joint_interface());
+  }
+
+  /// The command interface of the joints.
+  virtual const char* joint_interface() const = 0;
 
   std::vector<hardware_interface::CommandInterface::SharedPtr> on_export_reference_interfaces_list()
       override {
@@ -207,6 +212,7 @@ class GuardPlugin : public controller_interface::ChainableControllerInterface {
   std::unique_ptr<Guard> guard_;
   std::unique_ptr<StateReader> reader_;
   std::vector<TimedCommand> commands_;
+  std::string commanded_base_;  ///< name of a base whose commands are guarded
   double command_timeout_ = 0.25;
 
  private:
@@ -263,7 +269,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     options.bounds = bounds_of(p);
     options.period = 1.0 / get_update_rate();
     model_->set_command_period(options.period);
-    base_name_ = p.base_name;
+    commanded_base_ = p.base_actuated ? p.base_name : "";
     if (const auto actuators = base_actuators(setup); actuators && p.base_actuated) {
       options.allocation = allocation_without_failed(*actuators, guard_parameters.failed_actuators);
       options.weights = actuators->weights;
@@ -276,9 +282,7 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
     desired_effort_ = acting_effort_ = Eigen::VectorXd::Constant(model_->nv(), kNaN);
   }
 
-  std::vector<std::string> command_names() const override {
-    return command_interfaces_of(*model_, base_actuated_ ? base_name_ : "");
-  }
+  const char* joint_interface() const override { return "effort"; }
 
   bool carries_weight() const override { return guard_->carries_weight(); }
 
@@ -317,7 +321,6 @@ class EnergyGuard final : public GuardPlugin<vms_ph::PortGuard> {
   std::shared_ptr<energy_guard::ParamListener> guard_listener_;
   std::shared_ptr<energy_guard_settings::ParamListener> settings_listener_;
   Eigen::VectorXd desired_effort_, acting_effort_;
-  std::string base_name_;
   bool base_actuated_ = true;
 };
 
@@ -344,9 +347,7 @@ class ServoGuardPlugin final : public GuardPlugin<ServoGuard> {
                                           static_cast<std::size_t>(p.delay));
   }
 
-  std::vector<std::string> command_names() const override {
-    return command_interfaces_of(*model_, "", kIsPosition ? "position" : "velocity");
-  }
+  const char* joint_interface() const override { return kIsPosition ? "position" : "velocity"; }
 
   // The last position may remain: a servo gives no more than its spring holds.
   void stop() noexcept override {

@@ -49,22 +49,18 @@ double HardwareTag::positive_number(const std::string& name, double fallback) co
   const std::string parameter = text(name, "");
   if (parameter.empty()) return fallback;
   const auto numbers = numbers_of(parameter);
-  if (numbers.size() != 1 || !(numbers.front() > 0.0)) {
-    throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be a positive number; given: '" + parameter + "'");
-  }
-  return numbers.front();
+  if (numbers.size() == 1 && numbers.front() > 0.0) return numbers.front();
+  throw vms_ph::ModelError("the hardware parameter " + name +
+                           " must be a positive number; given: '" + parameter + "'");
 }
 
 Eigen::Vector3d HardwareTag::vector(const std::string& name, const std::string& fallback) const {
   const std::string parameter = text(name, fallback);
   const auto numbers = numbers_of(parameter);
-  if (numbers.size() != 3) {
-    throw vms_ph::ModelError("the hardware parameter " + name +
-                             " must be three numbers with spaces between; given: '" + parameter +
-                             "'");
-  }
-  return Eigen::Vector3d::Map(numbers.data());
+  if (numbers.size() == 3) return Eigen::Vector3d::Map(numbers.data());
+  throw vms_ph::ModelError("the hardware parameter " + name +
+                           " must be three numbers with spaces between; given: '" + parameter +
+                           "'");
 }
 
 Eigen::VectorXd HardwareTag::home_configuration(const vms_ph::Model& model) const {

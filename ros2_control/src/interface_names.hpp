@@ -8,13 +8,12 @@
 
 namespace vms_ph_ros2_control {
 
-inline constexpr std::array<const char*, 3> kPosition{"position.x", "position.y", "position.z"};
-inline constexpr std::array<const char*, 4> kOrientation{"orientation.x", "orientation.y",
-                                                         "orientation.z", "orientation.w"};
-inline constexpr std::array<const char*, 3> kLinearVelocity{
-    "linear_velocity.x", "linear_velocity.y", "linear_velocity.z"};
-inline constexpr std::array<const char*, 3> kAngularVelocity{
-    "angular_velocity.x", "angular_velocity.y", "angular_velocity.z"};
+/// Pose and twist of a base, or of a reference.
+inline constexpr std::array<const char*, 13> kPoseAndTwist{
+    "position.x",        "position.y",        "position.z",         "orientation.x",
+    "orientation.y",     "orientation.z",     "orientation.w",      "linear_velocity.x",
+    "linear_velocity.y", "linear_velocity.z", "angular_velocity.x", "angular_velocity.y",
+    "angular_velocity.z"};
 
 /// A wrench on a floating base or an end effector, in its frame at its origin; linear first.
 inline constexpr std::array<const char*, 6> kWrench{"force.x",  "force.y",  "force.z",

@@ -134,9 +134,8 @@ class InverseDynamicsSolver final : public inverse_dynamics_solver::InverseDynam
   void check(const std::string& name, const Eigen::VectorXd& numbers) const {
     if (!model_) throw inverse_dynamics_solver::UninitializedException();
     if (numbers.size() == model_->n()) return;
-    std::string joints;
-    for (const auto& joint : model_->joint_names()) joints += " " + joint;
-    throw std::invalid_argument(name + " must have one number for each of the joints" + joints +
+    throw std::invalid_argument(name + " must have one number for each of the joints " +
+                                joined(model_->joint_names()) +
                                 "; given: " + std::to_string(numbers.size()) + " numbers");
   }
 

@@ -19,18 +19,16 @@ class PythonController final : public ControllerShell {
   std::unique_ptr<vms_ph::Controller> make(const vms_ph::Model& model,
                                            const RobotSetup& setup) override {
     const auto p = listener_->get_params();
-    if (!setup.wheels.empty()) {
-      throw vms_ph::ModelError(
-          "PythonController knows nothing of wheels that do not slip; use vms_ph/DifferentialDrive "
-          "or vms_ph/WheeledImpedance, or leave the parameter wheels empty");
-    }
-    vms_ph::PythonRobot robot;
-    robot.urdf = setup.urdf;
-    robot.base = setup.base;
-    robot.end_effector = setup.end_effector;
-    robot.locked_joints = setup.locked_joints;
-    robot.gravity = setup.gravity;
-    robot.base_actuated = get_node()->get_parameter("base_actuated").as_bool();
+    refuse_wheels(setup, "PythonController");
+    const bool base_actuated = get_node()->get_parameter("base_actuated").as_bool();
+    vms_ph::PythonRobot robot{setup.urdf,
+                              setup.base,
+                              setup.end_effector,
+                              setup.locked_joints,
+                              setup.gravity,
+                              base_actuated,
+                              {},
+                              {}};
     const auto allocation = base_allocation(setup);
     if (allocation) {
       robot.allocation = {allocation->matrix(), allocation->lower(), allocation->upper()};
@@ -43,7 +41,7 @@ class PythonController final : public ControllerShell {
     options.priority = static_cast<int>(p.python_priority);
     auto law = std::make_unique<vms_ph::PythonController>(p.controller, robot, options);
     return std::make_unique<vms_ph::GravityCompensatingFallback>(model, std::move(law), allocation,
-                                                                 robot.base_actuated);
+                                                                 base_actuated);
   }
 
   std::string log_text(const vms_ph::Controller& law) const override {

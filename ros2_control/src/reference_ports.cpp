@@ -24,6 +24,11 @@ using vms_ph::kNaN;
 constexpr int kTwist = 7, kJoints = kTwist + 6;
 enum ReferenceGroup : std::size_t { kPoseGroup, kTwistGroup, kJointsGroup, kGroups };
 
+Eigen::Matrix<double, 6, 1> stacked(const geometry_msgs::msg::Vector3& linear,
+                                    const geometry_msgs::msg::Vector3& angular) {
+  return {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
+}
+
 }  // namespace
 
 // The subscription callbacks; an executor may still run one after the ports are destroyed.
@@ -107,10 +112,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr> ReferencePorts::int
         std::make_shared<hardware_interface::CommandInterface>(prefix, interface));
     std::ignore = interfaces_.back()->set_value(kNaN);
   };
-  for (const char* interface_name : kPosition) add(name, interface_name);
-  for (const char* interface_name : kOrientation) add(name, interface_name);
-  for (const char* interface_name : kLinearVelocity) add(name, interface_name);
-  for (const char* interface_name : kAngularVelocity) add(name, interface_name);
+  for (const char* interface_name : kPoseAndTwist) add(name, interface_name);
   for (const auto& joint : joint_names_) add(name + "/" + joint, "position");
   return interfaces_;
 }
@@ -144,16 +146,14 @@ void ReferencePorts::read_topics(double elapsed_time) noexcept {
   if (is_new(kJointsPart)) numbers_.tail(sample_.joints.size()) = sample_.joints;
   reference_.position.reset();
   if (is_new(kPositionPart)) reference_.position = sample_.position;
+  const bool was_exerted = wrench_age_ < timeout_;
+  wrench_age_ = is_new(kWrenchPart) ? 0.0 : wrench_age_ + std::max(elapsed_time, 0.0);
   reference_.wrench.reset();
-  if (is_new(kWrenchPart)) {
-    wrench_age_ = 0.0;
-  } else {
-    const bool was_active = wrench_age_ < timeout_;
-    wrench_age_ += std::max(elapsed_time, 0.0);
-    // What is not exerted any more ends, once.
-    if (was_active && wrench_age_ >= timeout_) reference_.wrench.emplace().setZero();
+  if (wrench_age_ < timeout_) {
+    reference_.wrench = sample_.wrench;
+  } else if (was_exerted) {
+    reference_.wrench.emplace().setZero();  // once
   }
-  if (wrench_age_ < timeout_) reference_.wrench = sample_.wrench;
 }
 
 void ReferencePorts::read_interfaces() noexcept {
@@ -262,20 +262,14 @@ void ReferencePorts::Inbox::on_position(const geometry_msgs::msg::PointStamped& 
 }
 
 void ReferencePorts::Inbox::on_wrench(const geometry_msgs::msg::WrenchStamped& message) {
-  const auto& f = message.wrench.force;
-  const auto& m = message.wrench.torque;
-  Eigen::Matrix<double, 6, 1> wrench;
-  wrench << f.x, f.y, f.z, m.x, m.y, m.z;
+  const auto wrench = stacked(message.wrench.force, message.wrench.torque);
   if (!accepts_frame(message.header.frame_id, "wrench")) return;
   if (!wrench.allFinite()) return refuse("wrench must be finite");
   store(kWrenchPart, sample.wrench, wrench);
 }
 
 void ReferencePorts::Inbox::on_twist(const geometry_msgs::msg::TwistStamped& message) {
-  const auto& v = message.twist.linear;
-  const auto& w = message.twist.angular;
-  Eigen::Matrix<double, 6, 1> twist;
-  twist << v.x, v.y, v.z, w.x, w.y, w.z;
+  const auto twist = stacked(message.twist.linear, message.twist.angular);
   const bool accepts_root = base != vms_ph::Base::fixed;
   if (is_chained(kTwistGroup, "twist")) return;
   if (!accepts_frame(message.header.frame_id, "twist", accepts_root)) return;

@@ -73,10 +73,8 @@ class ReferencePorts {
   };
   struct ReferenceSample {
     std::array<std::uint64_t, kParts> counts{};  ///< of messages
-    Eigen::Matrix<double, 7, 1> pose =
-        Eigen::Matrix<double, 7, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
-    Eigen::Matrix<double, 6, 1> twist =
-        Eigen::Matrix<double, 6, 1>::Constant(std::numeric_limits<double>::quiet_NaN());
+    Eigen::Matrix<double, 7, 1> pose = Eigen::Matrix<double, 7, 1>::Constant(vms_ph::kNaN);
+    Eigen::Matrix<double, 6, 1> twist = Eigen::Matrix<double, 6, 1>::Constant(vms_ph::kNaN);
     bool in_base_axes = false;
     Eigen::Vector3d position = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 6, 1> wrench = Eigen::Matrix<double, 6, 1>::Zero();

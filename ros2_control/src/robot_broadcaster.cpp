@@ -65,11 +65,7 @@ class RobotBroadcaster final : public Broadcaster<robot_broadcaster::ParamListen
 
  private:
   void set_up(const Params& p) override {
-    RobotSetup setup;
-    setup.urdf = get_robot_description();
-    setup.base = p.base;
-    setup.locked_joints = p.locked_joints;
-    set_robot(setup, p);
+    set_robot(lock_other_joints({get_robot_description(), p.base, "", p.locked_joints}), p);
     base_pose_ = std::make_unique<MeasuredPose>(*model_, true);
     port_energy_name_ = p.port_energy_name;
     prepare_messages(p.frame_prefix);

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 #include <sstream>
+
+#include <hardware_interface/component_parser.hpp>
+#include <rclcpp/logging.hpp>
 
 #include "interface_names.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
@@ -21,18 +25,42 @@ Model make_model(const RobotSetup& setup) {
   if (setup.urdf.empty()) {
     throw ModelError("there is no robot description yet; is robot_state_publisher running?");
   }
-  Base base = Base::fixed;
-  if (setup.base == "planar") {
-    base = Base::planar;
-  } else if (setup.base == "floating") {
-    base = Base::floating;
-  } else if (setup.base != "fixed") {
+  const bool is_fixed = setup.base == "fixed", is_planar = setup.base == "planar";
+  if (!is_fixed && !is_planar && setup.base != "floating") {
     throw ModelError("base must be fixed, planar or floating; given: '" + setup.base + "'");
   }
+  const Base base = is_fixed ? Base::fixed : is_planar ? Base::planar : Base::floating;
   const Model robot = Model::from_urdf(setup.urdf, base, setup.end_effector, setup.locked_joints)
                           .with_gravity(setup.gravity);
   const auto fluid = parse_fluid(setup.urdf);
   return fluid ? robot.in_fluid(*fluid) : robot;
+}
+
+RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name) {
+  if (setup.urdf.find("<ros2_control") == std::string::npos) return setup;
+  std::set<std::string> joints;
+  for (const auto& hardware : hardware_interface::parse_control_resources_from_urdf(setup.urdf)) {
+    for (const auto& joint : hardware.joints) {
+      const auto& commands = joint.command_interfaces;
+      const auto matches = [&](const auto& command) { return command.name == interface_name; };
+      if (interface_name.empty() || std::any_of(commands.begin(), commands.end(), matches))
+        joints.insert(joint.name);
+    }
+  }
+  const Model robot = make_model(setup);
+  for (const std::string& name : robot.joint_names()) {
+    if (joints.count(name)) continue;
+    RCLCPP_INFO(rclcpp::get_logger("vms_ph"), "%s is locked at zero: no <ros2_control> tag has %s",
+                name.c_str(), interface_name.empty() ? "it" : interface_name.c_str());
+    setup.locked_joints.push_back(name);
+  }
+  return setup;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 std::vector<std::string> words_of(std::string text) {
@@ -68,6 +96,13 @@ std::vector<vms_ph::Wheel> parse_wheels(const std::string& text) {
   return wheels;
 }
 
+void refuse_wheels(const RobotSetup& setup, const std::string& law) {
+  if (setup.wheels.empty()) return;
+  throw ModelError(law +
+                   " knows nothing of wheels that do not slip; DifferentialDrive and "
+                   "WheeledImpedance do: leave the parameter wheels empty for others");
+}
+
 void require_efforts(const RobotSetup& setup) {
   if (setup.urdf.find("kortex_driver/") == std::string::npos) return;
   throw ModelError(
@@ -93,10 +128,8 @@ vms_ph::Allocation allocation_without_failed(const vms_ph::BaseActuators& actuat
       lower[static_cast<Eigen::Index>(i)] = upper[static_cast<Eigen::Index>(i)] = 0.0;
     }
     if (inputs.empty()) {
-      std::string names;
-      for (const auto& actuator_name : actuators.names)
-        names += (names.empty() ? "" : ", ") + actuator_name;
-      throw ModelError("no actuator of the base has the name '" + name + "'; there are " + names);
+      throw ModelError("no actuator of the base has the name '" + name + "'; there are " +
+                       joined(actuators.names));
     }
   }
   return vms_ph::Allocation(actuators.allocation.matrix(), lower, upper);

@@ -21,15 +21,26 @@ struct RobotSetup {
       end_effector;  ///< name of a frame; when empty, the farthest link of the longest chain
   std::vector<std::string> locked_joints;
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
-  std::vector<vms_ph::Wheel> wheels;  ///< that do not slip, of a planar base
+  std::vector<vms_ph::Wheel> wheels{};  ///< that do not slip, of a planar base
 };
 
-/// The setup that the parameters of a controller state.
+/// The same, where joints are locked, and printed, which no tag <ros2_control> has with a command
+/// interface: those of a hand that another controller moves. An empty name: which no tag has.
+///
+/// @throws std::exception  a tag, or the robot, is not valid.
+RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name = "");
+
+/// The setup that the parameters of a controller state; as lock_other_joints().
 template <class Parameters>
-RobotSetup setup_of(const Parameters& p, const std::string& urdf) {
+RobotSetup setup_of(const Parameters& p, const std::string& urdf,
+                    const std::string& interface_name = "") {
   const Eigen::Vector3d gravity(p.gravity.at(0), p.gravity.at(1), p.gravity.at(2));
-  return {urdf, p.base, p.end_effector, p.locked_joints, gravity, {}};
+  return lock_other_joints({urdf, p.base, p.end_effector, p.locked_joints, gravity, {}},
+                           interface_name);
 }
+
+/// The names with commas between, for messages.
+std::string joined(const std::vector<std::string>& names);
 
 /// The words of a text, with spaces or commas between.
 std::vector<std::string> words_of(std::string text);
@@ -42,6 +53,9 @@ std::vector<double> numbers_of(const std::string& text);
 ///
 /// @throws vms_ph::ModelError  it is not of this form.
 std::vector<vms_ph::Wheel> parse_wheels(const std::string& text);
+
+/// @throws vms_ph::ModelError  the setup has wheels, and the law knows nothing of them.
+void refuse_wheels(const RobotSetup& setup, const std::string& law);
 
 /// The robot, in the fluid that its description has.
 ///

@@ -117,10 +117,7 @@ void SimulatedSystem::find_handles() {
        {&base_states_, &clock_, &port_energies_, &actuator_energies_, &wrench_states_})
     handles->clear();
   if (model_->b() > 0) {
-    add_states(base_states_, base_name_, kPosition);
-    add_states(base_states_, base_name_, kOrientation);
-    add_states(base_states_, base_name_, kLinearVelocity);
-    add_states(base_states_, base_name_, kAngularVelocity);
+    add_states(base_states_, base_name_, kPoseAndTwist);
     for (const auto& name : wrench_interfaces(*model_, base_name_)) {
       base_commands_.emplace_back(command_of(name));
     }

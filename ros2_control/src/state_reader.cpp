@@ -13,8 +13,7 @@ namespace vms_ph_ros2_control {
 namespace {
 
 // The state interfaces are those of the joints, of the base, of the wrench, then of the stamp.
-constexpr int kBaseValueCount = static_cast<int>(kPosition.size() + kOrientation.size() +
-                                                 kLinearVelocity.size() + kAngularVelocity.size());
+constexpr int kBaseValueCount = static_cast<int>(kPoseAndTwist.size());
 
 // Last second that a stamp can have.
 constexpr double kLastSecond = std::numeric_limits<std::int32_t>::max();
@@ -37,12 +36,7 @@ StateReader::StateReader(const vms_ph::Model& model, const std::string& base_nam
   const auto add_names = [this](const std::string& prefix, const auto& interface_names) {
     for (const char* name : interface_names) names_.push_back(prefix + "/" + name);
   };
-  if (model.b() > 0 && !positions_only) {
-    add_names(base_name, kPosition);
-    add_names(base_name, kOrientation);
-    add_names(base_name, kLinearVelocity);
-    add_names(base_name, kAngularVelocity);
-  }
+  if (model.b() > 0 && !positions_only) add_names(base_name, kPoseAndTwist);
   if (!wrench_name.empty()) {
     wrench_index_ = static_cast<Eigen::Index>(names_.size());
     add_names(wrench_name, kWrench);
@@ -103,11 +97,6 @@ const char* StampMonitor::update(const builtin_interfaces::msg::Time& stamp,
   has_last_stamp_ = true;
   last_stamp_ = stamp_ns;
   return "";
-}
-
-std::optional<builtin_interfaces::msg::Time> StateReader::stamp_or(
-    const rclcpp::Time& time) const noexcept {
-  return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(time);
 }
 
 std::optional<builtin_interfaces::msg::Time> StateReader::stamp() const noexcept {

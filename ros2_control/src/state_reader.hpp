@@ -4,6 +4,7 @@
 // The state of the robot and its time, from state interfaces.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
@@ -19,27 +20,19 @@
 
 namespace vms_ph_ros2_control {
 
-/// The name of an interface that is not a double, which cannot be read here; empty when all are.
-template <class Loaned>
-std::optional<std::string> non_double_interface(const std::vector<Loaned>& interfaces) {
-  for (const auto& interface : interfaces) {
-    if (interface.get_data_type() != hardware_interface::HandleDataType::DOUBLE)
-      return interface.get_name();
-  }
-  return std::nullopt;
-}
-
-/// Whether all interfaces are doubles; the log names one that is not, the reason not to activate.
+/// Whether all interfaces are doubles; the log names the others, the reason not to activate.
 template <class... Loaned>
 bool are_doubles(const rclcpp::Logger& logger, const std::vector<Loaned>&... interfaces) {
-  for (const auto& name : {non_double_interface(interfaces)...}) {
-    if (!name) continue;
+  bool is_valid = true;
+  const auto check = [&](const auto& interface) {
+    if (interface.get_data_type() == hardware_interface::HandleDataType::DOUBLE) return;
     RCLCPP_ERROR(logger,
                  "cannot activate: the interface %s must be a double; it has another data_type",
-                 name->c_str());
-    return false;
-  }
-  return true;
+                 interface.get_name().c_str());
+    is_valid = false;
+  };
+  (std::for_each(interfaces.begin(), interfaces.end(), check), ...);
+  return is_valid;
 }
 
 /// The outcome of setting something up: success, or `failure` where it throws; the log of the node
@@ -100,7 +93,9 @@ class StateReader {
 
   /// The same; the time of the update where the hardware is not configured to stamp. A stamp that
   /// is not valid is not replaced by one of another clock, which would count as elapsed time.
-  std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& time) const noexcept;
+  std::optional<builtin_interfaces::msg::Time> stamp_or(const rclcpp::Time& time) const noexcept {
+    return is_stamped_ ? stamp() : builtin_interfaces::msg::Time(time);
+  }
 
  private:
   vms_ph::Model model_;

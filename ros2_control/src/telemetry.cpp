@@ -50,12 +50,10 @@ void Telemetry::add(const builtin_interfaces::msg::Time& stamp, const vms_ph::Ro
   const double now = stamp.sec + 1e-9 * stamp.nanosec;
   const bool is_due = sampling_.begin_sample_if_due(stamp);
   const auto& energies = energy_split_.compute(state, is_due);
-  if (!has_last_command_) {  // efforts are unknown before the first command
-    last_command_.wrench_base = command.wrench_base;
-    last_command_.torque = command.torque;
-  }
-  const auto& balance = power_audit_.add(state, last_command_, command, energies.total(),
-                                         has_last_command_ ? now - last_time_ : 0.0);
+  // Efforts are unknown before the first command.
+  const auto& balance =
+      power_audit_.add(state, has_last_command_ ? last_command_ : command, command,
+                       energies.total(), has_last_command_ ? now - last_time_ : 0.0);
   has_last_command_ = true;
   last_time_ = now;
   last_command_.wrench_base = command.wrench_base;

@@ -131,6 +131,17 @@ class ControllerShell : public testing::Test {
     shell_->assign_interfaces(std::move(commands), std::move(states));
   }
 
+  /// The state that configuring with a description ends in.
+  std::string configure(const std::string& description) {
+    controller_interface::ControllerInterfaceParams params;
+    params.controller_name = "law";
+    params.robot_description = description;
+    params.update_rate = params.controller_manager_update_rate = kRate;
+    params.node_options = shell_->define_custom_node_options();
+    EXPECT_EQ(shell_->init(params), controller_interface::return_type::OK);
+    return shell_->configure().label();
+  }
+
   bool activate() { return shell_->get_node()->activate().label() == "active"; }
 
   void update(double time, double period) {
@@ -480,17 +491,25 @@ TEST_F(ControllerShell, BeginsOnlyWithInterfacesThatAreDoubles) {
 }
 
 TEST_F(ControllerShell, RefusesHardwareThatNeverSendsItsEfforts) {
-  controller_interface::ControllerInterfaceParams params;
-  params.controller_name = "law";
-  params.robot_description = flying_arm("fixed");
-  params.robot_description.insert(
-      params.robot_description.rfind("</robot>"),
+  std::string description = flying_arm("fixed");
+  description.insert(
+      description.rfind("</robot>"),
       "<ros2_control name='arm' type='system'><hardware>"
       "<plugin>kortex_driver/KortexMultiInterfaceHardware</plugin></hardware></ros2_control>");
-  params.update_rate = params.controller_manager_update_rate = kRate;
-  params.node_options = shell_->define_custom_node_options();
-  ASSERT_EQ(shell_->init(params), controller_interface::return_type::OK);
-  EXPECT_EQ(shell_->configure().label(), "unconfigured");
+  EXPECT_EQ(configure(description), "unconfigured");
+}
+
+TEST_F(ControllerShell, LocksJointsThatNoHardwareMovesByEfforts) {
+  std::string description = flying_arm("fixed");
+  const std::string elbow = "<joint name='elbow'>", effort = "<command_interface name='effort'/>";
+  const auto place = description.find(elbow + effort);
+  ASSERT_NE(place, std::string::npos);
+  description.erase(place + elbow.size(), effort.size());
+  EXPECT_EQ(configure(description), "inactive");
+  EXPECT_THAT(shell_->command_interface_configuration().names,
+              testing::ElementsAre("shoulder/effort"));
+  EXPECT_THAT(shell_->state_interface_configuration().names,
+              testing::ElementsAre("shoulder/position", "shoulder/velocity"));
 }
 
 }  // namespace
