@@ -135,9 +135,9 @@ def _of_component(equations: Equations, box: str, component: Component, rates: R
 def _dirac(component: Reversible, states: tuple[Array, ...]) -> Array:
     """Return a basis of ``(J e + C^T lambda, e)`` with C e = 0."""
     n, c = component.width, component.constraint(*states)
-    basis = _null_space(c) if component.rows else np.eye(n)
+    basis = _null_space(c) if component.row_count else np.eye(n)
     efforts = np.vstack([component.skew(*states) @ basis, basis])
-    return np.hstack([efforts, np.vstack([c.T, np.zeros((n, component.rows))])])
+    return np.hstack([efforts, np.vstack([c.T, np.zeros((n, component.row_count))])])
 
 
 def _with_last(graph: Array) -> Array:

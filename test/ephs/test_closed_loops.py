@@ -62,7 +62,7 @@ def test_a_four_bar_linkage_turns_with_redundant_constraints() -> None:
     motion = turning_four_bar()
     equations = motion.equations
     # Four hinges with 5 constraints each on three bodies of 6 freedoms leave one: rank 17 of 20.
-    assert equations.constraints.count == 20
+    assert equations.constraints.row_count == 20
     assert equations.rank == 17
     assert motion.violation.max() < 1e-12
     assert np.abs(motion.first_law).max() < 1e-9

@@ -39,7 +39,7 @@ def test_the_oscillator_obeys_equation_5(rng: np.random.Generator) -> None:
         q, p, f = rng.normal(size=3)
         x = equations.states.vector({"q": q, "p": p})
         rates = equations.rates(x, {"p": np.array([f])})
-        at = equations.layout.efforts
+        at = equations.layout.entries
         assert rates.tangent[at["q"]][0] == pytest.approx(p / m, rel=1e-15)
         assert rates.tangent[at["p"]][0] == pytest.approx(-k * q + f, rel=1e-14)
         assert rates.efforts[at["p"]][0] == pytest.approx(p / m, rel=1e-15)
@@ -51,7 +51,7 @@ def test_the_damped_oscillator_obeys_equation_8(rng: np.random.Generator) -> Non
     for _ in range(5):
         q, p = rng.normal(size=2)
         rates = equations.rates(equations.states.vector({"osc.q": q, "p": p})).tangent
-        at = equations.layout.efforts
+        at = equations.layout.entries
         assert rates[at["osc.q"]][0] == pytest.approx(p / m, rel=1e-15)
         assert rates[at["p"]][0] == pytest.approx(-k * q - d * p / m, rel=1e-14)
         # M and theta_0 multiply and divide: a few more roundings.
@@ -78,7 +78,7 @@ def test_the_rigid_body_obeys_equation_22(space: LieGroup, rng: np.random.Genera
         # T*L_q dV: the force that does the work of the weight along qdot = T L_q u.
         force = -mass * GRAVITY if space.name != "SE(3)" else -mass * rotation.T @ GRAVITY
         pdot = coadjoint(space, p, u) - np.concatenate([force, np.zeros(3)]) + wrench
-        at = equations.layout.efforts
+        at = equations.layout.entries
         np.testing.assert_allclose(rates.tangent[at["q"]], u, rtol=0, atol=ROUNDING)
         np.testing.assert_allclose(rates.tangent[at["p"]], pdot, rtol=0, atol=ROUNDING)
         np.testing.assert_allclose(rates.efforts[at["p"]], u, rtol=0, atol=ROUNDING)
@@ -93,7 +93,7 @@ def test_both_group_structures_describe_the_same_motion_of_a_body(
     equations = assemble(mb.rigid_body(mass, inertia, GRAVITY, space))
     q, p = random_pose(rng), rng.normal(size=6)
     rates = equations.rates(equations.states.vector({"q": q, "p": p})).tangent
-    at = equations.layout.efforts
+    at = equations.layout.entries
     u, pdot = rates[at["q"]], rates[at["p"]]
     rotation, w = q[:3, :3], np.linalg.solve(inertia, p[3:])
     to_inertial = rotation if space.name == "SE(3)" else np.eye(3)
@@ -123,7 +123,7 @@ def test_the_joint_obeys_equation_31(rng: np.random.Generator) -> None:
         twists={"b1": rng.normal(size=6)},
     )
     rates = equations.rates(x)
-    at = equations.layout.efforts
+    at = equations.layout.entries
     u1, u2 = rates.efforts[at["b1.p"]], rates.efforts[at["b2.p"]]
     lam = rates.constraint_forces["j.hc"]
     ad_1, ad_2 = GROUP.Ad(GROUP.inverse(o1)), GROUP.Ad(GROUP.inverse(o2))
@@ -149,7 +149,7 @@ def test_the_whole_obeys_the_equations_of_section_6_with_its_constraint_correcte
     equations = assemble(two_free_bodies())
     x = two_free_bodies_state(equations)
     rates = equations.rates(x)
-    at = equations.layout.efforts
+    at = equations.layout.entries
     lam = rates.constraint_forces["j.hc"]
     u1, u2, u_r = (rates.efforts[at[name]] for name in ("b1.p", "b2.p", "j.p_r"))
     q_r = equations.states.value(x, "j.q_r")

@@ -121,8 +121,8 @@ def test_a_hierarchy_with_masses_moves_as_its_flat_pattern_does(seed: int) -> No
     rates = equations.rates(x)
     # The flows and efforts of the masses are a member of the level-by-level relation.
     r = relation(system)
-    f = np.concatenate([-rates.tangent[equations.layout.efforts[j]] for j in junctions])
-    e = np.concatenate([rates.efforts[equations.layout.efforts[j]] for j in junctions])
+    f = np.concatenate([-rates.tangent[equations.layout.entries[j]] for j in junctions])
+    e = np.concatenate([rates.efforts[equations.layout.entries[j]] for j in junctions])
     member = np.concatenate([f, e])
     # Masses and structures of random matrices: condition up to 1e5.
     assert np.abs(r.projector @ member - member).max() < 1e-9 * (1.0 + np.abs(member).max())

@@ -106,6 +106,6 @@ def test_exergy_is_destroyed_at_theta_0_times_the_entropy_produced() -> None:
     x = mb.consistent_state(equations, velocities={"j": 3.0}, others={"j.s": 0.5})
     powers = port_powers(equations, x)
     destroyed = powers["j.mf.p_r"] + powers["j.mf.s"]
-    produced = equations.rates(x).tangent[equations.layout.efforts["j.s"]][0]
+    produced = equations.rates(x).tangent[equations.layout.entries["j.s"]][0]
     assert destroyed == pytest.approx(equations.theta_0 * produced, rel=1e-12)
     assert produced > 0.0

@@ -80,7 +80,7 @@ def test_a_drive_obeys_both_laws_and_has_a_lower_bound_of_its_energy(inductance:
 
 def _rate(equations: Equations, x: np.ndarray, name: str, **inputs: float) -> float:
     rates = equations.rates(x, {port: np.array([value]) for port, value in inputs.items()})
-    return float(rates.tangent[equations.layout.efforts[name]][0])
+    return float(rates.tangent[equations.layout.entries[name]][0])
 
 
 def test_a_motor_has_the_current_and_torque_of_its_constants_at_its_temperature() -> None:
@@ -165,7 +165,7 @@ def test_a_propeller_lifts_its_body_and_turns_it_by_its_drag(spin: int) -> None:
     climb = float(np.cross(omega, hub[:3, 3])[2])
     torque = spin * 1.2e-7 * w * w + spin * 8e-6 * abs(w) * climb
     rates = equations.rates(x, {"p": np.array([torque])})
-    at = equations.layout.efforts
+    at = equations.layout.entries
     np.testing.assert_allclose(rates.tangent[at["prop.rotor"]], 0.0, atol=1e-15)
     wrench = rates.tangent[at["b"]]
     lift = np.array([0.0, 0.0, 8e-6 * w * w])

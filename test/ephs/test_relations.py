@@ -47,7 +47,7 @@ def test_the_relation_of_any_parts_holds_for_the_motion_and_leaves_half_open(
     found = relation_at(system, equations, x, inputs)
     rates, layout = equations.rates(x, inputs), equations.layout
     flows = np.concatenate(list(inputs.values()))
-    efforts = np.concatenate([rates.efforts[layout.efforts[layout.outer[n]]] for n in inputs])
+    efforts = np.concatenate([rates.efforts[layout.entries[layout.outer[n]]] for n in inputs])
     assert found.distance(flows, efforts) < 1e-9 * (1.0 + np.abs(efforts).max())
     assert found.distance(flows, efforts + 1.0) > 0.1
     assert found.basis.shape == (2 * flows.size, flows.size)

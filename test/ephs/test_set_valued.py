@@ -227,7 +227,7 @@ def test_a_joint_sticks_under_a_load_below_its_dry_friction() -> None:
     rod = mb.rigid_body(1.0, [0.01, 0.01, 0.001])
     arm = assemble(mb.mechanism({"rod": rod}, {"hinge": mb.Between("ground", "rod", joint)}))
     start = mb.consistent_state(arm, {"hinge": 0.3})
-    load = abs(arm.rates(start).tangent[arm.layout.efforts["rod.p"]]).max()
+    load = abs(arm.rates(start).tangent[arm.layout.entries["rod.p"]]).max()
     motion = simulate(arm, start, 1e-3, 20)
     assert load > 1.0  # without friction it falls
     assert np.abs(motion.value("hinge.q_r") - 0.3).max() < 1e-15

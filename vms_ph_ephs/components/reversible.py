@@ -55,13 +55,13 @@ class Reversible(Component):
             skew if callable(skew) or skew is None else frozen(matrix_of(skew, (n, n), "J"))
         )
         self._constraint = constraint
-        self.rows = 0
+        self.row_count = 0
         if constraint is not None and not callable(constraint):
             rows = np.asarray(constraint).shape[0]
             self._constraint = frozen(matrix_of(constraint, (rows, n), "C"))
         if constraint is not None:
             sample = self.constraint(*self.random_states(np.random.default_rng(0)))
-            self.rows = matrix_of(sample, (len(sample), n), "C").shape[0]
+            self.row_count = matrix_of(sample, (len(sample), n), "C").shape[0]
         if callable(constraint) and constraint_rate is None:
             raise StructureError("a constraint that is a function of the state needs its rate")
         self._constraint_rate = constraint_rate
@@ -107,8 +107,8 @@ class Reversible(Component):
             return super().to_parameters()
         if not (self.has_constant_skew and self.has_constant_constraint):
             return None
-        skew = {"skew": self.skew()} if self.skew().any() or not self.rows else {}
-        constraint = {"constraint": self.constraint()} if self.rows else {}
+        skew = {"skew": self.skew()} if self.skew().any() or not self.row_count else {}
+        constraint = {"constraint": self.constraint()} if self.row_count else {}
         return {"kind": "reversible", "ports": self.interface, **skew, **constraint}
 
     def bracket(self, states: States, e: Array) -> Array:
@@ -124,7 +124,7 @@ class Reversible(Component):
     def constraint_rate(self, states: States, rates: Array, e: Array) -> Array:
         """Return ``Cdot e`` while the states move at their rates, (rows,)."""
         if self._constraint_rate is None:
-            return np.zeros(self.rows)
+            return np.zeros(self.row_count)
         return self._constraint_rate(states, rates, e)
 
     def check(self, name: str, theta_0: float, rng: np.random.Generator) -> None:

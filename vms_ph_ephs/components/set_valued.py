@@ -192,8 +192,8 @@ class Contact(SetValued):
                 "a contact needs a restitution from 0 to 1 and friction that is not negative; "
                 f"given: restitution {restitution}, friction {friction}"
             )
-        momentum = momentum_of(position.space) if quantity is None else quantity
-        super().__init__(momentum, "p", position)
+        momentum_quantity = momentum_of(position.space) if quantity is None else quantity
+        super().__init__(momentum_quantity, "p", position)
         self._gap, self._row_function = gap, rows
         self.restitution, self.friction = float(restitution), float(friction)
 

@@ -100,7 +100,7 @@ def _with_moderate_temperatures(equations: Equations, x: Array) -> Array:
 def with_consistent_velocities(equations: Equations, x: Array) -> Array:
     """Return the state with ``G e = 0`` nearest in momenta, in the kinetic-energy metric."""
     n = equations.layout.quadratic_size
-    if not equations.constraints.count:
+    if not equations.constraints.row_count:
         return x
     g = equations.constraint_matrix(x)
     r = g @ equations.storages.efforts(x)
@@ -197,7 +197,7 @@ def port_powers(
         else:
             assert isinstance(component, Reversible)  # the only other kind
             f = component.bracket(views[box], e)
-            if component.rows:
+            if component.row_count:
                 f = f + component.constraint(*views[box]).T @ rates.constraint_forces[box]
         for port, indices in component.slices.items():
             powers[f"{box}.{port}"] = float(e[indices] @ f[indices])

@@ -52,13 +52,13 @@ def reduce_rows(matrix: Array) -> Reduction:
     Pivots are the largest entries of their column. For offsets and joints they are ones, so that
     sums are exact.
     """
-    rows, columns = matrix.shape
-    m = np.hstack([matrix, np.eye(rows)])
+    row_count, column_count = matrix.shape
+    m = np.hstack([matrix, np.eye(row_count)])
     zero_threshold = _RELATIVE_ZERO * float(np.abs(matrix).max()) if matrix.size else 0.0
     pivots: list[int] = []
-    for column in range(columns):
+    for column in range(column_count):
         row = len(pivots)
-        if row == rows:
+        if row == row_count:
             break
         pivot = row + int(np.argmax(np.abs(m[row:, column])))
         if abs(m[pivot, column]) <= zero_threshold:
@@ -74,8 +74,8 @@ def reduce_rows(matrix: Array) -> Reduction:
             m[np.ix_(other_rows, nonzero)] -= np.outer(m[other_rows, column], m[row, nonzero])
             m[other_rows, column] = 0.0
         pivots.append(column)
-    non_pivots = [c for c in range(columns) if c not in set(pivots)]
-    return Reduction(m[:, columns:], pivots, non_pivots, m[:, :columns])
+    non_pivots = [c for c in range(column_count) if c not in set(pivots)]
+    return Reduction(m[:, column_count:], pivots, non_pivots, m[:, :column_count])
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Constraints:
     constraint on the stored efforts, and the effort is its multiplier.
 
     Attributes:
-        count: rows of G.
+        row_count: rows of G.
         columns: entries of e that G acts on.
         undetermined_basis: (total - stored, k) of free efforts that their balance determines.
         multiplier_basis: (total - stored, k) those that are multipliers of the last rows of G.
@@ -121,7 +121,7 @@ class Constraints:
         constant_components = [
             (box, c)
             for box, c in layout.components.items()
-            if isinstance(c, Reversible) and c.rows and c.has_constant_constraint
+            if isinstance(c, Reversible) and c.row_count and c.has_constant_constraint
         ]
         self._fixed_rows: Array
         self._fixed_row_boxes: list[str]
@@ -135,7 +135,7 @@ class Constraints:
         self._split_undetermined(self._z @ w_kernel, skew, varying_efforts)
         self.solving_rows = self._w_reduction.transform[: len(pivots)]
         self.remaining_rows = self._w_reduction.transform[len(pivots) :]
-        self.count = self.remaining_rows.shape[0] + self._fixed_rows.shape[0]
+        self.row_count = self.remaining_rows.shape[0] + self._fixed_rows.shape[0]
         column_magnitude = np.abs(self._fixed_rows).sum(axis=0) + np.abs(self.A0).sum(axis=0)
         for block in self.blocks:
             for _, _, columns in block.terms:
@@ -152,7 +152,7 @@ class Constraints:
         return a
 
     def matrix(self, a: Array) -> Array:
-        """Return G, (count,stored)."""
+        """Return G, (row_count,stored)."""
         g = self.remaining_rows @ a
         return np.vstack([g, self._fixed_rows]) if self._fixed_rows.shape[0] else g
 
@@ -176,7 +176,7 @@ class Constraints:
         Args:
             states: that each component reads.
             phi: (total,) flows at every junction without those of multipliers.
-            kappa: (count,) forces of the rows of G.
+            kappa: (row_count,) forces of the rows of G.
         """
         flows = phi[self._stored :].copy()
         kappa = kappa[: kappa.size - self.multiplier_basis.shape[1]]
@@ -192,8 +192,8 @@ class Constraints:
         mu[n + self._nonzero_rows] = kappa[m:]
         lam, first_row = self._y_reduction.transform.T @ mu, 0
         for box, c in self._constant_components:
-            forces[box] = lam[first_row : first_row + c.rows]
-            first_row += c.rows
+            forces[box] = lam[first_row : first_row + c.row_count]
+            first_row += c.row_count
         return forces
 
     def _add_flows(
@@ -202,20 +202,20 @@ class Constraints:
         """Add the flows ``C^T lambda`` of a component at junctions without storage."""
         flow = c.constraint(*states).T @ lam
         for port, columns in c.slices.items():
-            indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
+            indices = self._layout.entries[self._layout.junctions[f"{box}.{port}"]]
             if indices.start >= self._stored:
                 flows[indices.start - self._stored : indices.stop - self._stored] += flow[columns]
 
-    def dominant_box(self, weights: Array) -> str:
+    def dominant_box(self, row_weights: Array) -> str:
         """Return the box whose constraint has the largest share in a combination of rows of G."""
         n = self.remaining_rows.shape[0]
-        block_weights = np.abs(self.remaining_rows.T @ weights[:n])
+        block_weights = np.abs(self.remaining_rows.T @ row_weights[:n])
         row_boxes = [""] * block_weights.size
         for block in self.blocks:
             row_boxes[block.rows] = [block.box] * (block.rows.stop - block.rows.start)
-        if block_weights.size and block_weights.max() >= np.abs(weights[n:]).max(initial=0.0):
+        if block_weights.size and block_weights.max() >= np.abs(row_weights[n:]).max(initial=0.0):
             return row_boxes[int(block_weights.argmax())]
-        return self._fixed_row_boxes[int(np.argmax(np.abs(weights[n:])))]
+        return self._fixed_row_boxes[int(np.argmax(np.abs(row_weights[n:])))]
 
     def _split_undetermined(self, z: Array, skew: Array, varying_efforts: Index) -> None:
         """Split efforts without constraint by whether a balance of flows determines them."""
@@ -237,14 +237,14 @@ class Constraints:
         self._fixed_row_boxes += ["a junction without a storage"] * rows.shape[0]
 
     def _reduce_constant(self, constant_components: list[tuple[str, Reversible]]) -> None:
-        rows = sum(c.rows for _, c in constant_components)
-        matrix, row_boxes, first_row = np.zeros((rows, self._layout.total_size)), [""] * rows, 0
+        count = sum(c.row_count for _, c in constant_components)
+        matrix, row_boxes, first_row = np.zeros((count, self._layout.total_size)), [""] * count, 0
         for box, c in constant_components:
             for port, columns in c.slices.items():
-                indices = self._layout.efforts[self._layout.junctions[f"{box}.{port}"]]
-                matrix[first_row : first_row + c.rows, indices] += c.constraint()[:, columns]
-            row_boxes[first_row : first_row + c.rows] = [box] * c.rows
-            first_row += c.rows
+                indices = self._layout.entries[self._layout.junctions[f"{box}.{port}"]]
+                matrix[first_row : first_row + c.row_count, indices] += c.constraint()[:, columns]
+            row_boxes[first_row : first_row + c.row_count] = [box] * c.row_count
+            first_row += c.row_count
         reduction = reduce_rows(matrix[:, self._stored :])
         self._y_reduction, self._constant_components = reduction, constant_components
         s = reduction.transform @ matrix[:, : self._stored]
@@ -267,18 +267,18 @@ class Constraints:
         variable_components = [
             (box, c)
             for box, c in layout.components.items()
-            if isinstance(c, Reversible) and c.rows and not c.has_constant_constraint
+            if isinstance(c, Reversible) and c.row_count and not c.has_constant_constraint
         ]
-        rows = sum(c.rows for _, c in variable_components)
-        self.A0, w = np.zeros((rows, self._stored)), np.zeros((rows, self._z.shape[1]))
+        row_count = sum(c.row_count for _, c in variable_components)
+        self.A0, w = np.zeros((row_count, self._stored)), np.zeros((row_count, self._z.shape[1]))
         self.blocks: list[VariableBlock] = []
         first_row = 0
         for box, c in variable_components:
-            block_rows = slice(first_row, first_row + c.rows)
+            block_rows = slice(first_row, first_row + c.row_count)
             sample = c.constraint(*c.random_states(np.random.default_rng(0)))
             terms = []
             for port, columns in c.slices.items():
-                indices = layout.efforts[layout.junctions[f"{box}.{port}"]]
+                indices = layout.entries[layout.junctions[f"{box}.{port}"]]
                 to_stored, to_unknown = self._effort_maps(indices)
                 if port in c.constant_columns:
                     self.A0[block_rows] += sample[:, columns] @ to_stored
@@ -294,7 +294,7 @@ class Constraints:
                 if nonzero.size:
                     terms.append((columns, to_stored[:, nonzero], nonzero))
             self.blocks.append(VariableBlock(box, c, block_rows, terms))
-            first_row += c.rows
+            first_row += c.row_count
         self._w_reduction: Reduction = reduce_rows(w)
 
     def _effort_maps(self, indices: slice) -> tuple[Array, Array]:

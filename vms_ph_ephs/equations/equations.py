@@ -79,7 +79,7 @@ class EffortSolver:
             SingularConstraint: the balance does not depend on them, or has no solution.
         """
         w = np.zeros(self.count)
-        previous_size = np.inf
+        previous_norm = np.inf
         for _ in range(_MAX_ITERATIONS):
             r = self._z.T @ self._balance(e, free_efforts + self._z @ w, flow)
             if self._jacobian is None:
@@ -90,17 +90,17 @@ class EffortSolver:
                 self._jacobian = None
                 break
             w = w - change
-            size, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
-            contracts = size < _MAX_CONTRACTION * previous_size
+            norm, scale = float(np.abs(change).max()), 1.0 + float(np.abs(w).max())
+            contracts = norm < _MAX_CONTRACTION * previous_norm
             # What is left after a change is that change times the share by which changes shrink;
             # where they do not, they are rounding.
-            error = size * size / previous_size if contracts and previous_size < np.inf else size
-            if error <= _ROUNDING * scale or (size <= _TOLERANCE * scale and not contracts):
+            error = norm * norm / previous_norm if contracts and previous_norm < np.inf else norm
+            if error <= _ROUNDING * scale or (norm <= _TOLERANCE * scale and not contracts):
                 return free_efforts + self._z @ w
             # The Jacobian of an earlier state serves while it lets the changes shrink quickly.
             if not contracts:
                 self._jacobian = None
-            previous_size = size
+            previous_norm = norm
         self._jacobian = None
         raise SingularConstraint(
             "a velocity is determined by no mass, no constraint and no friction; join one of them"
@@ -109,11 +109,11 @@ class EffortSolver:
     def _jacobian_at(self, e: Array, free_efforts: Array, flow: Array | None, w: Array) -> Array:
         jacobian = np.empty((self.count, self.count))
         for i in range(self.count):
-            step = np.zeros(self.count)
-            step[i] = _DIFFERENCE_STEP * (1.0 + abs(w[i]))
-            forward = self._z.T @ self._balance(e, free_efforts + self._z @ (w + step), flow)
-            backward = self._z.T @ self._balance(e, free_efforts + self._z @ (w - step), flow)
-            jacobian[:, i] = (forward - backward) / (2.0 * step[i])
+            difference = np.zeros(self.count)
+            difference[i] = _DIFFERENCE_STEP * (1.0 + abs(w[i]))
+            forward = self._z.T @ self._balance(e, free_efforts + self._z @ (w + difference), flow)
+            backward = self._z.T @ self._balance(e, free_efforts + self._z @ (w - difference), flow)
+            jacobian[:, i] = (forward - backward) / (2.0 * difference[i])
         return jacobian
 
 
@@ -150,7 +150,7 @@ class Equations:
         self.couplings = couplings(layout)
         self._rank: int | None = None
         self.is_entropy = np.zeros(layout.total_size)
-        for junction, indices in layout.efforts.items():
+        for junction, indices in layout.entries.items():
             if system.pattern.quantity(junction).name == "entropy":
                 self.is_entropy[indices] = 1.0
         self._effort_solver = EffortSolver(self.constraints.undetermined_basis, self._free_balance)
@@ -210,7 +210,7 @@ class Equations:
         a = self.constraints.variable_rows(self.states.views)
         efforts, phi, rate = self._free_motion(e, a, flow)
         kappa: Array = np.zeros(0)
-        if self.constraints.count:
+        if self.constraints.row_count:
             rate, kappa = self._constrained_rates(a, rate, efforts)
             basis = self.constraints.multiplier_basis
             efforts[self.layout.stored_size :] -= basis @ kappa[kappa.size - basis.shape[1] :]
@@ -231,7 +231,7 @@ class Equations:
         e = self.storages.efforts(x)
         a = self.constraints.variable_rows(self.states.views)
         efforts, _, rate = self._free_motion(e, a, flow)
-        if self.constraints.count:
+        if self.constraints.row_count:
             rate, _ = self._constrained_rates(a, rate, efforts)
         return rate, efforts
 
@@ -250,7 +250,7 @@ class Equations:
         self.states.set_state(x)
         a = self.constraints.variable_rows(self.states.views)
         efforts, _, rate = self._free_motion(e, a, flow)
-        if self.constraints.count:
+        if self.constraints.row_count:
             n = self.layout.quadratic_size
             g = self.constraints.matrix(a)
             gq = g[:, :n] @ self.storages.Q
@@ -275,7 +275,7 @@ class Equations:
                 raise PatternError(
                     f"there is no outer power port '{name}'; there are {', '.join(ports) or 'none'}"
                 )
-            flow[self.layout.efforts[self.layout.outer[name]]] += value
+            flow[self.layout.entries[self.layout.outer[name]]] += value
         return flow
 
     def supplied_power(self, efforts: Array, flow: Array) -> float:
@@ -328,7 +328,7 @@ class Equations:
         """
         n, q = self.layout.quadratic_size, self.storages.Q
         impulses = rows[:, :n].T
-        if not self.constraints.count:
+        if not self.constraints.row_count:
             return impulses, np.zeros((0, impulses.shape[1]))
         g = self.constraints.matrix(a)[:, :n]
         s, velocity_change = g @ q @ g.T, g @ q @ impulses

@@ -56,7 +56,7 @@ class Layout:
     Attributes:
         components: of the flat system by box.
         states: every state by its junction, in the order of the state vector.
-        efforts: the entries of every junction's effort, stored and free.
+        entries: the entries of every junction's effort, stored and free.
         size: of the state vector.
         stored_size: number of stored efforts, the size of tangent vectors.
         total_size: number of all efforts.
@@ -68,7 +68,7 @@ class Layout:
 
     components: dict[str, Component]
     states: dict[str, StateEntry]
-    efforts: dict[str, slice]
+    entries: dict[str, slice]
     size: int
     stored_size: int
     total_size: int
@@ -125,7 +125,7 @@ def lay_out(flat: System) -> Layout:
     junctions = {path: name for name, paths in pattern.junctions.items() for path in paths}
     _check_reads(components, junctions, storage_of)
     order = sorted(storage_of, key=lambda j: _storage_order(components[split(storage_of[j])[0]]))
-    states, efforts = {}, {}
+    states, entries = {}, {}
     size = stored_size = quadratic_size = vector_size = 0
     for junction in _group_by_storage(order, storage_of, components):
         space = pattern.quantity(junction).space
@@ -137,7 +137,7 @@ def lay_out(flat: System) -> Layout:
             slice(size, size + element_size),
             slice(stored_size, stored_size + space.dimension),
         )
-        states[junction], efforts[junction] = entry, entry.tangent
+        states[junction], entries[junction] = entry, entry.tangent
         size, stored_size = size + element_size, stored_size + space.dimension
         if isinstance(components[split(entry.port)[0]], Quadratic):
             quadratic_size = stored_size
@@ -146,10 +146,10 @@ def lay_out(flat: System) -> Layout:
     total_size = stored_size
     for junction in free_junctions:
         dimension = pattern.quantity(junction).space.dimension
-        efforts[junction] = slice(total_size, total_size + dimension)
+        entries[junction] = slice(total_size, total_size + dimension)
         total_size += dimension
     return Layout(
-        components, states, efforts, size, stored_size, total_size, quadratic_size, vector_size,
+        components, states, entries, size, stored_size, total_size, quadratic_size, vector_size,
         {name: junctions[name] for name in pattern.outer}, junctions,
     )  # fmt: skip
 
@@ -267,10 +267,10 @@ def couplings(layout: Layout) -> list[tuple[StateEntry, slice]]:
     pairs = []
     for box, component in layout.components.items():
         if isinstance(component, HasIntegral):
-            state, velocity = component.integral_ports
-            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            state_port, rate_port = component.integral_ports
+            entry = layout.states.get(layout.junctions[f"{box}.{state_port}"])
             if entry is not None:
-                pairs.append((entry, layout.efforts[layout.junctions[f"{box}.{velocity}"]]))
+                pairs.append((entry, layout.entries[layout.junctions[f"{box}.{rate_port}"]]))
     return pairs
 
 
@@ -279,10 +279,10 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
     frames: dict[str, AttachedFrame] = {}
     for box, component in layout.components.items():
         if isinstance(component, HasIntegral):
-            state, velocity = component.integral_ports
-            entry = layout.states.get(layout.junctions[f"{box}.{state}"])
+            state_port, rate_port = component.integral_ports
+            entry = layout.states.get(layout.junctions[f"{box}.{state_port}"])
             if entry is not None and entry.space.shape == (4, 4):
-                frames[layout.junctions[f"{box}.{velocity}"]] = AttachedFrame(entry, np.eye(4))
+                frames[layout.junctions[f"{box}.{rate_port}"]] = AttachedFrame(entry, np.eye(4))
         elif isinstance(component, HasFixedFrame):
             port, pose = component.fixed_frame
             frames[layout.junctions[f"{box}.{port}"]] = AttachedFrame(None, pose)
@@ -292,17 +292,17 @@ def joint_closures(flat: System, layout: Layout) -> dict[str, Closure]:
         if isinstance(c, HasOffset)
     ]
     while known_offsets := [w for w in offsets if w[0] in frames and w[1] not in frames]:
-        for start, end, component in known_offsets:
-            frame = frames[start]
-            frames[end] = AttachedFrame(frame.state, frame.offset @ component.offset[2])
+        for known_junction, new_junction, component in known_offsets:
+            frame = frames[known_junction]
+            frames[new_junction] = AttachedFrame(frame.state, frame.offset @ component.offset[2])
     closures = {}
     for box, component in layout.components.items():
         if isinstance(component, HasClosure):
-            state, first, second = (layout.junctions[f"{box}.{p}"] for p in component.closure_ports)
-            if state in layout.states and first in frames and second in frames:
-                closures[box] = Closure(
-                    box, component, layout.states[state], frames[first], frames[second]
-                )
+            junctions = [layout.junctions[f"{box}.{p}"] for p in component.closure_ports]
+            if junctions[0] in layout.states and all(j in frames for j in junctions[1:]):
+                attached_frames = [frames[j] for j in junctions[1:]]
+                q_r = layout.states[junctions[0]]
+                closures[box] = Closure(box, component, q_r, *attached_frames)
     return closures
 
 

@@ -126,13 +126,13 @@ class _MechanismReader:
         return matches[0]
 
     def _body(self, box: str, index: int, body_at: dict[str, tuple[int, Any]]) -> dict[str, Any]:
-        momentum = self._junction(box, "p")
+        junction = self._junction(box, "p")
         self._unread_boxes.discard(box)
-        inverse = self._descriptions[self._unique_box(momentum, "quadratic", box)]["matrix"]
-        coupling = self._unique_box(momentum, "coupling", box)
-        pose = self._junction(coupling, self._descriptions[coupling]["pose"])
-        gravity = self._descriptions[self._unique_box(pose, "gravity", box)]
-        if inverse.shape != (6, 6) or len(self._boxes_at[pose]) != 2:
+        inverse = self._descriptions[self._unique_box(junction, "quadratic", box)]["matrix"]
+        coupling = self._unique_box(junction, "coupling", box)
+        pose_junction = self._junction(coupling, self._descriptions[coupling]["pose"])
+        gravity = self._descriptions[self._unique_box(pose_junction, "gravity", box)]
+        if inverse.shape != (6, 6) or len(self._boxes_at[pose_junction]) != 2:
             raise NotCovered(f"box '{box}' is not part of a plain rigid body")
         mass = 1.0 / inverse[0, 0]
         block_diagonal = np.zeros((6, 6))
@@ -140,11 +140,11 @@ class _MechanismReader:
         if not np.allclose(inverse, block_diagonal, rtol=0.0, atol=1e-15 * np.abs(inverse).max()):
             raise NotCovered(f"box '{box}' is a body whose frame is not at its centre of mass")
         states = self._layout.states
-        body_at[momentum] = (index, None)
+        body_at[junction] = (index, None)
         return {
-            "momentum": states[momentum].tangent.start,
-            "pose": states[pose].indices.start,
-            "pose_rate": states[pose].tangent.start,
+            "momentum": states[junction].tangent.start,
+            "pose": states[pose_junction].indices.start,
+            "pose_rate": states[pose_junction].tangent.start,
             "mass": mass,
             "inertia": np.linalg.inv(inverse[3:, 3:]),
             "inverse_inertia": inverse[3:, 3:],
@@ -163,14 +163,14 @@ class _MechanismReader:
             body_junction = self._junction(offset, self._descriptions[offset]["body_port"])
             if body_junction not in body_at or len(self._boxes_at[junction]) != 2:
                 raise NotCovered(f"port '{port}' of box '{box}' is not joined to a body")
-            index, pose = body_at[body_junction]
+            body_index, pose = body_at[body_junction]
             frame = self._descriptions[offset]["pose"]
-            joint_frames.append((index, frame if pose is None else pose @ frame, junction))
+            joint_frames.append((body_index, frame if pose is None else pose @ frame, junction))
         position_junction, rate_junction = self._junction(box, "q_r"), self._junction(box, "p_r")
         coupling = self._unique_box(rate_junction, "coupling", box)
         if self._junction(coupling, self._descriptions[coupling]["pose"]) != position_junction:
             raise NotCovered(f"box '{box}' does not hold the position of its joint")
-        position_entry, effort = layout.states[position_junction], layout.efforts[rate_junction]
+        position_entry, effort = layout.states[position_junction], layout.entries[rate_junction]
         pair = description["pair"]
         subspace, d = np.asarray(pair.subspace), pair.dimension
         reduction = reduce_rows(subspace)
@@ -188,8 +188,8 @@ class _MechanismReader:
             "position": position_entry.indices.start,
             "position_rate": position_entry.tangent.start,
             "effort": effort.start,
-            "effort_1": layout.efforts[joint_frames[0][2]].start,
-            "effort_2": layout.efforts[joint_frames[1][2]].start,
+            "effort_1": layout.entries[joint_frames[0][2]].start,
+            "effort_2": layout.entries[joint_frames[1][2]].start,
             "rotor": -1,
             "armature": 0.0,
         }

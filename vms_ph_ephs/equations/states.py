@@ -149,8 +149,8 @@ class Storages:
             if not isinstance(component, Storage):
                 continue
             first_port = next(iter(component.interface))
-            start = layout.efforts[layout.junctions[f"{box}.{first_port}"]].start
-            indices = slice(start, start + component.width)
+            first_index = layout.entries[layout.junctions[f"{box}.{first_port}"]].start
+            indices = slice(first_index, first_index + component.width)
             if indices.start < n:
                 hessian = component.hessian(*states.views[box])
                 assert hessian is not None  # quadratic storages have a Hessian
@@ -324,16 +324,16 @@ class Processes:
         self._irreversible_processes: list[tuple[str, Irreversible, Index, bool]] = []
         self.indices = {box: self._port_indices(box, c) for box, c in layout.components.items()}
         for box, component in layout.components.items():
-            index = self.indices[box]
-            has_repeats = len(set(index.tolist())) < index.size
+            ids = self.indices[box]
+            has_repeats = len(set(ids.tolist())) < ids.size
             if isinstance(component, Irreversible):
-                self._irreversible_processes.append((box, component, index, has_repeats))
+                self._irreversible_processes.append((box, component, ids, has_repeats))
             elif isinstance(component, Reversible) and not component.has_constant_skew:
-                self._brackets.append((box, component, index, has_repeats))
+                self._brackets.append((box, component, ids, has_repeats))
             elif isinstance(component, Reversible):
-                np.add.at(skew, (index[:, None], index[None, :]), component.skew())
+                np.add.at(skew, (ids[:, None], ids[None, :]), component.skew())
         self.skew = skew
-        indices = [index for *_, index, _ in (*self._brackets, *self._irreversible_processes)]
+        indices = [ids for *_, ids, _ in (*self._brackets, *self._irreversible_processes)]
         varying_indices = np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *indices]))
         self.varying_efforts = varying_indices[varying_indices >= layout.stored_size]
         # Mostly couplings of poses and velocities, hence stored as entries, not as a matrix.
@@ -356,18 +356,18 @@ class Processes:
             LawError: a component violates a law at these efforts.
         """
         if self._skew_rows.size:
-            weights = self._skew_values * e[self._skew_columns]
+            flows = self._skew_values * e[self._skew_columns]
             # With weights the sums are floats, which numpy's type annotations do not express.
-            phi = cast(Array, np.bincount(self._skew_rows, weights=weights, minlength=self._total))
+            phi = cast(Array, np.bincount(self._skew_rows, weights=flows, minlength=self._total))
         else:
             phi = np.zeros(self._total)
         views = self._states.views
-        for box, reversible, index, has_repeats in self._brackets:
-            flow = reversible.bracket(views[box], e[index])
+        for box, reversible, indices, has_repeats in self._brackets:
+            flow = reversible.bracket(views[box], e[indices])
             if not reversible.is_lawful:
-                reversible.check_bracket(box, e[index], flow)
-            _add_flow(phi, index, flow, has_repeats)
-        for box, process, index, has_repeats in self._irreversible_processes:
+                reversible.check_bracket(box, e[indices], flow)
+            _add_flow(phi, indices, flow, has_repeats)
+        for box, process, indices, has_repeats in self._irreversible_processes:
             if box in self.imposed_flows:
                 held_flow = self.imposed_flows[box]
                 flow_of_box = (
@@ -375,13 +375,13 @@ class Processes:
                     if isinstance(held_flow, ConstantForce)
                     else held_flow
                 )
-                _add_flow(phi, index, flow_of_box, has_repeats)
+                _add_flow(phi, indices, flow_of_box, has_repeats)
                 continue
-            effort = e[index]
+            effort = e[indices]
             flow = process.flows(views[box], effort, self._theta_0)
             if not process.is_lawful:
                 process.check_flows(box, effort, flow, self._theta_0)
-            _add_flow(phi, index, flow, has_repeats)
+            _add_flow(phi, indices, flow, has_repeats)
         return phi
 
     def row_velocities(self, efforts: Array) -> dict[str, Array]:
@@ -394,16 +394,16 @@ class Processes:
 
     def _port_indices(self, box: str, component: Component) -> Index:
         layout = self._states.layout
-        index = np.zeros(component.width, dtype=np.intp)
+        effort_indices = np.zeros(component.width, dtype=np.intp)
         for port, indices in component.slices.items():
-            index[indices] = np.arange(self._total)[
-                layout.efforts[layout.junctions[f"{box}.{port}"]]
+            effort_indices[indices] = np.arange(self._total)[
+                layout.entries[layout.junctions[f"{box}.{port}"]]
             ]
-        return index
+        return effort_indices
 
 
-def _add_flow(phi: Array, index: Index, flow: Array, has_repeats: bool) -> None:
+def _add_flow(phi: Array, indices: Index, flow: Array, has_repeats: bool) -> None:
     if has_repeats:
-        np.add.at(phi, index, flow)
+        np.add.at(phi, indices, flow)
     else:
-        phi[index] += flow
+        phi[indices] += flow

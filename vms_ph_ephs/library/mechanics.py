@@ -227,17 +227,17 @@ def point_mass(
             f"the gravity of a point mass must be two or three finite numbers; given: {gravity}"
         )
     d = g.size
-    position, momentum = pose_of(Euclidean(d)), momentum_of(Euclidean(d))
-    zero, unit = np.zeros((d, d)), np.eye(d)
-    ports = {"q": power(position), "p": power(momentum)}
+    position_quantity, momentum_quantity = pose_of(Euclidean(d)), momentum_of(Euclidean(d))
+    zero, identity = np.zeros((d, d)), np.eye(d)
+    ports = {"q": power(position_quantity), "p": power(momentum_quantity)}
     return compose(
         {
             "pe": PointWeight(-mass * g),
-            "ke": Quadratic({"p": power(momentum)}, unit / mass),
-            "pkc": Reversible(ports, skew=np.block([[zero, -unit], [unit, zero]])),
+            "ke": Quadratic({"p": power(momentum_quantity)}, identity / mass),
+            "pkc": Reversible(ports, skew=np.block([[zero, -identity], [identity, zero]])),
         },
         {"q": ("pe.q", "pkc.q", "q"), "p": ("ke.p", "pkc.p", "p")},
-        {"q": state(position), "p": power(momentum)},
+        {"q": state(position_quantity), "p": power(momentum_quantity)},
     )
 
 

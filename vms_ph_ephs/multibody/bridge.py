@@ -54,13 +54,13 @@ class Coordinates:
             if joint.nv == 6:
                 self.port, self.lever = self.body_names[i], np.array(pin_model.inertias[i].lever)
                 self._entries[i] = layout.states[f"{self._prefix}{self.port}.q"]
-                effort_at = {coupling.junction: effort for coupling, effort in equations.couplings}
-                effort = effort_at[self._entries[i].junction]
+                effort_at = {coupling.junction: places for coupling, places in equations.couplings}
+                places = effort_at[self._entries[i].junction]
             else:
                 self.port = joint_name(pin_model.names[i]) if joint.nv == 3 else self.port
                 self._entries[i] = layout.states[layout.junctions[f"{name}.hc.q_r"]]
-                effort = layout.efforts[layout.junctions[f"{name}.hc.p_r"]]
-            rate_indices[joint.idx_v : joint.idx_v + joint.nv] = indices[effort]
+                places = layout.entries[layout.junctions[f"{name}.hc.p_r"]]
+            rate_indices[joint.idx_v : joint.idx_v + joint.nv] = indices[places]
         self._rate_indices = rate_indices
         projection = model.tree.projection
         self._projection_pinv = None if projection is None else np.linalg.pinv(projection)

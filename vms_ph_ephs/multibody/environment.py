@@ -42,14 +42,14 @@ def plane_axes(normal: Any) -> Array:
     Raises:
         StructureError: the normal is not one of two or three numbers, or zero.
     """
-    vector = np.asarray(normal, dtype=np.float64)
-    length = float(np.linalg.norm(vector)) if vector.shape in ((2,), (3,)) else 0.0
-    if not 0.0 < length < np.inf:
+    normal_vector = np.asarray(normal, dtype=np.float64)
+    norm = float(np.linalg.norm(normal_vector)) if normal_vector.shape in ((2,), (3,)) else 0.0
+    if not 0.0 < norm < np.inf:
         raise StructureError(
             f"the normal of a plane must be two or three numbers, not all zero; given: {normal}"
         )
-    tangents = np.linalg.svd(vector[None] / length)[2][1:]
-    return frozen(np.vstack([vector / length, tangents]))
+    tangents = np.linalg.svd(normal_vector[None] / norm)[2][1:]
+    return frozen(np.vstack([normal_vector / norm, tangents]))
 
 
 @dataclass(frozen=True)

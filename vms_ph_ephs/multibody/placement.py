@@ -94,7 +94,7 @@ def consistent_state(
             assert second is not None
             pair = _pair_of(closure)
             rates = pair.rates(values[closure.q_r.junction], first[1], second[1])
-            _set_momentum(equations, equations.layout.efforts[rotor_junction], rates, values)
+            _set_momentum(equations, equations.layout.entries[rotor_junction], rates, values)
     return with_dependent_states(equations, {**values, **(others or {})})
 
 
@@ -112,7 +112,7 @@ def with_dependent_states(equations: Equations, values: Mapping[str, Any]) -> Ar
     for entry in equations.layout.states.values():
         if entry.tangent.stop <= size and entry.junction not in given_junctions:
             is_free[entry.tangent] = True
-    if not (is_free.any() and equations.constraints.count):
+    if not (is_free.any() and equations.constraints.row_count):
         return x
     residual = equations.velocity_residual(x)
     coupling = equations.constraint_matrix(x)[:, :size] @ equations.storages.Q[:, is_free]
@@ -197,7 +197,7 @@ def joint_velocities(equations: Equations, x: Array) -> dict[str, Array]:
     """Return u_r of every joint at a state (size,), m/s and rad/s."""
     efforts = equations.rates(x).efforts
     return {
-        split(box)[0]: efforts[equations.layout.efforts[equations.layout.junctions[f"{box}.p_r"]]]
+        split(box)[0]: efforts[equations.layout.entries[equations.layout.junctions[f"{box}.p_r"]]]
         for box in equations.joint_closures
     }
 

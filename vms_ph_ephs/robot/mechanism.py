@@ -74,12 +74,12 @@ class Mechanism:
             )
             if friction and (viscous or dry_friction)
         }
-        self._names = body_names(self._full_model)
+        self._body_names = body_names(self._full_model)
         frame_ids = [model.tree.frame_id(name) for name in (model.end_effector, *model.tools)]
-        parents = {model.tree.pinocchio.frames[frame].parentJoint for frame in frame_ids}
+        parent_joints = {model.tree.pinocchio.frames[frame].parentJoint for frame in frame_ids}
         # A floating base is open already.
         joints_of_open_bodies = {
-            i for i in parents if i and not (i == 1 and model.base == "floating")
+            i for i in parent_joints if i and not (i == 1 and model.base == "floating")
         }
         try:
             system = from_pinocchio(
@@ -87,7 +87,7 @@ class Mechanism:
                 model.tree.mimics,
                 heat=heat_by_joint or None,
                 softening=softening,
-                open_bodies=sorted(self._names[open_joint] for open_joint in joints_of_open_bodies),
+                open_bodies=sorted(self._body_names[joint] for joint in joints_of_open_bodies),
                 fluid=model.fluid,
                 theta_0=theta_0,
             )
@@ -129,40 +129,40 @@ class Mechanism:
         return flows
 
     def works(
-        self, supplied: Mapping[str, float], ports: Ports, effort_integral: Array
+        self, supplied_energies: Mapping[str, float], ports: Ports, system_effort_integral: Array
     ) -> tuple[Array, dict[str, float]]:
         """Return the works by the ports of the robot from those by the ports of the system, J.
 
         Several wrenches on one body share its work in proportion to their powers.
 
         Args:
-            supplied: through the outer ports of the system.
+            supplied_energies: through the outer ports of the system.
             ports: efforts during the step.
-            effort_integral: (total,) integral of the efforts over the step.
+            system_effort_integral: (total,) integral of the efforts over the step.
 
         Returns:
             (n,) work at each joint, and the works of wrenches by port.
         """
-        joint_work = np.array([supplied[name] for name in self._joint_names])
-        wrench_flows: list[tuple[str, str, dict[str, Array]]] = []
+        joint_work = np.array([supplied_energies[name] for name in self._joint_names])
+        wrench_loads: list[tuple[str, str, dict[str, Array]]] = []
         base_wrench = ports.wrench_base
         port = self._coordinates.port
         if base_wrench is not None and port:
-            wrench_flows.append(("wrench_base", port, self.flows(Ports(wrench_base=base_wrench))))
+            wrench_loads.append(("wrench_base", port, self.flows(Ports(wrench_base=base_wrench))))
         wrenches = dict(ports.wrench_tools or {})
         if ports.wrench_end_effector is not None:
             wrench_only = Ports(wrench_end_effector=ports.wrench_end_effector)
             flows = self.flows(wrench_only)
-            wrench_flows += [("wrench_end_effector", body, flows) for body in flows]
+            wrench_loads += [("wrench_end_effector", body, flows) for body in flows]
         for name, wrench in wrenches.items():
             flows = self.flows(Ports(wrench_tools={name: wrench}))
-            wrench_flows += [(name, body, flows) for body in flows]
+            wrench_loads += [(name, body, flows) for body in flows]
         works: dict[str, float] = {}
-        for body in {body for _, body, _ in wrench_flows}:
-            loads = [(name, flows[body]) for name, owner, flows in wrench_flows if owner == body]
-            indices = self.equations.layout.efforts[self.equations.layout.outer[body]]
-            powers = np.array([float(effort_integral[indices] @ flow) for _, flow in loads])
-            excess = (supplied[body] - powers.sum()) / len(loads)
+        for body in {body for _, body, _ in wrench_loads}:
+            loads = [(name, flows[body]) for name, owner, flows in wrench_loads if owner == body]
+            indices = self.equations.layout.entries[self.equations.layout.outer[body]]
+            powers = np.array([float(system_effort_integral[indices] @ flow) for _, flow in loads])
+            excess = (supplied_energies[body] - powers.sum()) / len(loads)
             works |= {name: float(p + excess) for (name, _), p in zip(loads, powers, strict=True)}
         return joint_work, works
 
@@ -172,11 +172,11 @@ class Mechanism:
 
     def friction_heat(self, x_before: Array, x_after: Array) -> tuple[Array, Array]:
         """Return the heat of friction between two state vectors, and the exergy destroyed, J."""
-        entropy = x_after[self._housing_indices] - x_before[self._housing_indices]
+        entropy_change = x_after[self._housing_indices] - x_before[self._housing_indices]
         # Without differences of the energies, which are a billion times those of a step.
-        growth = np.expm1(entropy / self._capacities)
-        heat = self._capacities * self.temperatures(x_before) * growth
-        return heat, self._theta_0 * entropy
+        temperature_growth = np.expm1(entropy_change / self._capacities)
+        heat = self._capacities * self.temperatures(x_before) * temperature_growth
+        return heat, self._theta_0 * entropy_change
 
     def drag_heat(self, before: Array, after: Array) -> float:
         """Return the heat of drag in the fluid between two state vectors, J."""
@@ -188,11 +188,11 @@ class Mechanism:
         x[self._housing_indices] = self._capacities * np.log(theta / self._theta_0)
         return x
 
-    def _find_housing_indices(self, names: list[str]) -> None:
+    def _find_housing_indices(self, joint_names: list[str]) -> None:
         layout = self.equations.layout
-        entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in names]
+        entries = [layout.states[layout.junctions[f"{name}.th.s"]] for name in joint_names]
         self._housing_indices = np.array([entry.indices.start for entry in entries], dtype=np.intp)
-        components = [layout.components[f"{name}.th"] for name in names]
+        components = [layout.components[f"{name}.th"] for name in joint_names]
         self._capacities = np.array([c.capacity for c in components if isinstance(c, HeatCapacity)])
 
     def _find_drag_indices(self) -> None:
@@ -209,7 +209,7 @@ class Mechanism:
             frame = tree.pinocchio.frames[tree.frame_id(name)]
             i = frame.parentJoint
             lever_arm = frame.placement.translation - (full.inertias[i].lever if i else np.zeros(3))
-            body = self._names[i] if i else None
+            body = self._body_names[i] if i else None
             self._frames[name] = body, np.array(frame.placement.rotation), np.array(lever_arm)
 
 
@@ -292,17 +292,17 @@ class MechanismStepper(Stepper):
         inner: SolverState = result.solver_state
         try:
             q, v = mechanism.motion(inner.x)
-            effort_integral = np.zeros(0)
+            system_effort_integral = np.zeros(0)
             if (
                 ports.wrench_base is not None
                 or ports.wrench_end_effector is not None
                 or (ports.wrench_tools)
             ):
                 end_efforts = (equations.tangent(x, None)[1] for x in (before.inner.x, inner.x))
-                effort_integral = 0.5 * dt * np.sum(list(end_efforts), axis=0)
+                system_effort_integral = 0.5 * dt * np.sum(list(end_efforts), axis=0)
         except SimulationError as error:
             raise StepFailure(str(error)) from error
-        work, wrench_works = mechanism.works(result.supplied, ports, effort_integral)
+        work, wrench_works = mechanism.works(result.supplied, ports, system_effort_integral)
         heat, destroyed_exergy = mechanism.friction_heat(before.inner.x, inner.x)
         drag_heat = mechanism.drag_heat(before.inner.x, inner.x)
         after = MechanismState(

@@ -214,9 +214,9 @@ class Powertrain:
         speed = np.sqrt(thrusts / rotors.thrust_constant)
         torque = rotors.drag_ratio * thrusts
         rotor_current = torque / rotors.torque_constant
-        start = 2 * self._n + 1
-        R = resistances(rotors, self.theta[start:], self._drives.theta_0)
-        heat[start:] = dt * R * rotor_current * rotor_current
+        first_rotor = 2 * self._n + 1
+        R = resistances(rotors, self.theta[first_rotor:], self._drives.theta_0)
+        heat[first_rotor:] = dt * R * rotor_current * rotor_current
         air_energy = dt * torque * speed
         self.destroyed["rotor_wake"] += rotors.figure_of_merit * air_energy
         self.destroyed["rotor_drag"] += (1.0 - rotors.figure_of_merit) * air_energy

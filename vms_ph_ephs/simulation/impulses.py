@@ -54,7 +54,7 @@ class ActiveRows(NamedTuple):
     momentum_response: Array
 
 
-def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebound: Array) -> Array:
+def impulses(active: ActiveRows, velocity: Array, dt: float, guess: Array, rebound: Array) -> Array:
     """Return the impulses within bounds that the velocities call for, (k,).
 
     The projected Gauss-Seidel method finds which contacts press, stick and slide; what presses and
@@ -66,14 +66,14 @@ def impulses(active: ActiveRows, velocity: Array, dt: float, start: Array, rebou
         active: the processes.
         velocity: (k,) with the impulses that are already given.
         dt: duration that multiplies the bounds of forces, s.
-        start: (k,) impulses.
+        guess: (k,) impulses.
         rebound: (k,) velocities at which contacts leave.
 
     Raises:
         SimulationError: they are not found.
     """
-    problem = _ImpulseProblem(active, velocity - rebound + active.mobility @ start, dt)
-    impulse = start.copy()
+    problem = _ImpulseProblem(active, velocity - rebound + active.mobility @ guess, dt)
+    impulse = guess.copy()
     if not impulse.size:
         return impulse
     for sweep in range(_MAX_SWEEPS):
@@ -155,12 +155,12 @@ class _ImpulseProblem:
         basis = np.eye(k)
         for row, indices in self._cones:
             radius = self._cone_radius(row, indices, impulse)
-            length = float(np.sqrt(impulse[indices] @ impulse[indices]))
-            if length < radius * (1.0 - 1e-9):
+            impulse_norm = float(np.sqrt(impulse[indices] @ impulse[indices]))
+            if impulse_norm < radius * (1.0 - 1e-9):
                 is_free[indices], fixed_impulse[indices] = True, 0.0
-            elif length > 0.0:
+            elif impulse_norm > 0.0:
                 fixed_impulse[indices] = 0.0
-                basis[indices, row] = -self._friction[indices[0]] * impulse[indices] / length
+                basis[indices, row] = -self._friction[indices[0]] * impulse[indices] / impulse_norm
         basis = basis[:, is_free]
         rows = self._mobility[is_free]
         right_side = self._u_0[is_free] - rows @ fixed_impulse
@@ -193,5 +193,5 @@ class _ImpulseProblem:
 
     @staticmethod
     def _project_on_cone(impulse: Array, radius: float) -> Array:
-        length = float(np.sqrt(impulse @ impulse))
-        return impulse * (radius / length) if length > radius else impulse
+        impulse_norm = float(np.sqrt(impulse @ impulse))
+        return impulse * (radius / impulse_norm) if impulse_norm > radius else impulse

@@ -87,7 +87,7 @@ class Projection:
             InconsistentState: it does; the message names the joint and states the violation.
         """
         equations = self._equations
-        if not equations.constraints.count:
+        if not equations.constraints.row_count:
             return
         r = self.residual(x)
         if self._closures and not np.abs(r).max() <= tolerance:
@@ -138,7 +138,7 @@ class Projection:
         """
         equations = self._equations
         rank = equations.rank
-        if rank is None or not equations.constraints.count:
+        if rank is None or not equations.constraints.row_count:
             return 0.0
         # The metric of a projection differs from that at x by a local error of the scheme.
         s = self._metric(x)[1] if metric is None else metric
@@ -156,7 +156,7 @@ class Projection:
         rank = self._equations.rank
         if rank is None or not values.size:
             return 0.0
-        dependent_count = self._equations.constraints.count - rank
+        dependent_count = self._equations.constraints.row_count - rank
         return self._check_sigma(values, values.size - dependent_count, previous_ratio, x)
 
     def _check_sigma(self, eigenvalues: Array, rank: int, previous_sigma: float, x: Array) -> float:
@@ -180,14 +180,14 @@ class Projection:
         """
         equations = self._equations
         constraints = equations.constraints
-        if not constraints.count:
+        if not constraints.row_count:
             return ProjectedState(x, 0.0, None)
         g, s = self._metric(x)
         opening = 0.0
         if self._closures:
             r = self.residual(x)
             opening = float(np.abs(r).max())
-            b = np.zeros(constraints.count)
+            b = np.zeros(constraints.row_count)
             m = constraints.remaining_rows.shape[0]
             b[:m] = constraints.remaining_rows @ r
             x = self._displaced(x, r, -(equations.storages.Q @ (equations.solve(s, b) @ g)))

@@ -63,9 +63,9 @@ class BoundedForces:
         layout = equations.layout
         for box, component in layout.components.items():
             if isinstance(component, SetValued):
-                index = equations.processes.indices[box]
+                box_indices = equations.processes.indices[box]
                 entry = layout.states[layout.junctions[f"{box}.s"]]
-                self.processes.append(BoundedProcess(box, component, index[:-1], entry))
+                self.processes.append(BoundedProcess(box, component, box_indices[:-1], entry))
         self._zero_forces = {p.box: np.zeros(p.component.width) for p in self.processes}
 
     def step(self, scheme: Scheme, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:

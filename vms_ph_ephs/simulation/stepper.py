@@ -140,10 +140,10 @@ class EphsStepper(Stepper):
             return self._smooth_step(solver_state, inputs, t, dt)
         end_state = solver_state
 
-        def scheme(x: Array, time: float, duration: float) -> Step:
+        def scheme(x: Array, time: float, scheme_duration: float) -> Step:
             nonlocal end_state
             start_state = solver_state._replace(x=x)
-            end_state, step = self._smooth_step(start_state, inputs, time, duration)
+            end_state, step = self._smooth_step(start_state, inputs, time, scheme_duration)
             return step._replace(x=end_state.x)
 
         step = self._bounded_forces.step(scheme, solver_state.x, inputs, t, dt)

@@ -59,7 +59,7 @@ class Supply:
             for box, velocity in self._equations.processes.row_velocities(efforts).items():
                 self.row_integrals[box] = self.row_integrals.get(box, 0.0) + duration * velocity
         for name, value in flows.items():
-            indices = layout.efforts[layout.outer[name]]
+            indices = layout.entries[layout.outer[name]]
             transfer = duration * np.broadcast_to(
                 np.asarray(value, dtype=np.float64), indices.stop - indices.start
             )
@@ -72,8 +72,8 @@ class Supply:
             self.port_exergy[name] += value
         self.entropy += later_supply.entropy
         self.effort_integral += later_supply.effort_integral
-        for box, length in later_supply.row_integrals.items():
-            self.row_integrals[box] = self.row_integrals.get(box, 0.0) + length
+        for box, row_integral in later_supply.row_integrals.items():
+            self.row_integrals[box] = self.row_integrals.get(box, 0.0) + row_integral
 
     @property
     def energy(self) -> float:
@@ -259,7 +259,7 @@ class CoreStep:
         supply = Supply(equations)
         if flow is not None:
             for name in supply.port_exergy:
-                indices = equations.layout.efforts[equations.layout.outer[name]]
+                indices = equations.layout.entries[equations.layout.outer[name]]
                 supply.port_exergy[name] = float(exergy[indices].sum())
             supply.entropy = float(equations.is_entropy @ flow)
         return Step(end_state, increment, supply), cast(Array, core.loop_spectrum)

@@ -89,12 +89,12 @@ class StiffFriction:
                     for p, indices in component.slices.items()
                     if component.is_entropy[indices].any()
                 ]
-                state = layout.states.get(layout.junctions[f"{box}.{ports[0]}"]) if ports else None
-                if len(ports) == 1 and state is not None and component.width > 1:
-                    index = equations.processes.indices[box]
+                entry = layout.states.get(layout.junctions[f"{box}.{ports[0]}"]) if ports else None
+                if len(ports) == 1 and entry is not None and component.width > 1:
+                    ids = equations.processes.indices[box]
                     mechanical = np.flatnonzero(component.is_entropy == 0.0)
                     s = component.slices[ports[0]].start
-                    self._processes.append(HeldProcess(box, component, index, mechanical, s, state))
+                    self._processes.append(HeldProcess(box, component, ids, mechanical, s, entry))
         self._slices = _slices([process.mechanical.size for process in self._processes])
         indices_list = [p.indices[p.mechanical] for p in self._processes]
         self._velocity_indices = np.concatenate([np.zeros(0, dtype=np.intp), *indices_list])

@@ -118,8 +118,8 @@ class SymbolicEquations:
             box: [self._state(layout.junctions[f"{box}.{port}"]) for port in component.reads]
             for box, component in layout.components.items()
         }
-        c = equations.constraints
-        self.multipliers = a.column([a.symbol(f"lambda_{k}") for k in range(c.count)])
+        c, count = equations.constraints, equations.constraints.row_count
+        self.multipliers = a.column([a.symbol(f"lambda_{k}") for k in range(count)])
         self.unknowns = a.column([a.symbol(f"w_{k}") for k in range(c.undetermined_basis.shape[1])])
         e = self._stored_efforts()
         self._a = self._constraint_rows()
@@ -139,8 +139,8 @@ class SymbolicEquations:
             free_flows -= self._a.T @ (a.constant((c.to_free @ c.solving_rows).T) @ phi[n:, :])
         self._free_xdot = -(phi[:n, :] + free_flows)
         self._g = self._constraint_matrix()
-        self.constraint = self._g @ e if c.count else a.column([])
-        self.rates = self._free_xdot - self._g.T @ self.multipliers if c.count else self._free_xdot
+        self.constraint = self._g @ e if count else a.column([])
+        self.rates = self._free_xdot - self._g.T @ self.multipliers if count else self._free_xdot
 
     def rate(self, name: str) -> Any:
         """Return the rates of one state, (d,1), by junction or ``"box.port"``."""
@@ -155,7 +155,7 @@ class SymbolicEquations:
         """
         a, c = self.algebra, self.equations.constraints
         rates = self._free_xdot
-        if c.count:
+        if c.row_count:
             self._check_rank()
             d = a.constant(self.equations.storages.constant_hessian)
             gd = self._g @ d
@@ -163,8 +163,8 @@ class SymbolicEquations:
             cdot_e = self._cdot_e(rates)
             if cdot_e is not None:
                 m = c.remaining_rows.shape[0]
-                rate_terms = a.constant(c.remaining_rows) @ cdot_e
-                b = a.column([b[i, 0] + (rate_terms[i, 0] if i < m else 0) for i in range(c.count)])
+                terms = a.constant(c.remaining_rows) @ cdot_e
+                b = a.column([b[i, 0] + (terms[i, 0] if i < m else 0) for i in range(c.row_count)])
             rates = rates - self._g.T @ a.solve_symmetric(gd @ self._g.T, b)
         if c.undetermined_basis.shape[1]:
             jacobian = a.jacobian(self.balance, self.unknowns)
@@ -249,8 +249,8 @@ class SymbolicEquations:
                 raise StructureError(f"box '{box}' is of a kind whose energy has no expression")
             d = self._components[box].gradient(a, *self._read_states[box])
             for port, indices in component.slices.items():
-                position = layout.efforts[layout.junctions[f"{box}.{port}"]]
-                for k, i in enumerate(range(position.start, position.stop)):
+                effort_range = layout.entries[layout.junctions[f"{box}.{port}"]]
+                for k, i in enumerate(range(effort_range.start, effort_range.stop)):
                     if not isinstance(component, Environment):
                         is_entropy = component.is_entropy[indices.start + k] > 0.0
                         entries[i] = d[indices.start + k] - (self._theta_0() if is_entropy else 0)
@@ -270,7 +270,7 @@ class SymbolicEquations:
             joint_rows = self._joint(block.box).law(a, self._read_states[block.box][0])
             for c_columns, matrix, columns in block.terms:
                 product = joint_rows[:, c_columns.start : c_columns.stop] @ a.constant(matrix)
-                for i in range(block.component.rows):
+                for i in range(block.component.row_count):
                     for k, j in enumerate(columns.tolist()):
                         rows[block.rows.start + i][j] = (
                             rows[block.rows.start + i][j] + product[i, k]
@@ -298,7 +298,7 @@ class SymbolicEquations:
         layout, a = self.equations.layout, self.algebra
         flows: list[Any] = [0] * layout.total_size
         for name, flow in self.inputs.items():
-            indices = layout.efforts[layout.outer[name]]
+            indices = layout.entries[layout.outer[name]]
             for k, i in enumerate(range(indices.start, indices.stop)):
                 flows[i] = flows[i] - flow[k, 0]
         for box, component in layout.components.items():

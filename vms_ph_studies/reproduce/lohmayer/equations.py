@@ -34,16 +34,16 @@ def oscillator_error(rng: np.random.Generator, sample_count: int) -> tuple[float
     for _ in range(sample_count):
         q, p, f = rng.normal(size=3)
         rate = ideal.rates(ideal.states.vector({"q": q, "p": p}), {"p": np.array([f])}).tangent
-        indices = ideal.layout.efforts
+        entries = ideal.layout.entries
         expected = np.array([p / m, -k * q + f])
         ideal_error = max(
-            ideal_error, np.abs(np.append(rate[indices["q"]], rate[indices["p"]]) - expected).max()
+            ideal_error, np.abs(np.append(rate[entries["q"]], rate[entries["p"]]) - expected).max()
         )
         rate = damped_system.rates(damped_system.states.vector({"osc.q": q, "p": p})).tangent
-        indices = damped_system.layout.efforts
+        entries = damped_system.layout.entries
         v = p / m
         expected = np.array([v, -k * q - d * v, d * v * v / theta_0])
-        assembled_rates = np.concatenate([rate[indices[name]] for name in ("osc.q", "p", "s")])
+        assembled_rates = np.concatenate([rate[entries[name]] for name in ("osc.q", "p", "s")])
         damped_error = max(damped_error, np.abs(assembled_rates - expected).max())
     return float(ideal_error), float(damped_error)
 
@@ -52,7 +52,7 @@ def body_error(bodies: TwoBodies, rng: np.random.Generator, sample_count: int) -
     """Return the violation of (22)."""
     mass, inertia = bodies.masses[0], np.array(bodies.inertias[0])
     equations = assemble(bodies.bodies["b1"])
-    indices, error = equations.layout.efforts, 0.0
+    entries, error = equations.layout.entries, 0.0
     for _ in range(sample_count):
         q, p, f = _SE3.random(rng), rng.normal(size=6), rng.normal(size=6)
         rate = equations.rates(equations.states.vector({"q": q, "p": p}), {"p": f}).tangent
@@ -60,7 +60,7 @@ def body_error(bodies: TwoBodies, rng: np.random.Generator, sample_count: int) -
         grad = np.append(-mass * q[:3, :3].T @ _GRAVITY, np.zeros(3))
         expected = coadjoint(u, p) - grad + f
         error = max(
-            error, np.abs(rate[indices["q"]] - u).max(), np.abs(rate[indices["p"]] - expected).max()
+            error, np.abs(rate[entries["q"]] - u).max(), np.abs(rate[entries["p"]] - expected).max()
         )
     return float(error)
 
@@ -97,16 +97,16 @@ def section_6_errors(
 
 def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> tuple[float, float]:
     rates = equations.rates(x)
-    indices, lam = equations.layout.efforts, rates.constraint_forces["j.hc"]
-    q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[indices["j.p_r"]]
+    entries, lam = equations.layout.entries, rates.constraint_forces["j.hc"]
+    q_r, u_r = equations.states.value(x, "j.q_r"), rates.efforts[entries["j.p_r"]]
     i = np.eye(6)[:, [5]]
     inclusion = _SE3.exp(i[:, 0] * q_r[0])
     first_joint, second_joint = joint_matrices(bodies.offsets, inclusion)
-    u = [rates.efforts[indices[f"b{n}.p"]] for n in (1, 2)]
+    u = [rates.efforts[entries[f"b{n}.p"]] for n in (1, 2)]
     mu, k = bodies.friction[1], bodies.stiffness[1]
     errors = [
-        rates.tangent[indices["j.q_r"]] - u_r,
-        rates.tangent[indices["j.s"]] - mu * u_r**2 / equations.theta_0,
+        rates.tangent[entries["j.q_r"]] - u_r,
+        rates.tangent[entries["j.s"]] - mu * u_r**2 / equations.theta_0,
         k * q_r + i.T @ lam + mu * u_r,
         first_joint @ u[0] - second_joint @ u[1] + i @ u_r,
     ]
@@ -114,8 +114,8 @@ def _section_6_violations(bodies: TwoBodies, equations: Equations, x: Array) -> 
         p = equations.states.value(x, f"b{n + 1}.p")
         q = equations.states.value(x, f"b{n + 1}.q")
         grad = np.append(-bodies.masses[n] * q[:3, :3].T @ _GRAVITY, np.zeros(3))
-        errors.append(rates.tangent[indices[f"b{n + 1}.q"]] - u[n])
-        errors.append(rates.tangent[indices[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - grad - force))
+        errors.append(rates.tangent[entries[f"b{n + 1}.q"]] - u[n])
+        errors.append(rates.tangent[entries[f"b{n + 1}.p"]] - (coadjoint(u[n], p) - grad - force))
     printed_maps = joint_matrices(bodies.offsets, inclusion, as_printed=True)
     printed_residual = printed_maps[0] @ u[0] - printed_maps[1] @ u[1] + i @ u_r
     return float(np.abs(np.concatenate(errors)).max()), float(np.abs(printed_residual).max())
