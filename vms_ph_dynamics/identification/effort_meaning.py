@@ -94,8 +94,8 @@ class EffortMeaning:
     @property
     def unrelated_joints(self) -> npt.NDArray[np.bool_]:
         """Joints (n,) whose efforts no gain relates to the model, which contradicts them."""
-        contradicted = self.ratio["torque"] > _WORSE_THAN_NULL
-        return np.asarray(contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATS_NULL)))
+        is_contradicted = self.ratio["torque"] > _WORSE_THAN_NULL
+        return np.asarray(is_contradicted & (self.ratio["scaled"] > 0.5 * (1.0 + _BEATS_NULL)))
 
     @property
     def scaled(self) -> npt.NDArray[np.bool_]:
@@ -113,8 +113,8 @@ class EffortMeaning:
         """
         other = {"torque": "opposite", "opposite": "torque"}.get(reading, reading)
         is_other = self.ratio[other] < _SIGN_SHARE * np.minimum(self.ratio[reading], 1.0)
-        contradicted = np.where(is_other, False, self.ratio[reading] > _WORSE_THAN_NULL)
-        return np.asarray(is_other & ~contradicted.any())
+        is_contradicted = np.where(is_other, False, self.ratio[reading] > _WORSE_THAN_NULL)
+        return np.asarray(is_other & ~is_contradicted.any())
 
 
 class Balances(NamedTuple):
@@ -192,7 +192,7 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
         window_sums(force * durations, indices) for force in (_means(effort), effort[:-1])
     )
     t, q, v = t[indices], q[indices], v[indices]
-    states = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
+    terms = model.evaluate_batch(q, v, terms=("momentum", "C", "g"))
     # Nothing is known of what happened in a gap, nor of the momentum that changed in it.
     is_known = window_sums(1.0 * is_gap, indices)[:, 0] == 0.0
     dt = np.diff(t)[:, None]
@@ -202,8 +202,8 @@ def balances(model: VMSModel, t: Array, q: Array, v: Array, effort: Array) -> Ba
     required, weight, samples, commands, *friction = (
         window_sums(part[is_known], edges)
         for part in (
-            np.diff(states.momentum[:, b:], axis=0) - _means(momentum_rate(states)[:, b:]) * dt,
-            _means(states.g[:, b:]) * dt,
+            np.diff(terms.momentum[:, b:], axis=0) - _means(momentum_rate(terms)[:, b:]) * dt,
+            _means(terms.g[:, b:]) * dt,
             samples,
             commands,
             *(_means(f) * dt for f in (rates, np.tanh(rates / 0.01))),
@@ -284,9 +284,9 @@ def _errors(sampled: Array, target: Array, friction: Sequence[Array], error: Arr
     changes[1:-1] = 0.5 * (sampled[2:] - sampled[:-2]) / duration
     terms = [changes, sampled - target, *friction]
     fits = held_out_fits(target, terms)[1]
-    rest = target - np.einsum("kwj,jk->wj", np.stack(terms), fits.mean(axis=0))
+    remainder = target - np.einsum("kwj,jk->wj", np.stack(terms), fits.mean(axis=0))
     # Those of noise have six times its variance; errors of the model change less.
-    variance = (np.diff(rest, 2, axis=0) ** 2).sum(axis=0) / (6.0 * max(len(rest) - 2, 1))
+    variance = (np.diff(remainder, 2, axis=0) ** 2).sum(axis=0) / (6.0 * max(len(remainder) - 2, 1))
     lags, deviations = fits[:, :, 0].mean(axis=0), np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], 0))
     # Most lags are those of all efforts, and of some joints they look like friction.
     weights = (friction[0] ** 2).sum(axis=0) / (deviations**2 + _LEAST_LAG**2)
@@ -295,7 +295,7 @@ def _errors(sampled: Array, target: Array, friction: Sequence[Array], error: Arr
     return np.stack([residual, variance / duration, lag])
 
 
-def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature: Array) -> float:
+def hidden_power(model: VMSModel, samples: MotionSamples, misfit: Array, armature: Array) -> float:
     """Return a bound of the power of vibrations that are too fast for the samples, W.
 
     All that motion and friction leave of the efforts may be such a vibration, seen at another
@@ -304,14 +304,14 @@ def hidden_power(model: VMSModel, samples: MotionSamples, rest: Array, armature:
     Args:
         model: the robot.
         samples: of which some configurations have that inertia.
-        rest: (n,) root mean square of what is left of the efforts, N m or N.
+        misfit: (n,) root mean square of what is left of the efforts, N m or N.
         armature: (n,) that the description lacks, kg m^2 or kg.
     """
     sample_subset = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATION_COUNT))
     rotors = np.diag(np.pad(armature, (model.b, 0)))
     M = model.evaluate_batch(sample_subset.q, sample_subset.v, terms=("M",)).M + rotors
     mobility = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).mean(axis=0)[model.b :]
-    return float(rest**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
+    return float(misfit**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
 
 
 def saturation(joints: Sequence[str], effort: Array) -> dict[str, float]:
@@ -345,9 +345,9 @@ def held_out_fits(target: Array, terms: Sequence[Array]) -> tuple[Array, Array]:
     design, tail_shape = np.stack(terms, axis=-1), target.shape[2:]
     column_norms = np.sqrt((design**2).sum(axis=0))
     column_norms[column_norms == 0.0] = 1.0
-    n, index = design.shape[1], np.arange(len(design))
-    fold = index * FOLDS // max(len(design), 1)
-    row_in_fold = index - np.searchsorted(fold, fold)
+    n, row_ids = design.shape[1], np.arange(len(design))
+    fold = row_ids * FOLDS // max(len(design), 1)
+    row_in_fold = row_ids - np.searchsorted(fold, fold)
     flat_target = target.reshape(*design.shape[:2], int(np.prod(tail_shape)))
     targets = np.zeros((FOLDS, -(-len(design) // FOLDS), n, len(terms) + flat_target.shape[2]))
     targets[fold, row_in_fold] = np.concatenate([design / column_norms, flat_target], axis=2)

@@ -129,12 +129,12 @@ def nearest_physical(
                 traces = np.tensordot(scaled_slopes, scaled_slopes, axes=([1, 2], [2, 1]))
                 curvature[np.ix_(indices, indices)] += barrier * traces
             step = -np.linalg.solve(curvature, gradient)
-            length = 1.0
-            while length > 1e-8 and not _is_valid(x + length / 0.9 * step * scale, floor, bodies):
-                length *= 0.5
-            if length <= 1e-8:
+            share = 1.0
+            while share > 1e-8 and not _is_valid(x + share / 0.9 * step * scale, floor, bodies):
+                share *= 0.5
+            if share <= 1e-8:
                 break
-            x = x + length * step * scale
+            x = x + share * step * scale
             if -(gradient @ step) < 1e-9 * (1.0 + barrier):
                 break
         barrier *= 0.1
@@ -277,12 +277,12 @@ def estimate(
             break
     error = whitened_target - design @ x
     factor = []
-    for number in np.unique(block_numbers):
-        rows = design[block_numbers == number] @ inverse
+    for block in np.unique(block_numbers):
+        rows = design[block_numbers == block] @ inverse
         # Residuals are smaller than errors, the more so the more a block weighs in the estimate.
         leverages, axes = np.linalg.eigh(rows.T @ rows)
         shrinkage = np.maximum(1.0 - leverages, 1e-2) ** (_ENLARGEMENT if correlated else 1.0)
-        block_error = axes @ ((axes.T @ (rows.T @ error[block_numbers == number])) / shrinkage)
+        block_error = axes @ ((axes.T @ (rows.T @ error[block_numbers == block])) / shrinkage)
         factor.append(inverse @ block_error)
     # The errors of the blocks, and those of what was believed beforehand.
     covariance_factor = np.vstack([*factor, (prior_root @ inverse) @ inverse.T]) * deviation
@@ -308,12 +308,12 @@ def _whitened(rows: Array, variance: Array, common: float, joined: npt.NDArray[n
     return whitened
 
 
-def _blocks(groups: Array) -> Array:
+def _blocks(recordings: Array) -> Array:
     """Return the number of the block of each window, about _BLOCK_COUNT in all."""
-    block_length = max(2, int(np.ceil(groups.size / _BLOCK_COUNT)))
-    block_of_window, first_block = np.empty(groups.size, dtype=int), 0
-    for number in np.unique(groups):
-        rows = np.flatnonzero(groups == number)
+    block_length = max(2, int(np.ceil(recordings.size / _BLOCK_COUNT)))
+    block_of_window, first_block = np.empty(recordings.size, dtype=int), 0
+    for number in np.unique(recordings):
+        rows = np.flatnonzero(recordings == number)
         block_count = max(1, round(rows.size / block_length))
         block_of_window[rows] = first_block + np.arange(rows.size) * block_count // rows.size
         first_block += block_count

@@ -209,24 +209,24 @@ def findings(
     # Contacts cannot be told from a model that explains little.
     if model_findings or refusals:
         return model_findings or (Finding("efforts", refusals[0]),)
-    rms = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
-    efforts = dict(zip(model.joint_names, rms, strict=True))
-    contradictions = _contradictions(identification, efforts)
-    further_findings = (*_payload(model, identification), *_disagreements(identification, efforts))
+    torque_rms = np.sqrt(np.mean(np.concatenate([part.torque for part in parts]) ** 2, axis=0))
+    rms = dict(zip(model.joint_names, torque_rms, strict=True))
+    contradictions = _contradictions(identification, rms)
+    further_findings = (*_payload(model, identification), *_disagreements(identification, rms))
     if contradictions:  # what looks like a contact may be what is wrong
         return (*contradictions, *further_findings)
     return (*further_findings, *contacts(model, motions, identification, friction))
 
 
 def _contradictions(
-    identification: Identification, efforts: Mapping[str, float]
+    identification: Identification, rms: Mapping[str, float]
 ) -> tuple[Finding, ...]:
     """Return the joints that contradict the model, or whose friction is none that joints have."""
     left_out = {p.joint for p in identification.parameters if p.reason.startswith(LEFT_OUT)}
-    joints = {joint for joint in left_out if efforts[joint] > _SMALL_EFFORT * max(efforts.values())}
+    joints = {joint for joint in left_out if rms[joint] > _SMALL_EFFORT * max(rms.values())}
     has_gains = any(u.kind == "gains" for u in identification.unknowns)
     for p in () if has_gains else identification.claims:
-        is_large = abs(p.value or 0.0) > _MAX_OFFSET_SHARE * efforts.get(p.joint, np.inf)
+        is_large = abs(p.value or 0.0) > _MAX_OFFSET_SHARE * rms.get(p.joint, np.inf)
         if p.name.endswith(".offset") and is_large and not p.contains(0.0):
             joints.add(p.joint)
     text = (
@@ -267,11 +267,9 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
     return (Finding("payload", text, evidence, remedy=remedy),)
 
 
-def _disagreements(
-    identification: Identification, efforts: Mapping[str, float]
-) -> tuple[Finding, ...]:
+def _disagreements(identification: Identification, rms: Mapping[str, float]) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
-    limits = {f"friction.{joint}": _MIN_EFFORT_SHARE * effort for joint, effort in efforts.items()}
+    limits = {f"friction.{joint}": _MIN_EFFORT_SHARE * effort for joint, effort in rms.items()}
     energy = identification.energy
     names = [
         p.name
@@ -301,7 +299,9 @@ def _link_names(model: VMSModel, frame: str, least_mass: float, largest_mass: fl
             subtree.add(i)
     # Pinocchio keeps the inertia of a link behind a fixed joint at the frame of that joint.
     frame_masses = {i: pinocchio.frames[i].inertia.mass for i in sorted(subtree)}
-    link_masses = {_link_at(pinocchio, i): mass for i, mass in frame_masses.items() if mass > 1e-9}
+    link_masses = {
+        _link_at(pinocchio.frames, i): mass for i, mass in frame_masses.items() if mass > 1e-9
+    }
     if not link_masses or not least_mass <= sum(link_masses.values()) <= largest_mass:
         return ""
     names = list(link_masses)
@@ -309,10 +309,10 @@ def _link_names(model: VMSModel, frame: str, least_mass: float, largest_mass: fl
     return f"{names[0]}{further_links}, {sum(link_masses.values()):.2f} kg"
 
 
-def _link_at(tree: Any, frame: int) -> str:
+def _link_at(frames: Any, frame: int) -> str:
     """Return the link at a frame, or behind a fixed joint."""
-    start_frame, body = tree.frames[frame], pin.FrameType.BODY
-    links = (child for child in tree.frames if child.parentFrame == frame and child.type == body)
+    start_frame, body = frames[frame], pin.FrameType.BODY
+    links = (child for child in frames if child.parentFrame == frame and child.type == body)
     return str((start_frame if start_frame.type == body else next(links, start_frame)).name)
 
 
@@ -343,8 +343,8 @@ def _model_errors(
         if gravity:
             pairs = zip(motions, parts, strict=True)
             columns = [_gravity_columns(model, m, part.begin) for m, part in pairs]
-            weight = np.concatenate(columns) / rows.gross[:, None]
-            rows = replace(rows, columns=np.hstack([rows.columns, weight]))
+            gravity_columns = np.concatenate(columns) / rows.gross[:, None]
+            rows = replace(rows, columns=np.hstack([rows.columns, gravity_columns]))
             unknowns = [*candidates, *(Unknown(a, "gravity", "m/s^2", 0.0, 10.0) for a in "xyz")]
         errors, _, solution = torque_error(rows, model.n, *prior_of(unknowns))
         return float(np.sqrt(np.mean(errors**2))), errors, solution[-3:]

@@ -268,15 +268,15 @@ def identify(
     shared_doubt = _VIBRATION_DOUBT * bool(hidden_work > _MAX_VIBRATION * windows.gross.sum())
     meanings = (notes.get(p.joint, p.meaning) or shared_doubt for p in parameters)
     parameters = tuple(replace(p, meaning=m) for p, m in zip(parameters, meanings, strict=True))
-    energy: dict[str, Parameter] = {}
+    by_energy: dict[str, Parameter] = {}
     if settings.energy and is_moving and NO_EFFORT not in reasons.values():
         moments = _prior([replace(u, body_deviation=0.0) for u in superset], prior)
         fit = estimate(windows.columns, windows.target, *moments, windows.noise, windows.recording)
-        energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
+        by_energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
     if "payload" in kinds:
         without_load = rows.without_kinds(unknowns, ("payload",))
         share = _error_share(error, regression.error(without_load, mean, covariance)[0])
-        parameters = _with_load_or_doubt(parameters, share, energy)
+        parameters = _with_load_or_doubt(parameters, share, by_energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     # Errors of described masses are believed anew of every recording.
     dropped_kinds = {*reasons, "lag", *(u.kind for u in unknowns if u.body_deviation)}
@@ -294,7 +294,7 @@ def identify(
         residual=residual, windows=len(windows), frame=frame, unknowns=tuple(unknowns),
         length=float(np.median(windows.end - windows.begin)),
         consistent=consistent * np.array([gains.get(u.name, 1.0) for u in unknowns]),
-        energy={name: p.times(gains.get(name, 1.0)) for name, p in energy.items()},
+        energy={name: p.times(gains.get(name, 1.0)) for name, p in by_energy.items()},
         quantile=solution.quantile,
         error={name: pair for name, pair in errors.items() if name not in reasons},
         scaled={name: float(torque_gains[j]) for j, name in joints if is_scaled[j]},
@@ -432,11 +432,11 @@ def _undisturbed_solution(
 
     def fit(first: int, last: int) -> tuple[Array, Array]:
         """Return mean squares (2,outputs) inside and outside, fitted outside, and numbers."""
-        n, gram = (np.stack([x[last] - x[first], x[-1] - x[last] + x[first]]) for x in sums)
+        numbers, gram = (np.stack([x[last] - x[first], x[-1] - x[last] + x[first]]) for x in sums)
         normal = gram[1].sum(axis=0)[:-1]
         x = np.linalg.solve(normal[:, :-1] + np.eye(len(normal)), normal[:, -1])
         x = np.append(-x, 1.0)
-        return np.maximum(gram @ x @ x / np.maximum(n, 1), 1e-2), n
+        return np.maximum(gram @ x @ x / np.maximum(numbers, 1), 1e-2), numbers
 
     spans = itertools.combinations(range(_N_PARTS + 1), 2)
     fits = {span: fit(*span) for span in spans if span[1] - span[0] <= _MAX_DISTURBED}
@@ -472,11 +472,11 @@ class _Regression:
         unknowns: Sequence[Unknown],
     ) -> None:
         self._model, self._motions, self._settings = model, motions, settings
-        self._with_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
-        base = np.ones(model.b if self._with_base else 0, bool)
-        self.is_believed = np.ones(base.size + model.n, bool)
+        self._uses_base = model.b > 0 and all("base" in m.samples.wrenches for m in motions)
+        base_mask = np.ones(model.b if self._uses_base else 0, bool)
+        self.is_believed = np.ones(base_mask.size + model.n, bool)
         # A joint at rest has whatever load its dry friction holds.
-        self._is_used = [np.concatenate([base, m.moving_joints & ~left_out]) for m in motions]
+        self._is_used = [np.concatenate([base_mask, m.moving_joints & ~left_out]) for m in motions]
         self._widths = [
             best_width(model, m, unknowns, settings) if model.fluid is None and m.moves else 0
             for m in motions
@@ -487,7 +487,7 @@ class _Regression:
         parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith("coulomb")]
         for motion, width, is_used in zip(self._motions, self._widths, self._is_used, strict=True):
             part = torque_windows(
-                self._model, motion, unknowns, self._settings, width=width, at_base=self._with_base
+                self._model, motion, unknowns, self._settings, width=width, at_base=self._uses_base
             )
             # So has a joint that reverses, or whose motor does.
             sliding = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
@@ -495,9 +495,9 @@ class _Regression:
             usual_sliding = np.median(sliding, axis=0) if len(sliding) else 1.0
             is_sliding = sliding >= _MIN_SLIDING * bool(coulomb) * np.maximum(usual_sliding, 1.0)
             is_sliding[:, : -self._model.n] = True
-            weight = (is_sliding & is_used).reshape(-1)
+            is_kept = (is_sliding & is_used).reshape(-1)
             fields = ("target", "columns", "noise")
-            parts.append(replace(part, **{f: (getattr(part, f).T * weight).T for f in fields}))
+            parts.append(replace(part, **{f: (getattr(part, f).T * is_kept).T for f in fields}))
         return stack(parts)
 
     def trial(

@@ -102,9 +102,9 @@ def _likelihood(error: Array, covariance: Array) -> tuple[float, float]:
     cholesky = np.linalg.cholesky(covariance)
     whitened = np.linalg.solve(cholesky, error)
     misfit = float(whitened @ whitened) / error.size
-    scale = max(misfit, 1.0)
-    logarithm = 2.0 * float(np.log(np.diag(cholesky)).sum()) + error.size * np.log(scale)
-    return -0.5 * (logarithm + float(whitened @ whitened) / scale), misfit
+    variance_scale = max(misfit, 1.0)
+    logarithm = 2.0 * float(np.log(np.diag(cholesky)).sum()) + error.size * np.log(variance_scale)
+    return -0.5 * (logarithm + float(whitened @ whitened) / variance_scale), misfit
 
 
 PAYLOAD, FRICTION = "payload", "friction"

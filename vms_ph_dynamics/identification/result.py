@@ -162,9 +162,9 @@ def inertia_unknowns(
         described = regressor.parameters[10 * k : 10 * k + 10]
         mass = _MASS_STD * described[0] + 0.05
         centre = np.abs(described[1:4]) / max(described[0], 1e-3)
-        first_moment = np.hypot(_CENTRE_STD * described[0], 0.02 * mass) + mass * centre
-        second_moment = (described[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(described[4:]).max()
-        deviations = (share * np.array([mass, *first_moment, *6 * [second_moment]])).tolist()
+        moment_std = np.hypot(_CENTRE_STD * described[0], 0.02 * mass) + mass * centre
+        inertia_std = (described[0] + mass) * _SIZE_STD**2 + 0.3 * np.abs(described[4:]).max()
+        deviations = (share * np.array([mass, *moment_std, *6 * [inertia_std]])).tolist()
         columns = PARAMETER_NAMES, _BODY_UNITS, deviations, (mass_error * described).tolist()
         unknowns += [
             Unknown(f"inertia.{body}.{name}", "inertia", unit, 0.0, std, body_deviation=error)

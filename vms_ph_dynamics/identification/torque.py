@@ -140,10 +140,10 @@ def smoothing_width(t: Array, half_time: float) -> int:
     return max(3, round(half_time / float(np.median(np.diff(t)))))
 
 
-def _row_indices(count: int, width: int, spacing: int, largest_count: int) -> Any:
+def _row_indices(sample_count: int, width: int, spacing: int, max_rows: int) -> Any:
     # From a multiple of the spacing on, so that other widths have the same samples.
-    spacing = max(1, spacing, -(-count // largest_count))
-    return np.arange(-(-width // spacing) * spacing, count - width, spacing)
+    spacing = max(1, spacing, -(-sample_count // max_rows))
+    return np.arange(-(-width // spacing) * spacing, sample_count - width, spacing)
 
 
 def _model_efforts(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
@@ -157,7 +157,7 @@ def _model_efforts(model: VMSModel, motion: Motion, width: int, points: Any) -> 
     return np.array(rows)
 
 
-def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motion:
+def with_described_load(model: VMSModel, motion: Motion, duration: float) -> Motion:
     """Return the motion with the efforts of the description as those of the gears.
 
     Where gains are unknown: with the recorded efforts, friction of the gears could be these efforts
@@ -166,9 +166,9 @@ def with_described_load(model: VMSModel, motion: Motion, length: float) -> Motio
     Args:
         model: the robot.
         motion: the recording.
-        length: of a window, s, half of which accelerations are smoothed over.
+        duration: of a window, s, half of which accelerations are smoothed over.
     """
-    width = smoothing_width(motion.samples.t, 0.5 * length)
+    width = smoothing_width(motion.samples.t, 0.5 * duration)
     return replace(motion, load=_model_efforts(model, motion, width, np.arange(len(motion.v))))
 
 
@@ -250,10 +250,10 @@ def effort_lags(
         The lag, its share of the squared error without a lag, and the least and the largest lag
         that fit nearly as well.
     """
-    rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
+    mean_rate = np.asarray(0.5 * (v[1:] + v[:-1]))[:, model.b :]
     samples = MotionSamples(t.copy(), q.copy(), v.copy(), effort.copy())
     no_steps, indices = np.zeros((0, model.nv)), np.arange(len(t))
-    motion = Motion(samples, no_steps, v, effort[:-1], effort, rate, indices, effort)
+    motion = Motion(samples, no_steps, v, effort[:-1], effort, mean_rate, indices, effort)
     width = smoothing_width(t, 0.02)
     points = _row_indices(len(t), width, width, _MAX_SMOOTHED)
     points = points[(t[points] > t[0] + _SEARCHED_LAG) & (t[points] < t[-1] - _SEARCHED_LAG)]
@@ -302,23 +302,23 @@ def torque_error(
     columns = (rows.columns * scale).reshape(-1, outputs, len(scale))
     target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
     is_used = rows.columns.any(axis=1).reshape(-1, outputs)
-    fold = np.arange(len(target)) * FOLDS // max(len(target), 1)
-    system, weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
-    fold_systems = [system[:, fold == k] for k in range(FOLDS)]
+    fold_of = np.arange(len(target)) * FOLDS // max(len(target), 1)
+    system, output_weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
+    fold_systems = [system[:, fold_of == k] for k in range(FOLDS)]
     grams = np.stack([part.swapaxes(1, 2) @ part for part in fold_systems])
     for _ in range(2):
-        fold_grams = np.tensordot(weight**2, grams, (0, 1))
+        fold_grams = np.tensordot(output_weight**2, grams, (0, 1))
         gram = fold_grams.sum(axis=0)
         gram[:-1, :-1] += precision
         x = mean + scale * np.linalg.solve(gram[:-1, :-1], gram[:-1, -1])
         magnitude = np.ma.array(np.abs(target - columns @ ((x - mean) / scale)), mask=~is_used)
         median = np.ma.median(magnitude, axis=0)  # type: ignore[no-untyped-call]
         residual = 1.4826 * median.filled(0.0)
-        weight = 1.0 / np.maximum(residual, 1e-3)
+        output_weight = 1.0 / np.maximum(residual, 1e-3)
     error = np.empty_like(target)
     for k in range(FOLDS):
         other_grams = gram - fold_grams[k]
         x_fold = np.linalg.solve(other_grams[:-1, :-1], other_grams[:-1, -1])
-        error[fold == k] = target[fold == k] - columns[fold == k] @ x_fold
+        error[fold_of == k] = target[fold_of == k] - columns[fold_of == k] @ x_fold
     mean_square = np.sum(error**2, axis=0) / np.maximum(is_used.sum(axis=0), 1)
     return np.sqrt(mean_square), np.maximum(residual, 1e-3), x

@@ -190,12 +190,12 @@ def energy_windows(
     supplied = work.sum(axis=1) + _port_work(model, motion)
     rows = regressor.rows(samples.q[edges], motion.v[edges])
     edge_rates = motion.v[edges, model.b :]
-    energy = rows @ regressor.parameters + 0.5 * edge_rates**2 @ model.armature
+    edge_energies = rows @ regressor.parameters + 0.5 * edge_rates**2 @ model.armature
     estimated = {unknown.name for unknown in unknowns}
     drag: dict[str, Array] = {}
     if model.fluid is not None:
-        states = model.evaluate_batch(samples.q[edges], motion.v[edges])
-        energy = states.kinetic_energy + states.potential_energy
+        evaluations = model.evaluate_batch(samples.q[edges], motion.v[edges])
+        edge_energies = evaluations.kinetic_energy + evaluations.potential_energy
         efforts = [drag_efforts(model.evaluate(*x)) for x in zip(samples.q, motion.v, strict=True)]
         for name in efforts[0]:
             power = np.array([x[name] @ v for x, v in zip(efforts, motion.v, strict=True)])
@@ -223,7 +223,7 @@ def energy_windows(
     iterators = {"payload": iter(payload_columns.T), "inertia": iter(row_changes.T)}
     for k, u in enumerate(unknowns):
         columns[:, k] = next(iterators[u.kind]) if u.kind in iterators else work_by_name[u.name]
-    target = window_sums(supplied, edges) - np.diff(energy)
+    target = window_sums(supplied, edges) - np.diff(edge_energies)
     # target = columns (x - mean) for the gains: the efforts count once already.
     target = target + columns @ [u.kind == "gains" for u in unknowns]
     effort_rms = np.sqrt(np.mean(motion.effort**2, axis=0)) + 1e-12
@@ -233,11 +233,11 @@ def energy_windows(
     return Windows(begin, end, target, columns, gross_work, noise, np.zeros(len(edges) - 1))
 
 
-def window_edges(t: Array, length: float) -> Array:
+def window_edges(t: Array, duration: float) -> Array:
     """Return the indices of samples at which windows begin and end, from the first sample on."""
     edges, edge = [0], 0
     for k in range(1, len(t)):
-        if t[k] - t[edge] >= length - 1e-9 and k - edge >= _MIN_SAMPLES:
+        if t[k] - t[edge] >= duration - 1e-9 and k - edge >= _MIN_SAMPLES:
             edges.append(k)
             edge = k
     return np.array(edges)
