@@ -121,15 +121,15 @@ class RobotModel(WithHints):
         Raises:
             StateError: the check fails; the message states how.
         """
-        x = vector(q, self.nq, f"q of a robot on a {self.base} base")
+        checked_q = vector(q, self.nq, f"q of a robot on a {self.base} base")
         for rotation in self.tree.rotations:
-            length = rotation.length(x)
-            if abs(length - 1.0) > NORM_TOLERANCE:
+            norm = rotation.norm(checked_q)
+            if abs(norm - 1.0) > NORM_TOLERANCE:
                 raise StateError(
                     f"{rotation} must have length 1 within {NORM_TOLERANCE:g}; its length is "
-                    f"{length:.9g}; normalise_configuration corrects it"
+                    f"{norm:.9g}; normalise_configuration corrects it"
                 )
-        return x
+        return checked_q
 
     def normalise_configuration(self, q: npt.ArrayLike) -> Array:
         """Return ``q`` with every quaternion and (cos, sin) pair scaled to length one.
@@ -137,13 +137,13 @@ class RobotModel(WithHints):
         Raises:
             StateError: q has a wrong shape, or a rotation of length zero.
         """
-        x = vector(q, self.nq, "q").copy()
+        normalised_q = vector(q, self.nq, "q").copy()
         for rotation in self.tree.rotations:
-            length = rotation.length(x)
-            if length < NORM_TOLERANCE:
+            norm = rotation.norm(normalised_q)
+            if norm < NORM_TOLERANCE:
                 raise StateError(f"{rotation} has length zero and is not a rotation")
-            x[rotation.entries] /= length
-        return x
+            normalised_q[rotation.entries] /= norm
+        return normalised_q
 
     def neutral_configuration(self) -> Array:
         """Return the configuration with every joint at zero and the base at the origin, (nq,)."""
@@ -151,11 +151,11 @@ class RobotModel(WithHints):
 
     def _neutral_within_limits(self) -> Array:
         """Return the neutral configuration, with joints that exclude zero inside their limits."""
-        v, lower, upper = np.zeros(self.nv), self.joints.lower, self.joints.upper
+        dq, lower, upper = np.zeros(self.nv), self.joints.lower, self.joints.upper
         for k in np.flatnonzero((lower > 0.0) | (upper < 0.0)):
             middle = 0.5 * (lower[k] + upper[k])
-            v[self.b + k] = middle if np.isfinite(middle) else np.clip(0.0, lower[k], upper[k])
-        return self.integrate(self.neutral_configuration(), v)
+            dq[self.b + k] = middle if np.isfinite(middle) else np.clip(0.0, lower[k], upper[k])
+        return self.integrate(self.neutral_configuration(), dq)
 
     def random_configuration(self, rng: np.random.Generator) -> Array:
         """Return a configuration with joints uniform within their limits, (nq,).
@@ -163,14 +163,14 @@ class RobotModel(WithHints):
         Joints without limits are drawn from (-pi, pi), or (-1, 1) m; the base pose is uniform over
         rotations and a cube of 2 m.
         """
-        v = np.zeros(self.nv)
+        dq = np.zeros(self.nv)
         lower, upper = self.joints.lower, self.joints.upper
         default_range = np.where(self.joints.prismatic, 1.0, np.pi)
         lower_bounds = np.where(np.isfinite(lower), lower, -default_range)
         upper_bounds = np.where(np.isfinite(upper), upper, default_range)
         # Limits of joints that mimic others may leave one position only; 0.0 turns -0.0 into zero.
-        v[self.b :] = rng.uniform(lower_bounds, np.maximum(lower_bounds, upper_bounds) + 0.0)
-        q = self.integrate(self.neutral_configuration(), v)
+        dq[self.b :] = rng.uniform(lower_bounds, np.maximum(lower_bounds, upper_bounds) + 0.0)
+        q = self.integrate(self.neutral_configuration(), dq)
         if self.base == "planar":
             angle = rng.uniform(-np.pi, np.pi)
             q[:4] = [*rng.uniform(-1, 1, 2), np.cos(angle), np.sin(angle)]
@@ -250,10 +250,10 @@ class RobotModel(WithHints):
         Raises:
             StateError: a joint is unknown, or the base pose has the wrong size.
         """
-        v = np.zeros(self.nv)
+        dq = np.zeros(self.nv)
         for name, position in joints.items():
-            v[self.b + self.joint_index(name)] = vector([position], 1, f"position of '{name}'")[0]
-        q = self.integrate(self.neutral_configuration(), v)
+            dq[self.b + self.joint_index(name)] = vector([position], 1, f"position of '{name}'")[0]
+        q = self.integrate(self.neutral_configuration(), dq)
         if base is not None:
             base_size = self.nq_base
             q[:base_size] = vector(base, base_size, f"the pose of a {self.base} base")
@@ -278,9 +278,9 @@ class RobotModel(WithHints):
         try:
             return self.joint_names.index(name)
         except ValueError:
-            joints = ", ".join(self.joint_names)
+            joint_list = ", ".join(self.joint_names)
             raise StateError(
-                f"'{name}' is no joint of '{self.name}'; its joints are {joints}"
+                f"'{name}' is no joint of '{self.name}'; its joints are {joint_list}"
             ) from None
 
     def frame_id(self, name: str) -> int:
@@ -334,12 +334,12 @@ class RobotModel(WithHints):
         return self.tree.pinocchio.copy()
 
     def _default_end_effector(self) -> str:
-        links = self.link_names
-        if not links:
+        link_names = self.link_names
+        if not link_names:
             return str(self.tree.pinocchio.names[-1])
         # Behind the most joints, without the coupled ones of grippers; of those links the farthest
         # from the joint that carries it.
-        m, ids, mimics = self.tree.pinocchio, [*map(self.frame_id, links)], self.tree.mimics
+        m, ids, mimics = self.tree.pinocchio, [*map(self.frame_id, link_names)], self.tree.mimics
         coupled = {*mimics, *(mimic.leader for mimic in mimics.values())}
 
         def reach(frame_id: int) -> tuple[int, float]:
@@ -347,7 +347,7 @@ class RobotModel(WithHints):
             count = sum(m.names[joint] not in coupled for joint in m.supports[frame.parentJoint])
             return count, float(np.linalg.norm(frame.placement.translation))
 
-        return links[max(range(len(links)), key=lambda k: (reach(ids[k]), k))]
+        return link_names[max(range(len(link_names)), key=lambda k: (reach(ids[k]), k))]
 
     def __repr__(self) -> str:
         fluid = "" if self.fluid is None else ", in a fluid"
@@ -360,15 +360,15 @@ class RobotModel(WithHints):
         """Return the joints with their limits as a table, for notebooks."""
         joints = self.joints
         columns = (joints.lower, joints.upper, joints.velocity, joints.effort)
-        rows = "".join(
+        table_rows = "".join(
             f"<tr><td>{escape(name)}</td>"
             + "".join(f"<td>{column[k]:.4g}</td>" for column in columns)
             + "</tr>"
             for k, name in enumerate(self.joint_names)
         )
-        names = ("joint", "lower", "upper", "velocity", "effort")
-        header = "".join(f"<th>{name}</th>" for name in names)
-        return f"<p>{escape(repr(self))}</p><table><tr>{header}</tr>{rows}</table>"
+        titles = ("joint", "lower", "upper", "velocity", "effort")
+        header = "".join(f"<th>{name}</th>" for name in titles)
+        return f"<p>{escape(repr(self))}</p><table><tr>{header}</tr>{table_rows}</table>"
 
 
 def require_model(model: object, requester: object) -> None:

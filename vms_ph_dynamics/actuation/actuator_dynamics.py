@@ -343,8 +343,8 @@ def _least_norm(A: Array, b: Array, lower: Array, upper: Array) -> Array:
         return unbounded
     m = A.shape[1]
     rows = np.vstack([A, sqrt(_REGULARISATION * float((A * A).sum())) * np.eye(m)])
-    target, zero = b, np.zeros(m)
+    right_side, zero = b, np.zeros(m)
     for _ in range(_ROUNDS):
-        solution = bounded_least_squares(rows, np.concatenate([target, zero]), lower, upper)
-        target = target + (b - A @ solution)
+        solution = bounded_least_squares(rows, np.concatenate([right_side, zero]), lower, upper)
+        right_side = right_side + (b - A @ solution)
     return solution

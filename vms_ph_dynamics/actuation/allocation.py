@@ -230,9 +230,9 @@ class Allocation:
         Raises:
             StateError: the argument has the wrong shape or is not finite.
         """
-        target = vector(wrench, len(self.matrix), "wrench_base")
+        wanted_wrench = vector(wrench, len(self.matrix), "wrench_base")
         weights = default_weights(self.matrix) if weights is None else weights
-        return self.allocate_unchecked(target, weights)
+        return self.allocate_unchecked(wanted_wrench, weights)
 
     def allocate_unchecked(self, wrench: Array, weights: Array) -> AllocatedInputs:
         """Return the inputs of :meth:`allocate` for a wrench (b,) that is not checked."""

@@ -34,9 +34,9 @@ class ArrayNamespace(ABC):
     def constant(self, numbers: npt.ArrayLike) -> Expression:
         """Return a matrix of numbers; entries that are zero may be left out."""
 
-    def zeros(self, rows: int, columns: int) -> Expression:
+    def zeros(self, row_count: int, column_count: int) -> Expression:
         """Return a matrix of zeros."""
-        return self.module.zeros((rows, columns))
+        return self.module.zeros((row_count, column_count))
 
     def vstack(self, parts: Sequence[Expression]) -> Expression:
         """Return matrices one below the other."""

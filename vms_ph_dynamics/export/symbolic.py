@@ -35,9 +35,9 @@ class SympyArrays(ArrayNamespace):
         rational = np.frompyfunc(lambda x: sp.Rational(repr(float(x))), 1, 1)
         return rational(np.asarray(numbers, dtype=np.float64))
 
-    def zeros(self, rows: int, columns: int) -> Expression:
+    def zeros(self, row_count: int, column_count: int) -> Expression:
         """Return a matrix of zeros."""
-        return np.full((rows, columns), sp.Integer(0), dtype=object)
+        return np.full((row_count, column_count), sp.Integer(0), dtype=object)
 
     def cos(self, x: Expression) -> Expression:
         """Return the cosine of every entry."""
@@ -76,9 +76,9 @@ class SymbolicRobot:
         for joint in joint_symbols:
             is_pair = model.is_continuous(len(entries))
             entries = [*entries, *(_cosine_and_sine(joint) if is_pair else (joint,))]
-        count = PARAMETERS * (model.tree.pinocchio.njoints - 1) if parameters else 0
+        parameter_count = PARAMETERS * (model.tree.pinocchio.njoints - 1) if parameters else 0
         self.coordinates, self.velocities = (*base, *joint_symbols), _symbols("v", model.nv)
-        self.parameters = _symbols("phi", count)
+        self.parameters = _symbols("phi", parameter_count)
         self.arguments = (*self.coordinates, *self.velocities, *self.parameters)
         phi = _column(self.parameters) if parameters else None
         self._v = _column(self.velocities)

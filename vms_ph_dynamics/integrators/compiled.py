@@ -185,7 +185,7 @@ class CompiledStepper(RobotStepper):
         return LoopSteps(_step_result(end, result)._replace(steps=steps), last, next_efforts, error)
 
     def balanced_runs(
-        self, energy: Array, supplied: Array, dissipated: Array, steps: int
+        self, energy: Array, supplied: Array, dissipated: Array, steps_per_record: int
     ) -> npt.NDArray[np.bool_]:
         """Return which runs (N,) close their energy balances; see :func:`.check_balance`.
 
@@ -193,14 +193,14 @@ class CompiledStepper(RobotStepper):
             energy: (N,K) J.
             supplied: (3,N,K-1) J.
             dissipated: (N,K-1) J.
-            steps: between two records.
+            steps_per_record: between two records.
         """
         if not self.closes_balance:
             return np.ones(len(energy), dtype=bool)
         net_supply = supplied.sum(axis=0) - dissipated
-        scale = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
-        scale = scale + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
-        tolerance = steps * (BALANCE_TOLERANCE * scale + 2.0 * self._slack)
+        energy_scale = np.abs(supplied).sum(axis=0) + np.abs(dissipated)
+        energy_scale = energy_scale + np.abs(energy[:, 1:]) + np.abs(energy[:, :-1])
+        tolerance = steps_per_record * (BALANCE_TOLERANCE * energy_scale + 2.0 * self._slack)
         return np.all(np.abs(np.diff(energy, axis=1) - net_supply) <= tolerance, axis=1)
 
     def _native_ports(self, ports: Ports) -> Any:
@@ -220,8 +220,8 @@ class CompiledStepper(RobotStepper):
 
     def _to_python(self, x: SolverState) -> CentroidalState | MidpointState:
         b, k = self.model.b, {0: 0, 3: 2, 6: 3}[self.model.b]
-        centre, momentum = x.fall.centre_of_mass[:k], x.fall.linear_momentum[:k]
-        fall = Fall(x.fall.start_time, centre, momentum, x.fall.mass, x.fall.gravity[:k])
+        centre, linear_momentum = x.fall.centre_of_mass[:k], x.fall.linear_momentum[:k]
+        fall = Fall(x.fall.start_time, centre, linear_momentum, x.fall.mass, x.fall.gravity[:k])
         angular, energy = x.angular_momentum[3 + k - b :], CompensatedSum(*x.energy_and_remainder)
         if not self._uses_past_steps:
             return CentroidalState(x.q, x.v, fall, angular, energy, x.t)

@@ -287,25 +287,25 @@ class DiscreteGradient(RobotStepper):
         return (multiplier * self._root_inertia / sqrt(squared_norm)) * weighted_dq
 
     def _multiplier(
-        self, end: MidpointState, angular: Array, dq: Array, energy_before: float, work: float
+        self, end_state: MidpointState, angular: Array, dq: Array, energy_before: float, work: float
     ) -> float:
         """Return the multiplier per time for the work of the midpoint rule, J."""
         squared_norm = float(dq.dot(self._inertia_diagonal * dq))
         if squared_norm == 0.0:
             return 0.0
-        energy, energy_scale, *_ = self._energy_at(end.q, angular, end.pi)
+        energy, energy_scale, *_ = self._energy_at(end_state.q, angular, end_state.pi)
         # The energy error of the midpoint rule: it vanishes with dq, for any guess.
         energy_error = energy - energy_before - work
         if abs(energy_error) <= _ROUNDING * energy_scale:
             return 0.0
         return energy_error / (self._root_inertia * sqrt(squared_norm))
 
-    def _energy_corrected(self, end: MidpointState, dq: Array) -> MidpointState:
-        angular = self._in_base(end.q, end.angular)
-        energy, energy_scale, velocity, M = self._energy_at(end.q, angular, end.pi)
-        energy_error = energy - end.energy.value
+    def _energy_corrected(self, end_state: MidpointState, dq: Array) -> MidpointState:
+        angular = self._in_base(end_state.q, end_state.angular)
+        energy, energy_scale, velocity, M = self._energy_at(end_state.q, angular, end_state.pi)
+        energy_error = energy - end_state.energy.value
         if abs(energy_error) <= _ROUNDING * energy_scale:
-            return end
+            return end_state
         direction: Array = np.zeros(self.model.nv)
         direction[self.model.b :] = self._inertia_diagonal * dq
         # The kinetic energy of momentum - factor * direction is quadratic; the small root.
@@ -314,10 +314,10 @@ class DiscreteGradient(RobotStepper):
         if abs(2.0 * curvature * energy_error) <= _MAX_CORRECTION * slope * slope:
             # ``slope`` has the sign of the step.
             factor = 2.0 * energy_error / (slope + copysign(sqrt(discriminant), slope))
-            return end._replace(pi=end.pi - factor * direction[self.model.b :])
+            return end_state._replace(pi=end_state.pi - factor * direction[self.model.b :])
         if abs(energy_error) > _MAX_DEFERRED_ENERGY_SHARE * energy_scale:
             raise StepFailure(f"the solution misses an energy of {energy_error:.3g} J")
-        return end
+        return end_state
 
     def _energy_at(self, q: Array, angular: Array, pi: Array) -> tuple[float, float, Array, Array]:
         """Return the energy of momenta, the size of its terms, the velocity and the inertia."""

@@ -146,10 +146,10 @@ def _correct_along_gradient(
     direction = np.zeros(robot.model.nv)
     direction[b:] = dt**2 * np.linalg.solve(d.M_hat_m, gradient)
     energy_slope = float(joint_rates @ d.M_hat_m @ joint_rates) + float(gradient @ direction[b:])
-    step, energy_gap, energy_scale = 0.0, 0.0, 1.0
+    step_size, energy_gap, energy_scale = 0.0, 0.0, 1.0
     for iteration in range(_MAX_ITERATIONS):
-        q = robot.model.integrate(start_q, step * direction)
-        v = np.concatenate([np.zeros(b), (1.0 + step) * joint_rates])
+        q = robot.model.integrate(start_q, step_size * direction)
+        v = np.concatenate([np.zeros(b), (1.0 + step_size) * joint_rates])
         if b:
             locked_robot, v_hat = locked_robot_at(q, v)
             v[:b] = v_hat - locked_robot.inverse_inertia @ locked_robot.momentum
@@ -158,7 +158,7 @@ def _correct_along_gradient(
         is_too_far = iteration == 0 and abs(energy_gap) > _MAX_RELATIVE_GAP * energy_slope
         if abs(energy_gap) <= _ROUNDING * energy_scale or is_too_far:
             break
-        step += energy_gap / energy_slope
+        step_size += energy_gap / energy_slope
     centre_velocity = target.fall.velocity_at(target.t)
     energy_scale += 0.5 * robot.mass * float(centre_velocity @ centre_velocity) + exchange
     if abs(energy_gap) > _MAX_DEFERRED_ENERGY_SHARE * energy_scale + _rest_threshold(robot, dt):

@@ -396,11 +396,11 @@ class NonholonomicTerms:
         return self.d.M @ acceleration + self.d.C @ self.d.v - force
 
 
-def _pivot_rows(matrix: Array, count: int) -> Array:
-    """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (count,)."""
+def _pivot_rows(matrix: Array, row_count: int) -> Array:
+    """Return the indices of rows that are independent, by pivoted Gram-Schmidt, (row_count,)."""
     residuals = np.array(matrix, float)
     pivots: list[int] = []
-    for _ in range(count):
+    for _ in range(row_count):
         norms = np.linalg.norm(residuals, axis=1)
         norms[pivots] = -1.0
         best_row = int(np.argmax(np.round(norms, 9)))

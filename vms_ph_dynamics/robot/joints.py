@@ -34,13 +34,13 @@ _NOT_ARM_JOINTS = ("JointModelPlanar",)
 
 @dataclass(frozen=True)
 class RotationEntries:
-    """Entries of a configuration that form a quaternion or a (cos, sin) pair of length one."""
+    """Entries of a configuration that form a quaternion or a (cos, sin) pair of norm one."""
 
     joint: str
     entries: slice
 
-    def length(self, q: Array) -> float:
-        """Return the length of these entries of ``q``."""
+    def norm(self, q: Array) -> float:
+        """Return the norm of these entries of ``q``."""
         rotation = q[self.entries]
         return float(rotation @ rotation) ** 0.5
 
@@ -167,13 +167,13 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
     idx_v = [model.joints[joint].idx_v for joint in joints]
     # Pinocchio 4 renamed the symmetric limits of 3.
     effort = getattr(model, "upperEffortLimit", None)
-    velocity = getattr(model, "upperVelocityLimit", None)
+    velocity_limits = getattr(model, "upperVelocityLimit", None)
     friction = getattr(model, "upperDryFrictionLimit", None)
     lower, upper = _position_limits(model, joints)
     return JointTable(
         tuple(model.names[i] for i in joints),
         _limits(model.effortLimit if effort is None else effort, idx_v),
-        _limits(model.velocityLimit if velocity is None else velocity, idx_v),
+        _limits(model.velocityLimit if velocity_limits is None else velocity_limits, idx_v),
         lower,
         upper,
         _add_followers(model.damping, idx_v, projection, 2),
@@ -194,10 +194,10 @@ def _add_followers(values: Array, idx_v: list[int], projection: Array | None, po
     return frozen(leader_values[[int(np.flatnonzero(projection[row])[0]) for row in idx_v]])
 
 
-def _limits(limits: Array, idx_v: list[int]) -> Array:
-    bounds = np.array(limits, dtype=np.float64)[idx_v]
+def _limits(all_limits: Array, idx_v: list[int]) -> Array:
+    limits = np.array(all_limits, dtype=np.float64)[idx_v]
     # URDF writers put 0 where they mean "not given", Pinocchio the largest double.
-    return frozen(np.where((bounds > 0) & (bounds < _NO_LIMIT), bounds, np.inf))
+    return frozen(np.where((limits > 0) & (limits < _NO_LIMIT), limits, np.inf))
 
 
 def _position_limits(model: Any, joints: Sequence[int]) -> tuple[Array, Array]:

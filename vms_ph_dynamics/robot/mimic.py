@@ -124,20 +124,20 @@ class Projection:
         """
         table = joint_table(model, [model.getJointId(name) for name in self._mimics])
         lower, upper = joints.lower.copy(), joints.upper.copy()
-        velocity = joints.velocity.copy()
+        max_rate = joints.velocity.copy()
         for k, (name, mimic) in enumerate(self._mimics.items()):
             if mimic.multiplier == 0.0:
                 continue
             i = joints.names.index(mimic.leader)
             limits = (np.array([table.lower[k], table.upper[k]]) - mimic.offset) / mimic.multiplier
             lower[i], upper[i] = max(lower[i], np.min(limits)), min(upper[i], np.max(limits))
-            velocity[i] = min(velocity[i], table.velocity[k] / abs(mimic.multiplier))
+            max_rate[i] = min(max_rate[i], table.velocity[k] / abs(mimic.multiplier))
             if lower[i] > upper[i]:
                 raise ModelError(
                     f"the limits of joint '{name}' cannot be met: it mimics '{mimic.leader}', "
                     f"whose own limits are {joints.lower[i]:g} and {joints.upper[i]:g}"
                 )
-        return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(velocity))
+        return replace(joints, lower=frozen(lower), upper=frozen(upper), velocity=frozen(max_rate))
 
     def without_mimics(self, q_full: Array) -> Array:
         """Return the independent part of a full configuration."""

@@ -185,11 +185,11 @@ def carried_wrench(d: Evaluation, body: Body, acceleration: Array) -> Array:
         acceleration: (nv,) of the robot.
     """
     model, tree = d.model, d.model.tree
-    robot, data = tree.pinocchio, tree.data()
+    pinocchio, data = tree.pinocchio, tree.data()
     frame_id = model.frame_id(model.end_effector)
-    pin.forwardKinematics(robot, data, d.q_origin, d.v_full, tree.full_velocity(acceleration))
-    twist = pin.getFrameVelocity(robot, data, frame_id, pin.LOCAL)
-    frame_acceleration = pin.getFrameAcceleration(robot, data, frame_id, pin.LOCAL)
+    pin.forwardKinematics(pinocchio, data, d.q_origin, d.v_full, tree.full_velocity(acceleration))
+    twist = pin.getFrameVelocity(pinocchio, data, frame_id, pin.LOCAL)
+    frame_acceleration = pin.getFrameAcceleration(pinocchio, data, frame_id, pin.LOCAL)
     gravity = model.gravity @ d.placement(model.end_effector)[:3, :3]
     inertia = body.pinocchio_inertia()
     weight = inertia * pin.Motion(gravity, np.zeros(3))

@@ -307,13 +307,13 @@ class Simulation:
                 self._port_energy[name] += energy
         self._dissipated += dissipated_energy
 
-    def _advance_in_cpp(self, steps: int, efforts: Efforts | None) -> int:
+    def _advance_in_cpp(self, steps: int, next_efforts: Efforts | None) -> int:
         """Take steps at once where nothing happens between them; return their number."""
-        control, ports = self._control, self._external
+        control, external_ports = self._control, self._external
         if (
             control is None
             or steps < 2
-            or callable(ports)
+            or callable(external_ports)
             or self.actuation is not None
             or self.mechanism is not None
             or self.current is not None
@@ -321,10 +321,10 @@ class Simulation:
             or (self._stops is not None and self._stops.is_near(self.q, self.v, steps * self.dt))
         ):
             return 0
-        wrench_base = ports.wrench_base if self.form.model.b else None
-        ports = replace(ports, wrench_base=wrench_base, friction=self._friction)
+        wrench_base = external_ports.wrench_base if self.form.model.b else None
+        external_ports = replace(external_ports, wrench_base=wrench_base, friction=self._friction)
         step_range = (0.0, self.dt, self.steps, steps)
-        loop = self.engine.run_loop(control, ports, self._command, step_range)
+        loop = self.engine.run_loop(control, external_ports, self._command, step_range)
         if loop is None or loop.result.steps == 0:
             return 0
         self.q, self.v = self.engine.motion()
@@ -334,8 +334,8 @@ class Simulation:
             raise loop.control_error
         self._apply_command(loop.last_efforts)
         self._store_efforts()
-        if loop.result.steps == steps and efforts is not None:
-            self._external = efforts
+        if loop.result.steps == steps and next_efforts is not None:
+            self._external = next_efforts
         self._apply_command(loop.next_efforts)
         return loop.result.steps
 
@@ -474,15 +474,15 @@ class Simulation:
         external, applied_efforts, friction = self._external, self._applied_efforts, self._friction
         b, actuation, start_time = self.form.model.b, self.actuation, self.time
 
-        def ports_of_step(ports: Ports, base: Array | None) -> Ports:
+        def ports_of_step(ports: Ports, base_wrench: Array | None) -> Ports:
             wrench, tools = ports.wrench_end_effector, ports.wrench_tools
             if wrench is not None and not wrench.any():
                 wrench = None
             if tools:
                 tools = {name: w for name, w in tools.items() if w.any()}
-            base = base if b else None
+            base_wrench = base_wrench if b else None
             torque, gravity, drag = applied_efforts.torque, ports.gravity, ports.drag
-            return Ports(torque, base, wrench, gravity, friction, drag, tools or None)
+            return Ports(torque, base_wrench, wrench, gravity, friction, drag, tools or None)
 
         if actuation is None or not actuation.has_momentum or b == 3:
             if callable(external):

@@ -55,9 +55,9 @@ class CasadiForm(ABC):
         """
         self.model, self.gravity = model, gravity
         self.friction = checked_friction(model, friction)
-        count = PARAMETERS * (model.tree.pinocchio.njoints - 1)
+        parameter_count = PARAMETERS * (model.tree.pinocchio.njoints - 1)
         self._q, self._z = ca.SX.sym("q", model.nq), ca.SX.sym("z", model.nv)
-        symbols: Expression = ca.SX.sym("phi", count) if parameters else None
+        symbols: Expression = ca.SX.sym("phi", parameter_count) if parameters else None
         self._tree = ExportedTree(model, CASADI, self._q, symbols)
         self._v = ca.SX.sym("v", model.nv)
         self._coordinate_rate = CoordinateRates(model).rate(CASADI, self._q, self._v)
@@ -97,7 +97,7 @@ class CasadiForm(ABC):
     def rate(self) -> Function:
         """``(q, z, ports)`` to ``qdot`` (nv,), the velocity, and ``zdot`` (nv,)."""
         rates = {"qdot": self._velocity, "zdot": self._momentum_rate_of_ports}
-        return self._function("rate", rates, ports=True)
+        return self._function("rate", rates, has_ports=True)
 
     @cached_property
     def rate_derivatives(self) -> Function:
@@ -114,13 +114,13 @@ class CasadiForm(ABC):
             for parameters in self._parameter_symbols.values():
                 derivatives[f"{name}_by_parameters"] = ca.jacobian(expression, parameters)
         derivatives["zdot_by_force"] = ca.jacobian(self._momentum_rate_of_ports, forces)
-        return self._function("rate_derivatives", derivatives, ports=True)
+        return self._function("rate_derivatives", derivatives, has_ports=True)
 
     @cached_property
     def power(self) -> Function:
         """``(q, z, ports)`` to ``torque_power`` and so on for every port, and ``dissipated``, W."""
         powers = port_powers(self._tree, self._velocity, self._ports, self.friction)
-        return self._function("power", powers, ports=True)
+        return self._function("power", powers, has_ports=True)
 
     @cached_property
     def velocity(self) -> Function:
@@ -209,14 +209,14 @@ class CasadiForm(ABC):
         name: str,
         outputs: dict[str, Expression],
         state: Expression | str | None = "z",
-        ports: bool = False,
+        has_ports: bool = False,
     ) -> Function:
         inputs = {"q": self._q}
         if isinstance(state, str):
             inputs["z"] = self._z
         elif state is not None:
             inputs["v"] = state
-        if ports:
+        if has_ports:
             inputs |= self._ports
         inputs |= self._parameter_symbols
         return ca.Function(

@@ -22,9 +22,9 @@ class CasadiArrays(FormArrays):
         """Return a sparse matrix of numbers."""
         return ca.SX(ca.sparsify(ca.DM(np.asarray(numbers, dtype=np.float64))))
 
-    def zeros(self, rows: int, columns: int) -> Expression:
+    def zeros(self, row_count: int, column_count: int) -> Expression:
         """Return a matrix of structural zeros."""
-        return ca.SX(rows, columns)
+        return ca.SX(row_count, column_count)
 
     def vstack(self, matrices: Sequence[Expression]) -> Expression:
         """Return matrices one below the other."""

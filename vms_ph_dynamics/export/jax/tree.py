@@ -71,11 +71,11 @@ def dual_bracket(v: Expression, h: Expression) -> Expression:
 
 def momentum(inertias: Expression, twists: Expression) -> Expression:
     """Return momenta (...,6): inertias (...,10) are mass, its moment, xx, xy, xz, yy, yz, zz."""
-    mass, moments = inertias[..., :1], inertias[..., 1:4]
+    mass, first_moments = inertias[..., :1], inertias[..., 1:4]
     rotational = inertias[..., _ROTATIONAL]
     v, w = twists[..., :3], twists[..., 3:]
-    angular = jnp.cross(moments, v) + jnp.einsum("...ab,...b->...a", rotational, w)
-    return jnp.concatenate([mass * v + jnp.cross(w, moments), angular], axis=-1)
+    angular = jnp.cross(first_moments, v) + jnp.einsum("...ab,...b->...a", rotational, w)
+    return jnp.concatenate([mass * v + jnp.cross(w, first_moments), angular], axis=-1)
 
 
 class EliminationFactors:

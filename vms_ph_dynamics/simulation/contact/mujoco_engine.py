@@ -96,8 +96,8 @@ class MujocoEngine(Engine):
             name: model.tree.pinocchio.frames[model.tree.frame_id(name)]
             for name in (model.end_effector, *model.tools)
         }
-        ports = [CONTACT] * bool(self.scene.bodies) + [JOINT_STOPS] * stops
-        self.ports = (*ports, *[MIMICS] * bool(model.tree.mimics))
+        port_names = [CONTACT] * bool(self.scene.bodies) + [JOINT_STOPS] * stops
+        self.ports = (*port_names, *[MIMICS] * bool(model.tree.mimics))
         return PlantEffects()
 
     def reset(self) -> None:
