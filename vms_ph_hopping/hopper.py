@@ -186,11 +186,11 @@ class Hopper:
             if attempt is None:
                 break
             refined = attempt
-            error = margins(refined.end_state)[0]
-            if abs(error) < _ROOT_TOLERANCE or slope >= 0.0:
+            margin = margins(refined.end_state)[0]
+            if abs(margin) < _ROOT_TOLERANCE or slope >= 0.0:
                 break
             # Never before the start, which a grazing start would otherwise give.
-            h = max(h - error / slope, 0.1 * h)
+            h = max(h - margin / slope, 0.1 * h)
         return refined, kind
 
     @staticmethod

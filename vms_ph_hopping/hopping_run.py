@@ -121,13 +121,13 @@ def _judge(goal: HopGoal, ended_flights: list[Flight], model: VMSModel) -> dict[
 
 def _effort_goal(run: HoppingRun, law: HoppingController) -> dict[str, Any]:
     """Return the largest share of the joint's limit, over the samples of a run."""
-    limit, b = law.model.joints.effort, law.model.b
+    effort_limits, b = law.model.joints.effort, law.model.b
     largest_share = 0.0
     for y, phase in zip(run.states, run.phases, strict=True):
         efforts = run.system.law.efforts(
             run.system.leg_state(y), Phase(int(phase)) is not Phase.FLIGHT
         )
-        largest_share = max(largest_share, float(np.max(np.abs(efforts.force[b:]) / limit)))
+        largest_share = max(largest_share, float(np.max(np.abs(efforts.force[b:]) / effort_limits)))
     return {
         "what": "joint efforts, share of their limits",
         "wanted": 1.0,

@@ -72,14 +72,14 @@ class Floor:
         if self.friction is not None and not 0.0 <= self.friction < inf:
             raise StateError(f"friction must be None or not negative; given: {self.friction}")
 
-    def pressure(self, height: float, rate: float) -> float:
+    def pressure(self, height: float, height_rate: float) -> float:
         """Return ``-K y - D ydot``, N; the foot presses where it is positive.
 
         Args:
             height: y of the foot, m.
-            rate: its derivative, m/s.
+            height_rate: its derivative, m/s.
         """
-        return -self.stiffness[1] * height - self.damping[1] * rate
+        return -self.stiffness[1] * height - self.damping[1] * height_rate
 
     def cone_excess(self, height: float, rate: float, deflection: float, v_x: float) -> float:
         """Return the excess of a sticking foot's force over the cone, N; signed as the force.
@@ -261,8 +261,8 @@ class Leg:
         pin.forwardKinematics(m, data, q, v)
         height = pin.updateFramePlacement(m, data, self._foot_id).translation[1]
         velocity = pin.getFrameVelocity(m, data, self._foot_id, pin.LOCAL_WORLD_ALIGNED).linear
-        v_x, rate, _ = velocity.tolist()
-        return float(height), rate, v_x
+        v_x, height_rate, _ = velocity.tolist()
+        return float(height), height_rate, v_x
 
     def at(self, q: Array, v: Array) -> LegState:
         """Return the leg at a state; unchecked, for integrators and controllers."""

@@ -100,8 +100,8 @@ class LegOnFloor:
 
     def foot_height(self, y: Array) -> tuple[float, float]:
         """Return the height of the foot, m, and its rate, m/s."""
-        height, rate, _ = self._foot_motion(y)
-        return height, rate
+        height, height_rate, _ = self._foot_motion(y)
+        return height, height_rate
 
     def floor_force(self, phase: Phase, leg: LegState, y: Array) -> FloorForce:
         """Return the force of the floor at a state."""
@@ -137,8 +137,8 @@ class LegOnFloor:
         return (floor.friction * floor.pressure(height, rate) - tangential) / floor.stiffness[1]
 
     def _contact_motion(self, y: Array) -> tuple[float, float, float, float]:
-        height, rate, v_x = self._foot_motion(y)
-        return height, rate, float(y[-1]), v_x
+        height, height_rate, v_x = self._foot_motion(y)
+        return height, height_rate, float(y[-1]), v_x
 
     def _foot_motion(self, y: Array) -> tuple[float, float, float]:
         nv = self.nv

@@ -63,8 +63,8 @@ class RadauTableau:
         eigenvalues = np.linalg.eigvals(self.A)
         self.gamma = float(eigenvalues[np.argmin(np.abs(eigenvalues.imag))].real)
         at_start = (-1.0) ** np.arange(stages)
-        moments = _integrals(1.0, stages) - self.gamma * at_start
-        self.error_weights = frozen(np.linalg.solve(polynomials.T, moments) - self.A[-1])
+        error_moments = _integrals(1.0, stages) - self.gamma * at_start
+        self.error_weights = frozen(np.linalg.solve(polynomials.T, error_moments) - self.A[-1])
 
         # Steps are evaluated at the same few fractions over and over.
         self.weights_up_to = lru_cache(maxsize=64)(self._weights_up_to)
@@ -322,11 +322,11 @@ class RadauStepper:
         h = step.length
         _, inverse = self._inverses_for(h)
         increment = h * (self.tableau.error_weights @ step.rates)
-        weight = h * self.tableau.gamma
-        error = inverse @ (increment + weight * self.rate(step.start_state))
+        filter_step = h * self.tableau.gamma
+        error = inverse @ (increment + filter_step * self.rate(step.start_state))
         if self._scaled_norm(error) >= self._tolerance:
             # In the stiff directions the estimate is far too large unless it is filtered twice.
-            error = inverse @ (increment + weight * self.rate(step.start_state + error))
+            error = inverse @ (increment + filter_step * self.rate(step.start_state + error))
         return self._scaled_norm(error) / self._tolerance
 
     def _scaled_norm(self, change: Array) -> float:

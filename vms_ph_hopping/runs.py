@@ -75,7 +75,7 @@ def hop(
     v: Array,
     duration: float,
     *,
-    sample: float = 2e-3,
+    sample_interval: float = 2e-3,
     tolerance: float = 1e-7,
     largest_step: float = 2e-2,
     stop: Callable[[LegState], bool] | None = None,
@@ -91,7 +91,7 @@ def hop(
         q: (nq,) configuration.
         v: (nv,).
         duration: s.
-        sample: sampling interval, s.
+        sample_interval: sampling interval, s.
         tolerance: of the error of a step, relative to a state of the order of one.
         largest_step: s.
         stop: ends the run at the first accepted step where it holds.
@@ -119,8 +119,8 @@ def hop(
     step_count, is_stopped = 0, False
     for step in hopper.steps_until(duration):
         step_count += 1
-        while len(times) * sample <= step.end + 1e-12:
-            time = len(times) * sample
+        while len(times) * sample_interval <= step.end + 1e-12:
+            time = len(times) * sample_interval
             fraction = min(1.0, (time - step.start) / step.length)
             times.append(time)
             states.append(step.state(fraction))

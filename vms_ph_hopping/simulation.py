@@ -96,18 +96,18 @@ class HoppingSimulation:
             return
         is_continuous = self._continuous_law is not None
         # Held efforts are computed again at every control step.
-        for count in [steps] if is_continuous or self._control is None else [1] * steps:
-            self._steps += count
+        for step_count in [steps] if is_continuous or self._control is None else [1] * steps:
+            self._steps += step_count
             try:
                 # The integrator checks that the motion is finite.
                 with np.errstate(over="ignore", invalid="ignore"):
                     for _ in self._hopper.steps_until(self.time):
                         pass
             except VmsPhError as error:
-                self._steps -= count
+                self._steps -= step_count
                 self.failure = str(error)
                 return
-            self._update_control(count * self.dt)
+            self._update_control(step_count * self.dt)
         if external is None:
             return
         is_in_world = isinstance(external, WorldFramePorts)
@@ -149,11 +149,11 @@ class HoppingSimulation:
             leg = self._system.leg_state(self._hopper.state)
             self._step_command = self._control(leg.q, leg.v, duration)
 
-    def _efforts(self, leg: LegState, stance: bool) -> LegEfforts:
+    def _efforts(self, leg: LegState, is_stance: bool) -> LegEfforts:
         if self._continuous_law is None:
             efforts = LegEfforts(self._generalised_force(self._step_command), (), 0.0)
         else:
-            efforts = self._continuous_law.efforts(leg, stance)
+            efforts = self._continuous_law.efforts(leg, is_stance)
         force = efforts.force + self._generalised_force(self._external_ports)
         return replace(efforts, force=force, powers=())
 

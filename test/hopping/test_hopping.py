@@ -115,7 +115,7 @@ def test_the_balance_of_the_robot_the_floor_and_the_law_closes(
 def test_the_foot_is_below_the_floor_in_stance_only_and_pushed_up_alone(
     revolute: VMSModel,
 ) -> None:
-    found = run(thesis(revolute), 0.35, sample=1e-3)
+    found = run(thesis(revolute), 0.35, sample_interval=1e-3)
     for y, phase in zip(found.states, found.phases, strict=True):
         leg = found.system.leg_state(y)
         force = found.system.floor_force(Phase(int(phase)), leg, y)
@@ -166,7 +166,7 @@ def test_hops_are_those_of_a_fixed_step_integration(
     """Against RK4 with steps of 2e-6 s on equations written by hand: states and energies."""
     data = np.load(golden / "B_hopper_R_V.npz")
     columns, log = list(data["cols"]), data["log"]
-    found = run(thesis(revolute, length=0.1411, energy=2.8382), seconds, sample=0.01)
+    found = run(thesis(revolute, length=0.1411, energy=2.8382), seconds, sample_interval=0.01)
     rows = log[: len(found.times)]
     np.testing.assert_allclose(rows[:, 0], found.times, atol=1e-9)
     # The reference leaves phases at the end of its own steps, up to 2e-6 s late, with a foot that

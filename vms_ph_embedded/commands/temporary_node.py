@@ -56,18 +56,18 @@ def stable_result(node: Node, query: Callable[[], T], quiet_time: float = 0.4) -
     return last_result
 
 
-def wait_for(node: Node, query: Callable[[], T | None], error: Callable[[], str]) -> T:
+def wait_for(node: Node, query: Callable[[], T | None], error_text: Callable[[], str]) -> T:
     """Return the result of ``query`` as soon as it is truthy.
 
     Raises:
-        VmsPhError: the result stays falsy until the timeout; ``error`` returns the message.
+        VmsPhError: the result stays falsy until the timeout; ``error_text`` returns the message.
     """
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         if result := query():
             return result
         rclpy.spin_once(node, timeout_sec=0.05)
-    raise VmsPhError(error())
+    raise VmsPhError(error_text())
 
 
 def print_names(

@@ -90,14 +90,14 @@ def pub(
             return f"no node subscribes to {name}{hint}; nothing was published"
 
         # Checked before there is a publisher: subscribers warn about a publisher of a wrong type.
-        wait_for(node, lambda: node.count_subscribers(name), error=error_message)
+        wait_for(node, lambda: node.count_subscribers(name), error_text=error_message)
         present_types = dict(node.get_topic_names_and_types()).get(name, [])
         if present_types and message_type not in [load_interface(n, "msg") for n in present_types]:
             raise VmsPhError(
                 f"the type of {name} is {' and '.join(present_types)}, not {type_name}"
             )
         publisher = node.create_publisher(message_type, name, 10)
-        wait_for(node, publisher.get_subscription_count, error=error_message)
+        wait_for(node, publisher.get_subscription_count, error_text=error_message)
         typer.echo(f"publishing on {name}:\n{to_yaml(message)}")
         for message_count in count(1):
             if hasattr(message, "header"):
@@ -119,7 +119,7 @@ def _topic_type(node: Node, name: str) -> str:
             f"there is no topic {name}{hint}; `{command_name()} topic list` shows the running ones"
         )
 
-    return wait_for(node, lambda: types_by_topic().get(name), error=error_message)[0]
+    return wait_for(node, lambda: types_by_topic().get(name), error_text=error_message)[0]
 
 
 def _subscribe(node: Node, name: str, callback: Callable[[Any], None]) -> None:

@@ -116,15 +116,15 @@ def _integer_element(ros_name: str) -> Element:
 
 def _float_element(ros_name: str) -> Element:
     idl_name, bound_text = NUMBERS[ros_name][0], _FLOAT_BOUND[ros_name]
-    limit = float(bound_text)
+    bound = float(bound_text)
     return Element(
         float,
         idl_name,
         float,
         "of type 'float'",
         range_rule=f"a {idl_name} in [-{bound_text}, {bound_text}]",
-        in_range=lambda value: not (value < -limit or value > limit) or math.isinf(value),
-        element_rule=f"and each {idl_name} in [{-limit:f}, {limit:f}]",
+        in_range=lambda value: not (value < -bound or value > bound) or math.isinf(value),
+        element_rule=f"and each {idl_name} in [{-bound:f}, {bound:f}]",
     )
 
 

@@ -102,8 +102,8 @@ class CollectionField(Field):
     def _accepts(self, value: Any) -> bool:
         if not isinstance(value, (Sequence, Set, UserList)) or isinstance(value, (str, UserString)):
             return False
-        size = len(value)
-        if self.length and (size != self.length if self.is_array else size > self.length):
+        length = len(value)
+        if self.length and (length != self.length if self.is_array else length > self.length):
             return False
         element_type, in_range = self.element.python_type, self.element.in_range
         return all(isinstance(item, element_type) for item in value) and (

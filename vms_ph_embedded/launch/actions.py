@@ -80,12 +80,12 @@ def declarations(
 
 
 def _tags_of(
-    element: Element, tags: tuple[str, ...], conditional: bool = False
+    element: Element, tags: tuple[str, ...], is_conditional: bool = False
 ) -> Iterator[tuple[Element, bool]]:
     """Tags of some kinds, and whether the group directly around has a condition."""
     for child in element.children:
         if child.tag in tags:
-            yield child, conditional
+            yield child, is_conditional
         elif child.tag == "group":
             yield from _tags_of(child, tags, bool({"if", "unless"} & set(child.attributes)))
 

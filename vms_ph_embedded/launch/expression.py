@@ -69,13 +69,13 @@ def evaluate(source: str) -> str:
             f"{source[:40]!r}... has {len(source)} characters; at most {_MAX_LENGTH} are accepted"
         )
     try:
-        tree = ast.parse(source.strip(), mode="eval")
+        syntax_tree = ast.parse(source.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"{source!r} is not an expression: {error}") from None
-    for node in ast.walk(tree):
+    for node in ast.walk(syntax_tree):
         _check(node, source, names)
     names |= BOUNDED_OPERATORS
-    bounded = ast.fix_missing_locations(BoundedOperators().visit(tree))
+    bounded = ast.fix_missing_locations(BoundedOperators().visit(syntax_tree))
     try:
         return str(eval(compile(bounded, "<launch file>", "eval"), {"__builtins__": {}}, names))
     except (Exception, RecursionError, MemoryError) as error:

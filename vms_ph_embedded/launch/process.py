@@ -164,9 +164,9 @@ class Process:
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to it and to what it has started."""
-        for group in self._groups:
+        for process_group in self._groups:
             with contextlib.suppress(OSError):
-                os.killpg(group, number)
+                os.killpg(process_group, number)
 
     def _log_and_send(self, number: signal.Signals) -> None:
         if self.is_alive:

@@ -51,8 +51,8 @@ def run_node(element: Element, context: Context) -> None:
     for file in _parameter_files(node, element, context):
         command += ["--params-file", file]
     for remap in element.inside("remap"):
-        source, target = attribute(remap, "from", context), attribute(remap, "to", context)
-        command += ["-r", f"{source}:={target}"]
+        source, new_name = attribute(remap, "from", context), attribute(remap, "to", context)
+        command += ["-r", f"{source}:={new_name}"]
     context.steps.append(_describe(element, context, command, node.executable, node=node))
     if node.full_name in context.node_names:
         context.warnings.append(f"{element.location}: a second node is named {node.full_name}")

@@ -126,15 +126,15 @@ def words(element: Element, name: str, context: Context) -> list[str]:
 
 def _evaluated(template: Template, context: Context, location: Location | None) -> str:
     pieces: list[str] = []
-    for part in template:
-        if isinstance(part, str):
-            pieces.append(part)
+    for piece in template:
+        if isinstance(piece, str):
+            pieces.append(piece)
             continue
-        function = _substitution(part, location).function
+        function = _substitution(piece, location).function
         try:
-            pieces.append(function(_Arguments(part.arguments, context, location), context))
+            pieces.append(function(_Arguments(piece.arguments, context, location), context))
         except (_Failure, expression.ExpressionError) as error:
-            raise LaunchError(f"$({part.name}): {error}", location) from None
+            raise LaunchError(f"$({piece.name}): {error}", location) from None
     if sum(map(len, pieces)) > _MAX_LENGTH:
         raise LaunchError(f"the substitutions give more than {_MAX_LENGTH} characters", location)
     return "".join(pieces)

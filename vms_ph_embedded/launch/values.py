@@ -138,5 +138,5 @@ def _as_ros_reads(value: Value) -> Value:
         return value
     number = float(value)
     # The C library leaves numbers beyond its range as text.
-    in_range = number not in (0.0, float("inf"), float("-inf")) or value[-1] in "fFyY"
-    return number if in_range else value
+    is_in_range = number not in (0.0, float("inf"), float("-inf")) or value[-1] in "fFyY"
+    return number if is_in_range else value

@@ -26,8 +26,8 @@ def split(data: bytes) -> tuple[bytes, int, int]:
     Raises:
         DecodingError: there are fewer bytes than a header has.
     """
-    end = _ENCAPSULATION_SIZE + _HEADER.size
-    if len(data) < end:
+    header_end = _ENCAPSULATION_SIZE + _HEADER.size
+    if len(data) < header_end:
         raise DecodingError(f"{len(data)} bytes are too few for a request or reply")
-    guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION_SIZE:end])
-    return data[:_ENCAPSULATION_SIZE] + data[end:], guid, sequence_number
+    guid, sequence_number = _HEADER.unpack(data[_ENCAPSULATION_SIZE:header_end])
+    return data[:_ENCAPSULATION_SIZE] + data[header_end:], guid, sequence_number

@@ -173,13 +173,13 @@ class HoppingController(Controller):
     def _efforts(
         self, leg: LegState, is_stance: bool, gains: "HoppingController.Gains", h: float = 0.0
     ) -> LegEfforts:
-        offset, speed = leg.length - gains.length, leg.length_rate
-        spring_energy = 0.5 * gains.radial_stiffness * offset * offset
-        spring = -gains.radial_stiffness * offset
+        length_error, speed = leg.length - gains.length, leg.length_rate
+        spring_energy = 0.5 * gains.radial_stiffness * length_error * length_error
+        spring_force = -gains.radial_stiffness * length_error
         coefficient = gains.stance_damping if is_stance else gains.flight_damping
         damping = coefficient * (speed / (1.0 + h * coefficient * _mobility(leg, leg.J_length, h)))
-        regulator = -gains.energy_gain * (leg.energy + spring_energy - gains.energy) * speed
-        force = (spring - damping + regulator) * leg.J_length
+        energy_force = -gains.energy_gain * (leg.energy + spring_energy - gains.energy) * speed
+        force = (spring_force - damping + energy_force) * leg.J_length
         polar = polar_damping = polar_rate = 0.0
         if is_stance and self.kind != "I":
             if self.kind == "II":
@@ -192,9 +192,9 @@ class HoppingController(Controller):
             force = force + (polar - polar_damping) * row
             spring_energy += 0.5 * gains.polar_stiffness * error * error
         powers = (
-            spring * speed,
+            spring_force * speed,
             damping * speed,
-            regulator * speed,
+            energy_force * speed,
             polar * polar_rate,
             polar_damping * polar_rate,
         )

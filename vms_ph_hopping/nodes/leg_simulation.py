@@ -20,12 +20,12 @@ from ..simulation import HoppingSimulation
 class LegParameters:
     """Where a leg starts, its floor, and the tolerance of its integrator."""
 
-    def __init__(self, node: Node, floor: bool) -> None:
+    def __init__(self, node: Node, has_floor: bool) -> None:
         """Declare the parameters ``hop.*``.
 
         Args:
             node: the simulator.
-            floor: whether there is a floor.
+            has_floor: whether there is a floor.
 
         Raises:
             OptionError: one has not four finite numbers, or there is a start but no floor.
@@ -34,7 +34,7 @@ class LegParameters:
         friction: float = declare(node, "hop.friction")
         self._floor = replace(Floor(), friction=friction or None)
         self._tolerance: float = declare(node, "hop.tolerance")
-        if not floor and (self._start.any() or self._velocity.any()):
+        if not has_floor and (self._start.any() or self._velocity.any()):
             raise OptionError("hop.start and hop.velocity are those of a leg; set floor:=true")
 
     def initial_configuration(self, model: VMSModel, home: Array) -> Array:

@@ -135,6 +135,6 @@ class LegScore:
         self._unaccounted_energy = message.unaccounted_energy
 
 
-def _verdict(description: str, limit: float, obtained: float | None) -> dict[str, Any]:
-    is_met = obtained is not None and abs(obtained) <= limit
-    return {"what": description, "wanted": limit, "obtained": obtained, "met": is_met}
+def _verdict(description: str, largest_error: float, obtained: float | None) -> dict[str, Any]:
+    is_met = obtained is not None and abs(obtained) <= largest_error
+    return {"what": description, "wanted": largest_error, "obtained": obtained, "met": is_met}

@@ -88,7 +88,7 @@ def _touch_down_losses(trial: Trial, y: Array) -> tuple[float, float]:
         trial.leg.configuration(y[:nv]),
         y[nv : 2 * nv],
         TOUCH_DOWN_TIME,
-        sample=TOUCH_DOWN_TIME / 50,
+        sample_interval=TOUCH_DOWN_TIME / 50,
         tolerance=trial.tolerance,
         phase=Phase.PRESSED,
     )

@@ -77,7 +77,7 @@ def _flight_run(trial: Trial, y: np.ndarray, duration: float) -> HoppingRun:
         duration,
         tolerance=1e-9,
         liftoff_height=trial.skin,
-        sample=duration,
+        sample_interval=duration,
         phase=Phase.FLIGHT,
         with_energies=False,
     )

@@ -77,7 +77,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     floor_forces = [system.floor_force(phase, leg, state) for phase, leg, state in motion]
     efforts = np.array([system.law.efforts(x, p is not Phase.FLIGHT).force for p, x, _ in motion])
     power, momentum = efforts * view.series("v"), view.series("momentum")
-    velocities = {
+    leg_velocities = {
         "length (m/s)": view.series("length_rate"),
         "angle (rad/s)": view.series("angle_rate"),
     }
@@ -87,7 +87,7 @@ def draw_efforts(run: HoppingRun, title: str, file: Path, zoom: float) -> Path:
     linear_momentum = {"horizontal": momentum[:, 0], "vertical": momentum[:, 1]}
     panels = [
         view.panel("(a) linear momentum", "N s", linear_momentum),
-        view.panel("(b) radial and polar velocities", "m/s, rad/s", velocities),
+        view.panel("(b) radial and polar velocities", "m/s, rad/s", leg_velocities),
         view.panel("(c) floor forces", "on the foot (N)", ground),
         view.panel("(d) moment and torque", "N m", moments),
         view.panel("(e) power of the controller", "into the leg (W)", powers),

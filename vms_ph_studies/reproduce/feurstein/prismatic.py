@@ -41,7 +41,7 @@ def _tilt_growth(trial: Trial) -> float:
     tilts = []
     for sign in (1.0, -1.0):
         q = trial.tilted_configuration(sign * 1e-6)
-        run = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample=0.5)
+        run = hop(trial.system, q, trial.v, 1.0, tolerance=1e-10, sample_interval=0.5)
         tilts.append([flight.last.angle for flight in flights(run)[:2]])
     (a, b), (c, d) = tilts
     return (b - d) / (a - c)
