@@ -46,14 +46,14 @@ class Panel:
     span: float = 0.0
 
 
-def draw(panels: Sequence[Panel], file: Path, columns: int = 1, title: str = "") -> Path:
+def draw(panels: Sequence[Panel], file: Path, column_count: int = 1, title: str = "") -> Path:
     """Draw panels row by row, write the figure and return its file."""
     from matplotlib.figure import Figure
 
-    row_count = -(-len(panels) // columns)
-    size = (8.0 if columns == 1 else 5.2 * columns, max(2.7 * row_count, 3.6))
+    row_count = -(-len(panels) // column_count)
+    size = (8.0 if column_count == 1 else 5.2 * column_count, max(2.7 * row_count, 3.6))
     figure = Figure(figsize=size, layout="constrained", dpi=110)
-    grid = figure.subplots(row_count, columns, squeeze=False).ravel()
+    grid = figure.subplots(row_count, column_count, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         for k, (name, curve) in enumerate(panel.curves.items()):
             label, colour, dashes = LEGEND.get(name, (name, *_STYLES[k]))

@@ -27,7 +27,7 @@ def test_records_are_read_back_as_they_were(tmp_path: Path) -> None:
     journal.close()
     again = open_journal(tmp_path / "new")
     assert list(again.records.values()) == records
-    assert (again.target, again.digest) == ("target", "digest")
+    assert (again.target_name, again.digest) == ("target", "digest")
     again.close()
 
 

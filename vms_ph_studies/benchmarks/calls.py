@@ -90,14 +90,14 @@ def _dynamics_cases(robot: str, base: str) -> list[Case]:
 
 
 def _update_case(
-    start: RobotState,
+    start_state: RobotState,
     state: RobotState,
     name: str,
     law: Controller,
     reference: Reference,
     max_median: float | None,
 ) -> Case:
-    law.reset(start)
+    law.reset(start_state)
     return Case(name, lambda: law.update(state, reference, 1e-3), max_median=max_median)
 
 
@@ -127,7 +127,7 @@ def _task_cases(robot: str, base: str) -> list[Case]:
     q, v = model.home + rng.uniform(-0.1, 0.1, model.nv), rng.uniform(-0.5, 0.5, model.nv)
     form = TaskSpaceForm(model, PositionTask(model), reference=model.home)
     x, ports = form.state(q, v), Ports(np.zeros(model.n))
-    start, state = RobotState(model.home, np.zeros(model.nv)), RobotState(q, v)
+    start_state, state = RobotState(model.home, np.zeros(model.nv)), RobotState(q, v)
     moving_reference = Reference(velocity=np.array([0.0, 0.0, 1e-6]))
     tank = TaskSpaceIDAPBC.Gains(tank_capacity=1.0)
     name = "TaskSpaceIDAPBC.update"
@@ -153,14 +153,14 @@ def _task_cases(robot: str, base: str) -> list[Case]:
             terms_call(lambda: form.evaluate(q, v), (*_MATRICES, *_DERIVATIVES)),
         ),
         Case("TaskSpaceForm.rate", lambda: form.rate(x, ports)),
-        *(_update_case(start, state, *law_case) for law_case in laws),
+        *(_update_case(start_state, state, *law_case) for law_case in laws),
     ]
 
 
-def serial_arm(joints: int, base: str) -> VMSModel:
+def serial_arm(joint_count: int, base: str) -> VMSModel:
     """Return an arm of equal links, its joints about x, y and z in turn."""
     model = pin.Model()
-    model.name = f"{_CHAIN} of {joints}"
+    model.name = f"{_CHAIN} of {joint_count}"
     joint, root = 0, make_root_joint(base)
     link = pin.Inertia.FromCylinder(0.5, 0.03, 0.1)
     if root is not None:
@@ -168,7 +168,7 @@ def serial_arm(joints: int, base: str) -> VMSModel:
         model.appendBodyToJoint(joint, pin.Inertia.FromBox(10.0, 0.3, 0.3, 0.3), pin.SE3.Identity())
     joint_types = (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)
     joint_offset = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1]))
-    for k in range(joints):
+    for k in range(joint_count):
         joint = model.addJoint(joint, joint_types[k % 3](), joint_offset, f"joint_{k}")
         model.appendBodyToJoint(joint, link, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05])))
     model.addBodyFrame("tip", joint, joint_offset, 0)
@@ -178,11 +178,11 @@ def serial_arm(joints: int, base: str) -> VMSModel:
 def _growth_cases(robot: str, base: str) -> list[Case]:
     if robot != _CHAIN:
         raise VmsPhError(f"the growth is measured on serial arms; omit --robot {robot}")
-    return [case for joints in JOINT_COUNTS for case in _arm_cases(joints, base)]
+    return [case for joint_count in JOINT_COUNTS for case in _arm_cases(joint_count, base)]
 
 
-def _arm_cases(joints: int, base: str) -> list[Case]:
-    model, rng = serial_arm(joints, base), np.random.default_rng(0)
+def _arm_cases(joint_count: int, base: str) -> list[Case]:
+    model, rng = serial_arm(joint_count, base), np.random.default_rng(0)
     q, v = model.random_configuration(rng), rng.uniform(-1, 1, model.nv)
     standard_form, decoupled_form, ports = StandardForm(model), DecoupledForm(model), Ports()
     x, x_hat = standard_form.state(q, v), decoupled_form.state(q, v)
@@ -198,7 +198,7 @@ def _arm_cases(joints: int, base: str) -> list[Case]:
         pass
     else:
         calls["StandardForm.casadi().rate"] = lambda: rate(x.q, x.z, 0, 0, 0)
-    suffix = f", {joints} joint{'s' * (joints > 1)}"
+    suffix = f", {joint_count} joint{'s' * (joint_count > 1)}"
     return [Case(name + suffix, call, reference=_ABA + suffix) for name, call in calls.items()]
 
 

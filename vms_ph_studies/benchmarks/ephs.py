@@ -29,15 +29,15 @@ _CHAIN = "C++: chain of {} bodies"
 _LINK_COUNTS = (1, 5, 10, 20, 40, 60)
 
 
-def chain(links: int) -> System:
+def chain(link_count: int) -> System:
     """Return a chain of equal bodies with revolute joints and friction, attached to the ground."""
     top_pose, bottom_pose = np.eye(4), np.eye(4)
     top_pose[2, 3], bottom_pose[2, 3] = 0.1, -0.1
-    link = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
+    body = mb.rigid_body(1.0, [0.01, 0.01, 0.01])
     joint = mb.joint(mb.Revolute(), bottom_pose, top_pose, friction=0.01)
-    bodies = {f"b{k}": link for k in range(links)}
+    bodies = {f"b{k}": body for k in range(link_count)}
     names = [mb.GROUND, *bodies]
-    joints = {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(links)}
+    joints = {f"j{k}": mb.Between(names[k], names[k + 1], joint) for k in range(link_count)}
     return mb.mechanism(bodies, joints)
 
 
@@ -112,10 +112,10 @@ def _cpp_cases(robot: str, model: VMSModel, arm: Equations, q: Array, v: Array) 
         ),
         _cpp_case("C++: four-bar linkage", linkage, four_bar_state(linkage), 20.0),
     ]
-    for links in _LINK_COUNTS:
-        equations = assemble(chain(links), check=False)
-        start = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(links)})
-        cases.append(_cpp_case(_CHAIN.format(links), equations, start, None))
+    for link_count in _LINK_COUNTS:
+        equations = assemble(chain(link_count), check=False)
+        start_state = mb.consistent_state(equations, {f"j{k}": 0.1 for k in range(link_count)})
+        cases.append(_cpp_case(_CHAIN.format(link_count), equations, start_state, None))
     return cases
 
 

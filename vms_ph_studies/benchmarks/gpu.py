@@ -37,15 +37,15 @@ class Batches:
         import jax
 
         configurations = [model.random_configuration(rng) for _ in range(64)]  # repeated in a batch
-        states = [replace(problem, q=q, v=rng.uniform(-1, 1, model.nv)) for q in configurations]
+        problems = [replace(problem, q=q, v=rng.uniform(-1, 1, model.nv)) for q in configurations]
         self._skipped, self._costs, self._errors = {"mujoco_warp, grid-rbd: not JAX": None}, {}, []
         for precision in ("float32", "float64"):
             jax.config.update("jax_enable_x64", precision == "float64")
             jax.clear_caches()  # they contain numbers of the other precision
-            makers, terms[precision] = _vms_ph_functions(states)
+            makers, terms[precision] = _vms_ph_functions(problems)
             for library in (_frax, _mjx):
                 try:
-                    makers |= library(states)
+                    makers |= library(problems)
                 except UnavailableError as reason:
                     self._skipped[str(reason)] = None
             timings += measure(self._cases(makers, precision, seconds), seconds / 2)
@@ -119,17 +119,17 @@ def _vmapped(function: Callable[..., Any], *states: Any) -> BatchMaker:
     return make_batch
 
 
-def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
+def _vms_ph_functions(problems: list[Problem]) -> tuple[dict[str, BatchMaker], dict[str, Any]]:
     """Return the functions to measure, and terms of all states in JAX's present precision."""
     import jax
 
     # The same states in both precisions.
-    q, v = (np.array([getattr(state, x) for state in states], np.float32) for x in ("q", "v"))
+    q, v = (np.array([getattr(problem, x) for problem in problems], np.float32) for x in ("q", "v"))
     functions = dict[str, tuple[Callable[..., Any], Any]]()
     for form_class in (StandardForm, DecoupledForm):
-        form = form_class(states[0].model)
+        form = form_class(problems[0].model)
         exported_form, name = form.jax(), form_class.__name__
-        z = np.array([form.state(s.q, s.v).z for s in states], np.float32)
+        z = np.array([form.state(s.q, s.v).z for s in problems], np.float32)
         functions[f"rate: {name}"] = exported_form.rate, z
         functions[f"energies: {name}"] = exported_form.hamiltonian, z
         functions[f"momenta: {name}"] = exported_form.momenta, v
@@ -141,22 +141,22 @@ def _vms_ph_functions(states: list[Problem]) -> tuple[dict[str, BatchMaker], dic
     return makers, dict(zip(functions, terms, strict=True))
 
 
-def _frax(states: list[Problem]) -> dict[str, BatchMaker]:
-    robot, q, v = frax_robot(states[0]), [s.q for s in states], [s.v for s in states]
+def _frax(problems: list[Problem]) -> dict[str, BatchMaker]:
+    robot, q, v = frax_robot(problems[0]), [s.q for s in problems], [s.v for s in problems]
     # Neither the order of joints nor the axes of velocities matter to the time.
     accelerate = _vmapped(lambda q, v: robot.forward_dynamics(q, v, v, None), q, v)
     return {"rate: frax forward_dynamics": accelerate, "M: frax": _vmapped(robot.mass_matrix, q)}
 
 
-def _mjx(states: list[Problem]) -> dict[str, BatchMaker]:
+def _mjx(problems: list[Problem]) -> dict[str, BatchMaker]:
     import jax
 
-    mjx = states[0].module("mujoco.mjx", "MJX", "mujoco-mjx")
+    mjx = problems[0].module("mujoco.mjx", "MJX", "mujoco-mjx")
     if jax.default_backend() == "cpu":
         raise UnavailableError("MJX, which compiles for minutes on a CPU")
-    model = mjx.put_model(FreeRobot(states[0].model, "Euler").model)
+    model = mjx.put_model(FreeRobot(problems[0].model, "Euler").model)
     data = mjx.make_data(model)
-    velocities = [np.resize(state.v, model.nv) for state in states]
+    velocities = [np.resize(problem.v, model.nv) for problem in problems]
     return {
         "rate: MJX": _vmapped(lambda v: mjx.forward(model, data.replace(qvel=v)).qacc, velocities)
     }

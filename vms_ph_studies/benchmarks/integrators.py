@@ -236,10 +236,10 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
     reference = motions(reference_scheme, q, v, _REFERENCE_STEPS)[-1]
     results = []
     for contender in contenders:
-        for steps in STEPS:
+        for step_count in STEPS:
             # A scheme that fails because the step is too long has no result at that step.
             with suppress(IntegrationError):
-                results.append(measure(model, contender, q, v, steps, reference[0]))
+                results.append(measure(model, contender, q, v, step_count, reference[0]))
     numbers_file = folder / "integrators.json"
     numbers_file.write_text(json.dumps([asdict(result) for result in results], indent=1))
     table_file = folder / "integrators.md"

@@ -81,8 +81,8 @@ def _cpp_timings(model: VMSModel, description: str, base: str) -> list[Timing]:
         )
     timings = []
     for line in lines:
-        name, *numbers = line.split("\t")
-        median, lower, upper = (1e-9 * float(number) for number in numbers[:3])
+        name, *nanoseconds = line.split("\t")
+        median, lower, upper = (1e-9 * float(number) for number in nanoseconds[:3])
         reference, max_ratio = _LIMITS.get(name, (None, None))
         case = Case(f"C++: {name}", lambda: None, reference=reference, max_ratio=max_ratio)
         timings.append(Timing(case, median, lower, upper))

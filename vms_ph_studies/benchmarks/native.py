@@ -126,7 +126,7 @@ def _time_updates(name: str, update: Callable[[int], object], seconds: float) ->
         update(len(durations))
         durations.append(time.perf_counter() - start)
     median, lower, upper, p99, p999 = (
-        float(x) for x in np.percentile(durations, [50, 25, 75, 99, 99.9])
+        float(quantile) for quantile in np.percentile(durations, [50, 25, 75, 99, 99.9])
     )
     tail = Tail(len(durations), p99, p999, max(durations))
     return Timing(Case(name, lambda: None), median, lower, upper, tail)

@@ -40,11 +40,11 @@ def section(
     versions: Mapping[str, str],
 ) -> str:
     """Return the table of one benchmark with date, machine and versions, in Markdown."""
-    times = {timing.case.name: timing.lower for timing in timings}
-    rows = []
+    lower_times = {timing.case.name: timing.lower for timing in timings}
+    table_rows = []
     for t in timings:
-        ratio = t.lower / times[t.case.reference or benchmark.reference]
-        rows.append(f"| {t.case.name} | {_format_microseconds(t.lower)} | {ratio:.3g} |")
+        ratio = t.lower / lower_times[t.case.reference or benchmark.reference]
+        table_rows.append(f"| {t.case.name} | {_format_microseconds(t.lower)} | {ratio:.3g} |")
     subject = f"{robot}, {base} base" if base else robot
     today = datetime.datetime.now(datetime.timezone.utc).date()
     version_list = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -54,7 +54,7 @@ def section(
         "",
         "| call | lower quartile, us | ratio |",
         "|---|---|---|",
-        *rows,
+        *table_rows,
     ]
     note = benchmark.note() if benchmark.note else ""
     return "\n".join([*lines, *(["", f"{note[0].upper()}{note[1:]}."] if note else [])]) + "\n"

@@ -88,7 +88,7 @@ def closed_loop(
     settings = RobotSettings(robot, base, end_effector, inertia=inertia, gravity=gravity)
     model, allocation = _robot(settings)
     settings = replace(settings, initial_positions=assignments(positions or {}))
-    start = settings.initial_configuration(model)
+    start_q = settings.initial_configuration(model)
     if native is False:
         model = model.with_native(False)
     if controller == "auto" and not model.b and model.n > 2:
@@ -96,7 +96,7 @@ def closed_loop(
     law = make_controller(controller, model, allocation)
     law.gains = _with_gains(law, gains or {})
     joint_offsets = spread * np.random.default_rng(seed).uniform(-1.0, 1.0, model.n)
-    q = model.integrate(start, np.concatenate([np.zeros(model.b), joint_offsets]))
+    q = model.integrate(start_q, np.concatenate([np.zeros(model.b), joint_offsets]))
     supervisor = Supervisor(law, allocation)
     supervisor.reset(RobotState(q, np.zeros(model.nv)))
     commands: list[tuple[float, float, int]] = []

@@ -30,11 +30,11 @@ class Journal:
 
     Attributes:
         records: the last record of each point by its id.
-        target: name of the target that the records are of.
+        target_name: name of the target that the records are of.
         digest: hash of its code when the journal was begun.
     """
 
-    def __init__(self, folder: Path, target: str, digest: str) -> None:
+    def __init__(self, folder: Path, target_name: str, digest: str) -> None:
         """Open the journal in a folder, or begin one.
 
         Raises:
@@ -51,7 +51,7 @@ class Journal:
         try:
             lines = self._complete_lines()
             if not lines:
-                self._write([{"format": _FORMAT, "target": target, "digest": digest}])
+                self._write([{"format": _FORMAT, "target": target_name, "digest": digest}])
                 # The name of a new file is durable once its folder is.
                 _sync_folder(folder)
                 lines = self._complete_lines()
@@ -95,7 +95,7 @@ class Journal:
             header = json.loads(lines[0])
             if header["format"] != _FORMAT:
                 raise ValueError(f"its format is {header['format']}")
-            self.target, self.digest = str(header["target"]), str(header["digest"])
+            self.target_name, self.digest = str(header["target"]), str(header["digest"])
             for line in lines[1:]:
                 line_number += 1
                 record = Record(**json.loads(line))

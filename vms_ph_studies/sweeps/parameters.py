@@ -168,7 +168,7 @@ class Point:
 
 
 def make_points(
-    target: str, parameters: Mapping[str, Parameter], runs: int | None, seed: int
+    target_name: str, parameters: Mapping[str, Parameter], runs: int | None, seed: int
 ) -> Iterator[Point]:
     """Return all points in the order of the table: every run at every point of the grid.
 
@@ -187,10 +187,10 @@ def make_points(
     for grid_values in product(*grid_values_by_name.values()):
         for run, sample in draws or no_samples:
             values = {**fixed, **dict(zip(grid_values_by_name, grid_values, strict=True)), **sample}
-            yield _make_point(target, {name: values[name] for name in parameters}, run, seed)
+            yield _make_point(target_name, {name: values[name] for name in parameters}, run, seed)
 
 
-def _make_point(target: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
-    identity = {"target": target, "parameters": values, "run": run, "seed": seed}
+def _make_point(target_name: str, values: dict[str, Value], run: int | None, seed: int) -> Point:
+    identity = {"target": target_name, "parameters": values, "run": run, "seed": seed}
     identifier = identifier_of(json.dumps(identity, sort_keys=True, ensure_ascii=False))
     return Point(identifier, values, run, seed_of(identifier))

@@ -88,12 +88,12 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
         return "<p>No point failed.</p>"
     ranked_rows = sorted(rows_by_kind.values(), key=len, reverse=True)
     names = study.varied
-    rows, traces = [], []
+    table_rows, traces = [], []
     for kind_rows in ranked_rows[:_MAX_FAILURES]:
         first_row = kind_rows[0]
         record = records[results.columns["point"][first_row]]
         values = ", ".join(f"{name} = {_text(results.columns[name][first_row])}" for name in names)
-        rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
+        table_rows.append([record.error[:300], str(len(kind_rows)), record.point, values])
         if record.trace:
             traces.append(
                 f"<details><summary>traceback of {record.point}</summary>"
@@ -102,7 +102,7 @@ def _failures(study: SweepStudy, results: Results, records: Mapping[str, Record]
     omitted = len(ranked_rows) - _MAX_FAILURES
     omitted_note = f"<p>{omitted} further kinds are in the table only.</p>" if omitted > 0 else ""
     header = ["error", "points", "one of them", "its parameters"]
-    return table(header, rows) + omitted_note + "\n".join(traces)
+    return table(header, table_rows) + omitted_note + "\n".join(traces)
 
 
 def _text(value: Any) -> str:
@@ -120,9 +120,9 @@ def plots(study: SweepStudy, results: Results) -> Iterator[tuple[str, bytes]]:
     The figure of a result has its distribution, then the result over each varied parameter. Over
     two parameters of a grid alone it has a map.
     """
-    names = [n for n in study.plotted or results.outputs if n in results.outputs]
+    plotted_names = [n for n in study.plotted or results.outputs if n in results.outputs]
     x_parameters = [*(study.against or study.varied)][:_MAX_PARAMETERS]
-    for name in names[:_MAX_RESULTS]:
+    for name in plotted_names[:_MAX_RESULTS]:
         if any(value is not None for value in results.columns[name]):
             yield name, _figure(study, results, name, x_parameters)
 
@@ -135,10 +135,10 @@ def _figure(study: SweepStudy, results: Results, name: str, against: list[str]) 
     grids = [n for n in against if isinstance(study.parameters[n], Grid) and results.numbers(n)]
     if panels and len(study.varied) == 2 == len(grids):
         panels = [grids]
-    columns = min(3, 1 + len(panels))
-    row_count = -(-(1 + len(panels)) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.1 * row_count), layout="constrained", dpi=90)
-    all_axes = list(figure.subplots(row_count, columns, squeeze=False).ravel())
+    column_count = min(3, 1 + len(panels))
+    row_count = -(-(1 + len(panels)) // column_count)
+    figure = Figure(figsize=(4.2 * column_count, 3.1 * row_count), layout="constrained", dpi=90)
+    all_axes = list(figure.subplots(row_count, column_count, squeeze=False).ravel())
     _distribution(all_axes[0], name, numbers, values)
     for axes, panel in zip(all_axes[1:], panels, strict=False):
         y = np.array(numbers)

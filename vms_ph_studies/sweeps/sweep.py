@@ -96,7 +96,7 @@ class Sweep:
         points, point_count = self.remaining(retry_failed), len(self.study.points)
         retried_failures = sum(point.id in self._journal.records for point in points)
         done_count, failed = point_count - len(points), self.summary().failed - retried_failures
-        report = progress or (lambda state: None)
+        report = progress or (lambda progress_state: None)
         report(SweepProgress(done_count, point_count, failed))
         if not points:
             return
@@ -138,10 +138,10 @@ class Sweep:
 
     def _check_origin(self, keep: bool) -> None:
         journal, target = self._journal, self.study.target
-        if journal.target != target.name and journal.records:
+        if journal.target_name != target.name and journal.records:
             raise VmsPhError(
-                f"{self.folder} has results of the target {journal.target}, not of {target.name}; "
-                "choose another folder with --out, or begin anew with --restart"
+                f"{self.folder} has results of the target {journal.target_name}, not of "
+                f"{target.name}; choose another folder with --out, or begin anew with --restart"
             )
         if journal.digest != target.digest and journal.records and not keep:
             raise VmsPhError(
