@@ -138,8 +138,8 @@ def effective_mass(
     d = model.evaluate(q, np.zeros(model.nv))
     u = heaviest_direction(d) if direction is None else direction / np.linalg.norm(direction)
     jacobian = d.J_end_effector[:3]
-    inertia = d.M + payload * jacobian.T @ jacobian
-    mobility = float(u @ jacobian @ np.linalg.solve(inertia, jacobian.T) @ u)
+    loaded_mass_matrix = d.M + payload * jacobian.T @ jacobian
+    mobility = float(u @ jacobian @ np.linalg.solve(loaded_mass_matrix, jacobian.T) @ u)
     return 1.0 / mobility if mobility > 1e-9 else inf
 
 
@@ -200,8 +200,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     model, payload = robots.load(name), float(settings["payload"])
     q, area = model.home, float(settings["area"]) or inf
     heaviest_axis = heaviest_direction(model.evaluate(q, np.zeros(model.nv)))
-    u = heaviest_axis if direction == "heaviest" else np.eye(3)["xyz".index(direction)]
-    mass, unloaded_mass = (effective_mass(model, q, u, load) for load in (payload, 0.0))
+    axis = heaviest_axis if direction == "heaviest" else np.eye(3)["xyz".index(direction)]
+    mass, unloaded_mass = (effective_mass(model, q, axis, load) for load in (payload, 0.0))
     checks, rows = list[Check](), list[list[str]]()
     for region, r in REGIONS.items():
         progress(len(rows) / len(REGIONS), region)
@@ -213,7 +213,7 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         if r.transient_ratio:
             free_limit = contact_limit(region, unloaded_mass, is_clamped=False)
             title = f"{region}: force of an impact at {free_limit.speed:.3g} m/s"
-            force = peak_force(model, q, u, region, free_limit.speed)
+            force = peak_force(model, q, axis, region, free_limit.speed)
             verdict = verdict_of(force <= 1.05 * free_limit.force)  # the arm turns away a little
             checks.append(Check(title, "N", free_limit.force, "bound", force, None, verdict))
     setup = f"{name} at home, {direction} direction, payload {payload:g} kg, contact area "

@@ -64,14 +64,14 @@ class ImpedanceGains:
         k = (scale * _STIFFNESS[0], _STIFFNESS[1] * (scale > 0.0), _STIFFNESS[2])
         damping = [2.0 * _ZETA * float(np.sqrt(a * m)) for a, m in zip(k, masses, strict=True)]
         min_damping = (*_LEAST_DAMPING, 0.0)
-        position, attitude, null = map(max, damping, min_damping)
-        return cls(k, (position, attitude, null), float(masses[2]))
+        position_damping, attitude_damping, null_damping = map(max, damping, min_damping)
+        return cls(k, (position_damping, attitude_damping, null_damping), float(masses[2]))
 
     @classmethod
     def critical(cls, stiffness: tuple[float, float, float], scale: float) -> "ImpedanceGains":
         """Return published stiffnesses, with the published damping ``2 sqrt(K)``."""
-        x, y, null = stiffness
-        k = (scale * x, y * (scale > 0.0), null)
+        translational, rotational, posture = stiffness
+        k = (scale * translational, rotational * (scale > 0.0), posture)
         a, b, c = (2.0 * float(np.sqrt(value)) for value in k)
         return cls(k, (a, b, c), 1.0)
 
@@ -228,7 +228,7 @@ class ComplianceLaw(PublishedLaw):
 
         ``state`` has a wrench; the position of the reference is (3,).
         """
-        model, tree, h = self._model, self._model.tree.pinocchio, self._STEP
+        model, pinocchio, h = self._model, self._model.tree.pinocchio, self._STEP
         _, pose, jacobian = self._kinematics(state)
         rotation = pin.log3(self._target.rotation @ self._pose.rotation.T)
         errors = (target - self._pose.translation, rotation)
@@ -237,9 +237,9 @@ class ComplianceLaw(PublishedLaw):
         force = np.repeat(self._gains.stiffness[:2], 3) * error + wrench.ravel()
         pull = self._P * force + self._D * (force - self._last_force) / h
         self._last_force, inertia = force, jacobian.T @ jacobian
-        pin.computeJointJacobians(tree, self._data, state.q)
-        for joint in range(1, tree.njoints):
-            j = pin.getJointJacobian(tree, self._data, joint, pin.LOCAL)[:3]
+        pin.computeJointJacobians(pinocchio, self._data, state.q)
+        for joint in range(1, pinocchio.njoints):
+            j = pin.getJointJacobian(pinocchio, self._data, joint, pin.LOCAL)[:3]
             inertia += 0.1 * j.T @ j
         q, joints = model.joint_positions(state.q), model.joints
         step = np.clip(q + h * self._velocity, joints.lower, joints.upper) - q
@@ -300,9 +300,9 @@ class ServoImpedance(GuardedImpedance):
         super().__init__(model, driver)
         self._stiffness, delay = stiffness, int(driver.delay)
         self.guard = PositionGuard(model, stiffness, settings=_SERVO_TANK, delay=delay)
-        weight = model.evaluate(model.home, np.zeros(model.nv)).g
+        gravity_torque = model.evaluate(model.home, np.zeros(model.nv)).g
         positions = model.joint_positions(model.home)
-        self.guard.engage(positions, positions + weight / stiffness)
+        self.guard.engage(positions, positions + gravity_torque / stiffness)
 
     def command(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) that guarded positions ask for at the measured ones."""

@@ -164,11 +164,11 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     return Outcome(checks, files)
 
 
-def _null_velocity(terms: TaskEvaluation, energy: float) -> Array:
+def _null_velocity(terms: TaskEvaluation, kinetic_energy: float) -> Array:
     """Return a null-space velocity with a given kinetic energy: a motion of the elbow."""
     eigenvalues, eigenvectors = np.linalg.eigh(terms.Lambda_nu)
     direction = terms.Z.T @ eigenvectors[:, -1]
-    return np.asarray(np.sqrt(2.0 * energy / eigenvalues[-1]) * direction)
+    return np.asarray(np.sqrt(2.0 * kinetic_energy / eigenvalues[-1]) * direction)
 
 
 def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluation) -> float:
@@ -184,8 +184,8 @@ def _closed_path_work(contender: _Contender, q_star: Array, terms: TaskEvaluatio
 
 
 def _open_energy(record: PushRecord) -> float:
-    start = record.total[0]
-    return float(np.abs(record.total - start + record.dissipated - record.work).max())
+    start_energy = record.total[0]
+    return float(np.abs(record.total - start_energy + record.dissipated - record.work).max())
 
 
 def _largest_rise(record: PushRecord) -> float:

@@ -75,7 +75,7 @@ class _Run:
 
 
 def _simulate(
-    model: VMSModel, settings: Settings, rate: int, counts: float, capacity: float
+    model: VMSModel, settings: Settings, rate_hz: int, counts: float, capacity: float
 ) -> _Run:
     q_star = POSTURES[str(settings["posture"])]
     gains = TaskSpaceIDAPBC.Gains(
@@ -96,7 +96,7 @@ def _simulate(
     push = Push("wrench_end_effector", force, duration=_PUSH_DURATION, axes="world")
     try:
         duration = float(settings["seconds"])
-        run = simulate(model, control, duration, disturbances=[push], rate=rate, q=q_star)
+        run = simulate(model, control, duration, disturbances=[push], rate=rate_hz, q=q_star)
     except SimulationStopped as stopped:
         run = stopped.trajectory
     return _Run(run, min(c.energy.tank_level for c in commands), min(c.authority for c in commands))
@@ -109,17 +109,17 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     encoders = {n: c for n, c in _ENCODERS.items() if chosen_encoder in ("all", n.split()[0])}
     checks, runs = [], {}
     stages = Stages(progress, len(_RATES_HZ) * len(encoders) * len(_TANKS))
-    for rate in _RATES_HZ:
+    for rate_hz in _RATES_HZ:
         for encoder, counts in encoders.items():
             for name, capacity in _TANKS.items():
-                stages.begin(f"{rate} Hz, {encoder}, {name}")
-                run = _simulate(model, settings, rate, counts, capacity)
-                runs[rate, encoder, name] = run
-                checks.append(_check(rate, encoder, name, run, initial_level))
+                stages.begin(f"{rate_hz} Hz, {encoder}, {name}")
+                run = _simulate(model, settings, rate_hz, counts, capacity)
+                runs[rate_hz, encoder, name] = run
+                checks.append(_check(rate_hz, encoder, name, run, initial_level))
     return Outcome(checks, [] if out is None else [_plot(runs, out)])
 
 
-def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
+def _check(rate_hz: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
     has_tank = tank != "without a tank"
     energy_limit = initial_level if has_tank else 0.0
     is_active, why = run.largest_supply > energy_limit + 1e-3, ""
@@ -135,7 +135,7 @@ def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) 
     if has_tank:
         text += f", tank at least {run.min_tank_level:.2g} J, authority {run.min_authority:.2g}"
     return required(
-        f"{rate} Hz, {encoder}: {tank}",
+        f"{rate_hz} Hz, {encoder}: {tank}",
         f"passive: supplies at most {energy_limit:g} J",
         text,
         not is_active,
@@ -146,10 +146,10 @@ def _check(rate: int, encoder: str, tank: str, run: _Run, initial_level: float) 
 def _plot(runs: dict[tuple[int, str, str], _Run], out: Path) -> Path:
     panels = []
     for encoder in dict.fromkeys(encoder for _, encoder, _ in runs):
-        for rate in _RATES_HZ:
-            motions = {tank: runs[rate, encoder, tank].trajectory for tank in _TANKS}
+        for rate_hz in _RATES_HZ:
+            motions = {tank: runs[rate_hz, encoder, tank].trajectory for tank in _TANKS}
             curves = {tank: (run.t, run.kinetic_energy + 1e-12) for tank, run in motions.items()}
-            title = f"{rate} Hz, {encoder}"
+            title = f"{rate_hz} Hz, {encoder}"
             panels.append(Panel(title, "time (s)", "kinetic energy (J)", curves, log="y"))
     return draw(panels, out / "sampled-passivity.png", len(_RATES_HZ))
 

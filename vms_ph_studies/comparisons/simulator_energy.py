@@ -83,10 +83,10 @@ def _tiago() -> VMSModel:
     return load_urdf(resolve(f"{folder}/tiago_no_hand.urdf") or "tiago_no_hand.urdf", base="fixed")
 
 
-def _random_tree(joints: int, is_free: bool) -> VMSModel:
+def _random_tree(joint_count: int, is_free: bool) -> VMSModel:
     """Return a random tree; every fourth joint is prismatic, the others are revolute."""
-    rng, model, branch = np.random.default_rng(joints), pin.Model(), [0]
-    for k in range(-int(is_free), joints):
+    rng, model, branch = np.random.default_rng(joint_count), pin.Model(), [0]
+    for k in range(-int(is_free), joint_count):
         kind = pin.JointModelPrismaticUnaligned if k % 4 == 3 else pin.JointModelRevoluteUnaligned
         axis = rng.normal(size=3)
         joint = pin.JointModelFreeFlyer() if k < 0 else kind(axis / np.linalg.norm(axis))
@@ -202,8 +202,8 @@ def _write(
 ) -> list[Path]:
     """Write table, numbers and picture, and return the files."""
     md_file, json_file, png_file = (out / f"simulator-energy.{k}" for k in ("md", "json", "png"))
-    steps = " | ".join(f"{dt * 1e3:g} ms" for dt in STEPS)
-    rows = [f"| engine | robots, gain | {steps} | configuration | us |", "|---" * 8 + "|"]
+    step_headings = " | ".join(f"{dt * 1e3:g} ms" for dt in STEPS)
+    rows = [f"| engine | robots, gain | {step_headings} | configuration | us |", "|---" * 8 + "|"]
     curves = {}
     for name, results in engines.items():
         tables = {k: _table(results.values(), k) for k in ("energy", "gain", "trajectory", "cost")}

@@ -198,12 +198,12 @@ def _pybullet(has_damping: bool, robot: PassiveRobot, dt: float) -> Run:
     client.setTimeStep(dt)
     client.setGravity(*robot.model.gravity)
     joint_indices = range(client.getNumJoints(body))
-    links = {client.getJointInfo(body, index)[1].decode(): index for index in joint_indices}
-    joints = [links[name] for name in robot.model.joint_names]
+    link_indices = {client.getJointInfo(body, index)[1].decode(): index for index in joint_indices}
+    robot_joints = [link_indices[name] for name in robot.model.joint_names]
     for i in [] if has_damping else [-1, *joint_indices]:
         no_damping = dict.fromkeys(("linearDamping", "angularDamping", "jointDamping"), 0.0)
         client.changeDynamics(body, i, **no_damping)
-    for i, (_, x, rate) in zip(joints, robot.joints(), strict=True):
+    for i, (_, x, rate) in zip(robot_joints, robot.joints(), strict=True):
         client.changeDynamics(body, i, maxJointVelocity=1e6)
         client.resetJointState(body, i, x, rate)
         client.setJointMotorControl2(body, i, bullet.VELOCITY_CONTROL, force=0.0)
@@ -214,7 +214,7 @@ def _pybullet(has_damping: bool, robot: PassiveRobot, dt: float) -> Run:
         client.resetBaseVelocity(body, *_world_velocities(robot, centre.translation))
 
     def motion() -> Motion:
-        x, rates = np.array([state[:2] for state in client.getJointStates(body, joints)]).T
+        x, rates = np.array([state[:2] for state in client.getJointStates(body, robot_joints)]).T
         centre_pose = pin.XYZQUATToSE3(np.hstack(client.getBasePositionAndOrientation(body)))
         pose = pin.SE3ToXYZQUAT(centre_pose * centre.inverse())
         linear, angular = map(np.array, client.getBaseVelocity(body))
