@@ -50,10 +50,10 @@ class EllipticLoop:
 
     def __call__(self, t: float) -> JointMotion:
         """Return the motion at a time in [0, duration], s."""
-        s, angle = t / self.duration, 2.0 * np.pi * self.loops
-        phase = angle * s**3 * (10.0 + s * (6.0 * s - 15.0))
-        phase_rate = angle * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
-        phase_acceleration = angle * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
+        s, total_phase = t / self.duration, 2.0 * np.pi * self.loops
+        phase = total_phase * s**3 * (10.0 + s * (6.0 * s - 15.0))
+        phase_rate = total_phase * 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
+        phase_acceleration = total_phase * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
         offset, tangent = self.offset(phase), self.derivative(phase)
         acceleration = tangent * phase_acceleration - (offset + self.cosine) * phase_rate**2
         return JointMotion(offset, tangent * phase_rate, acceleration)
@@ -313,8 +313,8 @@ def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Arr
     u, s, vt = np.linalg.svd(axis_curvature)
     if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
-    scale = np.sqrt(np.linalg.norm(target) / s[0])
-    cosine, sine = scale * u[:, 0], scale * vt[0]
+    ellipse_scale = np.sqrt(np.linalg.norm(target) / s[0])
+    cosine, sine = ellipse_scale * u[:, 0], ellipse_scale * vt[0]
     for _ in range(_SEARCH_ROUNDS):
         jacobian = np.hstack([turn_tensor @ sine, np.einsum("i,kij->kj", cosine, turn_tensor)])
         pseudo_inverse, half_diameters = np.linalg.pinv(jacobian), np.concatenate([cosine, sine])
@@ -343,13 +343,13 @@ def _turn_jacobian(model: VMSModel, q: Array, half_diameters: Array) -> Array:
 
 
 def _correct_half_diameters(
-    model: VMSModel, q: Array, half_diameters: Array, target: Array
+    model: VMSModel, q: Array, half_diameters: Array, target_rotation: Array
 ) -> Array | None:
     """Return half diameters (2n,) whose loop turns the base by a rotation vector, or None."""
     inverse_jacobian, last_error = None, np.inf
     for _ in range(_MAX_CORRECTIONS):
         pose = holonomy(model, q, _unit_loop(half_diameters), _TURN_ACCURACY)
-        turn_error = target - _SO3.log(pose[:3, :3])
+        turn_error = target_rotation - _SO3.log(pose[:3, :3])
         error_size = float(np.linalg.norm(turn_error))
         if error_size < _TURN_ACCURACY:
             return half_diameters

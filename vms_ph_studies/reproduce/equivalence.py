@@ -65,13 +65,13 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     base = None if settings["base"] == "bundled" else str(settings["base"])
     model = robots.load(str(settings["robot"]), base=base)
     rng = np.random.default_rng(int(settings["seed"]))
-    errors, states = _LargestErrors(), int(settings["states"])
+    errors, state_count = _LargestErrors(), int(settings["states"])
     progress_report = Stages(progress, 1).begin("random states")
-    for k in range(states):
+    for k in range(state_count):
         q = model.random_configuration(rng)
         v = float(settings["speed"]) * rng.uniform(-1, 1, model.nv)
         _compare(model, q, v, rng, errors)
-        progress_report((k + 1) / states)
+        progress_report((k + 1) / state_count)
     checks = [bounded(t, errors.largest[key], limit) for key, (t, limit) in _EQUALITIES.items()]
     if model.b:
         checks += [

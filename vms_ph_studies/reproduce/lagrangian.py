@@ -52,9 +52,9 @@ class ReducedEulerLagrange:
         Both include all efforts, gravity too; they are transformed by [A (73)] here.
         """
         d, b = self._t.d, self._t.d.model.b
-        velocity = np.concatenate([d.v_hat, d.v[b:]])
+        locked_velocity = np.concatenate([d.v_hat, d.v[b:]])
         force = np.concatenate([wrench_base, torque - d.A.T @ wrench_base])
-        rate = np.linalg.solve(self.M_hat, force - (self.C1_hat + self.C2_hat) @ velocity)
+        rate = np.linalg.solve(self.M_hat, force - (self.C1_hat + self.C2_hat) @ locked_velocity)
         return LockedAcceleration(frozen(rate[:b]), frozen(rate[b:]))
 
 

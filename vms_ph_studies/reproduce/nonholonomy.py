@@ -20,21 +20,21 @@ from ..study import Outcome, Parameter, Settings, Stages, Study
 _SE3, _SO3 = SE3(), SO3()
 
 
-def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, steps: int) -> float:
+def _momentum_error(model: VMSModel, home: Array, loop: EllipticLoop, step_count: int) -> float:
     """Integrate [E 37] along the loop from rest and return the largest share of momentum left."""
-    robot, dt = FreeFloating(model), loop.duration / steps
+    form, dt = FreeFloating(model), loop.duration / step_count
     twist, max_momentum, momentum_scale = np.zeros(6), 0.0, 0.0
 
     def acceleration(t: float, twist: Array) -> Array:
         offset, qdot, qddot = loop(t)
-        e = robot.evaluate(displace(model, home, offset), np.concatenate([twist, qdot]))
+        e = form.evaluate(displace(model, home, offset), np.concatenate([twist, qdot]))
         # The velocities of [E] are inertial; here the base is followed in its own axes.
         x_ddot = np.linalg.solve(e.H_0, -e.H_0m @ qddot - e.bias[:6])
         transport = np.cross(twist[3:], twist[:3])
-        centripetal = np.cross(twist[3:], np.cross(twist[3:], robot.base_centre))
+        centripetal = np.cross(twist[3:], np.cross(twist[3:], form.base_centre))
         return e.from_inertial[:6, :6] @ x_ddot - np.append(transport + centripetal, np.zeros(3))
 
-    for k in range(steps):
+    for k in range(step_count):
         t = k * dt
         k1 = acceleration(t, twist)
         k2 = acceleration(t + dt / 2, twist + dt / 2 * k1)
@@ -56,23 +56,23 @@ def _centre_of_mass(model: VMSModel, home: Array) -> Array:
     return pose[:3, :3].T @ (centre - pose[:3, 3])
 
 
-def _tool_loop(model: VMSModel, home: Array, radius: float, steps: int) -> tuple[float, Array]:
+def _tool_loop(model: VMSModel, home: Array, radius: float, step_count: int) -> tuple[float, Array]:
     """Move the tool once around a circle at zero momentum by the generalised Jacobian.
 
     Returns:
         Distance between end and start of the tool (m), and final configuration of the robot, (nq,).
     """
-    robot, dt, q = FreeFloating(model), 1.0 / steps, home
+    form, dt, q = FreeFloating(model), 1.0 / step_count, home
     start_pose = model.evaluate(q, np.zeros(model.nv)).placement(model.end_effector)
 
     def velocity(t: float, q: Array) -> Array:
-        e = robot.evaluate(q, np.zeros(model.nv))
-        angle, tool_speed = 2 * np.pi * t, 2 * np.pi * radius
-        twist = np.array([0.0, -np.sin(angle), np.cos(angle), 0.0, 0.0, 0.0]) * tool_speed
+        e = form.evaluate(q, np.zeros(model.nv))
+        phase, tool_speed = 2 * np.pi * t, 2 * np.pi * radius
+        twist = np.array([0.0, -np.sin(phase), np.cos(phase), 0.0, 0.0, 0.0]) * tool_speed
         qdot = np.linalg.pinv(e.J_g) @ twist
         return np.concatenate([-e.d.A @ qdot, qdot])
 
-    for k in range(steps):
+    for k in range(step_count):
         t = k * dt
         q_half = model.integrate(q, 0.5 * dt * velocity(t, q))
         q = model.integrate(q, dt * velocity(t + 0.5 * dt, q_half))
@@ -87,31 +87,31 @@ def _turn_degrees(pose: Array) -> float:
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     bus_data = {name: str(settings[name]) for name in ("bus_mass", "bus_ixx", "bus_iyy", "bus_izz")}
     model = robots.load("satellite_panda", **bus_data)
-    joints = (int(settings["joint_a"]) - 1, int(settings["joint_b"]) - 1)
-    if joints[0] == joints[1] or not all(0 <= joint < model.n for joint in joints):
+    joint_pair = (int(settings["joint_a"]) - 1, int(settings["joint_b"]) - 1)
+    if joint_pair[0] == joint_pair[1] or not all(0 <= joint < model.n for joint in joint_pair):
         raise VmsPhError(f"joint_a and joint_b must be two of the joints 1 to {model.n}")
     home = model.configuration(robots.get("satellite_panda").home)
     amplitude, duration = float(settings["amplitude"]), float(settings["duration"])
-    steps = int(settings["steps"])
-    axes = amplitude * np.eye(model.n)[list(joints)]
+    step_count = int(settings["steps"])
+    axes = amplitude * np.eye(model.n)[list(joint_pair)]
     loop = EllipticLoop(axes[0], axes[1], 1, duration)
     stages = Stages(progress, 4)
     stages.begin("loop of the joints")
-    poses = base_motion(model, home, loop, steps)
-    back = base_motion(model, home, EllipticLoop(axes[0], axes[1], -1, duration), steps)[-1]
+    poses = base_motion(model, home, loop, step_count)
+    back = base_motion(model, home, EllipticLoop(axes[0], axes[1], -1, duration), step_count)[-1]
     start_pose, centre = model.base_pose(home), _centre_of_mass(model, home)
     centre_shift = poses[-1][:3, :3] @ centre + poses[-1][:3, 3] - centre
     stages.begin("small loop")
     small_loop = EllipticLoop(1e-3 * axes[0], 1e-3 * axes[1], 1, duration)
     area = np.pi * (1e-3 * amplitude) ** 2
-    turn_per_area = _SO3.log(base_motion(model, home, small_loop, steps)[-1][:3, :3]) / area
+    turn_per_area = _SO3.log(base_motion(model, home, small_loop, step_count)[-1][:3, :3]) / area
     predicted_turn = turn_by_curvature(model, home, small_loop) / area
     stages.begin("loop of the tool")
-    tool_error, final_q = _tool_loop(model, home, float(settings["radius"]), 4 * steps)
+    tool_error, final_q = _tool_loop(model, home, float(settings["radius"]), 4 * step_count)
     tool_turn = _turn_degrees(np.linalg.inv(start_pose) @ model.base_pose(final_q))
     arm_change = float(np.degrees(np.abs(model.difference(home, final_q)[model.b :]).max()))
     stages.begin("equations of motion along the loop")
-    momentum_error = _momentum_error(model, home, loop, steps)
+    momentum_error = _momentum_error(model, home, loop, step_count)
     checks = [
         # The error of a Runge-Kutta scheme over the default number of steps.
         bounded("[37] keeps zero momentum along the loop", momentum_error, 1e-6),
@@ -161,10 +161,10 @@ def _change_check(name: str, degrees: float) -> Check:
 def _plot(model: VMSModel, home: Array, loop: EllipticLoop, poses: Array, file: Path) -> Path:
     times = np.linspace(0.0, loop.duration, len(poses))
     angles = np.degrees([_SO3.log(pose[:3, :3]) for pose in poses])
-    joints = np.flatnonzero(loop.max_offset - loop.min_offset)
-    offsets = np.array([loop(time).offset[joints] for time in times])
-    path = np.degrees(model.joint_positions(home)[joints] + offsets)
-    first_label, second_label = (f"{model.joint_names[joint]} (deg)" for joint in joints)
+    moved_joints = np.flatnonzero(loop.max_offset - loop.min_offset)
+    offsets = np.array([loop(time).offset[moved_joints] for time in times])
+    path = np.degrees(model.joint_positions(home)[moved_joints] + offsets)
+    first_label, second_label = (f"{model.joint_names[joint]} (deg)" for joint in moved_joints)
     rotations = {axis: (times, series) for axis, series in zip("xyz", angles.T, strict=True)}
     panels = [
         Panel("joints", first_label, second_label, {"closed loop": (path[:, 0], path[:, 1])}),

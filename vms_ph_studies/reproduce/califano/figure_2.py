@@ -180,13 +180,13 @@ def _settling_checks(name: str, reference: _Reference, record: PushRecord) -> li
         settling_check = _independent_check(
             f"{name}: last above a tenth of it", reference.settling_time, last_time, 2e-3, "s"
         )
-    index = round(7.5 / (record.time[1] - record.time[0]))
+    row = round(7.5 / (record.time[1] - record.time[0]))
     return [
         settling_check,
         _independent_check(
             f"{name}: H_cl 7.5 s after the push began",
             reference.residual_energy,
-            record.total[index],
+            record.total[row],
             1e-2 * reference.residual_energy,
             "J",
         ),
@@ -222,9 +222,9 @@ def _statement_checks(records: dict[tuple[str, str], PushRecord]) -> list[Check]
     return checks
 
 
-def _never_rises(name: str, record: PushRecord, start: int, origin: Origin) -> Check:
+def _never_rises(name: str, record: PushRecord, first_row: int, origin: Origin) -> Check:
     """Return the check that H_cl never rises from a sample on."""
-    rise = float(np.max(np.diff(record.total[start:])))
+    rise = float(np.max(np.diff(record.total[first_row:])))
     verdict = verdict_of(rise <= 1e-15)
     return Check(name, "J", "never increasing", origin, rise, 1e-15, verdict)
 

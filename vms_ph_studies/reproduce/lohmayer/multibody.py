@@ -35,25 +35,25 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
         heat=mb.Heat(theta_0=float(settings["theta_0"])),
     )
     rng = np.random.default_rng(int(settings["seed"]))
-    states, dt = int(settings["states"]), float(settings["dt"])
+    state_count, dt = int(settings["states"]), float(settings["dt"])
     stages = Stages(progress, 4)
     stages.begin("equations")
-    checks = _equation_checks(bodies, rng, states)
+    checks = _equation_checks(bodies, rng, state_count)
     stages.begin("variational principles")
     checks += _variation_checks(bodies, rng)
     checks += _motion_checks(bodies, float(settings["duration"]), dt, stages)
     return Outcome(checks, [] if out is None else _plots(bodies, out))
 
 
-def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, states: int) -> list[Check]:
-    ideal_error, damped_error = oscillator_error(rng, states)
-    corrected_error, printed_error = section_6_errors(bodies, rng, states)
+def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, state_count: int) -> list[Check]:
+    ideal_error, damped_error = oscillator_error(rng, state_count)
+    corrected_error, printed_error = section_6_errors(bodies, rng, state_count)
     error_in_c2, error_in_c1 = frame_of_relative_velocity(rng)
     return [
         bounded("(5): oscillator with an open port", ideal_error, _ROUNDING),
         bounded("(8): damped oscillator and environment", damped_error, _ROUNDING),
-        bounded("(8) from the flattened pattern instead", _flat_error(rng, states), _ROUNDING),
-        bounded("(22): rigid body", body_error(bodies, rng, states), _ROUNDING),
+        bounded("(8) from the flattened pattern instead", _flat_error(rng, state_count), _ROUNDING),
+        bounded("(22): rigid body", body_error(bodies, rng, state_count), _ROUNDING),
         bounded("(31) and section 6, all rows", corrected_error, _ROUNDING),
         refuted_unless(
             printed_error <= 1e-3,
@@ -77,10 +77,10 @@ def _equation_checks(bodies: TwoBodies, rng: np.random.Generator, states: int) -
     ]
 
 
-def _flat_error(rng: np.random.Generator, states: int) -> float:
+def _flat_error(rng: np.random.Generator, state_count: int) -> float:
     nested, flat = assemble(damped_oscillator()), assemble(flatten(damped_oscillator()))
     error = 0.0
-    for _ in range(states):
+    for _ in range(state_count):
         x = rng.normal(size=3)
         error = max(error, float(np.abs(nested.rates(x).tangent - flat.rates(x).tangent).max()))
     return error

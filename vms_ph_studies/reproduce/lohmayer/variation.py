@@ -143,14 +143,14 @@ def _body_action(
     """Return the action of (23) with ``L = T(u) - V(q)`` of the curves varied by finite steps."""
     mass, inertia = bodies.masses[n], np.array(bodies.inertias[n])
     lagrangian = np.empty(curve.t.size)
-    for j, step in enumerate(eta):
-        g = _SE3.exp(step)
+    for j, variation in enumerate(eta):
+        g = _SE3.exp(variation)
         q = curve.q[n][j] @ g
-        velocity = _SE3.Ad(_SE3.inverse(g)) @ curve.u[n][j] + _SE3.dexp(step) @ eta_dot[j]
+        varied_twist = _SE3.Ad(_SE3.inverse(g)) @ curve.u[n][j] + _SE3.dexp(variation) @ eta_dot[j]
         u, p = curve.u[n][j] + du[j], curve.p[n][j] + dp[j]
         kinetic_energy = 0.5 * mass * u[:3] @ u[:3] + 0.5 * u[3:] @ (inertia * u[3:])
         potential_energy = -mass * _GRAVITY @ q[:3, 3]
-        lagrangian[j] = kinetic_energy - potential_energy + p @ (velocity - u)
+        lagrangian[j] = kinetic_energy - potential_energy + p @ (varied_twist - u)
     return _time_integral(curve, lagrangian)
 
 
