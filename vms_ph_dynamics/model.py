@@ -114,7 +114,7 @@ class VMSModel(RobotModel):
             built_robot.pinocchio,
             end_effector_of(xml) if end_effector is None else end_effector,
             mimics=built_robot.mimics,
-            links=built_robot.links,
+            links=built_robot.link_inertias,
             inertia=inertia,
         )
         model.urdf = xml if gravity is None and not locked_joints else ""

@@ -23,7 +23,7 @@ from .robot import EphsEngine, ExergyMap
 
 # The route of a moving base about its start, m, and how long each of its corners is the target.
 _ROUTE = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (0.0, 1.0, 1.5), (0.0, 0.0, 0.0))
-_LEG_DURATION = 12.0
+_SECTION_DURATION = 12.0
 
 # Of joints, rad: targets alternate by this amount with the legs of the route.
 _JOINT_AMPLITUDE = 0.3
@@ -154,7 +154,7 @@ class _RouteRun:
         law.gains = replace(law.gains, **{k: v for k, v in options.items() if k in gain_names})
         self._supervisor = Supervisor(law, allocation, actuated)
         self._supervisor.reset(RobotState(home_q, np.zeros(model.nv)))
-        self._home_q, self._model, self._leg, self._time = home_q, model, -1, 0.0
+        self._home_q, self._model, self._section, self._time = home_q, model, -1, 0.0
         robot_drives = drives_file.load(model, robot, drives, allocation)
         self.simulation = Simulation(
             StandardForm(model),
@@ -167,22 +167,22 @@ class _RouteRun:
         )
 
     def _control(self, q: Array, v: Array, dt: float) -> Command:
-        leg = int(self._time // _LEG_DURATION)
+        section = int(self._time // _SECTION_DURATION)
         self._time += dt
         reference = Reference()
-        if leg != self._leg:
-            self._leg, reference = leg, self._leg_reference(leg)
+        if section != self._section:
+            self._section, reference = section, self._section_reference(section)
         return self._supervisor.update(RobotState(q, v), reference, dt)
 
-    def _leg_reference(self, leg: int) -> Reference:
+    def _section_reference(self, section: int) -> Reference:
         model, home_data = self._model, self._model.evaluate(self._home_q, np.zeros(self._model.nv))
         frame = model.link_names[0] if model.base == "floating" else model.end_effector
         pose = home_data.placement(frame).copy()
         if model.base == "floating":
-            pose[:3, 3] += _ROUTE[leg % len(_ROUTE)]
+            pose[:3, 3] += _ROUTE[section % len(_ROUTE)]
         elif model.base == "fixed":
-            pose[2, 3] -= 0.1 * (leg % 2 == 0)
-        targets = model.joint_positions(self._home_q) + _JOINT_AMPLITUDE * (leg % 2 == 0)
+            pose[2, 3] -= 0.1 * (section % 2 == 0)
+        targets = model.joint_positions(self._home_q) + _JOINT_AMPLITUDE * (section % 2 == 0)
         joint_positions = np.clip(targets, model.joints.lower + 0.05, model.joints.upper - 0.05)
         return Reference(position=pose[:3, 3].copy(), pose=pose, joints=joint_positions)
 

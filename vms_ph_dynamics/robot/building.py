@@ -83,7 +83,7 @@ def read_inertials(description: ET.Element) -> dict[str, Inertial]:
 
 def _read_inertial(element: ET.Element) -> Inertial | None:
     attributes = {part.tag: part.attrib for part in reversed(element)}
-    origin = attributes.get("origin", {})
+    origin_attributes = attributes.get("origin", {})
     inertia = dict.fromkeys(PRODUCTS, "0") | attributes.get("inertia", {})
     try:
         mass = float(attributes["mass"]["value"])
@@ -91,7 +91,7 @@ def _read_inertial(element: ET.Element) -> Inertial | None:
             [[float(inertia[f"i{min(a, b)}{max(a, b)}"]) for a in "xyz"] for b in "xyz"]
         )
         centre, angles = (
-            np.array([float(word) for word in origin.get(key, "0 0 0").split()])
+            np.array([float(word) for word in origin_attributes.get(key, "0 0 0").split()])
             for key in ("xyz", "rpy")
         )
     except (KeyError, ValueError):
@@ -147,7 +147,7 @@ class BuiltRobot(NamedTuple):
     Attributes:
         pinocchio: a ``pinocchio.Model``.
         mimics: the joints that mimic others, by name.
-        links: the inertias of its links as given.
+        link_inertias: the inertias of its links as given.
         home: joint positions in which its MJCF starts, rad or m, by name; those at zero are not
             listed.
         home_base: pose of a floating base there, [x y z qx qy qz qw].
@@ -155,7 +155,7 @@ class BuiltRobot(NamedTuple):
 
     pinocchio: Any
     mimics: dict[str, Mimic]
-    links: list[LinkInertia]
+    link_inertias: list[LinkInertia]
     home: dict[str, float]
     home_base: list[float]
 

@@ -71,7 +71,7 @@ class Engine(ABC):
 
     @abstractmethod
     def assemble(
-        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, has_stops: bool
     ) -> PlantEffects:
         """Prepare steps of ``dt`` (s) of a robot; return what is left to the simulation.
 
@@ -82,7 +82,7 @@ class Engine(ABC):
             q: (nq,) configuration at which the stiffness of friction is judged.
             dt: length of the steps, s.
             friction: in the joints; None for none.
-            stops: whether the joints' limits are stops.
+            has_stops: whether the joints' limits are stops.
 
         Raises:
             ModelError: the engine does not cover this robot.
@@ -109,7 +109,7 @@ class Engine(ABC):
 
     @abstractmethod
     def accept(
-        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+        self, step: Prediction, applied: Ports, friction: Array | None, stop_torque: Array | None
     ) -> None:
         """Go to the end of a predicted step.
 
@@ -117,7 +117,7 @@ class Engine(ABC):
             step: step that was predicted last.
             applied: torque and base wrench during it.
             friction: (n,) torques of held friction, N m or N; None without it.
-            stops: (n,) torques of joint stops, likewise.
+            stop_torque: (n,) torques of joint stops, likewise.
 
         Raises:
             IntegrationError: a part besides the robot cannot follow; the state does not change.
@@ -174,7 +174,7 @@ class FormEngine(Engine):
         self.stepper: Any = None
 
     def assemble(
-        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, has_stops: bool
     ) -> PlantEffects:
         """Make the scheme; see :meth:`Engine.assemble`.
 
@@ -195,8 +195,8 @@ class FormEngine(Engine):
         else:
             self.stepper = system_stepper(form, self.scheme or NonholonomicRK4.name)
         if friction is not None and is_too_stiff(form, friction, q, dt):
-            return PlantEffects(None, friction, stops)
-        return PlantEffects(friction, None, stops)
+            return PlantEffects(None, friction, has_stops)
+        return PlantEffects(friction, None, has_stops)
 
     def start(self, q: Array, v: Array, t: float) -> None:
         """Begin the scheme at a motion."""
@@ -213,7 +213,7 @@ class FormEngine(Engine):
         return Prediction(q, v, step.supplied, step.dissipated, len(failures), step.solver_state)
 
     def accept(
-        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+        self, step: Prediction, applied: Ports, friction: Array | None, stop_torque: Array | None
     ) -> None:
         """Go to the end of a step."""
         self.state = step.state

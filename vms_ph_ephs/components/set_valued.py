@@ -34,8 +34,8 @@ class Bounds:
         rows: (k,d): velocities ``rows @ u`` along which the forces act, against them.
         lower, upper: (k,) bounds of the forces, N or N m; infinite where there is none.
         friction: (k,) coefficients; a row with one above zero is bounded by that times the force
-            of the row ``normal`` before it, together with the other rows of that normal.
-        normal: (k,) index of the row of the normal force, or -1.
+            of the row ``normal_index`` before it, together with the other rows of that normal.
+        normal_index: (k,) index of the row of the normal force, or -1.
         restitution: (k,) share of an approach velocity that returns.
     """
 
@@ -43,7 +43,7 @@ class Bounds:
     lower: Array
     upper: Array
     friction: Array
-    normal: Any
+    normal_index: Any
     restitution: Array
 
 
@@ -238,6 +238,6 @@ class Contact(SetValued):
         lower[0] = -np.inf
         friction, restitution = np.full(row_count, self.friction), np.zeros(row_count)
         friction[0], restitution[0] = 0.0, self.restitution
-        normal = np.zeros(row_count, dtype=np.intp)
-        normal[0] = -1
-        return Bounds(rows, lower, upper, friction, normal, restitution)
+        normal_index = np.zeros(row_count, dtype=np.intp)
+        normal_index[0] = -1
+        return Bounds(rows, lower, upper, friction, normal_index, restitution)

@@ -164,16 +164,16 @@ def _temperature(flat_system: System, theta_0: float | None) -> float:
             temperatures[f"the environment '{box}'"] = component.theta_0
     if not temperatures:
         return _DEFAULT_THETA_0
-    first_name, reference = next(iter(temperatures.items()))
-    if not reference > 0.0:
-        raise StructureError(f"theta_0 must be above 0 K; given: {reference}")
+    first_name, first_temperature = next(iter(temperatures.items()))
+    if not first_temperature > 0.0:
+        raise StructureError(f"theta_0 must be above 0 K; given: {first_temperature}")
     for name, theta in temperatures.items():
-        if theta != reference:
+        if theta != first_temperature:
             raise StructureError(
-                f"{name} has {theta} K, but {first_name} has {reference} K; "
+                f"{name} has {theta} K, but {first_name} has {first_temperature} K; "
                 "exergy is relative to one environment, so a system has one temperature for all"
             )
-    return reference
+    return first_temperature
 
 
 def port_powers(

@@ -236,14 +236,14 @@ class Equations:
         return rate, efforts
 
     def midpoint_tangent(
-        self, x: Array, e: Array, momenta: Array, dt: float, flow: Array | None
+        self, x: Array, e: Array, quadratic_states: Array, dt: float, flow: Array | None
     ) -> tuple[Array, Array]:
         """Return rates and efforts of a step whose constraints hold at the midpoint.
 
         Args:
             x: state at the midpoint, at which structures are evaluated.
             e: (stored,) discrete efforts.
-            momenta: (linear,) the quadratic states at the beginning of the step.
+            quadratic_states: (linear,) the quadratic states at the beginning of the step.
             dt: length of the step, s.
             flow: inputs, or None.
         """
@@ -255,7 +255,7 @@ class Equations:
             g = self.constraints.matrix(a)
             gq = g[:, :n] @ self.storages.Q
             s = gq @ g[:, :n].T
-            kappa = self.solve(s, gq @ ((2.0 / dt) * momenta + rate[:n]))
+            kappa = self.solve(s, gq @ ((2.0 / dt) * quadratic_states + rate[:n]))
             rate = rate - kappa @ g
         return rate, efforts
 

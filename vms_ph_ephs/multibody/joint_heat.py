@@ -47,7 +47,7 @@ class JointHeat:
         self._theta = np.full(len(self.names), theta)
         self.friction_heat = 0.0
 
-    def update(self, before: Array, after: Array, dt: float) -> Mapping[str, float]:
+    def update(self, before: Array, u_end: Array, dt: float) -> Mapping[str, float]:
         """Advance by an interval and return the temperatures by joint, K.
 
         The power of friction is averaged by Simpson's rule over linearly changing rates, which is
@@ -55,11 +55,11 @@ class JointHeat:
 
         Args:
             before: (n,) joint rates at the beginning of the interval, rad/s or m/s.
-            after: (n,) at its end.
+            u_end: (n,) at its end.
             dt: s, above zero.
         """
         u_0 = vector(before, len(self.names), "rates")
-        u_1 = vector(after, len(self.names), "rates")
+        u_1 = vector(u_end, len(self.names), "rates")
         P_0, P_half, P_1 = (-u * self._friction.force(u) for u in (u_0, 0.5 * (u_0 + u_1), u_1))
         mean_power = (P_0 + 4.0 * P_half + P_1) / 6.0
         h, c = self._cooling.conductance, self._capacity

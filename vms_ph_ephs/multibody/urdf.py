@@ -121,9 +121,9 @@ def from_urdf(
             or no rotational inertia about some axis, heat is given where there is no friction, or
             a tool, body, spring, foot or immersed link is none of the robot's.
     """
-    tree = build(xml, base, gravity, locked_joints)
-    projection = Projection(tree.pinocchio, tree.mimics).matrix if tree.mimics else None
-    model = accept_inertias(tree.pinocchio, tree.links, inertia, projection).model
+    robot = build(xml, base, gravity, locked_joints)
+    projection = Projection(robot.pinocchio, robot.mimics).matrix if robot.mimics else None
+    model = accept_inertias(robot.pinocchio, robot.link_inertias, inertia, projection).model
     names = {joint_name(name) for name in model.names}
     springs_of_joints = springs_of(parse_description(xml))
     used_springs = {
@@ -131,7 +131,7 @@ def from_urdf(
     }
     return from_pinocchio(
         model,
-        tree.mimics,
+        robot.mimics,
         heat=heat,
         tools=tools,
         open_bodies=open_bodies,

@@ -44,17 +44,17 @@ class ExergyFlow:
         previous, self._last_energies = self._last_energies, (instant, energies)
         if previous is None or previous[0][0] != instant[0] or instant[1] <= previous[0][1]:
             return None
-        duration = (instant[1] - previous[0][1]) / NS_PER_SEC
+        interval = (instant[1] - previous[0][1]) / NS_PER_SEC
 
         def stream(name: str) -> Stream:
-            rate = (energies[name] - previous[1].get(name, 0.0)) / duration
+            rate = (energies[name] - previous[1].get(name, 0.0)) / interval
             return Stream(name, rate, energies[name])
 
         # Those that have destroyed nothing would fill the picture.
         cause_names = [name for name in losses if losses[name] > 0.0]
         sources = ("supply", "pushes", "unaccounted")
         sinks = (*stores, *sorted(cause_names, key=lambda name: -losses[name]))
-        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), duration)
+        return Flow(tuple(map(stream, sources)), tuple(map(stream, sinks)), interval)
 
 
 def exergy_list(message: Exergy) -> str:

@@ -46,7 +46,7 @@ class EphsEngine(Engine):
         self._mechanism: Mechanism | None = None
 
     def assemble(
-        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, has_stops: bool
     ) -> PlantEffects:
         """Assemble the mechanism, and once the powertrain.
 
@@ -75,7 +75,7 @@ class EphsEngine(Engine):
         if is_first:
             in_fluid = model.fluid is not None
             self.powertrain = Powertrain(model.joint_names, drives, dt, in_fluid)
-        return PlantEffects(None, friction if is_stiff else None, stops)
+        return PlantEffects(None, friction if is_stiff else None, has_stops)
 
     def reset(self) -> None:
         """Return to the start: everything at theta_0, the battery at its level."""
@@ -101,7 +101,7 @@ class EphsEngine(Engine):
         return Prediction(q, v, step.supplied, step.dissipated, len(failures), end_state)
 
     def accept(
-        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+        self, step: Prediction, applied: Ports, friction: Array | None, stop_torque: Array | None
     ) -> None:
         """Go to the end of a step of the mechanism, and take that of the powertrain.
 
@@ -122,7 +122,7 @@ class EphsEngine(Engine):
             powertrain.destroyed["friction"][joints] += end_state.destroyed - start_state.destroyed
         if model.fluid is not None:
             powertrain.destroyed["fluid_drag"] += end_state.drag_heat - start_state.drag_heat
-        for name, torque in (("friction", friction), ("joint_stops", stops)):
+        for name, torque in (("friction", friction), ("joint_stops", stop_torque)):
             if torque is None:
                 continue
             work = work - torque * displacement

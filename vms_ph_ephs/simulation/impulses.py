@@ -35,7 +35,7 @@ class ActiveRows(NamedTuple):
 
     Attributes:
         processes: one per row.
-        lower, upper, friction, normal, restitution: as :class:`.Bounds`, of the rows.
+        lower, upper, friction, normal_index, restitution: as :class:`.Bounds`, of the rows.
         rows: (k,stored) of the velocities over stored efforts.
         velocity: (k,) at the configuration.
         mobility: W, (k,k): the change of the velocities by impulses is ``-W P``.
@@ -46,7 +46,7 @@ class ActiveRows(NamedTuple):
     lower: Array
     upper: Array
     friction: Array
-    normal: Index
+    normal_index: Index
     restitution: Array
     rows: Array
     velocity: Array
@@ -110,10 +110,10 @@ class _ImpulseProblem:
             np.where(np.isinf(b), b, np.where(np.isinf(b), 0.0, b) * dt)
             for b in (active.lower, active.upper)
         )
-        self._normals = np.flatnonzero(active.normal < 0)
+        self._normals = np.flatnonzero(active.normal_index < 0)
         self._diagonal = np.maximum(np.diagonal(active.mobility), 1e-300)
-        normals = np.unique(active.normal[active.normal >= 0])
-        self._cones = [(int(normal), np.flatnonzero(active.normal == normal)) for normal in normals]
+        normals = np.unique(active.normal_index[active.normal_index >= 0])
+        self._cones = [(int(row), np.flatnonzero(active.normal_index == row)) for row in normals]
         # Steps of the largest mobility converge in every direction of a cone.
         blocks = (active.mobility[np.ix_(indices, indices)] for _, indices in self._cones)
         self._cone_norms = [max(float(np.linalg.eigvalsh(block)[-1]), 1e-300) for block in blocks]

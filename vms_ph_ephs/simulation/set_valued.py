@@ -166,8 +166,8 @@ class BoundedForces:
     def _rows_at_rest(active: ActiveRows) -> Any:
         """Return which rows do not move, with all rows of friction at their contact, (k,)."""
         is_at_rest = np.abs(active.velocity) <= _REST_SPEED
-        for normal_row in np.unique(active.normal[active.normal >= 0]):
-            indices = active.normal == normal_row
+        for normal_row in np.unique(active.normal_index[active.normal_index >= 0]):
+            indices = active.normal_index == normal_row
             is_at_rest[indices] = is_at_rest[indices].all()
         return is_at_rest
 
@@ -282,7 +282,7 @@ class BoundedForces:
         processes: list[BoundedProcess] = []
         bounds_list: list[Bounds] = []
         rows: list[Array] = []
-        normal: list[int] = []
+        normal_index: list[int] = []
         for process in self.processes:
             if process.box not in closed_boxes:
                 continue
@@ -293,7 +293,7 @@ class BoundedForces:
             if bounds is None:
                 continue
             columns = equations.constraints.velocity_rows(process.velocity_indices, A)
-            normal += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal]
+            normal_index += [int(k) + len(rows) if k >= 0 else -1 for k in bounds.normal_index]
             bounds_list.append(bounds)
             for row in bounds.rows:
                 processes.append(process)
@@ -310,7 +310,7 @@ class BoundedForces:
             np.concatenate([*no_values, *(b.lower for b in bounds_list)]),
             np.concatenate([*no_values, *(b.upper for b in bounds_list)]),
             np.concatenate([*no_values, *(b.friction for b in bounds_list)]),
-            np.array(normal, dtype=np.intp),
+            np.array(normal_index, dtype=np.intp),
             np.concatenate([*no_values, *(b.restitution for b in bounds_list)]),
             jacobian,
             velocity,

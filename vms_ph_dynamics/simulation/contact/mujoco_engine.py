@@ -69,7 +69,7 @@ class MujocoEngine(Engine):
         self._state_spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
 
     def assemble(
-        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, stops: bool
+        self, form: SimulatedForm, q: Array, dt: float, friction: Friction | None, has_stops: bool
     ) -> PlantEffects:
         """Build the robot and its scene; MuJoCo has friction and stops of its own.
 
@@ -82,7 +82,7 @@ class MujocoEngine(Engine):
                 "do not slip, which only the engine vms_ph has"
             )
         model = form.model
-        robot = build(model, self.scene, dt, friction, stops, self._shapes)
+        robot = build(model, self.scene, dt, friction, has_stops, self._shapes)
         data = self._mujoco.MjData(robot.model)
         if self._data is not None:  # bodies of the scene stay where they are
             for name in free_joint_names(self.scene):
@@ -96,7 +96,7 @@ class MujocoEngine(Engine):
             name: model.tree.pinocchio.frames[model.tree.frame_id(name)]
             for name in (model.end_effector, *model.tools)
         }
-        port_names = [CONTACT] * bool(self.scene.bodies) + [JOINT_STOPS] * stops
+        port_names = [CONTACT] * bool(self.scene.bodies) + [JOINT_STOPS] * has_stops
         self.ports = (*port_names, *[MIMICS] * bool(model.tree.mimics))
         return PlantEffects()
 
@@ -142,7 +142,7 @@ class MujocoEngine(Engine):
         return Prediction(*self._coordinates.motion(data), supplied, dissipated, 0, None)
 
     def accept(
-        self, step: Prediction, applied: Ports, friction: Array | None, stops: Array | None
+        self, step: Prediction, applied: Ports, friction: Array | None, stop_torque: Array | None
     ) -> None:
         """Go to the end of the step."""
         self._motion, self._is_predicted = (step.q, step.v), False

@@ -75,7 +75,7 @@ def build(
     scene: Scene,
     dt: float,
     friction: Friction | None,
-    stops: bool,
+    has_stops: bool,
     shapes: Sequence[RobotShape] = (),
 ) -> MujocoRobot:
     """Return a robot in a scene.
@@ -85,7 +85,7 @@ def build(
         scene: scene that surrounds it.
         dt: step, s.
         friction: in the joints; None for none.
-        stops: whether the joints' limits are stops.
+        has_stops: whether the joints' limits are stops.
         shapes: shapes of the robot that touch the scene.
 
     Raises:
@@ -108,7 +108,7 @@ def build(
     option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     option.impratio = 10.0
-    bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, stops, scene)]
+    bodies = [spec.worldbody, *_add_joints(mujoco, spec, robot, has_stops, scene)]
     tool = robot.tree.pinocchio.frames[robot.tree.frame_id(robot.end_effector)]
     for part in shapes:
         _add_shape(mujoco, spec, bodies[part.joint], part.shape, scene.surface, _ROBOT_BITS)
