@@ -112,11 +112,11 @@ class EvaluationBatch:
 
     def _block(self, name: str) -> Array:
         array, b = self._terms[_BLOCK_OF[name]], self.model.b
-        base, joints = slice(None, b), slice(b, None)
-        rows = base if name in ("M_b", "M_bm", "p") else joints
+        base_slice, joint_slice = slice(None, b), slice(b, None)
+        rows = base_slice if name in ("M_b", "M_bm", "p") else joint_slice
         if array.ndim == 2:
             return array[:, rows]
-        return array[:, rows, base if name == "M_b" else joints]
+        return array[:, rows, base_slice if name == "M_b" else joint_slice]
 
     def _core_terms(self, core: Any, names: list[str]) -> Mapping[str, Array]:
         model, tree = self.model, self.model.tree

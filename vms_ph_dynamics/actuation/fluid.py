@@ -171,8 +171,8 @@ class Fluid:
         for body in self.bodies:
             inertial_force = -self.density * body.volume * kinematics.tree.gravity
             force = kinematics.placement(body.link)[:3, :3].T @ inertial_force
-            torque = skew(body.centre_of_buoyancy) @ force
-            total_force += kinematics.jacobian(body.link).T @ np.concatenate([force, torque])
+            moment = skew(body.centre_of_buoyancy) @ force
+            total_force += kinematics.jacobian(body.link).T @ np.concatenate([force, moment])
         return total_force
 
     def buoyancy_potential(self, kinematics: Kinematics) -> float:

@@ -205,13 +205,13 @@ class TaskTerms(FormTerms):
         self, tree: Any, task: Task, reference: Array, drift: Callable[[Expression], Expression]
     ) -> None:
         super().__init__(tree)
-        self.m, self._reference, self._drift = task.dimension, reference, drift
+        self.m, self._reference_basis, self._drift = task.dimension, reference, drift
         self.jacobian = task_jacobian(tree, task)
 
     @cached_property
     def basis(self) -> Expression:
         """Z, (nv-m,nv)."""
-        reference = self.xp.constant(self._reference)
+        reference = self.xp.constant(self._reference_basis)
         return nearest_orthonormal(self.xp, reference, orthonormal_rows(self.xp, self.jacobian))
 
     @cached_property

@@ -29,7 +29,7 @@ def task_jacobian(tree: Any, task: Task) -> Expression:
     if isinstance(task, CentreOfMassTask):
         return tree.centre_of_mass_jacobian
     if isinstance(task, DistanceTask):
-        first, second = task.points
+        first, second = task.point_tasks
         separation, relative_jacobian = tree.pose(first.frame).position, _frame_rows(tree, first)
         if second is None:
             separation -= tree.xp.constant(np.reshape(task.to, (3, 1)))

@@ -289,8 +289,8 @@ def _errors(sampled: Array, target: Array, friction: Sequence[Array], error: Arr
     variance = (np.diff(remainder, 2, axis=0) ** 2).sum(axis=0) / (6.0 * max(len(remainder) - 2, 1))
     lags, deviations = fits[:, :, 0].mean(axis=0), np.sqrt((FOLDS - 1.0) * np.var(fits[:, :, 0], 0))
     # Most lags are those of all efforts, and of some joints they look like friction.
-    weights = (friction[0] ** 2).sum(axis=0) / (deviations**2 + _LEAST_LAG**2)
-    common_lag = np.abs(lags @ weights) / max(float(weights.sum()), 1e-300)
+    fit_weights = (friction[0] ** 2).sum(axis=0) / (deviations**2 + _LEAST_LAG**2)
+    common_lag = np.abs(lags @ fit_weights) / max(float(fit_weights.sum()), 1e-300)
     lag = np.minimum(np.maximum(np.abs(lags) + 2.0 * deviations, common_lag), LONGEST_LAG)
     return np.stack([residual, variance / duration, lag])
 
@@ -308,8 +308,8 @@ def hidden_power(model: VMSModel, samples: MotionSamples, misfit: Array, armatur
         armature: (n,) that the description lacks, kg m^2 or kg.
     """
     sample_subset = samples.select(slice(None, None, 1 + len(samples) // _CONFIGURATION_COUNT))
-    rotors = np.diag(np.pad(armature, (model.b, 0)))
-    M = model.evaluate_batch(sample_subset.q, sample_subset.v, terms=("M",)).M + rotors
+    rotor_inertia = np.diag(np.pad(armature, (model.b, 0)))
+    M = model.evaluate_batch(sample_subset.q, sample_subset.v, terms=("M",)).M + rotor_inertia
     mobility = np.diagonal(np.linalg.inv(M), axis1=1, axis2=2).mean(axis=0)[model.b :]
     return float(misfit**2 @ mobility * np.median(np.diff(samples.t)) / np.pi)
 

@@ -110,13 +110,13 @@ def nearest_physical(
         return mean
     hessian = information * np.outer(scale, scale)
     x = start.copy()
-    deviation = (x - mean) / scale
+    scaled_distance = (x - mean) / scale
     # From the size of the objective down to a weight that no longer moves the result.
-    barrier = max(1.0, float(deviation @ hessian @ deviation) / mean.size)
+    barrier = max(1.0, float(scaled_distance @ hessian @ scaled_distance) / mean.size)
     while barrier > 1e-7:
         for _ in range(30):
-            deviation = (x - mean) / scale
-            gradient, curvature = hessian @ deviation, hessian.copy()
+            scaled_distance = (x - mean) / scale
+            gradient, curvature = hessian @ scaled_distance, hessian.copy()
             distance = (x[bounded_indices] - floor[bounded_indices]) / scale[bounded_indices]
             gradient[bounded_indices] -= barrier / distance
             curvature[bounded_indices, bounded_indices] += barrier / distance**2
@@ -172,7 +172,7 @@ class Estimate:
         residual: (W,) of the windows, J.
         scale: (W,) standard deviation of each window, J.
         weight: (W,) from 0, an outlier, to 1.
-        blocks: number of blocks; less one it is that of the degrees of freedom of an interval.
+        block_count: number of blocks; less one it is that of the degrees of freedom of an interval.
     """
 
     mean: Array
@@ -182,7 +182,7 @@ class Estimate:
     residual: Array
     scale: Array
     weight: Array
-    blocks: int
+    block_count: int
 
     @property
     def covariance(self) -> Array:
@@ -192,7 +192,7 @@ class Estimate:
     @property
     def quantile(self) -> float:
         """Number of standard deviations in half a 95 % interval (Student)."""
-        return student(self.blocks - 1)
+        return student(self.block_count - 1)
 
 
 # For few degrees of freedom, where the series of :func:`student` is not exact enough.

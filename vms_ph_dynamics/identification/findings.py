@@ -270,13 +270,15 @@ def _payload(model: VMSModel, identification: Identification) -> tuple[Finding, 
 def _disagreements(identification: Identification, rms: Mapping[str, float]) -> tuple[Finding, ...]:
     """Return that torques and energies find different parameters, if they surely do."""
     limits = {f"friction.{joint}": _MIN_EFFORT_SHARE * effort for joint, effort in rms.items()}
-    energy = identification.energy
+    by_energy = identification.energy
     names = [
         p.name
         for p in identification.claims
-        if p.name in energy
+        if p.name in by_energy
         and p.kind != "timing"
-        and not p.overlaps(energy[p.name], _SEPARATION, limits.get(p.name.rpartition(".")[0], 0.0))
+        and not p.overlaps(
+            by_energy[p.name], _SEPARATION, limits.get(p.name.rpartition(".")[0], 0.0)
+        )
     ]
     if not names:
         return ()
@@ -337,10 +339,10 @@ def _model_errors(
         candidates += load_unknowns(model)
     stride = max(1, sum(len(motion.samples) for motion in motions) // _INSTANT_COUNT)
 
-    def errors_of(motions: Sequence[Motion], gravity: bool = False) -> tuple[float, Array, Array]:
+    def errors_of(motions: Sequence[Motion], has_tilt: bool = False) -> tuple[float, Array, Array]:
         parts = [torque_windows(model, motion, candidates, settings, stride) for motion in motions]
         rows, unknowns = stack(parts), candidates
-        if gravity:
+        if has_tilt:
             pairs = zip(motions, parts, strict=True)
             columns = [_gravity_columns(model, m, part.begin) for m, part in pairs]
             gravity_columns = np.concatenate(columns) / rows.gross[:, None]
@@ -375,7 +377,7 @@ def _model_errors(
     # Of two joints that explain the recording as well, neither is told.
     other_errors = [error for error, other_joint, *_ in trials if other_joint != j]
     is_clear = best_error < min(_BETTER_SHARE * min([error_before, *other_errors]), _MAX_SIGN_ERROR)
-    error_after, _, gravity_change = errors_of(motions, gravity=True)
+    error_after, _, gravity_change = errors_of(motions, has_tilt=True)
     gravity, g_norm = model.gravity + gravity_change, float(np.linalg.norm(model.gravity))
     sine = float(np.linalg.norm(np.cross(model.gravity, gravity)))
     angle = float(np.arctan2(sine, model.gravity @ gravity))

@@ -354,10 +354,10 @@ def _with_load_or_doubt(
         share: product over the joints of their held-out errors relative to those without the load.
         energy: what the balances of energy find of the same parameters, by name.
     """
-    mass = parameters[0]
+    mass_parameter = parameters[0]
     bound_names = [parameter.name[8:] for parameter in parameters[:4] if parameter.at_bound]
     differences = [p.name[8:] for p in parameters[:4] if not p.overlaps(energy.get(p.name, p), 0.5)]
-    if mass.value is None or mass.contains(0.0):
+    if mass_parameter.value is None or mass_parameter.contains(0.0):
         return tuple(parameters)
     if share > _LOAD_SHARE:
         reason = f"{UNSURE_LOAD} hardly lowers the error on held-out time"
@@ -368,7 +368,7 @@ def _with_load_or_doubt(
     else:
         return tuple(parameters)
     all_but_mass = (p.without_value(reason) if p.kind == "payload" else p for p in parameters[1:])
-    return (replace(mass, meaning=reason), *all_but_mass)
+    return (replace(mass_parameter, meaning=reason), *all_but_mass)
 
 
 def _with_errors_of_gains(solution: Estimate, unknowns: Sequence[Unknown]) -> Estimate:
@@ -597,9 +597,9 @@ def _unknowns(
         if not (drags := drag_names(model)):
             raise OptionError(f"'{model.name}' has no drag: it is in no fluid, or in one without")
         unknowns += [Unknown(f"drag.{name}", "drag", "1", 1.0, 0.5, 0.0) for name in drags]
-    delay = timing_unknown()
-    lag = replace(delay, kind="lag", deviation=_JOINT_LAG)
-    return [*unknowns, delay, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
+    timing = timing_unknown()
+    lag = replace(timing, kind="lag", deviation=_JOINT_LAG)
+    return [*unknowns, timing, *(replace(lag, name=f"{EFFORT_LAG}.{joint}") for joint in joints)]
 
 
 def _gain_unknowns(model: VMSModel) -> list[Unknown]:
@@ -740,7 +740,7 @@ def parameters_of(
         # An excess that is missed makes dry friction too large and viscous friction too small.
         sides = np.array([unknown.name.endswith(term) for term in (".coulomb", ".viscous")])
         stretch = 1.0 + _MISSED_EXCESS * is_plain * sides
-        quantile = student((solution.blocks + 2) // (4 - 2 * is_plain)) * stretch
+        quantile = student((solution.block_count + 2) // (4 - 2 * is_plain)) * stretch
         result.append(_parameter(unknown, solution.mean[k], deviation[k], consistent[k], quantile))
     payload = [k for k, u in enumerate(unknowns) if u.kind == "payload"]
     if "payload" in kinds:

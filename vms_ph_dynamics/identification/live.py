@@ -246,7 +246,7 @@ class LiveIdentification:
 
     def _result(self, windows: Windows) -> LiveResult:
         unknowns = self._unknowns(np.sqrt(self._mean_squares))
-        count = len(unknowns)
+        unknown_count = len(unknowns)
         columns = windows.columns.copy()
         for group, indices in enumerate(self._groups.values()):
             is_earlier = self._epochs[:, group] < self._epochs[-1, group]
@@ -259,15 +259,15 @@ class LiveIdentification:
                     for u in (unknowns[index] for index in indices)
                 ]
         prior, recording_ids = prior_of(unknowns), np.zeros(len(windows))
-        equations = columns, windows.target, *prior, windows.noise, recording_ids
-        solution = estimate(*equations, joined=self._is_joined)
+        regression = columns, windows.target, *prior, windows.noise, recording_ids
+        solution = estimate(*regression, joined=self._is_joined)
         consistent = consistent_estimate(self._regressor, self.frame, unknowns, solution)
         parameters = parameters_of(self._regressor, unknowns, _KINDS, solution, consistent)
         if self._suspects_change:
             reason = "something has changed at once, and the motion since does not tell what"
             parameters = tuple(parameter.without_value(reason) for parameter in parameters)
         end_time = float(windows.end[-1])
-        self._past_estimates = [*self._past_estimates[-1:], (end_time, solution, count)]
+        self._past_estimates = [*self._past_estimates[-1:], (end_time, solution, unknown_count)]
         duration = float((windows.end - windows.begin).sum())
         residual = float(np.sqrt(np.mean(solution.residual**2)))
         return LiveResult(end_time, parameters, duration, residual, self._last_change)

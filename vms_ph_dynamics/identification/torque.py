@@ -57,35 +57,35 @@ def torque_windows(
     regressor = EnergyRegressor(model)
     body, transform = regressor.of_frame(settings.payload_frame)
     width = width or smoothing_width(samples.t, 0.5 * settings.length)
-    points = _row_indices(len(samples), width, stride or min(ROW_SPACING, width), _MAX_INSTANTS)
-    acceleration = smooth(samples.t, motion.v, width, points)[1]
+    ids = _row_indices(len(samples), width, stride or min(ROW_SPACING, width), _MAX_INSTANTS)
+    acceleration = smooth(samples.t, motion.v, width, ids)[1]
     start = 0 if at_base else b
     measured_efforts = motion.torque
     if at_base:
         wrench = samples.wrenches["base"]
         measured_efforts = np.hstack([wrench if b == 6 else wrench[:, [0, 1, 5]], measured_efforts])
     effort_width = effort_width or width
-    efforts = smooth(samples.t, measured_efforts, effort_width, points)[0]
+    efforts = smooth(samples.t, measured_efforts, effort_width, ids)[0]
     # With the noise of few samples, lags would seem smaller than they are.
     rate_width = max(width, smoothing_width(samples.t, settings.length))
-    effort_rates = smooth(samples.t, measured_efforts, rate_width, points)[1]
+    effort_rates = smooth(samples.t, measured_efforts, rate_width, ids)[1]
     payload_indices, inertia_indices = (
         [k for k, u in enumerate(unknowns) if u.kind == kind] for kind in ("payload", "inertia")
     )
     index_of = {unknown.name: k for k, unknown in enumerate(unknowns)}
-    columns = np.zeros((len(points), measured_efforts.shape[1], len(unknowns)))
+    columns = np.zeros((len(ids), measured_efforts.shape[1], len(unknowns)))
     target = efforts.copy()
     joint_target = target[:, b - start :]
     for port, wrench in samples.wrenches.items():
         if port != "base":
             frame = model.frame_id(port)
-            target += generalised_forces(model, samples.q[points], wrench[points], frame)[:, start:]
+            target += generalised_forces(model, samples.q[ids], wrench[ids], frame)[:, start:]
     if settings.friction is not None:
         known_friction = settings.friction(motion.v[:, b:])
-        joint_target -= smooth(samples.t, known_friction, effort_width, points)[0]
+        joint_target -= smooth(samples.t, known_friction, effort_width, ids)[0]
     armature, tree = np.concatenate([np.zeros(b), model.armature]), model.tree
     data = tree.pinocchio.createData()
-    for row, k in enumerate(points):
+    for row, k in enumerate(ids):
         v, a = motion.v[k], acceleration[row]
         state = tree.full_configuration(samples.q[k]), tree.full_velocity(v), tree.full_velocity(a)
         rows = tree.restrict(pin.computeJointTorqueRegressor(tree.pinocchio, data, *state))[start:]
@@ -107,7 +107,7 @@ def torque_windows(
     terms = [x for x in joint_columns(model, *signals) if x[0] in index_of and x[0][:5] != "gain."]
     if terms:
         friction = np.stack([effort for _, _, effort in terms], axis=1)
-        smoothed_friction = smooth(samples.t, friction, effort_width, points)[0]
+        smoothed_friction = smooth(samples.t, friction, effort_width, ids)[0]
         for (name, j, _), signal in zip(terms, smoothed_friction.T, strict=True):
             columns[:, b - start + j, index_of[name]] = signal
     for j, joint in enumerate(model.joint_names):
@@ -128,10 +128,10 @@ def torque_windows(
     rms = np.sqrt(np.mean(measured_efforts**2, axis=0))
     rms = np.maximum(rms, 1e-4 * rms.max() + 1e-9)  # of joints without effort too
     scaled_columns = (columns / rms[:, None]).reshape(-1, len(unknowns))
-    t = np.repeat(samples.t[points], rms.size)
+    t = np.repeat(samples.t[ids], rms.size)
     ones = np.ones(t.size)
     # The place of the sizes of the joints is that of the gross work of windows.
-    effort_sizes = np.tile(rms, len(points))
+    effort_sizes = np.tile(rms, len(ids))
     return Windows(t, t, (target / rms).reshape(-1), scaled_columns, effort_sizes, ones, 0.0 * ones)
 
 
@@ -146,12 +146,12 @@ def _row_indices(sample_count: int, width: int, spacing: int, max_rows: int) -> 
     return np.arange(-(-width // spacing) * spacing, sample_count - width, spacing)
 
 
-def _model_efforts(model: VMSModel, motion: Motion, width: int, points: Any) -> Array:
+def _model_efforts(model: VMSModel, motion: Motion, width: int, ids: Any) -> Array:
     """Return the joint efforts of the description without friction, (M,n), at some samples."""
-    acceleration = smooth(motion.samples.t, motion.v, width, points)[1]
+    acceleration = smooth(motion.samples.t, motion.v, width, ids)[1]
     tree, rows = model.tree, []
     data = tree.pinocchio.createData()
-    for q, v, a in zip(motion.samples.q[points], motion.v[points], acceleration, strict=True):
+    for q, v, a in zip(motion.samples.q[ids], motion.v[ids], acceleration, strict=True):
         state = tree.full_configuration(q), tree.full_velocity(v), tree.full_velocity(a)
         rows.append(tree.restrict(pin.rnea(tree.pinocchio, data, *state))[model.b :])
     return np.array(rows)
@@ -255,19 +255,17 @@ def effort_lags(
     no_steps, indices = np.zeros((0, model.nv)), np.arange(len(t))
     motion = Motion(samples, no_steps, v, effort[:-1], effort, mean_rate, indices, effort)
     width = smoothing_width(t, 0.02)
-    points = _row_indices(len(t), width, width, _MAX_SMOOTHED)
-    points = points[(t[points] > t[0] + _SEARCHED_LAG) & (t[points] < t[-1] - _SEARCHED_LAG)]
-    if points.size < 50:
+    ids = _row_indices(len(t), width, width, _MAX_SMOOTHED)
+    ids = ids[(t[ids] > t[0] + _SEARCHED_LAG) & (t[ids] < t[-1] - _SEARCHED_LAG)]
+    if ids.size < 50:
         return float("nan"), 0.0, 0.0, 0.0
     rates = v[:, model.b :]
-    friction = np.split(
-        smooth(t, np.hstack([rates, np.tanh(rates / SLIP)]), width, points)[0], 2, 1
-    )
-    terms = [_model_efforts(model, motion, width, points), *friction, np.ones_like(friction[0])]
+    friction = np.split(smooth(t, np.hstack([rates, np.tanh(rates / SLIP)]), width, ids)[0], 2, 1)
+    terms = [_model_efforts(model, motion, width, ids), *friction, np.ones_like(friction[0])]
     # Between samples their mean has less noise, which must not look like a better fit.
     effort = smooth(t, effort, width)[0]
     lags = np.arange(-_SEARCHED_LAG, _SEARCHED_LAG + 1e-9, 0.01)
-    times = t[points, None] + lags
+    times = t[ids, None] + lags
     values = np.stack([np.interp(times, t, column) for column in effort.T], axis=1)
     ratio = held_out_error(values, terms) / np.maximum(held_out_error(values, terms[1:]), 1e-12)
     error = 2.0 * np.mean(np.log(np.maximum(ratio, 1e-3)), axis=0)

@@ -78,7 +78,7 @@ def integrate(
     if isinstance(scheme, Stepper):
         stepper = scheme
     elif isinstance(form, Form):
-        stepper = make_stepper(scheme, form, _gravity(form, x0, ports, t0), native)
+        stepper = make_stepper(scheme, form, _has_gravity(form, x0, ports, t0), native)
     else:
         stepper = system_stepper(form, scheme)
     ports = stepper.no_ports if ports is None else ports
@@ -104,7 +104,7 @@ def check_steps(dt: float, steps: int, stride: int) -> None:
         )
 
 
-def _gravity(form: Form, x0: Any, ports: Efforts | None, t0: float) -> bool:
+def _has_gravity(form: Form, x0: Any, ports: Efforts | None, t0: float) -> bool:
     """Return whether gravity acts, after a check of the ports at the start."""
     if ports is None:
         return True

@@ -74,9 +74,9 @@ def project(
         StepFailure: there is no such motion nearby.
     """
     k, angular_momentum, energy = robot.centre_dim, target.angular, target.energy.value
-    potential = robot.potential(q)
+    potential_energy = robot.potential(q)
     if k == 0:
-        shape_energy, locked_energy = robot.energy(q, v) - potential, 0.0
+        shape_energy, locked_energy = robot.energy(q, v) - potential_energy, 0.0
     else:
         locked_robot = robot.locked(q, v)
         current_v_hat = locked_robot.inverse_inertia.dot(locked_robot.momentum)
@@ -84,9 +84,9 @@ def project(
         momentum = robot.move_centre_to_origin(q, locked_robot, angular_momentum)
         target_v_hat = locked_robot.inverse_inertia[:, k:].dot(momentum)
         locked_energy = 0.5 * momentum.dot(target_v_hat[k:])
-    target_energy = energy - potential - locked_energy
+    target_energy = energy - potential_energy - locked_energy
     energy_gap, dropped_energy = target_energy - shape_energy, 0.0
-    energy_sum = abs(potential) + locked_energy + shape_energy
+    energy_sum = abs(potential_energy) + locked_energy + shape_energy
     if abs(energy_gap) <= _MAX_RELATIVE_GAP * shape_energy and shape_energy > 0.0:
         speed_scale = sqrt(target_energy / shape_energy)
     elif abs(energy_gap) <= _tolerance(robot, target, energy_sum, dt):

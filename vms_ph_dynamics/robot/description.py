@@ -74,14 +74,14 @@ def _joint_errors(joint: ET.Element) -> Iterator[str]:
             yield f"joint '{name}' has a <mimic> that gives no joint"
 
 
-def _connection_errors(root: ET.Element, links: list[str]) -> Iterator[str]:
+def _connection_errors(root: ET.Element, link_names: list[str]) -> Iterator[str]:
     parent_of: dict[str, str] = {}
     mounts = _missing_mounts(root)
     all_links_exist = True
     for joint in root.findall("joint"):
         parent, child = _link_at(joint, "parent"), _link_at(joint, "child")
         for role, link in (("parent", parent), ("child", child)):
-            if link not in links and not (role == "parent" and link in mounts):
+            if link not in link_names and not (role == "parent" and link in mounts):
                 all_links_exist = False
                 yield (
                     f"joint '{joint.get('name')}' has no <{role}> with a link"
@@ -99,7 +99,7 @@ def _connection_errors(root: ET.Element, links: list[str]) -> Iterator[str]:
         parent_of[child] = parent
     if loop := _closed_loop(parent_of):
         yield f"the joints form a loop through {', '.join(map(repr, loop))}; a URDF is a tree"
-    roots = [link for link in (*mounts, *links) if link not in parent_of]
+    roots = [link for link in (*mounts, *link_names) if link not in parent_of]
     if len(roots) > 1 and all_links_exist:
         yield (
             f"the tree is disconnected: {', '.join(repr(r) for r in roots)} have no parent; "
@@ -227,22 +227,22 @@ def parse_description(xml: str) -> ET.Element:
 
 def dynamics_text(root: ET.Element) -> str:
     """Return a description as text for Pinocchio: what concerns the dynamics, in plain numbers."""
-    copy = deepcopy(root)
-    for parent in list(copy.iter()):
+    description_copy = deepcopy(root)
+    for parent in list(description_copy.iter()):
         for element in [child for child in parent if child.tag in NOT_DYNAMICS]:
             parent.remove(element)
-    if not copy.get("name"):
-        copy.set("name", DEFAULT_NAME)
-    for link in copy.findall("link"):
+    if not description_copy.get("name"):
+        description_copy.set("name", DEFAULT_NAME)
+    for link in description_copy.findall("link"):
         for inertial in link.findall("inertial"):
             if not has_content(inertial):
                 link.remove(inertial)
             for inertia in inertial.findall("inertia"):
                 inertia.attrib = dict.fromkeys(PRODUCTS, "0") | inertia.attrib
-    for mount in _missing_mounts(copy):
-        ET.SubElement(copy, "link", {"name": mount})
-    leaders = {mimic.get("joint") for mimic in copy.iterfind("joint/mimic")}
-    for joint in copy.findall("joint"):
+    for mount in _missing_mounts(description_copy):
+        ET.SubElement(description_copy, "link", {"name": mount})
+    leaders = {mimic.get("joint") for mimic in description_copy.iterfind("joint/mimic")}
+    for joint in description_copy.findall("joint"):
         is_coupled = joint.get("name") in leaders or joint.find("mimic") is not None
         if joint.get("type") == "continuous" and is_coupled:  # their angles count turns
             joint.set("type", "revolute")
@@ -259,12 +259,12 @@ def dynamics_text(root: ET.Element) -> str:
         for limit in joint.findall("limit"):
             for key in _missing_limits(limit):
                 limit.set(key, "0")  # which is read as no limit
-    for element in copy.iter():
+    for element in description_copy.iter():
         for key in NUMBERS.get(str(element.tag), {}).keys() & element.keys():
             element.set(key, " ".join(element.attrib[key].split()))
         if element.tag == "dynamics" and not {"damping", "friction"}.intersection(element.keys()):
             element.set("damping", "0")  # the parser refuses an element without either
-    return ET.tostring(copy, encoding="unicode")
+    return ET.tostring(description_copy, encoding="unicode")
 
 
 def completions(root: ET.Element) -> Iterator[str]:

@@ -252,7 +252,7 @@ def _outsized_links(
     They are no defect unless a mass matrix cannot be inverted for them: beside 1e12 kg m^2, those
     of the other links vanish in rounding.
     """
-    reach = _reach(model, links)
+    reach = _largest_reach(model, links)
     for link in links:
         mass, rotational_inertia = nearest_inertias.get(id(link), (link.mass, link.inertia))
         max_moment = float(np.linalg.eigvalsh(rotational_inertia)[-1])
@@ -261,7 +261,7 @@ def _outsized_links(
             yield link, BodyDefect("outsized", max_moment), PhysicalInertia(mass, reduced_inertia)
 
 
-def _reach(model: Any, links: Sequence[LinkInertia]) -> float:
+def _largest_reach(model: Any, links: Sequence[LinkInertia]) -> float:
     """Return a length that the robot hardly exceeds, m."""
     lengths = [np.linalg.norm(p.translation) for p in list(model.jointPlacements)[1:]]
     return float(max(sum(lengths), *(np.linalg.norm(link.centre) for link in links), 0.1))

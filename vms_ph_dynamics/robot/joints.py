@@ -182,7 +182,7 @@ def joint_table(model: Any, joints: Sequence[int], projection: Array | None = No
     )
 
 
-def _add_followers(values: Array, idx_v: list[int], projection: Array | None, power: int) -> Array:
+def _add_followers(values: Array, idx_v: list[int], projection: Array | None, degree: int) -> Array:
     """Return friction per joint, including that of its followers.
 
     A follower with the multiplier m moves m times as fast and its torque is multiplied by m:
@@ -190,7 +190,7 @@ def _add_followers(values: Array, idx_v: list[int], projection: Array | None, po
     """
     if projection is None:
         return frozen(np.array(values, dtype=np.float64)[idx_v])
-    leader_values = (np.abs(projection) ** power).T @ np.array(values, dtype=np.float64)
+    leader_values = (np.abs(projection) ** degree).T @ np.array(values, dtype=np.float64)
     return frozen(leader_values[[int(np.flatnonzero(projection[row])[0]) for row in idx_v]])
 
 

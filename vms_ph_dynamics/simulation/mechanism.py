@@ -110,7 +110,7 @@ class Mechanism:
         return self.damping * rate + self.friction * tanh(rate / self.slip)
 
     def step(
-        self, angle: float, rate: float, dt: float, push: Array, stiffness: Array
+        self, angle: float, rate: float, dt: float, locked_force: Array, stiffness: Array
     ) -> tuple[float, Array]:
         r"""Return the angle by which a step turns, and the force of the grip on the end effector.
 
@@ -121,7 +121,7 @@ class Mechanism:
             angle: at the start of the step, rad.
             rate: likewise, rad/s.
             dt: the step, s.
-            push: (3,) force if the handle did not move, N.
+            locked_force: (3,) force if the handle did not move, N.
             stiffness: (3,3) change of the force with the displacement of the handle, N/m.
 
         Raises:
@@ -130,7 +130,7 @@ class Mechanism:
 
         def moment_balance(x: float) -> tuple[float, Array]:
             lever = self.mean_lever(angle, x)
-            force = push + stiffness @ (x * lever)
+            force = locked_force + stiffness @ (x * lever)
             moment = self.inertia * (2.0 * x / dt - 2.0 * rate) / dt + self.friction_moment(x / dt)
             moment += self.closer * (angle + 0.5 * x) + float(force @ lever)
             return moment, force

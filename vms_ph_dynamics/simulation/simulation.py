@@ -309,9 +309,9 @@ class Simulation:
 
     def _advance_in_cpp(self, steps: int, next_efforts: Efforts | None) -> int:
         """Take steps at once where nothing happens between them; return their number."""
-        control, external_ports = self._control, self._external
+        controller, external_ports = self._control, self._external
         if (
-            control is None
+            controller is None
             or steps < 2
             or callable(external_ports)
             or self.actuation is not None
@@ -324,20 +324,20 @@ class Simulation:
         wrench_base = external_ports.wrench_base if self.form.model.b else None
         external_ports = replace(external_ports, wrench_base=wrench_base, friction=self._friction)
         step_range = (0.0, self.dt, self.steps, steps)
-        loop = self.engine.run_loop(control, external_ports, self._command, step_range)
-        if loop is None or loop.result.steps == 0:
+        loop_steps = self.engine.run_loop(controller, external_ports, self._command, step_range)
+        if loop_steps is None or loop_steps.result.steps == 0:
             return 0
         self.q, self.v = self.engine.motion()
-        self.steps += loop.result.steps
-        self._add_energies(loop.result.supplied, loop.result.dissipated)
-        if loop.control_error is not None:
-            raise loop.control_error
-        self._apply_command(loop.last_efforts)
+        self.steps += loop_steps.result.steps
+        self._add_energies(loop_steps.result.supplied, loop_steps.result.dissipated)
+        if loop_steps.control_error is not None:
+            raise loop_steps.control_error
+        self._apply_command(loop_steps.last_efforts)
         self._store_efforts()
-        if loop.result.steps == steps and next_efforts is not None:
+        if loop_steps.result.steps == steps and next_efforts is not None:
             self._external = next_efforts
-        self._apply_command(loop.next_efforts)
-        return loop.result.steps
+        self._apply_command(loop_steps.next_efforts)
+        return loop_steps.result.steps
 
     def sample(self) -> Sample:
         """Return the present motion over ground, efforts and port energies.

@@ -134,7 +134,7 @@ class Pushes:
         elapsed_time = time - self.first + 5e-7
         if self.period <= 0.0 or elapsed_time < 0.0:
             return wrench
-        push_index, phase = divmod(elapsed_time, self.period)
-        if phase < self.duration:
+        push_index, time_in_period = divmod(elapsed_time, self.period)
+        if time_in_period < self.duration:
             wrench[int(push_index) % 3] = self.force
         return wrench

@@ -78,10 +78,10 @@ class FrameTask(Task):
 
     def _columns(self, d: Evaluation) -> tuple[Array, Array]:
         """The columns of the Jacobian (nv,6) and their derivatives (nv,6,nv), of all joints."""
-        columns = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1).T
-        moving_columns = self._is_moved_by[:, None, :] * columns.T
-        moving_columns[:, :3] -= columns[:, :3].T
-        return columns, -adjoints(columns) @ moving_columns
+        linear_columns = d.tree.algorithms.jacobian(d, self.frame_id, True).reshape(6, -1).T
+        moving_columns = self._is_moved_by[:, None, :] * linear_columns.T
+        moving_columns[:, :3] -= linear_columns[:, :3].T
+        return linear_columns, -adjoints(linear_columns) @ moving_columns
 
     def _projected(self, gradient: Array) -> Array:
         """The rows of derivatives of columns (nv,6,nv) by velocities of independent joints."""
@@ -158,7 +158,7 @@ class DistanceTask(Task):
     Attributes:
         frame: name of the frame whose origin is the first point.
         to: name of the frame of the second point, or the point (3,) itself.
-        points: tasks of the first point, and of the second where it is that of a frame.
+        point_tasks: tasks of the first point, and of the second where it is that of a frame.
     """
 
     dimension = 1
@@ -179,8 +179,8 @@ class DistanceTask(Task):
         """
         super().__init__(model)
         other_task = PositionTask(model, to) if isinstance(to, str) else None
-        self.points = PositionTask(model, frame), other_task
-        self.frame = self.points[0].frame
+        self.point_tasks = PositionTask(model, frame), other_task
+        self.frame = self.point_tasks[0].frame
         self.to: str | Array = (
             to if isinstance(to, str) else frozen(vector(to, 3, "the point of a distance").copy())
         )
@@ -204,7 +204,7 @@ class DistanceTask(Task):
         return (u_rate @ jacobian + u @ rate)[None, :]
 
     def _separation(self, d: Evaluation) -> Array:
-        origin, target = self.points
+        origin, target = self.point_tasks
         return origin.value(d) - (np.asarray(self.to) if target is None else target.value(d))
 
     def _direction(self, d: Evaluation) -> tuple[Array, float]:
@@ -215,7 +215,7 @@ class DistanceTask(Task):
 
     def _difference(self, quantity: Callable[[PositionTask], Array]) -> Array:
         """Return what a function has of the first point more than of the second."""
-        origin, target = self.points
+        origin, target = self.point_tasks
         return quantity(origin) if target is None else quantity(origin) - quantity(target)
 
 

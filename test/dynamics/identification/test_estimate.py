@@ -83,7 +83,7 @@ def test_the_covariance_is_that_of_leaving_out_one_block_after_the_other(
     found = _of(columns, target, correlated=False)
     np.testing.assert_allclose(found.mean, best, rtol=1e-8)
     assert (found.weight == 1.0).all()
-    assert found.blocks == BLOCKS
+    assert found.block_count == BLOCKS
     covariance = np.zeros((P, P))
     for rows in np.arange(W).reshape(BLOCKS, -1):
         others = np.setdiff1d(np.arange(W), rows)

@@ -58,7 +58,7 @@ def test_windows_within_the_noise_count_in_full_and_others_pull_no_more_than_a_b
     assert np.count_nonzero(far) >= 3
     np.testing.assert_allclose((found.weight * ratio)[far], 2.5)
     assert found.weight[30] == 0.0
-    assert found.quantile == pytest.approx(stdtrit(found.blocks - 1, 0.975), rel=1e-3)
+    assert found.quantile == pytest.approx(stdtrit(found.block_count - 1, 0.975), rel=1e-3)
 
 
 def _model(name: str) -> VMSModel:

@@ -107,13 +107,13 @@ class Task:
 
     def move(self, time: float) -> Move | None:
         """Return the move whose target is in force at a time, s, or None before the first."""
-        phase = self.phase(time)
+        phase = self.time_since_moves(time)
         return next((move for move in reversed(self.moves) if move.time <= phase + 1e-9), None)
 
-    def phase(self, time: float) -> float:
+    def time_since_moves(self, time: float) -> float:
         """Return the time since the moves began, s, at a time of the run, s."""
         return time % self.period if self.period else time
 
     def judges_forces(self, time: float) -> bool:
         """Return whether a force at a time, s, counts."""
-        return self.window[0] <= self.phase(time) <= self.window[1]
+        return self.window[0] <= self.time_since_moves(time) <= self.window[1]
