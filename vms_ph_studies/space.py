@@ -117,9 +117,9 @@ def _reorientation(settings: Settings, out: Path | None, progress: Progress) -> 
 
 def _reactionless(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     model, home = satellite(settings)
-    offset = np.array([float(settings[f"offset_{name}"]) for name in "xyz"])
+    shoulder_offset = np.array([float(settings[f"offset_{name}"]) for name in "xyz"])
     target = np.array(model.evaluate(home, np.zeros(model.nv)).placement(model.end_effector))
-    target[:3, 3] += offset
+    target[:3, 3] += shoulder_offset
     stages, rotations, distances = Stages(progress, 2), [], []
     for is_held in (True, False):
         stages.begin("base held" if is_held else "base free")

@@ -82,7 +82,7 @@ def test_the_cartesian_impedance_keeps_the_limits_of_the_arm_and_its_certificate
 @pytest.mark.parametrize("kind", [ExampleLaw, CrispLaw])
 def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[TorqueLaw]) -> None:
     model = robots.load("fr3").without_gravity()
-    law, state = kind(model, published=False), RobotState(model.home, np.zeros(7))
+    law, state = kind(model, has_published_gains=False), RobotState(model.home, np.zeros(7))
     d = model.evaluate(state.q, state.v)
     pose = d.placement(model.end_effector)
     for _ in range(20):  # each sample may change a torque by 0.9 N m
@@ -93,7 +93,7 @@ def test_the_laws_of_others_pull_with_the_stiffness_of_the_rule(kind: type[Torqu
 
 def test_a_law_that_sends_positions_yields_to_a_measured_force_as_a_spring_and_a_damper() -> None:
     model = load("package://vms_ph/urdf/ur10e.urdf")
-    law, force = ComplianceLaw(model, published=False), np.array([0.0, 0.0, 5.0])
+    law, force = ComplianceLaw(model, has_published_gains=False), np.array([0.0, 0.0, 5.0])
     home = model.evaluate(model.home, np.zeros(6)).placement(model.end_effector)
     wrench = np.concatenate([home[:3, :3].T @ force, np.zeros(3)])
 

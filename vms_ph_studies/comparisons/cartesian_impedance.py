@@ -236,25 +236,25 @@ _TITLES = tuple(make_phases(1.0, 1.0, 1.0))
 def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = False) -> PhaseResult:
     """Return what a law does in a phase."""
     model, rng = arm.model, np.random.default_rng(1)
-    driver, limits = arm.driver, model.joints.effort
-    driven, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
+    driver, torque_limits = arm.driver, model.joints.effort
+    driven_model, dt, delay = driver.model(model), 1.0 / arm.rate, arm.delay
     law: Any = GuardedImpedance(model, driver, published)
     if commands_positions := name == _POSITION_LAW:
-        law, arm = ComplianceLaw(driven, published), replace(arm, friction=0.0)
+        law, arm = ComplianceLaw(driven_model, published), replace(arm, friction=0.0)
     elif name != _OWN_LAW:
-        law = _TORQUE_LAWS[name](driven, published, dt)
+        law = _TORQUE_LAWS[name](driven_model, published, dt)
     elif arm.servo_stiffness > 0.0:
         law = ServoImpedance(model, driver, arm.servo_stiffness)
     advance, q = arm.make_step(), model.home
     v: Array = np.zeros(model.nv)
-    d = driven.evaluate(q, v)
+    d = driven_model.evaluate(q, v)
     home_position = d.placement(model.end_effector)[:3, 3]
-    axes, max_posture, max_force = arm.axes(home_position), 0.0, 0.0
+    axes, max_posture_error, max_force = arm.axes(home_position), 0.0, 0.0
     payload_weight = np.array([0.0, 0.0, -9.81 * arm.payload])
     errors, work, wrench, torques = [], [0.0], np.zeros(6), []
-    commands, measured = [d.g * (not commands_positions)] * (delay + 1), [q] * (delay + 1)
+    commands, measured_q = [d.g * (not commands_positions)] * (delay + 1), [q] * (delay + 1)
     for k in range(round(phase.seconds / _STEP)):
-        t, d = k * _STEP, driven.evaluate(q, v)
+        t, d = k * _STEP, driven_model.evaluate(q, v)
         pose, J = d.placement(model.end_effector), d.J_end_effector
         target = axes @ phase.target(t)
         if k % round(dt / _STEP) == 0:
@@ -265,19 +265,19 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
                 wrench_noise = arm.noise * _WRENCH_NOISE * rng.standard_normal(6)
                 state = replace(state, wrench=wrench + wrench_noise)
             commands.append(law.command(state, home_position + target))
-            measured.append(state.q)
+            measured_q.append(state.q)
         offset, velocity = (
             axes.T @ (pose[:3, 3] - home_position),
             axes.T @ (pose[:3, :3] @ (J[:3] @ v)),
         )
         tool_force = phase.force(t, offset, velocity)
-        lag = model.difference(q, measured[-1 - delay])
-        torque = commands[-1 - delay] + arm.servo_stiffness * lag
+        position_lag = model.difference(q, measured_q[-1 - delay])
+        torque = commands[-1 - delay] + arm.servo_stiffness * position_lag
         if commands_positions:
-            torque = law.servo_torque(d, commands[-1 - delay] + lag)
+            torque = law.servo_torque(d, commands[-1 - delay] + position_lag)
         if k % round(dt / _STEP) == 0:
             torques.append(torque)
-        applied_torque = np.clip(torque, -limits, limits)
+        applied_torque = np.clip(torque, -torque_limits, torque_limits)
         noisy_torque = applied_torque
         if arm.torque_noise > 0.0:
             noisy_torque = applied_torque + arm.torque_noise * rng.standard_normal(model.n)
@@ -290,14 +290,14 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
         if k % 10 == 0:
             null_projector = np.eye(model.nv) - np.linalg.pinv(J, rcond=1e-2) @ J
             posture_error = null_projector @ model.difference(model.home, previous_q)
-            max_posture = max(max_posture, float(np.linalg.norm(posture_error)))
+            max_posture_error = max(max_posture_error, float(np.linalg.norm(posture_error)))
         errors.append(float(np.linalg.norm(pose[:3, 3] - home_position - target)))
     torque_steps = np.diff(torques[delay:], axis=0)
     return PhaseResult(
         max(errors[2 * len(errors) // 3 :]),
         max_force,
-        max_posture,
-        float(np.abs(torques / limits).max()),
+        max_posture_error,
+        float(np.abs(torques / torque_limits).max()),
         float(np.abs(torque_steps).max()) / dt,
         float(np.sqrt(np.mean(np.diff(torque_steps, axis=0) ** 2))),
         max(work),
@@ -309,12 +309,12 @@ def run_phase(phase: Phase, arm: Arm, name: str = _OWN_LAW, published: bool = Fa
 
 def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcome:
     given: dict[str, Any] = dict(settings)
-    names, checks = given["arm"].split(","), []
+    arm_names, checks = given["arm"].split(","), []
     titles = [title for title in _TITLES if given["phase"] in ("all", title)]
     options = ("plant", "friction", "payload", "delay", "noise", "torque_noise", "servo_stiffness")
     laws = LAWS[:-1] if given["servo_stiffness"] > 0.0 else LAWS
-    stages = Stages(progress, len(names) * len(titles) * len(laws))
-    for name in names:
+    stages = Stages(progress, len(arm_names) * len(titles) * len(laws))
+    for name in arm_names:
         model = robots.load(name) if name in robots.names() else load(name)
         arm = Arm(
             model, rate=1000.0 / given["hold"], **{option: given[option] for option in options}

@@ -88,8 +88,8 @@ class PublishedLaw(ABC):
 
     STIFFNESS: ClassVar[tuple[float, float, float]]
 
-    def __init__(self, model: VMSModel, published: bool) -> None:
-        self._model, self._is_published, self._scale = model, published, -1.0
+    def __init__(self, model: VMSModel, has_published_gains: bool) -> None:
+        self._model, self._is_published, self._scale = model, has_published_gains, -1.0
         d = model.evaluate(model.home, np.zeros(model.nv))
         self._target = pin.SE3(np.array(d.placement(model.end_effector)))
         self.set_scale(1.0)
@@ -116,12 +116,12 @@ class TorqueLaw(PublishedLaw):
 
     TORQUE_RATE: ClassVar[float]
 
-    def __init__(self, model: VMSModel, published: bool, dt: float = 1e-3) -> None:
+    def __init__(self, model: VMSModel, has_published_gains: bool, dt: float = 1e-3) -> None:
         """Hold the home pose at a period."""
-        super().__init__(model, published)
+        super().__init__(model, has_published_gains)
         self._home_joints = model.joint_positions(model.home)
         self._last_torque = np.zeros(model.n)
-        self._max_step = dt * (self.TORQUE_RATE if published else _TORQUE_RATE)
+        self._max_step = dt * (self.TORQUE_RATE if has_published_gains else _TORQUE_RATE)
 
     def command(self, state: RobotState, target: Array) -> Array:
         """Return the torques (n,) for a position (3,) of the reference."""
@@ -217,9 +217,9 @@ class ComplianceLaw(PublishedLaw):
     STIFFNESS = (500.0, 20.0, 0.0)
     _P, _D, _STEP = np.repeat([0.025, 0.75], 3), np.repeat([0.0025, 0.0], 3), 0.02
 
-    def __init__(self, model: VMSModel, published: bool) -> None:
+    def __init__(self, model: VMSModel, has_published_gains: bool) -> None:
         """Hold the home pose."""
-        super().__init__(model, published)
+        super().__init__(model, has_published_gains)
         self._pose, self._last_force = self._target, np.zeros(6)
         self._velocity, self._data = np.zeros(model.nv), model.tree.pinocchio.createData()
 
@@ -259,12 +259,12 @@ class ComplianceLaw(PublishedLaw):
 class GuardedImpedance:
     """CartesianImpedance by the rule of gains, behind a guard, for a driver."""
 
-    def __init__(self, model: VMSModel, driver: Driver, published: bool = False) -> None:
+    def __init__(self, model: VMSModel, driver: Driver, has_published_gains: bool = False) -> None:
         """Hold the home pose of a robot with its weight, by the rule of gains or the defaults."""
         self._dt, self.law = 1.0 / driver.rate, driver.law(CartesianImpedance, model)
-        if not published:
+        if not has_published_gains:
             self.law.gains = replace(self.law.gains, torque_rate=_TORQUE_RATE, speed=1.0)
-        self._is_published = published
+        self._is_published = has_published_gains
         self._model, self._scale = model, -1.0
         self.set_scale(1.0)
         self.guard: Any = EnergyGuard(self.law, budget=60.0, delay=int(driver.delay))

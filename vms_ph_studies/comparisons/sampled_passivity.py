@@ -75,7 +75,7 @@ class _Run:
 
 
 def _simulate(
-    model: VMSModel, settings: Settings, rate_hz: int, counts: float, capacity: float
+    model: VMSModel, settings: Settings, rate_hz: int, encoder_counts: float, capacity: float
 ) -> _Run:
     q_star = POSTURES[str(settings["posture"])]
     gains = TaskSpaceIDAPBC.Gains(
@@ -84,7 +84,7 @@ def _simulate(
         tank_initial=float(settings["tank_initial"]),
         tank_capacity=capacity,
     )
-    law, encoder = TaskSpaceIDAPBC(model, gains=gains), Encoder(counts)
+    law, encoder = TaskSpaceIDAPBC(model, gains=gains), Encoder(encoder_counts)
     law.reset(RobotState(q_star, np.zeros(model.nv)))
     commands: list[Command] = []
 
@@ -110,10 +110,10 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     checks, runs = [], {}
     stages = Stages(progress, len(_RATES_HZ) * len(encoders) * len(_TANKS))
     for rate_hz in _RATES_HZ:
-        for encoder, counts in encoders.items():
+        for encoder, encoder_counts in encoders.items():
             for name, capacity in _TANKS.items():
                 stages.begin(f"{rate_hz} Hz, {encoder}, {name}")
-                run = _simulate(model, settings, rate_hz, counts, capacity)
+                run = _simulate(model, settings, rate_hz, encoder_counts, capacity)
                 runs[rate_hz, encoder, name] = run
                 checks.append(_check(rate_hz, encoder, name, run, initial_level))
     return Outcome(checks, [] if out is None else [_plot(runs, out)])

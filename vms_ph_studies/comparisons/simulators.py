@@ -144,10 +144,10 @@ def _dart(robot: PassiveRobot, dt: float) -> Run:
     return Run(_repeat_steps(world.step), motion, skeleton.computeKineticEnergy)
 
 
-def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
+def _drake(is_discrete: bool, robot: PassiveRobot, dt: float) -> Run:
     plants, parsing = (import_module(f"pydrake.multibody.{n}") for n in ("plant", "parsing"))
     analysis = import_module("pydrake.systems.analysis")
-    plant = plants.MultibodyPlant(dt if discrete else 0.0)
+    plant = plants.MultibodyPlant(dt if is_discrete else 0.0)
     parsing.Parser(plant).AddModelsFromString(robot.urdf, "urdf")
     if not robot.is_free:
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("body_0"))
@@ -164,7 +164,7 @@ def _drake(discrete: bool, robot: PassiveRobot, dt: float) -> Run:
         q[:7], (v[3:6], v[:3]) = robot.q[[6, 3, 4, 5, 0, 1, 2]], _world_velocities(robot, _ORIGIN)
     plant.SetPositions(context, q)
     plant.SetVelocities(context, v)
-    if not discrete:
+    if not is_discrete:
         analysis.ResetIntegratorFromFlags(simulator, "runge_kutta3", dt)
         simulator.get_mutable_integrator().set_fixed_step_mode(True)
     simulator.Initialize()

@@ -136,14 +136,14 @@ class Sweep:
             tuple(files),
         )
 
-    def _check_origin(self, keep: bool) -> None:
+    def _check_origin(self, keeps_records: bool) -> None:
         journal, target = self._journal, self.study.target
         if journal.target_name != target.name and journal.records:
             raise VmsPhError(
                 f"{self.folder} has results of the target {journal.target_name}, not of "
                 f"{target.name}; choose another folder with --out, or begin anew with --restart"
             )
-        if journal.digest != target.digest and journal.records and not keep:
+        if journal.digest != target.digest and journal.records and not keeps_records:
             raise VmsPhError(
                 f"the code of {target.name} has changed since {len(journal.records)} points were "
                 f"computed in {self.folder}; --restart computes all anew, --keep keeps these"

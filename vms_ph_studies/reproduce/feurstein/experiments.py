@@ -120,8 +120,8 @@ class Trial:
         model = _model(experiment.robot, number("gravity"))
         gains = HoppingController.Gains(**{name: number(key) for key, (name, _) in _GAINS.items()})
         controller = HoppingController(model, gains=gains, kind=str(settings["controller"]))
-        k, d, mu = number("K_floor"), number("D_floor"), number("friction")
-        floor = Floor((k, k), (d, d), None if mu < 0.0 else mu)
+        k, damping, friction = number("K_floor"), number("D_floor"), number("friction")
+        floor = Floor((k, k), (damping, damping), None if friction < 0.0 else friction)
         start = (
             experiment.coordinates[0],
             number("y"),
@@ -170,10 +170,10 @@ class Trial:
             progress=None if progress is None else lambda time: progress(time / run_time),
         )
 
-    def tilted_configuration(self, angle: float, absolute: bool = False) -> np.ndarray:
+    def tilted_configuration(self, angle: float, is_absolute: bool = False) -> np.ndarray:
         """Return the start with theta changed by an angle, or with the leg's angle set to it."""
         coordinates = self.leg.coordinates(self.q)
-        coordinates[2] += angle - (self.initial_state().angle if absolute else 0.0)
+        coordinates[2] += angle - (self.initial_state().angle if is_absolute else 0.0)
         return self.leg.configuration(coordinates)
 
     def spring_energy(self, leg: LegState) -> float:

@@ -53,7 +53,7 @@ def _checks_1(trial: Trial, run: HoppingRun) -> list[Check]:
     is_fallen = run.stopped or (len(tilts) > 0 and max(tilts) > _VISIBLE_TILT)
     upright_run = hop(
         trial.system,
-        trial.tilted_configuration(trial.controller.gains.angle, absolute=True),
+        trial.tilted_configuration(trial.controller.gains.angle, is_absolute=True),
         trial.v,
         min(trial.duration, 2.0),
         tolerance=trial.tolerance,
