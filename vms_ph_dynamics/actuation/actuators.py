@@ -238,10 +238,10 @@ def unit_axis(value: Array, label: str) -> Array:
         ModelError: it has a wrong shape, an entry that is not finite, or length zero.
     """
     axis = parameter(value, 3, f"axis of {label}")
-    length = float(np.linalg.norm(axis))
-    if length == 0.0:
+    norm = float(np.linalg.norm(axis))
+    if norm == 0.0:
         raise ModelError(f"the axis of {label} has length zero")
-    return axis / length
+    return axis / norm
 
 
 def input_columns(actuator: Actuator, i: int) -> tuple[Column, ...]:
@@ -292,8 +292,8 @@ def wheel_column(wheel: Wheel) -> Column:
     The contact does not move along the axis ``a`` of the roller, ``(v - rate r d) . a = 0``.
     """
     angle = wheel.heading + wheel.roller_angle
-    roller = np.array([np.cos(angle), np.sin(angle), 0.0])
-    wrench = axis_wrench(np.array([*wheel.position[:2], 0.0]), roller, 0.0)
+    roller_axis = np.array([np.cos(angle), np.sin(angle), 0.0])
+    wrench = axis_wrench(np.array([*wheel.position[:2], 0.0]), roller_axis, 0.0)
     return Column(wrench / (wheel.radius * np.cos(wheel.roller_angle)))
 
 
@@ -323,8 +323,8 @@ def caster_columns(caster: Caster) -> tuple[Column, Column]:
     """
     position = np.array([caster.position[0], caster.position[1], 0.0])
     along_x, along_y = (axis_wrench(position, axis, 0.0) for axis in np.eye(3)[:2])
-    wheel = Column(np.zeros(6), along_x / caster.radius, along_y / caster.radius)
-    steering = Column(
+    drive_column = Column(np.zeros(6), along_x / caster.radius, along_y / caster.radius)
+    steering_column = Column(
         np.array([0.0, 0.0, 0.0, 0.0, 0.0, -1.0]), along_y / caster.trail, -along_x / caster.trail
     )
-    return wheel, steering
+    return drive_column, steering_column

@@ -173,8 +173,8 @@ def identify(
     elif prior_means:
         motions = [with_net_load(model, m, prior_means) for m in motions]
     unknowns = _unknowns(model, regressor, motions, kinds, friction, prior_kinds, settings)
-    usual = [u for u in unknowns if u.kind in ("friction", "armature", "timing")]
-    corrected = [*usual, *_correction_unknowns(model, regressor, usual, 1.0)]
+    usual_unknowns = [u for u in unknowns if u.kind in ("friction", "armature", "timing")]
+    corrected = [*usual_unknowns, *_correction_unknowns(model, regressor, usual_unknowns, 1.0)]
     regression = _Regression(model, motions, options, left_out, corrected)
     is_moving = any(m.moves for m in motions)
     # The smallest correction of the description that predicts held-out time nearly best.
@@ -184,19 +184,19 @@ def identify(
     for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
         variant = unknowns
         if "inertia" in kinds:
-            factor = {"inertia": share}
-            variant = [replace(u, deviation=factor.get(u.kind, 1) * u.deviation) for u in unknowns]
+            factors = {"inertia": share}
+            variant = [replace(u, deviation=factors.get(u.kind, 1) * u.deviation) for u in unknowns]
         elif may_correct:
             variant = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
         is_new = not trials or len(variant) > len(trials[-1].unknowns)
         trials.append(regression.trial(variant, prior, None if is_new else trials[-1].rows))
         is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
         if is_sought and trials[0].error.max() > _DISTURBED_ERROR:
-            undisturbed, times = _undisturbed_solution(recordings, trials[0])
-            if times and undisturbed:
+            undisturbed, periods = _undisturbed_solution(recordings, trials[0])
+            if periods and undisturbed:
                 laws: dict[str, Any] = {"friction": friction, "prior": asked_prior}
                 result = identify(model, undisturbed, kinds, frame=frame, settings=settings, **laws)
-                return replace(result, disturbed=(*times, *result.disturbed))
+                return replace(result, disturbed=(*periods, *result.disturbed))
     is_gain_better = np.zeros(model.n, dtype=bool)
     if is_moving and not {"gains", "gain", "inertia"} & {*kinds, *prior_kinds}:
         # Far better than with a load, or whatever else was asked for, and no correction.

@@ -68,8 +68,8 @@ def change_of(
     """
     error = windows.target - windows.columns @ previous.mean[:unknown_count]
     # A blow is not a change: evidence must not hang on a few windows.
-    inliers = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
-    all_windows, windows, error = windows, windows.select(inliers), error[inliers]
+    inlier_ids = np.sort(np.argsort(np.abs(error))[: len(error) - 2 - len(error) // 10])
+    all_windows, windows, error = windows, windows.select(inlier_ids), error[inlier_ids]
     columns = windows.columns
     prediction_factor = columns @ previous.factor[:, :unknown_count].T
     noise_growth = np.maximum(1.0, windows.noise / max(float(np.median(windows.noise)), 1e-300))
@@ -82,18 +82,18 @@ def change_of(
     for name, indices in groups.items():
         prior_columns = columns[:, indices] * previous.prior_deviation[list(indices)]
         trials = []
-        for first in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
+        for first_id in range(0, len(windows) - 4, _STRIDE):  # at least five windows after it
             factor = prior_columns.copy()
-            factor[:first] = 0.0
-            trials.append((_likelihood(error, covariance + factor @ factor.T)[0] - null, first))
+            factor[:first_id] = 0.0
+            trials.append((_likelihood(error, covariance + factor @ factor.T)[0] - null, first_id))
         if trials:
             evidence[name] = max(trials)
     ranking = sorted(evidence, key=lambda name: -evidence[name][0])
     if not ranking or evidence[ranking[0]][0] <= _MIN_EVIDENCE:
         return None, misfit
-    best_evidence, first = evidence[ranking[0]]
+    best_evidence, first_id = evidence[ranking[0]]
     names = tuple(name for name in ranking if evidence[name][0] > best_evidence - _AMBIGUITY)
-    first_index = int(inliers[first])
+    first_index = int(inlier_ids[first_id])
     return ParameterChange(names, first_index, len(all_windows) - first_index >= _MIN_LATER), misfit
 
 

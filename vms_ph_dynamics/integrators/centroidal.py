@@ -163,15 +163,15 @@ class CentroidalRobot:
             return CentroidalState(q, v, fall, empty, CompensatedSum(self.energy(q, v)), t)
         rotation = base_rotation(self.model.base, q)
         k, locked_robot = self.centre_dim, self.locked(q, v)
-        lever, linear = rotation @ locked_robot.lever, locked_robot.momentum[:k].copy()
+        lever, linear_momentum = rotation @ locked_robot.lever, locked_robot.momentum[:k].copy()
         relative_q, relative_v = q.copy(), v.copy()
         relative_q[:k] = -lever
-        relative_v[:k] -= linear / self.mass
+        relative_v[:k] -= linear_momentum / self.mass
         locked_robot = self.locked(relative_q, relative_v)
         return CentroidalState(
             relative_q,
             relative_v,
-            Fall(t, q[:k] + lever, rotation @ linear, self.mass, self.fall_acceleration),
+            Fall(t, q[:k] + lever, rotation @ linear_momentum, self.mass, self.fall_acceleration),
             self.angular_momentum(rotation, locked_robot.momentum, locked_robot.lever),
             CompensatedSum(self.energy(relative_q, relative_v)),
             t,
@@ -247,13 +247,13 @@ class CentroidalRobot:
         lever = lever_of(d.M, self.mass, self.centre_dim)
         return LockedRobot(d.M_b_inverse, lever, d.p, d.kinetic_energy)
 
-    def move_centre_to_origin(self, q: Array, robot: LockedRobot, angular: Array) -> Array:
+    def move_centre_to_origin(self, q: Array, locked_robot: LockedRobot, angular: Array) -> Array:
         """Move the centre of mass of ``q`` to the origin, in place.
 
         Returns the angular momentum ``angular`` (r,) in base axes.
         """
         rotation = base_rotation(self.model.base, q)
-        q[: self.centre_dim] = rotation.dot(-robot.lever)
+        q[: self.centre_dim] = rotation.dot(-locked_robot.lever)
         return angular if self.centre_dim == 2 else angular.dot(rotation)
 
 

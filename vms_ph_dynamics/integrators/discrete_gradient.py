@@ -136,14 +136,14 @@ class DiscreteGradient(RobotStepper):
         is_free = isinstance(ports, Ports) and ports.is_free
         if is_free:
             self.checked(ports)  # type: ignore[arg-type]
-        l0 = self._in_base(solver_state.q, solver_state.angular)
+        L_0 = self._in_base(solver_state.q, solver_state.angular)
         # On a parabola the velocity in the middle is the mean velocity.
         mean_centre_velocity = solver_state.fall.velocity_at(solver_state.t, 0.5 * dt)
 
         def sweep(unknown: Array) -> Sweep:
             centre_velocity = mean_centre_velocity if is_free else unknown[nv + 1 :]
             return self._sweep(
-                solver_state, None if is_free else ports, t, dt, l0, unknown, centre_velocity
+                solver_state, None if is_free else ports, t, dt, L_0, unknown, centre_velocity
             )
 
         v_centre = np.zeros(0) if is_free else mean_centre_velocity
@@ -157,12 +157,12 @@ class DiscreteGradient(RobotStepper):
             solution = solve(sweep, np.concatenate([fresh_guess, v_centre]))
         end, midstep, dq = solution.outcome
         end = self._energy_corrected(end, dq)
-        energies = PowerQuadrature()
+        quadrature = PowerQuadrature()
         if midstep.efforts is not None:
-            energies.add(midstep.efforts, midstep.d, dt)
+            quadrature.add(midstep.efforts, midstep.d, dt)
         past = solver_state.past.with_point(t + 0.5 * dt, solution.unknown[: nv + 1])
         return StepResult(
-            end._replace(past=past), energies.supplied, energies.dissipated, solution.iterations
+            end._replace(past=past), quadrature.supplied, quadrature.dissipated, solution.iterations
         )
 
     def _sweep(
@@ -171,7 +171,7 @@ class DiscreteGradient(RobotStepper):
         ports: Efforts | None,
         t: float,
         dt: float,
-        l0: Array,
+        L_0: Array,
         unknown: Array,
         centre_velocity: Array,
     ) -> Sweep:
@@ -195,8 +195,8 @@ class DiscreteGradient(RobotStepper):
             energy = energy.plus(dt * float(midstep.moment @ y[k:b] + midstep.shape_force @ y[b:]))
             if k:
                 angular = angular + dt * self._moment_in_mount(q_end, angle, midstep.moment)
-        l1: Array = self._in_base(q_end, angular)
-        momentum, fall = self._momentum(0.5 * (l0 + l1), 0.5 * (x.pi + pi)), x.fall
+        L_1: Array = self._in_base(q_end, angular)
+        momentum, fall = self._momentum(0.5 * (L_0 + L_1), 0.5 * (x.pi + pi)), x.fall
         next_guess: Array = np.empty(len(unknown))
         next_guess[:nv] = np.linalg.solve(mass_matrix, momentum)
         if len(unknown) > nv + 1:
@@ -207,8 +207,8 @@ class DiscreteGradient(RobotStepper):
                 fall = fall.after_impulse(x.t, dt * dv, impulse, dt)._replace(start_time=t + dt)
         end_state = MidpointState(q_end, fall, angular, pi, energy, t + dt, x.past)
         v = next_guess[:nv]
-        work = float(v[b:] @ (pi - x.pi) - midstep.gradient @ dq[b:]) + float(v[k:b] @ (l1 - l0))
-        multiplier = dt * self._multiplier(end_state, l1, dq[b:], x.energy.value, work)
+        work = float(v[b:] @ (pi - x.pi) - midstep.gradient @ dq[b:]) + float(v[k:b] @ (L_1 - L_0))
+        multiplier = dt * self._multiplier(end_state, L_1, dq[b:], x.energy.value, work)
         next_guess[nv] = multiplier
         if multiplier != unknown[nv]:
             # The newer multiplier is used at once: the sweeps contract twice as fast.
@@ -224,22 +224,22 @@ class DiscreteGradient(RobotStepper):
         ports: Efforts | None,
         t: float,
         dt: float,
-        q: Array,
-        y: Array,
+        mid_q: Array,
+        mid_velocity: Array,
         centre_velocity: Array,
         mass_matrix: Array,
     ) -> MidstepForces:
         robot, k, r, b = self.robot, self.robot.centre_dim, self.robot.rotation_dim, self.model.b
-        gradient = robot.lagrangian_gradient(q, y)
+        gradient = robot.lagrangian_gradient(mid_q, mid_velocity)
         if ports is None:
             return MidstepForces(gradient, np.zeros(r), robot.zeros[b:], robot.zeros[:k])
         if k:
-            rotation = base_rotation(self.model.base, q)
-            q[:k] = -(rotation @ lever_of(mass_matrix, robot.mass, k))
+            rotation = base_rotation(self.model.base, mid_q)
+            mid_q[:k] = -(rotation @ lever_of(mass_matrix, robot.mass, k))
             centre = x.fall.centre_at(t) + (0.5 * dt) * centre_velocity
-            q, y = robot.to_inertial(q, y, centre, centre_velocity)
-        efforts = self.efforts_at(ports, t + 0.5 * dt, q, y)
-        d = Evaluation(self.model, q, y)
+            mid_q, mid_velocity = robot.to_inertial(mid_q, mid_velocity, centre, centre_velocity)
+        efforts = self.efforts_at(ports, t + 0.5 * dt, mid_q, mid_velocity)
+        d = Evaluation(self.model, mid_q, mid_velocity)
         force = efforts.external_force(d)
         if not k:
             return MidstepForces(gradient, force[:0], force, force[:0], efforts, d)
@@ -247,13 +247,13 @@ class DiscreteGradient(RobotStepper):
         reduced = force[k:] - mass_matrix[:k, k:].T @ force[:k] / robot.mass
         return MidstepForces(gradient, reduced[:r], reduced[r:], rotation @ force[:k], efforts, d)
 
-    def _moment_in_mount(self, q: Array, angle: Array, moment: Array) -> Array:
+    def _moment_in_mount(self, q: Array, rotation_vector: Array, moment: Array) -> Array:
         """Return the torque in mount axes, such that its work is ``w . torque``."""
         if self.robot.centre_dim == 2:
             return moment
-        half_angle = 0.5 * angle
-        numerator = moment - cross(half_angle, moment) + half_angle * float(half_angle @ moment)
-        return base_rotation("floating", q) @ numerator / (1.0 + float(half_angle @ half_angle))
+        half_vector = 0.5 * rotation_vector
+        numerator = moment - cross(half_vector, moment) + half_vector * float(half_vector @ moment)
+        return base_rotation("floating", q) @ numerator / (1.0 + float(half_vector @ half_vector))
 
     def _in_base(self, q: Array, angular: Array) -> Array:
         return angular.dot(base_rotation("floating", q)) if self.robot.centre_dim == 3 else angular

@@ -35,7 +35,7 @@ class RK4(RobotStepper):
 
     def step(self, solver_state: SolverState, ports: Efforts, t: float, dt: float) -> StepResult:
         """Return the state after ``dt``; see :meth:`Stepper.step`."""
-        x, energies = solver_state, PowerQuadrature()
+        x, quadrature = solver_state, PowerQuadrature()
         rate = mean_rate = self._zero_coordinates
         zdot = mean_zdot = 0.0 * x.z
         for fraction, weight in STAGES:
@@ -45,11 +45,11 @@ class RK4(RobotStepper):
             v, zdot = self.form.rate_arrays(stage.q, stage.z, efforts)
             rate = self._coordinate_rate(x.q, u, v)
             mean_rate, mean_zdot = mean_rate + weight * rate, mean_zdot + weight * zdot
-            energies.add(efforts, Evaluation(self.model, stage.q, v), weight * dt)
+            quadrature.add(efforts, Evaluation(self.model, stage.q, v), weight * dt)
         end_state = PHState(self._configuration_at(x.q, dt * mean_rate), x.z + dt * mean_zdot)
         if not isfinite(end_state.q.dot(end_state.q) + end_state.z.dot(end_state.z)):
             raise StepFailure("the state after the step is not finite")
-        return StepResult(end_state, energies.supplied, energies.dissipated)
+        return StepResult(end_state, quadrature.supplied, quadrature.dissipated)
 
     def motion(self, solver_state: SolverState) -> tuple[Array, Array]:
         """Return configuration and velocity."""

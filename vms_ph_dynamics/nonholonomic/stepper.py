@@ -74,7 +74,7 @@ class NonholonomicRK4(Stepper):
             StepFailure: the motion is not finite.
         """
         form, model, x = self.form.chart(solver_state.q), self.form.model, solver_state
-        energies = PowerQuadrature()
+        quadrature = PowerQuadrature()
         q_rate: Array = np.zeros(model.nv)
         nudot: Array = np.zeros(form.dimension)
         mean_rate, mean_nudot, start_nu = q_rate, nudot, x.v[form.independent_ids]
@@ -91,15 +91,15 @@ class NonholonomicRK4(Stepper):
             rate = inverse_differential(model.base, fraction * dt * q_rate, terms.d.v)
             q_rate, nudot = rate, terms.acceleration(efforts.force(terms.d))
             mean_rate, mean_nudot = mean_rate + weight * q_rate, mean_nudot + weight * nudot
-            energies.add(efforts, terms.d, weight * dt)
+            quadrature.add(efforts, terms.d, weight * dt)
         q, nu = model.integrate(x.q, dt * mean_rate), start_nu + dt * mean_nudot
         if not isfinite(float(nu @ nu) + float(q @ q)):
             raise StepFailure("the motion after the step is not finite")
-        end, target_energy = form.terms(q, nu).d, start_evaluation.kinetic_energy + energies.sum
+        end, target_energy = form.terms(q, nu).d, start_evaluation.kinetic_energy + quadrature.sum
         if efforts.gravity:
             target_energy += start_evaluation.potential_energy - end.potential_energy
         v = end.v * _speed_factor(end.kinetic_energy, target_energy)
-        return StepResult(_Motion(q, v), energies.supplied, energies.dissipated)
+        return StepResult(_Motion(q, v), quadrature.supplied, quadrature.dissipated)
 
     def _efforts_at(self, ports: Efforts, t: float, q: Array, v: Array) -> Ports:
         efforts = ports if isinstance(ports, Ports) else ports(t, self._state(q, v))

@@ -136,8 +136,8 @@ class HeldMechanism:
         m, grip, (q, v) = self.mechanism, self._grip, motion
         k, c = m.grip_stiffness, m.grip_damping
         stiffness = 0.5 * k + c / dt
-        position, velocity, jacobian, inertia = self._end_effector_terms(q, v)
-        mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(inertia, jacobian.T))
+        position, velocity, jacobian, mass_matrix = self._end_effector_terms(q, v)
+        mobility = 0.5 * dt * dt * (jacobian @ np.linalg.solve(mass_matrix, jacobian.T))
         factor = np.linalg.inv(np.eye(3) + stiffness * mobility)
         ground_step = dt * self._ground_velocity
         displacement_guess = dt * (1.5 * velocity - 0.5 * grip.velocity)
@@ -145,10 +145,10 @@ class HeldMechanism:
         force, displacement = grip.force, displacement_guess + grip.guess_error
         for _ in range(_MAX_ITERATIONS):
             push = k * grip.stretch + stiffness * (ground_step - displacement + mobility @ force)
-            rotation, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
+            turn, force = m.step(grip.angle, grip.rate, dt, factor @ push, stiffness * factor)
             step = predict(self._with_force(efforts, force))
             displacement = self._end_effector_pose(step.q)[:3, 3] - position
-            handle_step = m.displacement(grip.angle + rotation) - m.displacement(grip.angle)
+            handle_step = m.displacement(grip.angle + turn) - m.displacement(grip.angle)
             stretch_change = handle_step + ground_step - displacement
             error = force - k * (grip.stretch + 0.5 * stretch_change) - c / dt * stretch_change
             is_converged = np.abs(error).max() <= _FORCE_TOLERANCE * (1.0 + np.abs(force).max())
@@ -159,9 +159,9 @@ class HeldMechanism:
                 f"robot and mechanism do not agree on the force of the grip, to "
                 f"{np.abs(error).max():.3g} N; reduce the step or the stiffness of the grip"
             )
-        mean_rate = rotation / dt
+        mean_rate = turn / dt
         self._next_grip = _GripState(
-            grip.angle + rotation,
+            grip.angle + turn,
             2.0 * mean_rate - grip.rate,
             grip.stretch + stretch_change,
             force,
@@ -169,7 +169,7 @@ class HeldMechanism:
             displacement - mobility @ (force - grip.force) - displacement_guess,
         )
         self._step_energies = (
-            m.friction_moment(mean_rate) * rotation,
+            m.friction_moment(mean_rate) * turn,
             c / dt * float(stretch_change @ stretch_change),
             step.supplied["wrench_end_effector"],
             float(force @ ground_step),
@@ -179,11 +179,11 @@ class HeldMechanism:
     def commit(self) -> None:
         """Accept the last step, as the robot does."""
         self._grip = self._next_grip
-        hinge_loss, grip_loss, energy_to_robot, from_ground = self._step_energies
+        hinge_loss, grip_loss, energy_to_robot, ground_energy = self._step_energies
         self.lost["hinge"] += hinge_loss
         self.lost["grip"] += grip_loss
         self.energy_to_robot += energy_to_robot
-        self.from_ground += from_ground
+        self.from_ground += ground_energy
 
     def _end_effector_pose(self, q: Array) -> Array:
         return self.form.model.placement(self.form.model.end_effector, q)
@@ -198,8 +198,8 @@ class HeldMechanism:
         d = model.evaluate(q, v)
         placement = d.placement(model.end_effector)
         jacobian = placement[:3, :3] @ d.J_end_effector[:3]
-        inertia, basis, _ = independent_motion(self.form, q, v)
-        return placement[:3, 3].copy(), jacobian @ v, jacobian @ basis, inertia
+        mass_matrix, basis, _ = independent_motion(self.form, q, v)
+        return placement[:3, 3].copy(), jacobian @ v, jacobian @ basis, mass_matrix
 
     def _with_force(self, efforts: Efforts, force: Array) -> Efforts:
         """Return efforts with a force on the end effector in inertial axes, (3,)."""

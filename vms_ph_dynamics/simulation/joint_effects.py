@@ -52,8 +52,8 @@ def is_too_stiff(form: SimulatedForm, friction: Friction, q: Array, dt: float) -
         return False
     damping = np.zeros(model.nv)
     damping[model.b :] = friction.slope(np.zeros(model.n))
-    inertia = model.evaluate(q, np.zeros(model.nv)).M
-    return float(eigvals(solve(inertia, np.diag(damping))).real.max()) * dt > _STIFFNESS_LIMIT
+    mass_matrix = model.evaluate(q, np.zeros(model.nv)).M
+    return float(eigvals(solve(mass_matrix, np.diag(damping))).real.max()) * dt > _STIFFNESS_LIMIT
 
 
 def held_friction(
@@ -85,15 +85,15 @@ def held_friction(
     x = form.state(q, v)
     end_state = PHState(model.integrate(q, dt * v), x.z + dt * form.rate(x, ports).zdot)
     free_velocity = form.velocity(end_state)
-    inertia, basis, velocity = independent_motion(form, end_state.q, free_velocity)
+    mass_matrix, basis, velocity = independent_motion(form, end_state.q, free_velocity)
     joint_basis = basis[model.b :]
-    momentum = inertia @ velocity
+    momentum = mass_matrix @ velocity
     # The secant slope F(v) / v of friction falls with the speed: each iteration solves a linear
     # friction above the true one, decreases the same convex function, and cannot overshoot.
     joint_rates = free_velocity[model.b :]
     for _ in range(_MAX_ITERATIONS):
         secant = friction.secant(joint_rates)
-        damped_inertia = inertia + (joint_basis.T * (dt * secant)) @ joint_basis
+        damped_inertia = mass_matrix + (joint_basis.T * (dt * secant)) @ joint_basis
         new_rates = joint_basis @ solve(damped_inertia, momentum)
         change, joint_rates = np.abs(new_rates - joint_rates).max(), new_rates
         if change < _RATE_TOLERANCE:
@@ -119,10 +119,10 @@ class JointStops:
         self._lower, self._upper = joints.lower, joints.upper
         self.has_limits = bool(np.isfinite(np.concatenate([self._lower, self._upper])).any())
 
-    def is_near(self, q: Array, v: Array, time: float) -> bool:
-        """Return whether a joint may reach a stop within ``time`` (s)."""
+    def is_near(self, q: Array, v: Array, duration: float) -> bool:
+        """Return whether a joint may reach a stop within ``duration`` (s)."""
         below, above, rates = *self._distances(q), np.abs(v[self._form.model.b :])
-        return bool((np.minimum(below, above) < _WATCH_DISTANCE + 2.0 * time * rates).any())
+        return bool((np.minimum(below, above) < _WATCH_DISTANCE + 2.0 * duration * rates).any())
 
     def lacks_braking_distance(self, q: Array, v: Array, dt: float) -> bool:
         """Return whether a joint can no longer come to rest before its stop within a step."""
@@ -139,9 +139,9 @@ class JointStops:
             dt: the step, s.
         """
         model, zero_velocity = self._form.model, np.zeros(self._form.model.nv)
-        inertia, basis, _ = independent_motion(self._form, free_end[0], zero_velocity)
+        mass_matrix, basis, _ = independent_motion(self._form, free_end[0], zero_velocity)
         joint_basis = basis[model.b :]
-        mobility = joint_basis @ np.linalg.inv(inertia) @ joint_basis.T
+        mobility = joint_basis @ np.linalg.inv(mass_matrix) @ joint_basis.T
         (below, above), half_rates = self._distances(start[0]), 0.5 * start[1][model.b :]
         lower_rates = np.minimum(0.0, -below / dt - half_rates)
         upper_rates = np.maximum(0.0, above / dt - half_rates)

@@ -62,10 +62,10 @@ class Mechanism:
                 raise ModelError(f"{name} of a mechanism must {accepted}; given: {number}")
         hinge = parameter(self.hinge, 3, "hinge of a mechanism")
         axis = parameter(self.axis, 3, "axis of a mechanism")
-        length = float(np.linalg.norm(axis))
-        if length < 1e-9:
+        axis_norm = float(np.linalg.norm(axis))
+        if axis_norm < 1e-9:
             raise ModelError("axis of a mechanism must be a direction; its length is zero")
-        axis = axis / length
+        axis = axis / axis_norm
         radial = -(hinge - axis * (axis @ hinge))
         if np.linalg.norm(radial) < 1e-6:
             raise ModelError(
@@ -98,8 +98,8 @@ class Mechanism:
         ``force . mean_lever angle_change``.
         """
         half_change = 0.5 * angle_change
-        factor = sin(half_change) / half_change if abs(half_change) > 1e-8 else 1.0
-        return factor * self.lever(angle + half_change)
+        sinc = sin(half_change) / half_change if abs(half_change) > 1e-8 else 1.0
+        return sinc * self.lever(angle + half_change)
 
     def energy(self, angle: float, rate: float) -> float:
         """Return kinetic energy and that of the closer, J."""

@@ -277,15 +277,15 @@ class Simulation:
 
     def _step(self) -> None:
         """Integrate one step under the efforts that are in force."""
-        efforts, friction, stop_torque = self._step_efforts(), None, None
+        efforts, friction_torque, stop_torque = self._step_efforts(), None, None
         if self._held_friction is not None:
-            friction = self._friction_torque(efforts)
-            efforts = add(efforts, Ports(friction))
+            friction_torque = self._friction_torque(efforts)
+            efforts = add(efforts, Ports(friction_torque))
         step = self._predict(efforts)
         if self._stops is not None and self._stops.lacks_braking_distance(step.q, step.v, self.dt):
             stop_torque = self._stops.torque((self.q, self.v), (step.q, step.v), self.dt)
             step = self._predict(add(efforts, Ports(stop_torque)))
-        self.engine.accept(step, self._applied_efforts, friction, stop_torque)
+        self.engine.accept(step, self._applied_efforts, friction_torque, stop_torque)
         model = self.form.model
         if self.actuation is not None:
             work = step.supplied["wrench_base"]
@@ -293,7 +293,7 @@ class Simulation:
         if self.mechanism is not None:
             self.mechanism.commit()
         self._add_energies(step.supplied, step.dissipated)
-        for torque in (friction, stop_torque):
+        for torque in (friction_torque, stop_torque):
             if torque is not None:
                 work = float(torque @ model.difference(self.q, step.q)[model.b :])
                 self._add_energies({"torque": -work}, -work)
