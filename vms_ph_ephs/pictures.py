@@ -274,11 +274,11 @@ def wires(pattern: Pattern, placement: Placement) -> list[str]:
     return elements
 
 
-def _port_label(placement: Placement, path: str, junction: tuple[float, float]) -> str:
+def _port_label(placement: Placement, path: str, centre: tuple[float, float]) -> str:
     """Return the name of a port beside its wire from a box to the centre of a junction."""
     box, port = split(path)
     x, y, width = placement.boxes[box]
-    dx, dy = junction[0] - x, junction[1] - y
+    dx, dy = centre[0] - x, centre[1] - y
     length = max(hypot(dx, dy), 1.0)
     # Just outside the box, beside the wire.
     distance = (

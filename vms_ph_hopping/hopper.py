@@ -180,18 +180,18 @@ class Hopper:
         low_fraction = high_fraction - 2e-3
         slope = margins(step.state(high_fraction))[0] - margins(step.state(low_fraction))[0]
         slope /= (high_fraction - low_fraction) * step.length
-        refined = step
+        refined_step = step
         for _ in range(6):
             attempt = self._stepper.attempt(h)
             if attempt is None:
                 break
-            refined = attempt
-            margin = margins(refined.end_state)[0]
+            refined_step = attempt
+            margin = margins(refined_step.end_state)[0]
             if abs(margin) < _ROOT_TOLERANCE or slope >= 0.0:
                 break
             # Never before the start, which a grazing start would otherwise give.
             h = max(h - margin / slope, 0.1 * h)
-        return refined, kind
+        return refined_step, kind
 
     @staticmethod
     def _margin_root(margin: Callable[[float], float], low: float, high: float) -> float:

@@ -242,16 +242,16 @@ def plan_reorientation(
         raise ModelError(f"reorientation is for a floating base; given: a {model.base} base")
     if not (amplitude > 0.0 and rate > 0.0):
         raise ModelError(f"amplitude and rate must be positive; given: {amplitude} and {rate}")
-    start_q, target = model.checked_configuration(q), _rotation_vector(rotation)
-    if not target.any():
+    start_q, turn = model.checked_configuration(q), _rotation_vector(rotation)
+    if not turn.any():
         raise StateError("the rotation is the identity: the base need not turn")
-    half_diameters = _least_ellipse(model, start_q, target)
+    half_diameters = _least_ellipse(model, start_q, turn)
     excursion = np.abs(half_diameters[0]) + np.hypot(*half_diameters)
     loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reason = "no loop was tried"
     while loops <= _MAX_LOOPS:
         small_diameters = np.concatenate(half_diameters) / np.sqrt(loops)
-        loop_diameters = _correct_half_diameters(model, start_q, small_diameters, target / loops)
+        loop_diameters = _correct_half_diameters(model, start_q, small_diameters, turn / loops)
         loop_growth = 1.1
         if loop_diameters is None:
             reason = "Newton's method did not converge"
@@ -306,24 +306,24 @@ def _curvature_at(model: VMSModel, q: Array) -> Array:
     return DecoupledEvaluation(model.evaluate(q, np.zeros(model.nv))).curvature[:, :, 3:]
 
 
-def _least_ellipse(model: VMSModel, q: Array, target: Array) -> tuple[Array, Array]:
+def _least_ellipse(model: VMSModel, q: Array, turn: Array) -> tuple[Array, Array]:
     """Return the half diameters of the least ellipse for one loop, by the curvature alone."""
     turn_tensor = np.pi * np.moveaxis(_curvature_at(model, q), 2, 0)
-    axis_curvature = np.einsum("kij,k->ij", turn_tensor, target / np.linalg.norm(target))
+    axis_curvature = np.einsum("kij,k->ij", turn_tensor, turn / np.linalg.norm(turn))
     u, s, vt = np.linalg.svd(axis_curvature)
     if s[0] < 1e-12:
         raise StateError("no pair of joints turns the base about this axis here: no curvature")
-    ellipse_scale = np.sqrt(np.linalg.norm(target) / s[0])
+    ellipse_scale = np.sqrt(np.linalg.norm(turn) / s[0])
     cosine, sine = ellipse_scale * u[:, 0], ellipse_scale * vt[0]
     for _ in range(_SEARCH_ROUNDS):
         jacobian = np.hstack([turn_tensor @ sine, np.einsum("i,kij->kj", cosine, turn_tensor)])
         pseudo_inverse, half_diameters = np.linalg.pinv(jacobian), np.concatenate([cosine, sine])
-        turn_error = target - np.einsum("i,kij,j->k", cosine, turn_tensor, sine)
+        turn_error = turn - np.einsum("i,kij,j->k", cosine, turn_tensor, sine)
         null_part = half_diameters - pseudo_inverse @ (jacobian @ half_diameters)
         half_diameters += pseudo_inverse @ turn_error - _SHRINKAGE * null_part
         cosine, sine = np.split(half_diameters, 2)
-    turn_residual = np.linalg.norm(target - np.einsum("i,kij,j->k", cosine, turn_tensor, sine))
-    if turn_residual > 1e-6 * np.linalg.norm(target):
+    turn_residual = np.linalg.norm(turn - np.einsum("i,kij,j->k", cosine, turn_tensor, sine))
+    if turn_residual > 1e-6 * np.linalg.norm(turn):
         raise StateError("the joints turn the base about other axes only: the curvature lacks rank")
     return cosine, sine
 

@@ -181,10 +181,10 @@ class BoundedForces:
 
     def _path_lengths(self, active: ActiveRows, step: Step) -> Array:
         """Return the paths along the rows in a step, (k,)."""
-        lengths = np.zeros(len(active.processes))
+        paths = np.zeros(len(active.processes))
         for box, (_, indices) in self._rows_by_box(active).items():
-            lengths[indices] = step.supply.row_integrals[box]
-        return lengths
+            paths[indices] = step.supply.row_integrals[box]
+        return paths
 
     def _velocity(self, active: ActiveRows, x: Array) -> Array:
         """Return the velocities along the rows at another state, (k,)."""

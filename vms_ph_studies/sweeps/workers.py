@@ -68,19 +68,19 @@ def evaluate_parallel(
 
 
 def _batches(
-    target: Target, points: Iterable[Point], limit: float | None, count: int, max_size: int
+    target: Target, points: Iterable[Point], limit: float | None, worker_count: int, max_size: int
 ) -> Iterator[tuple[list[Point], list[Record] | None]]:
     """Yield each batch of at most so many points with its records; with None if it was lost."""
     queue, next_size = deque(points), 1
-    capacity = count * (1 + _QUEUED_BATCHES) if max_size > 1 else count
+    capacity = worker_count * (1 + _QUEUED_BATCHES) if max_size > 1 else worker_count
     while queue:
         pending_batches: dict[Future[list[Record]], list[Point]] = {}
         try:
-            with _pool(count) as pool:
+            with _pool(worker_count) as pool:
                 while queue or pending_batches:
                     while queue and len(pending_batches) < capacity:
                         # Towards the end batches become smaller: all processes end together.
-                        batch_size = max(1, min(next_size, len(queue) // (2 * count)))
+                        batch_size = max(1, min(next_size, len(queue) // (2 * worker_count)))
                         batch = [queue[k] for k in range(batch_size)]
                         pending_batches[pool.submit(evaluate_points, target, batch, limit)] = batch
                         for _ in batch:

@@ -119,17 +119,17 @@ def push_arm(
     start_position = task.value(model.evaluate(x.q, np.zeros(model.nv)))
     rows = []
     work = dissipated = 0.0
-    steps = round(seconds / step)
-    for k in range(steps + 1):
+    step_count = round(seconds / step)
+    for k in range(step_count + 1):
         terms = task_form.evaluate(x.q, form.velocity(x))
         displacement = task.value(terms.d) - start_position
         potential_energy = potential.energy(x.q)
         energies = (terms.kinetic_task, terms.kinetic_null, potential_energy, work, dissipated)
         rows.append([k * step, *displacement, *energies])
-        if k == steps:
+        if k == step_count:
             break
         if progress is not None and k % _REPORT_STEPS == 0:
-            progress(k / steps)
+            progress(k / step_count)
         closed_loop.begin_step(k, x)
         step_result = RK4(form).step(x, closed_loop.ports, 0.0, step)
         work += step_result.supplied["wrench_end_effector"]
