@@ -95,7 +95,7 @@ _NEAR_WEIGHT, _FAR_WEIGHT = 0.25 + np.sqrt(3.0) / 6.0, 0.25 - np.sqrt(3.0) / 6.0
 _MIN_STEPS, _MAX_STEPS = 16, 1 << 14
 
 
-def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Array:
+def base_motion(model: VMSModel, q: Array, path: EllipticLoop, step_count: int) -> Array:
     """Return the poses of the base along a path of the joints at zero momentum.
 
     The base moves with the twist ``-A(q) qdot``, integrated by a commutator-free scheme of order
@@ -105,17 +105,17 @@ def base_motion(model: VMSModel, q: Array, path: EllipticLoop, steps: int) -> Ar
         model: a robot on a planar or floating base.
         q: (nq,) the start of the path; the pose of its base is not used.
         path: of the joints.
-        steps: number of steps.
+        step_count: number of steps.
 
     Returns:
-        (steps+1,4,4), or (steps+1,3,3) on a planar base: poses relative to the first one.
+        (step_count+1,4,4), or (step_count+1,3,3) on a planar base: poses relative to the first one.
 
     Raises:
         ModelError: the base is fixed, or the robot is in a fluid.
         StateError: q is no configuration.
     """
-    dt = path.duration / steps
-    motions = [path((k + node) * dt) for k in range(steps) for node in _GAUSS]
+    dt = path.duration / step_count
+    motions = [path((k + node) * dt) for k in range(step_count) for node in _GAUSS]
     offsets, rates = (np.array([motion[i] for motion in motions]) for i in (0, 1))
     return _base_poses(model, q, offsets, rates, dt)
 
@@ -144,10 +144,10 @@ def holonomy(model: VMSModel, q: Array, loop: EllipticLoop, tolerance: float = 1
     )
 
 
-def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, steps: int) -> Array:
+def loop_pose(model: VMSModel, q: Array, loop: EllipticLoop, step_count: int) -> Array:
     """Return :func:`holonomy` of one loop by a number of steps."""
-    h = 2.0 * np.pi / steps
-    phases = [(k + node) * h for k in range(steps) for node in _GAUSS]
+    h = 2.0 * np.pi / step_count
+    phases = [(k + node) * h for k in range(step_count) for node in _GAUSS]
     offsets = np.array([loop.offset(phase) for phase in phases])
     return _base_poses(model, q, offsets, np.array([loop.derivative(p) for p in phases]), h)[-1]
 
@@ -247,22 +247,22 @@ def plan_reorientation(
         raise StateError("the rotation is the identity: the base need not turn")
     half_diameters = _least_ellipse(model, start_q, turn)
     excursion = np.abs(half_diameters[0]) + np.hypot(*half_diameters)
-    loops = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
+    loop_count = max(1, int(np.ceil((np.max(excursion) / amplitude) ** 2)))
     reason = "no loop was tried"
-    while loops <= _MAX_LOOPS:
-        small_diameters = np.concatenate(half_diameters) / np.sqrt(loops)
-        loop_diameters = _correct_half_diameters(model, start_q, small_diameters, turn / loops)
+    while loop_count <= _MAX_LOOPS:
+        small_diameters = np.concatenate(half_diameters) / np.sqrt(loop_count)
+        loop_diameters = _correct_half_diameters(model, start_q, small_diameters, turn / loop_count)
         loop_growth = 1.1
         if loop_diameters is None:
             reason = "Newton's method did not converge"
         else:
-            path = _timed_loops(loop_diameters, loops, rate)
+            path = _timed_loops(loop_diameters, loop_count, rate)
             reason = _violation(model, start_q, path, amplitude)
             if not reason:
                 return _make_reorientation(model, start_q, path)
             extent = max(-np.min(path.min_offset), np.max(path.max_offset))
             loop_growth = max(loop_growth, (extent / amplitude) ** 2)
-        loops = int(np.ceil(loop_growth * loops)) + 1
+        loop_count = int(np.ceil(loop_growth * loop_count)) + 1
     raise StateError(
         f"no plan with up to {_MAX_LOOPS} loops was found: {reason}; start from another "
         "configuration, or allow a larger amplitude"
@@ -363,10 +363,10 @@ def _correct_half_diameters(
     return None
 
 
-def _timed_loops(half_diameters: Array, loops: int, rate: float) -> EllipticLoop:
+def _timed_loops(half_diameters: Array, loop_count: int, rate: float) -> EllipticLoop:
     cosine, sine = (frozen(half_diameter) for half_diameter in np.split(half_diameters, 2))
-    max_rate = EllipticLoop(cosine, sine, loops, 1.0).max_rate
-    return EllipticLoop(cosine, sine, loops, float(np.max(max_rate)) / rate)
+    max_rate = EllipticLoop(cosine, sine, loop_count, 1.0).max_rate
+    return EllipticLoop(cosine, sine, loop_count, float(np.max(max_rate)) / rate)
 
 
 def _violation(model: VMSModel, q: Array, path: EllipticLoop, amplitude: float) -> str:

@@ -21,17 +21,17 @@ Value = float | int | str
 class Stages:
     """The progress of work that consists of several stages."""
 
-    def __init__(self, progress: Progress, length: int) -> None:
+    def __init__(self, progress: Progress, total_length: int) -> None:
         """Report stages of this total length, in any unit of work, to a callback."""
-        self._progress, self._length, self._position = progress, max(length, 1), 0
+        self._progress, self._length, self._position = progress, max(total_length, 1), 0
 
-    def begin(self, task: str, length: int = 1) -> Callable[[float], None]:
+    def begin(self, stage_name: str, length: int = 1) -> Callable[[float], None]:
         """Begin a stage of a length; return the callback for its completed share."""
         start = self._position
         self._position += length
 
         def report(share: float) -> None:
-            self._progress(min((start + share * length) / self._length, 1.0), task)
+            self._progress(min((start + share * length) / self._length, 1.0), stage_name)
 
         report(0.0)
 

@@ -282,26 +282,26 @@ def effort_lags(
 
 
 def torque_error(
-    rows: Windows, outputs: int, mean: Array, covariance: Array
+    rows: Windows, output_count: int, mean: Array, covariance: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the held-out errors and residuals of a torque regression, (outputs,), and x (p,).
+    """Return the held-out errors and residuals of a torque regression, (output_count,), and x (p,).
 
     Each fifth of the time is predicted from the others. Errors are root mean squares relative to
     those of the efforts.
 
     Args:
         rows: of one or more recordings.
-        outputs: rows at an instant.
+        output_count: rows at an instant.
         mean: (p,) of what is believed beforehand.
         covariance: (p,p) likewise.
     """
     scale = np.sqrt(np.diag(covariance))
     precision = np.linalg.inv(covariance / np.outer(scale, scale) + 1e-9 * np.eye(scale.size))
-    columns = (rows.columns * scale).reshape(-1, outputs, len(scale))
-    target = (rows.target - rows.columns @ mean).reshape(-1, outputs)
-    is_used = rows.columns.any(axis=1).reshape(-1, outputs)
+    columns = (rows.columns * scale).reshape(-1, output_count, len(scale))
+    target = (rows.target - rows.columns @ mean).reshape(-1, output_count)
+    is_used = rows.columns.any(axis=1).reshape(-1, output_count)
     fold_of = np.arange(len(target)) * FOLDS // max(len(target), 1)
-    system, output_weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(outputs)
+    system, output_weight = np.dstack([columns, target]).swapaxes(0, 1), np.ones(output_count)
     fold_systems = [system[:, fold_of == k] for k in range(FOLDS)]
     grams = np.stack([part.swapaxes(1, 2) @ part for part in fold_systems])
     for _ in range(2):

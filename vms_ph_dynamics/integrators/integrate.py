@@ -148,7 +148,7 @@ class _Run:
                 self._step(t0 + first_step * dt, dt, t0 + (first_step + 1) * dt)
                 first_step += 1
                 continue
-            result, failures = multi_step_with_retry(
+            step_result, failures = multi_step_with_retry(
                 self.stepper,
                 self.solver_state,
                 self.ports,
@@ -158,8 +158,8 @@ class _Run:
                 end_step - first_step,
                 self.halvings,
             )
-            first_step += result.steps
-            self._accept(result, failures, t0 + first_step * dt)
+            first_step += step_result.steps
+            self._accept(step_result, failures, t0 + first_step * dt)
 
     def _step(self, t: float, dt: float, end_time: float) -> None:
         """Integrate one step, divided at the events."""

@@ -50,7 +50,7 @@ class Target:
     mechanism: float | None = None
     duration: float = field(default=5.0, metadata={"key": "over"})
 
-    def concerns(self, error: str) -> bool:
+    def concerns(self, error_name: str) -> bool:
         """Whether it is a new reference for one of :data:`ERRORS`."""
         references: Mapping[str, object] = {
             "base": self.base,
@@ -59,7 +59,7 @@ class Target:
             "joints": self.joints,
             "mechanism": self.mechanism,
         }
-        return references.get(error) is not None
+        return references.get(error_name) is not None
 
 
 @dataclass(frozen=True)

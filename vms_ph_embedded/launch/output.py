@@ -62,16 +62,16 @@ class Outputs:
         """A line of the launcher itself, on the screen and in the launch log."""
         self._write(f"[{level}] [{source}]: {message}", ROUTES["both"][0])
 
-    def write_line(self, process: str, stream: str, route: str, text: str) -> None:
+    def write_line(self, process_name: str, stream: str, route: str, text: str) -> None:
         """A line of a process.
 
         Args:
-            process: Its name.
+            process_name: Its name.
             stream: "stdout" or "stderr".
             route: The setting of its ``output``.
             text: Without the newline.
         """
-        self._write(f"[{process}] {text}", ROUTES[route][stream == "stderr"])
+        self._write(f"[{process_name}] {text}", ROUTES[route][stream == "stderr"])
 
     def close(self) -> None:
         """Write no more log file."""

@@ -193,7 +193,7 @@ _QuotingDumper.add_representer(
 )
 
 
-def _parameter_file(node: str, parameters: dict[str, values.Value]) -> YamlFile:
+def _parameter_file(node_name: str, parameters: dict[str, values.Value]) -> YamlFile:
     """Parameters as a file for ``--params-file``, for a node or, if it has no name, for any."""
-    content = {node: {"ros__parameters": parameters}}
+    content = {node_name: {"ros__parameters": parameters}}
     return YamlFile(yaml.dump(content, Dumper=_QuotingDumper, sort_keys=False, width=10_000))

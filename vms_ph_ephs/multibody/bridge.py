@@ -177,8 +177,8 @@ def _prefix(equations: Equations, model: "VMSModel", box: str | None) -> str:
     return prefixes[0]
 
 
-def _pair_element(q: Array, freedoms: int) -> Array:
-    if freedoms == 3:
+def _pair_element(q: Array, dimension: int) -> Array:
+    if dimension == 3:
         return np.array([[q[2], -q[3], q[0]], [q[3], q[2], q[1]], [0.0, 0.0, 1.0]])
     if q.size == 2:
         return np.array([np.arctan2(q[1], q[0])])

@@ -71,12 +71,12 @@ class BoundedForces:
     def step(self, scheme: Scheme, x: Array, inputs: Inputs | None, t: float, dt: float) -> Step:
         """Return a step of ``dt`` s; ``scheme`` is that of all other forces."""
         combined_step: Step | None = None
-        remaining_time, impacts = dt, 0
+        remaining_time, impact_count = dt, 0
         while remaining_time > 0.0:
             step, duration, is_impact = self._step_to_contact(
-                scheme, x, inputs, t, remaining_time, impacts
+                scheme, x, inputs, t, remaining_time, impact_count
             )
-            impacts += is_impact
+            impact_count += is_impact
             combined_step = step if combined_step is None else combined_step.followed_by(step)
             x, t, remaining_time = step.x, t + duration, remaining_time - duration
         assert combined_step is not None  # a step has a duration

@@ -135,6 +135,6 @@ class LegScore:
         self._unaccounted_energy = message.unaccounted_energy
 
 
-def _verdict(description: str, largest_error: float, obtained: float | None) -> dict[str, Any]:
+def _verdict(goal_text: str, largest_error: float, obtained: float | None) -> dict[str, Any]:
     is_met = obtained is not None and abs(obtained) <= largest_error
-    return {"what": description, "wanted": largest_error, "obtained": obtained, "met": is_met}
+    return {"what": goal_text, "wanted": largest_error, "obtained": obtained, "met": is_met}

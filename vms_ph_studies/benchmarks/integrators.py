@@ -250,13 +250,13 @@ def compare(model: VMSModel, contenders: Sequence[Contender], folder: Path) -> l
 
 
 def motions(
-    contender: Contender, q: Array, v: Array, steps: int, seconds: float = DURATION_S
+    contender: Contender, q: Array, v: Array, step_count: int, seconds: float = DURATION_S
 ) -> list[Motion]:
     """Return the motion at equal intervals, with its beginning and its end."""
-    run = contender.start(q, v, seconds / steps)
+    run = contender.start(q, v, seconds / step_count)
     samples = [run.motion()]
-    stride = max(1, steps // _SAMPLE_COUNT)
-    for _ in range(steps // stride):
+    stride = max(1, step_count // _SAMPLE_COUNT)
+    for _ in range(step_count // stride):
         run.advance(stride)
         samples.append(run.motion())
     return samples

@@ -116,12 +116,12 @@ def measure(
 
 def _calls_per_batch(call: Callable[[], object]) -> int:
     call()
-    calls = 1
+    call_count = 1
     while True:
         start = time.perf_counter()
-        for _ in range(calls):
+        for _ in range(call_count):
             call()
         duration = time.perf_counter() - start
-        if duration >= _BATCH_SECONDS or calls >= 1_000_000:
-            return calls
-        calls = max(2 * calls, int(calls * _BATCH_SECONDS / max(duration, 1e-7)))
+        if duration >= _BATCH_SECONDS or call_count >= 1_000_000:
+            return call_count
+        call_count = max(2 * call_count, int(call_count * _BATCH_SECONDS / max(duration, 1e-7)))

@@ -119,8 +119,8 @@ def _compute(settings: Settings, out: Path | None, progress: Progress) -> Outcom
     return Outcome(checks, [] if out is None else [_plot(runs, out)])
 
 
-def _check(rate_hz: int, encoder: str, tank: str, run: _Run, initial_level: float) -> Check:
-    has_tank = tank != "without a tank"
+def _check(rate_hz: int, encoder: str, tank_name: str, run: _Run, initial_level: float) -> Check:
+    has_tank = tank_name != "without a tank"
     energy_limit = initial_level if has_tank else 0.0
     is_active, why = run.largest_supply > energy_limit + 1e-3, ""
     if is_active:
@@ -135,7 +135,7 @@ def _check(rate_hz: int, encoder: str, tank: str, run: _Run, initial_level: floa
     if has_tank:
         text += f", tank at least {run.min_tank_level:.2g} J, authority {run.min_authority:.2g}"
     return required(
-        f"{rate_hz} Hz, {encoder}: {tank}",
+        f"{rate_hz} Hz, {encoder}: {tank_name}",
         f"passive: supplies at most {energy_limit:g} J",
         text,
         not is_active,

@@ -189,11 +189,11 @@ class MujocoEngine(Engine):
             moment += np.cross(contact.point - tool_pose[:3, 3], contact.force) + contact.moment
         return np.concatenate([force @ tool_pose[:3, :3], moment @ tool_pose[:3, :3]])
 
-    def pose_of(self, body: str) -> Array:
+    def pose_of(self, body_name: str) -> Array:
         """Return the pose of a body of the scene in the inertial frame, (4,4)."""
-        if not self.scene.body(body).is_free:
-            return self.scene.body(body).pose
-        body_data = self._data.body(f"scene/{body}")
+        if not self.scene.body(body_name).is_free:
+            return self.scene.body(body_name).pose
+        body_data = self._data.body(f"scene/{body_name}")
         return pose(body_data.xmat.reshape(3, 3), body_data.xpos)
 
     def _constraint_energies(self, data: Any, v0: Array, supplied: dict[str, float]) -> float:
