@@ -33,6 +33,8 @@ ControllerShell::CallbackReturn ControllerShell::on_configure(const rclcpp_lifec
     model_ = std::make_unique<vms_ph::Model>(make_model(setup));
     model_->set_command_period(1.0 / get_update_rate());
     servo_stiffness_ = for_each_joint(p.servo_stiffness, *model_, "servo_stiffness");
+    weight_.setZero(model_->n());
+    dynamics_.emplace(*model_);
     auto law = make(*model_, setup);
     inner_law_ = law.get();
     law_ = std::make_unique<vms_ph::Supervisor>(
@@ -98,7 +100,8 @@ ControllerShell::CallbackReturn ControllerShell::on_activate(const rclcpp_lifecy
   }
   // The first update comes a cycle later. Until then the last command of the previous controller
   // would act, or none at all, and an arm would fall.
-  write(law_->update(state, reference_ports_->reference(state.q, 0.0), 1.0 / get_update_rate()));
+  const auto& reference = reference_ports_->reference(state.q, 0.0);
+  write(state, law_->update(state, reference, 1.0 / get_update_rate()));
   return CallbackReturn::SUCCESS;
 }
 
@@ -155,25 +158,33 @@ return_type ControllerShell::update_and_write_commands(const rclcpp::Time& time,
   const auto& command = problem[0] != '\0'
                             ? law_->hold(problem, dt)
                             : law_->update(state, reference_ports_->reference(state.q, dt), dt);
-  write(command);
+  write(state, command);
   if (command.status == vms_ph::Status::holding) reference_ports_->end_trajectory("the law holds");
   note_hold(command);
   if (const auto stamp = reader_->stamp_or(time)) telemetry_->add(*stamp, state, command);
   return return_type::OK;
 }
 
-void ControllerShell::write(const vms_ph::Command& command) noexcept {
+void ControllerShell::write(const vms_ph::RobotState& state,
+                            const vms_ph::Command& command) noexcept {
   const auto n = command.torque.size();
+  const bool is_holding = command.status == vms_ph::Status::holding;
+  if (servo_stiffness_.size() > 0 && !is_holding) {
+    dynamics_->set(state);
+    weight_ = dynamics_->g().tail(n);
+    if (const auto* payload = law_->payload_weight(state.q)) weight_ += payload->tail(n);
+    vms_ph::clip_to_effort(*model_, weight_);
+  }
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     const auto k = static_cast<Eigen::Index>(i);
     double number = k < n ? command.torque[k] : command.wrench_base[k - n];
     if (k < servo_stiffness_.size()) {  // the spring is stretched from the measured position
       const double q = state_interfaces_[2 * i].get_optional().value_or(vms_ph::kNaN);
-      number = q + number / servo_stiffness_[k];
-      const bool is_believed = command.status != vms_ph::Status::holding && std::isfinite(number);
-      if (!is_believed) continue;
+      number = q + (number - weight_[k]) / servo_stiffness_[k];
       number = std::max(number, std::min(model_->lower()[k], q));
       number = std::min(number, std::max(model_->upper()[k], q));
+      number += weight_[k] / servo_stiffness_[k];  // beyond a limit too: else it would sag there
+      if (is_holding || !std::isfinite(number)) continue;
     }
     std::ignore = command_interfaces_[i].set_value(number);
   }

@@ -66,7 +66,7 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::string joint_interface() const {
     return parameters_.servo_stiffness.empty() ? "effort" : "position";
   }
-  void write(const vms_ph::Command& command) noexcept;
+  void write(const vms_ph::RobotState& state, const vms_ph::Command& command) noexcept;
   void note_hold(const vms_ph::Command& command) noexcept;
   void print_log();
 
@@ -82,6 +82,8 @@ class ControllerShell : public controller_interface::ChainableControllerInterfac
   std::unique_ptr<Telemetry> telemetry_;
   StampMonitor stamp_monitor_;
   Eigen::VectorXd servo_stiffness_;  ///< (n,) N m/rad or N/m; empty where joints take efforts
+  Eigen::VectorXd weight_;           ///< (n,) that servos carry, N m or N
+  std::optional<vms_ph::Evaluation> dynamics_;  ///< for that weight
   /// Serialises construction of the law and printing of its log; the control loop does neither.
   /// Shared with the timer, whose callback may still run in an executor when the shell is gone.
   struct LogState {

@@ -92,12 +92,8 @@ void ExternalWrench::update(const Eigen::VectorXd& q, double elapsed_time) noexc
   const auto last_count = sample_.count;
   if (inbox_) inbox_->box.try_get([this](const WrenchSample& sample) { sample_ = sample; });
   age_ = sample_.count != last_count ? 0.0 : age_ + std::max(elapsed_time, 0.0);
-  if (!is_active()) {
-    wrench_ = {};
-    return;
-  }
-  wrench_ = sample_.wrench;
-  if (sample_.axes == Axes::end_effector) return;
+  wrench_ = is_active() ? sample_.wrench : vms_ph::Screw();
+  if (!is_active() || sample_.axes == Axes::end_effector) return;
   Eigen::Matrix3d rotation = tool_pose_.at(q).orientation.conjugate().toRotationMatrix();
   if (sample_.axes == Axes::root) rotation = rotation * model_.base_pose(q).rotation();
   wrench_.linear = rotation * sample_.wrench.linear;

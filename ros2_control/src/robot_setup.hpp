@@ -17,8 +17,7 @@ namespace vms_ph_ros2_control {
 struct RobotSetup {
   std::string urdf;
   std::string base = "fixed";  ///< fixed, planar or floating
-  std::string
-      end_effector;  ///< name of a frame; when empty, the farthest link of the longest chain
+  std::string end_effector;    ///< a frame; when empty, the farthest link of the longest chain
   std::vector<std::string> locked_joints;
   Eigen::Vector3d gravity{0.0, 0.0, -9.81};
   std::vector<vms_ph::Wheel> wheels{};  ///< that do not slip, of a planar base

@@ -73,12 +73,6 @@ const vms_ph::RobotState& StateReader::read(
   return state_;
 }
 
-void StampMonitor::restart() noexcept {
-  has_last_stamp_ = false;
-  stall_time_ = 0.0;
-  consecutive_stamps_ = 0;
-}
-
 const char* StampMonitor::update(const builtin_interfaces::msg::Time& stamp,
                                  double elapsed_time) noexcept {
   const std::int64_t stamp_ns = stamp.sec * kNanosecondsPerSecond + stamp.nanosec;

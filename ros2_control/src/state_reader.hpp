@@ -55,7 +55,7 @@ class StampMonitor {
   explicit StampMonitor(double timeout = 0.1) : timeout_(timeout) {}
 
   /// Any stamp may come next.
-  void restart() noexcept;
+  void restart() noexcept { *this = StampMonitor(timeout_); }
 
   /// Take a stamp, `elapsed_time` (s) after the last. Returns what is wrong with it; empty if it is
   /// new, or repeats for less than the timeout: hardware may be slower than the loop.

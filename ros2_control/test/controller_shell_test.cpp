@@ -38,7 +38,7 @@ constexpr unsigned int kRate = 100;
 
 class RecordingLaw final : public vms_ph::Controller {
  public:
-  explicit RecordingLaw(const vms_ph::Model& model) {
+  explicit RecordingLaw(const vms_ph::Model& model) : robot(&model) {
     command_.wrench_base = Eigen::VectorXd::Zero(model.b());
     command_.torque = Eigen::VectorXd::Constant(model.n(), 3.0);
   }
@@ -66,6 +66,7 @@ class RecordingLaw final : public vms_ph::Controller {
     return true;
   }
 
+  const vms_ph::Model* robot;
   double elapsed = 0.0, stiffness = 10.0, damping = 1.0;
   std::optional<Eigen::Vector3d> velocity, position;
   std::optional<Eigen::Matrix4d> pose;
@@ -455,14 +456,32 @@ TEST_F(ControllerShell, CommandsServosToWhereTheirSpringsGiveItsTorques) {
   EXPECT_NEAR(*commands_[0]->get_optional(), 0.2 + 3.0 / 20.0, 1e-12);
 }
 
-TEST_F(ControllerShell, KeepsThePositionsOfServosWithinTheLimitsOfTheJoints) {
+TEST_F(ControllerShell, KeepsDesiredPositionsOfServosWithinTheJointLimitsAndCarriesTheWeightThere) {
   begin("fixed", "double", "", {20.0, 50.0});
+  vms_ph::Evaluation robot(*shell_->law->robot);
+  const auto carrying_offset = [&](double shoulder) {
+    Eigen::VectorXd q = robot.model().neutral_configuration();
+    q[0] = shoulder;
+    q.tail<2>() << std::cos(-9.0), std::sin(-9.0);
+    robot.set(q, Eigen::Vector2d::Zero());
+    return robot.g()[0] / 20.0;
+  };
   std::ignore = states_[0]->set_value(2.45);  // of the shoulder, whose limit is 2.5 rad
   std::ignore = states_[2]->set_value(-9.0);  // of the elbow, an endless joint
   ASSERT_TRUE(activate());
   update(1.0, 0.01);
-  EXPECT_EQ(*commands_[0]->get_optional(), 2.5);  // not 2.6
+  EXPECT_GT(std::abs(carrying_offset(2.45)), 0.01);
+  EXPECT_NEAR(*commands_[0]->get_optional(), 2.5 + carrying_offset(2.45), 1e-12);
   EXPECT_NEAR(*commands_[1]->get_optional(), -9.0 + 3.0 / 50.0, 1e-12);
+  std::ignore = states_[0]->set_value(2.51);  // beyond it: carried there, not pulled in
+  update(1.01, 0.01);
+  EXPECT_NEAR(*commands_[0]->get_optional(), 2.51 + carrying_offset(2.51), 1e-12);
+  shell_->get_node()->set_parameters_atomically({{"payload.mass", 0.5}, {"payload.center.x", 0.1}});
+  for (int k = 2; k < 40; ++k) update(1.0 + 0.01 * k, 0.01);
+  // The centre of mass is 0.25 m above the shoulder where that is at zero, and 0.1 m beside it.
+  const double lever = 0.1 * std::cos(2.51) + 0.25 * std::sin(2.51);
+  const double payload_offset = -0.5 * 9.81 * lever / 20.0;
+  EXPECT_NEAR(*commands_[0]->get_optional(), 2.51 + carrying_offset(2.51) + payload_offset, 1e-12);
 }
 
 TEST_F(ControllerShell, GivesItsLawTheWrenchOfASensor) {

@@ -7,11 +7,11 @@ from .certificate import Certificate
 from .energy_guard import EnergyGuard
 from .motion_limits import EnergyGuardSettings
 from .port_guard import GuardedEffort, PortGuard
-from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard
+from .servo_guard import GuardedCommand, PositionGuard, ServoGuard, VelocityGuard, spring_positions
 from .teleoperation import TeleoperationPacket, TeleoperationSide
 
 __all__ = [
     "Certificate", "EnergyGuard", "EnergyGuardSettings", "GuardedCommand", "GuardedEffort",
     "PortGuard", "PositionGuard", "ServoGuard", "TeleoperationPacket", "TeleoperationSide",
-    "VelocityGuard",
+    "VelocityGuard", "spring_positions",
 ]  # fmt: skip

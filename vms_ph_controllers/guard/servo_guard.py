@@ -310,6 +310,26 @@ def _gain_bounds(
     return np.outer((1.0 - uncertainty, 1.0 + uncertainty), nominal_gains * np.ones(n))
 
 
+def spring_positions(model: VMSModel, q: Array, torque: Array, stiffness: npt.ArrayLike) -> Array:
+    """Return the positions (n,) with which servos that are springs give torques.
+
+    Within the joint limits is the position beside the offset that carries the weight, and that
+    offset may go beyond. A joint that is beyond a limit is not pulled in by this.
+
+    Args:
+        model: the robot, with its weight.
+        q: (nq,) measured configuration, from which the springs are stretched.
+        torque: (n,) of a law that carries the weight, N m or N.
+        stiffness: of the servos, (n,) or one number, N m/rad or N/m.
+    """
+    limits, positions = model.joints, model.joint_positions(q)
+    weight = model.evaluate(q, np.zeros(model.nv)).g[model.b :]
+    compliance = 1.0 / np.asarray(stiffness, float)
+    offset = compliance * np.clip(weight, -limits.effort, limits.effort)
+    lower, upper = np.minimum(limits.lower, positions), np.maximum(limits.upper, positions)
+    return np.clip(positions + compliance * torque - offset, lower, upper) + offset
+
+
 # Force of a joint without a limit in its description, N m or N; a damping that is none.
 _NO_LIMIT, _TINY = 1e9, 1e-200
 

@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
-from vms_ph_controllers.guard import EnergyGuardSettings, PositionGuard
+from vms_ph_controllers.guard import EnergyGuardSettings, PositionGuard, spring_positions
 from vms_ph_dynamics import Array, VMSModel
 from vms_ph_io.drivers import Driver
 
@@ -308,6 +308,6 @@ class ServoImpedance(GuardedImpedance):
         """Return the torques (n,) that guarded positions ask for at the measured ones."""
         positions = self._model.joint_positions(state.q)
         desired_torque = self.law.update(state, Reference(position=target), self._dt).torque
-        command = positions + desired_torque / self._stiffness
+        command = spring_positions(self._model, state.q, desired_torque, self._stiffness)
         sent_command = self.guard.update(positions, command, self._dt).command
         return self._stiffness * (sent_command - positions)

@@ -23,11 +23,8 @@ struct SpringEnergy {
   double limit_force(double inverse_limit, double stiffness) noexcept;
 };
 
-/// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference.
-///
-/// eta is the scalar part of the unit quaternion, s a sign that is switched where s eta falls below
-/// minus a margin (C. G. Mayhew, R. G. Sanfelice, A. R. Teel, IEEE Trans. Automatic Control 56(11),
-/// 2011); see vms_ph_controllers/potentials/pose_potential.py.
+/// 1/2 e^T k_p e + 4 k_r (1 - s eta) of the pose (R, e) of a body in its reference, with the sign s
+/// and the scalar part eta of vms_ph_controllers/potentials/pose_potential.py.
 class PosePotential {
  public:
   /// Take the sign of the shorter rotation at the next pose error.

@@ -84,6 +84,9 @@ class Supervisor final : public Controller {
   bool carry(double mass, const Eigen::Vector3d& first_moment, double deviation) noexcept override {
     return law_->carry(mass, first_moment, deviation);
   }
+  const Eigen::VectorXd* payload_weight(const Eigen::VectorXd& q) noexcept override {
+    return law_->payload_weight(q);
+  }
   std::vector<Gain> gains() const override { return law_->gains(); }
   bool set_gain(const std::string& name, double value) noexcept override {
     return law_->set_gain(name, value);

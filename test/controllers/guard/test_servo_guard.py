@@ -15,8 +15,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from vms_ph_controllers import Status
-from vms_ph_controllers.guard import EnergyGuardSettings, PositionGuard, VelocityGuard
+from vms_ph_controllers.guard import (
+    EnergyGuardSettings,
+    PositionGuard,
+    VelocityGuard,
+    spring_positions,
+)
 from vms_ph_dynamics import OptionError
+from vms_ph_io import load, simulate
 
 from .servo_adversary import excess, sliders
 
@@ -168,3 +174,35 @@ def test_a_guard_that_was_not_engaged_begins_at_the_first_measured_positions() -
     sent = guard.update([0.5, -0.7], [0.51, -0.7], 0.01)
     assert_array_equal(sent.command, [0.51, -0.7])
     assert guard.certificate.verdict == "kept"
+
+
+def test_servos_carry_the_weight_at_a_joint_limit_and_pull_no_joint_in() -> None:
+    model, stiffness = load("package://vms_ph/urdf/so101.urdf"), 17.8
+    limits, still = model.joints, np.zeros(model.nv)
+    start = np.where(np.isfinite(limits.upper), limits.upper, 0.0)
+    start[0] = limits.upper[0] + 0.1  # as an arm that is switched on beyond its limit
+
+    def positions(q: np.ndarray, carries_beyond: bool) -> np.ndarray:
+        torque = model.evaluate(q, still).g + 0.05
+        if carries_beyond:
+            return spring_positions(model, q, torque, stiffness)
+        return np.clip(q + torque / stiffness, limits.lower, np.maximum(limits.upper, q))
+
+    sag = {
+        carries_beyond: np.abs(
+            simulate(
+                model,
+                lambda q, v, dt, k=carries_beyond: stiffness * (positions(q, k) - q) - 0.2 * v,
+                0.5,
+                q=start,
+            ).q[-1]
+            - start
+        ).max()
+        for carries_beyond in (True, False)
+    }
+    assert sag[False] > 0.05
+    assert sag[True] < 1e-3
+    inside = np.full(model.n, 0.1)
+    np.testing.assert_allclose(
+        positions(inside, True), inside + (model.evaluate(inside, still).g + 0.05) / stiffness
+    )
