@@ -38,14 +38,14 @@ std::string problem_of(const Action::Goal& goal) {
     return "1 to 100000 poses, and a time for each; given: " + std::to_string(goal.poses.size()) +
            " poses and " + std::to_string(times.size()) + " times";
   }
-  double earliest = 0.0;  // time of the next pose
+  double last_time = 0.0;  // of the pose before, the first of which is the measured one
   for (std::size_t k = 0; k < times.size(); ++k) {
     const bool has_pose = pose_of(goal.poses[k]).has_value();
-    const char* const need = has_pose ? "times from zero on, 0.1 ms or more apart"
+    const char* const need = has_pose ? "times of 0, or 0.1 ms or more after now and one another"
                                       : "finite poses with orientations of length 1";
-    if (!has_pose || seconds_of(times[k]) < earliest)
+    const double time = seconds_of(times[k]), step = time - std::exchange(last_time, time);
+    if (!has_pose || !(step >= (1.0 - 1e-6) * kMinStep || (k == 0 && time == 0.0)))
       return std::string(need) + "; not so: that at index " + std::to_string(k);
-    earliest = seconds_of(times[k]) + (1.0 - 1e-6) * kMinStep;
   }
   for (const double tolerance : {goal.goal_position_tolerance, goal.goal_orientation_tolerance,
                                  goal.path_position_tolerance, goal.path_orientation_tolerance}) {

@@ -160,6 +160,7 @@ def test_trajectories_that_are_none_are_refused(hand: HandTrajectories) -> None:
     for steps, fields in (
         ({}, {}),
         ({1.0: 0.0, 0.5: 0.0}, {}),
+        ({1e-9: 0.01, 1.0: 0.0}, {}),  # 1 ns from now
         ({1.0: 0.0, 1.00005: 0.0}, {}),  # 0.05 ms apart
         ({1e-3 * k: 0.0 for k in range(100_001)}, {}),
         ({1.0: float("nan")}, {}),
