@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
+from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_controllers.hosting.loading import make_controller
 from vms_ph_dynamics import ModelError, OptionError, VMSModel
 
@@ -105,6 +106,27 @@ class Driver:
         if self.compensates_friction:
             limits["friction_compensation"] = 0.0
         return replace(gains, **{k: value for k, value in limits.items() if hasattr(gains, k)})
+
+    def guard(
+        self, model: VMSModel, settings: EnergyGuardSettings | None = None, **options: Any
+    ) -> PortGuard:
+        """Return the guard of efforts that the driver sends, within its limits.
+
+        Args:
+            model: the robot.
+            settings: tank and limits; the defaults when None.
+            options: of :class:`.PortGuard`, in place of the delay and the weight of the driver.
+
+        Raises:
+            OptionError, ModelError: as :meth:`model`.
+        """
+        self.model(model)
+        settings = self.gains(settings or EnergyGuardSettings())
+        limits = zip(self.torque, model.joints.effort.tolist(), strict=False)
+        shares = [limit / effort for limit, effort in limits if effort < inf]
+        settings = replace(settings, torque=min([settings.torque, *shares]))
+        ours = {"delay": round(self.delay), "effort_carries_weight": not self.compensates_weight}
+        return PortGuard(model, settings, **{"period": 1.0 / self.rate} | ours | options)
 
     def law(self, law: Any, model: VMSModel) -> Any:
         """Return a law that sends what the driver expects.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vms_ph_controllers import CartesianImpedance, EnergyGuard, Reference, RobotState
+from vms_ph_controllers.guard import EnergyGuardSettings
 from vms_ph_dynamics import ModelError, OptionError
 from vms_ph_dynamics.actuation import Friction
 from vms_ph_io import Push, drivers, load, robots, simulate
@@ -97,6 +98,37 @@ def test_a_simulation_has_the_rate_of_the_driver_and_the_friction_that_it_leaves
     assert dissipated["franka_fr3", False] > 1e-4
 
 
+def test_torques_act_late_within_the_limits_of_the_driver_which_are_said() -> None:
+    driver = replace(drivers.get("franka_fr3"), torque=(5.0,) * 7, torque_rate=100.0, delay=2.0)
+    wanted: list[float] = []
+
+    def law(q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+        wanted.append((1.0, 1.05, 9.0)[len(wanted) // 10 if len(wanted) < 30 else 2])
+        return np.full(7, wanted[-1])
+
+    run, model = simulate("fr3", law, 0.1, driver=driver), robots.load("fr3")
+    weight = np.array([model.evaluate(q, np.zeros(7)).g for q in run.q])
+    sent = (run.torque - weight)[:-1, 0]
+    # Two samples late, at the changes the mean of both sides; from 1.05 on by 0.1 N m in a sample.
+    np.testing.assert_allclose(sent[[0, 11, 12, 13, 21]], [1.0, 1.0, 1.025, 1.05, 1.05])
+    np.testing.assert_allclose(np.diff(sent[23:60]), 0.1, atol=1e-9)
+    np.testing.assert_allclose(sent[65:], 5.0)
+    assert run.limited == {
+        "SATURATED, driver: rate of torque at its limit": 39,
+        "SATURATED, driver: torque at its limit": 40,
+    }
+    assert (run.control["status"][:-1] > 0).sum() == 78
+
+
+def test_an_arm_moves_between_the_samples_of_a_slow_driver() -> None:
+    model, runs = load(drivers.get("openarm").robot), {}
+    for rate, driver in ((None, "openarm"), (1000.0, None), (100.0, None)):
+        run = simulate(model, lambda q, v, dt: np.zeros(model.n), 0.3, rate=rate, driver=driver)
+        runs[rate] = run.q[-1]
+    np.testing.assert_allclose(runs[None], runs[1000.0], atol=1e-12)
+    assert np.abs(runs[100.0] - runs[1000.0]).max() > 1e-7
+
+
 def test_the_certificate_counts_the_law_and_not_the_weight() -> None:
     place = Reference(position=np.array([0.35, 0.1, 0.7]))
     run = simulate(
@@ -106,3 +138,16 @@ def test_the_certificate_counts_the_law_and_not_the_weight() -> None:
     # Lifting takes 3 J, which the driver gives.
     assert run.certificate.verdict == "kept"
     assert run.certificate.largest_given <= 1.0
+    assert run.certificate.delay == drivers.get("franka_fr3").delay
+
+
+def test_a_guard_takes_what_its_driver_does() -> None:
+    model, driver = robots.load("fr3"), drivers.get("franka_fr3")
+    guard = driver.guard(model, EnergyGuardSettings(tank_capacity=2.0, tank_initial=2.0))
+    assert (guard.delay, guard.carries_weight, guard.level) == (1, False, 2.0)
+    assert (guard.settings.torque_rate, guard.settings.torque) == pytest.approx((900.0, 1.0))
+    weaker = replace(driver, torque=(87.0,) * 6 + (3.0,), compensates_weight=False)
+    guard = weaker.guard(model, delay=2)
+    assert (guard.delay, guard.carries_weight, guard.settings.torque) == (2, True, 0.25)
+    with pytest.raises(OptionError, match="takes no torques"):
+        drivers.get("so101").guard(load(drivers.get("so101").robot))

@@ -37,6 +37,7 @@ class EnergyGuard(LawWrapper):
 
     Attributes:
         law: the law; a function is wrapped as a :class:`Controller` without gains.
+        make_guard: of its efforts: :class:`PortGuard`, or that of a driver.
 
     Args:
         law: a :class:`Controller`, or a function ``(q, v, dt) -> efforts``, see :data:`Law`; None
@@ -76,6 +77,7 @@ class EnergyGuard(LawWrapper):
             )
         self._options = options
         self._port_guard: PortGuard | None = None
+        self.make_guard: Callable[..., PortGuard] = PortGuard
         self._is_engaged = False
         self._failure_count, self._first_failure = 0, ""
         self._function: Callable[..., Any] | None = None
@@ -111,7 +113,7 @@ class EnergyGuard(LawWrapper):
             )
         else:
             self._wrap(FunctionLaw(model, law))
-        self._port_guard = PortGuard(self.model, self._settings, **self._options)
+        self._port_guard = self.make_guard(self.model, self._settings, **self._options)
         self._is_engaged = False
         return self
 

@@ -17,6 +17,7 @@ from vms_ph_dynamics.nonholonomic import NonholonomicForm
 
 from ..controller import Command, ControlFault, Controller, FunctionLaw, Reference, RobotState
 from ..guard import EnergyGuard
+from ..safety.limits import TorqueLimits
 from .loading import make_controller
 
 _NUMBER_PATTERN = re.compile(r"(?<![\w.])[-+]?\d[\d.e+-]*")  # that is no part of a name
@@ -34,6 +35,7 @@ class LoopControl:
         command: command of the law at the last update.
         limited: number of samples whose status was not OK, by its name and reason, in their order;
             reasons that differ by numbers alone are one.
+        substeps: number of steps of the simulation for which a command is held.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class LoopControl:
         """
         self.model, self._step_count, self.limited = model, 0, dict[str, int]()
         self.sensor: Sensor | None = None
+        self._output: DriverOutput | None = None
+        self.substeps = 1
         self.command, self._reference = Command(), reference_function(reference, model)
         self._law, self._allocation = law, allocation
         self.name, self.controller = _named_law(law, model, allocation, form)
@@ -70,6 +74,11 @@ class LoopControl:
         """Begin at a configuration (nq,) and velocity (nv,)."""
         self._step_count, self.limited = 0, {}
         self.controller.reset(RobotState(q, v))
+
+    def act_through(self, limits: Array, torque_rate: float, delay: int, substeps: int) -> None:
+        """Let commands act as a driver sends them, see :class:`DriverOutput`, for some steps."""
+        self._output = DriverOutput(self.model, limits, torque_rate, delay)
+        self.substeps = substeps
 
     def check_new_model(self) -> None:
         """Check that the law can be made for another model of the robot.
@@ -104,8 +113,11 @@ class LoopControl:
         Raises:
             ControlFault: the law raised, or returned no efforts of this robot.
         """
+        step, self._step_count = self._step_count, self._step_count + 1
+        if step % self.substeps:
+            return self.command
         state = RobotState(q, v) if self.sensor is None else self.sensor.measure(q, v)
-        time, self._step_count = self._step_count * dt, self._step_count + 1
+        time, dt = step * dt, dt * self.substeps
         try:
             reference, refusal = self.controller.check_reference(self._reference(time))
             if refusal:
@@ -118,7 +130,7 @@ class LoopControl:
                 f"at {time:.6g} s {self.name} raised {type(error).__name__}: {error}"
             ) from error
         self._check(command, time)
-        self.command = command
+        self.command = command = command if self._output is None else self._output(command, v, dt)
         if command.status:
             cause = _NUMBER_PATTERN.sub("…", f"{command.status}, {command.reason}")
             self.limited[cause] = self.limited.get(cause, 0) + 1
@@ -170,6 +182,31 @@ class Sensor:
             v = v + self._rate_noise * self._rng.standard_normal(len(v))
         self._queue.append((q, v))
         return RobotState(*self._queue[0], (len(self._queue) - 1) * self._step)
+
+
+class DriverOutput:
+    """What the driver of an arm makes of the commands of a law: late, and within its limits."""
+
+    def __init__(self, model: VMSModel, limits: Array, torque_rate: float, delay: int) -> None:
+        """Send the first command at once, and until the next arrives.
+
+        Args:
+            model: the robot, whose limits hold too.
+            limits: (n,) of the torques, N m or N.
+            torque_rate: largest rate of a torque, N m/s; 0 for none.
+            delay: number of samples from a command to its effort.
+        """
+        self._limits, self._torque_limits, self._rate = limits, TorqueLimits(model), torque_rate
+        self._torques: deque[Array] = deque(maxlen=delay + 1)
+
+    def __call__(self, command: Command, v: Array, dt: float) -> Command:
+        """Return the command that acts for a sample, dt s, with what the driver limits."""
+        self._torques.append(command.torque)
+        torque = np.clip(self._torques[0], -self._limits, self._limits)
+        reason = "torque at its limit" if (torque != self._torques[0]).any() else ""
+        limited = self._torque_limits.apply(torque, torque, v, self._rate, 0.0, dt)
+        reason = limited.reason or reason
+        return replace(command, torque=limited.effort).with_reason(reason and f"driver: {reason}")
 
 
 class GravityCompensatedLaw:

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ from ..settings.remedies import remedies
 from ..tasks.payload_use import PayloadUse
 from ..tasks.uncertainty import Uncertainty
 from .trajectory import Energies, SimulationStopped, Trajectory
+
+# Least rate of the steps of a simulated arm with a driver, Hz.
+_DRIVER_RATE = 1000.0
 
 _EFFECTS = (
     '"friction", "joint_stops", "actuators" (those of a bundled robot), or an object: Actuators or '
@@ -155,7 +159,8 @@ def simulate(
             time that returns one of these, or a trajectory whose joints are followed.
         disturbances: efforts at ports for some time, one or several.
         guard: limits the energy that the law gives, ``EnergyGuard(budget=1.0)``.
-        rate: of law and integrator, Hz; that of the driver, or 1000, when None.
+        rate: of law and integrator, Hz; that of the driver, or 1000, when None. With a driver the
+            integrator takes steps of at most 1 ms.
         q: (nq,) configuration at the start; the home of the robot when None.
         v: (nv,) velocity at the start; at rest when None.
         effects: on the robot, one or several: ``"friction"``, ``"joint_stops"``, ``"actuators"``,
@@ -168,8 +173,9 @@ def simulate(
         uncertainty: what the law does not know of robot and start, and how it measures.
         seed: of the draws of the uncertainty.
         stride: number of steps between records.
-        driver: of a real arm, by its name in ``drivers.names()``, with its rate, the largest
-            rate of its torques and its gravity compensation: the port ``driver_weight``.
+        driver: of a real arm, by its name in ``drivers.names()``, with its rate and delay, the
+            limits of its torques and of their rate, and its gravity compensation: the port
+            ``driver_weight``. ``limited`` of the trajectory says what it limits.
 
     Raises:
         OptionError: an argument is not accepted; the message says what is.
@@ -208,12 +214,15 @@ def simulate(
             raise OptionError(f"{text}model.with_tools(['{root}']) and Push('{root}', ...)")
     if arm_driver is not None and arm_driver.compensates_friction:
         options = {name: x for name, x in options.items() if (name, x) != ("friction", True)}
-    control = None
+    control, substeps = None, 1
     if law is not None:
         wheel_form = form if isinstance(form, NonholonomicForm) else None
         law_model = form.model
         if arm_driver is not None:
             law_model, law = arm_driver.model(law_model), arm_driver.law(law, law_model)
+            for energy_guard in (guard, law):
+                if isinstance(energy_guard, EnergyGuard):
+                    energy_guard.make_guard = arm_driver.guard
         elif form.model.gravity.any() and _has_model_without_gravity(law):
             raise OptionError(
                 "this law was made for a robot without gravity, such as driver.model(robot): this "
@@ -221,6 +230,10 @@ def simulate(
                 "or make the law for the robot itself"
             )
         control = LoopControl(law_model, law, guard, reference, allocation, wheel_form)
+        if arm_driver is not None:
+            torque, delay = arm_driver.torque or law_model.joints.effort, round(arm_driver.delay)
+            substeps = ceil(_DRIVER_RATE / rate)
+            control.act_through(np.array(torque), arm_driver.torque_rate, delay, substeps)
     elif guard is not None or arm_driver is not None:
         raise OptionError("guard and driver need a law; give law=, or leave them out")
     options.setdefault("engine", FormEngine(scheme, native))
@@ -230,8 +243,9 @@ def simulate(
         raise OptionError(f"{text}vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
-    run = _Run(form, control, options, 1.0 / rate, q, v, uncertainty, arm_driver)
-    return run.trajectory(round(seconds * rate), stride, pushes)
+    step = 1.0 / (rate * substeps)
+    run = _Run(form, control, options, step, q, v, uncertainty, arm_driver)
+    return run.trajectory(round(seconds * rate) * substeps, stride * substeps, pushes)
 
 
 class _Run:
@@ -263,7 +277,8 @@ class _Run:
             control.reset(q0, np.zeros(model.nv) if v0 is None else v0)
             noise, delay = uncertainty.noise, uncertainty.delay
             if noise or delay:
-                control.sensor = Sensor(model, dt, noise, delay, uncertainty.seed)
+                sample = dt * control.substeps
+                control.sensor = Sensor(model, sample, noise, delay, uncertainty.seed)
         self._compensated_law: GravityCompensatedLaw | None = None
         if driver is not None and driver.compensates_weight:
             law = self._compensated_law = GravityCompensatedLaw(law, model)
