@@ -14,7 +14,7 @@ from typing import Any
 
 from vms_ph_controllers.guard import EnergyGuardSettings, PortGuard
 from vms_ph_controllers.hosting.loading import make_controller
-from vms_ph_dynamics import ModelError, OptionError, VMSModel
+from vms_ph_dynamics import Friction, ModelError, OptionError, VMSModel
 
 from .settings.yaml_files import Reader, bundled_names, fields_of, load_named
 
@@ -55,7 +55,7 @@ class Driver:
         delay: samples from a measurement to the effort computed from it.
         torque: (n,) limits, N m; empty where those of the description hold.
         torque_rate: largest rate of a torque, N m/s; 0 where none is published.
-        measured_effort: kind of the state ``effort``: torque, current or none.
+        measured_effort: kind of the state ``effort``: torque (with gravity), current or none.
         switch: how torques are switched on.
         note: further sentence on the driver.
         read: day on which the sources were last read.
@@ -127,6 +127,21 @@ class Driver:
         settings = replace(settings, torque=min([settings.torque, *shares]))
         ours = {"delay": round(self.delay), "effort_carries_weight": not self.compensates_weight}
         return PortGuard(model, settings, **{"period": 1.0 / self.rate} | ours | options)
+
+    def observed_friction(self, model: VMSModel) -> Friction | None:
+        """Return the friction between the torques that the driver measures and the motion.
+
+        Where the robot compensates friction they are those at the link, and it is None.
+
+        Raises:
+            OptionError: it measures no torques, which observers need.
+        """
+        if self.measured_effort != "torque":
+            kind = "a motor current" if self.measured_effort == "current" else "not measured"
+            raise OptionError(
+                f"observers need torques; the state effort of {self.title} is {kind}. {self.note}"
+            )
+        return None if self.compensates_friction else Friction.from_model(model)
 
     def law(self, law: Any, model: VMSModel) -> Any:
         """Return a law that sends what the driver expects.

@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 
 from vms_ph_controllers.guard import GuardedEffort, PortGuard
 from vms_ph_dynamics import Allocation, Array, ModelError, VMSModel
+from vms_ph_io import drivers
 
 from .messages.conversions import from_wrench_base, joint_values
 from .messages.stamps import LatestMessage
@@ -34,6 +35,7 @@ class EnergyGuardNode(GuardNode):
         self._effort_carries_weight: bool = declare(self, "effort_carries_weight")
         self._base_actuated: bool = declare(self, "base_actuated")
         self._failed_actuators: str = declare(self, "failed_actuators")
+        self._driver: str = declare(self, "driver")
         self._latest_torque = LatestMessage[Array](self._command_timeout)
         self._latest_wrench = LatestMessage[Array](self._command_timeout)
         self._robot_parameters.when_known(self._begin)
@@ -48,6 +50,8 @@ class EnergyGuardNode(GuardNode):
             allocation=allocation,
             weights=weights,
         )
+        if self._driver:
+            guard = drivers.get(self._driver).guard(model)
         self._effort_topics = EffortPublishers(self, model, self._frames)
         self.create_subscription(JointState, "wanted/torque", self._on_torque, 10)
         if model.b:

@@ -22,6 +22,7 @@ from vms_ph_controllers.observers import (
 )
 from vms_ph_dynamics import Array, Friction, VMSModel
 from vms_ph_dynamics.capture import Body, with_body
+from vms_ph_io import drivers
 
 from .messages.conversions import NS_PER_SEC, from_stamp, to_wrench_base
 from .messages.observations import to_contact, to_payload
@@ -52,6 +53,7 @@ class ForceObserver(MotionNode):
         self._bandwidth: float = declare(self, "bandwidth")
         self._false_alarm_rate: float = declare(self, "false_alarms")
         self._wind: tuple[float, float] = declare(self, "wind_force"), declare(self, "wind_moment")
+        self._driver: str = declare(self, "driver")
         self._payload_driver: str = declare(self, "payload_driver")
         self._payload_sender: PayloadSender | None = None
         self.watch()
@@ -77,6 +79,8 @@ class ForceObserver(MotionNode):
     def _set_up_observers(self, model: VMSModel) -> None:
         """Begin to observe a robot."""
         friction = Friction.from_model(model) if self._has_friction else None
+        if self._driver:
+            friction = drivers.get(self._driver).observed_friction(model)
         coordinates = "decoupled" if self._is_decoupled else "standard"
         self._balance = ImpulseBalance(model, self._noise, coordinates, friction)
         self._momentum_observer = MomentumObserver(model, self._bandwidth)

@@ -151,3 +151,13 @@ def test_a_guard_takes_what_its_driver_does() -> None:
     assert (guard.delay, guard.carries_weight, guard.settings.torque) == (2, True, 0.25)
     with pytest.raises(OptionError, match="takes no torques"):
         drivers.get("so101").guard(load(drivers.get("so101").robot))
+
+
+def test_observers_are_told_what_the_driver_measures() -> None:
+    model, openarm = robots.load("fr3"), drivers.get("openarm")
+    assert drivers.get("franka_fr3").observed_friction(model) is None
+    friction = openarm.observed_friction(load(openarm.robot))
+    assert friction is not None
+    for name, kind in (("ur_e_series", "a motor current"), ("so101", "not measured")):
+        with pytest.raises(OptionError, match=f"observers need torques.* is {kind}"):
+            drivers.get(name).observed_friction(model)

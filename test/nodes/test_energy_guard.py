@@ -139,3 +139,15 @@ def test_a_guarded_base_is_sent_no_wrench_that_its_working_rotors_cannot_give() 
         guard.destroy_node()
         other.destroy_node()
         rclpy.shutdown()
+
+
+def test_a_driver_gives_the_guard_its_delay_its_weight_and_its_limits() -> None:
+    session = GuardSession(EnergyGuardNode, 81, "driver:=franka_fer")
+    end = time.monotonic() + 20.0
+    while session.guard._guard is None and time.monotonic() < end:
+        session.spin(0.05)
+    guard = session.guard._guard
+    rate = session.guard.get_parameter("torque_rate").value
+    session.close()
+    assert (guard.delay, guard.carries_weight) == (1, False)
+    assert (guard.settings.torque_rate, rate) == pytest.approx((900.0, 900.0))

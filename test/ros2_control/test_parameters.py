@@ -43,7 +43,7 @@ def test_the_force_broadcaster_states_its_noise_as_the_node_does() -> None:
     (plugin,) = yaml.safe_load((FOLDER / "force_broadcaster.yaml").read_text()).values()
     path = FOLDER.parents[1] / "config/parameters/force_observer.yaml"
     (node,) = yaml.safe_load(path.read_text()).values()
-    shared = set(node) - {"frame_prefix", "payload_driver"}
+    shared = set(node) - {"frame_prefix", "driver", "payload_driver"}
     assert {name: plugin[name] for name in shared} == {name: node[name] for name in shared}
 
 
