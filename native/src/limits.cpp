@@ -50,7 +50,7 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
                                    double max_power, double dt) noexcept {
   VectorV torque = desired_torque;
   reason_.clear();
-  const double desired_power = desired_torque.dot(joint_velocities);
+  const double desired_power = limited.max_power = desired_torque.dot(joint_velocities);
   if (0.0 < max_power && max_power < desired_power) {
     const double static_power = static_effort.dot(joint_velocities);
     const double share =
@@ -58,14 +58,13 @@ const VectorV& TorqueLimits::apply(const ConstVector& desired_torque,
     torque = static_effort + std::min(1.0, share) * (desired_torque - static_effort);
     reason_.set("power at its limit of %g W", max_power);
   }
-  if (last_dt_ && max_torque_rate > 0.0) {
-    const double max_change = max_torque_rate * std::min({dt, *last_dt_, model_.command_period()});
-    VectorV limited_torque = last_torque_;
-    limited_torque += (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
-    if ((limited_torque - torque).lpNorm<Eigen::Infinity>() > 1e-12) {
-      torque = limited_torque;
-      reason_.set(reasons::torque_rate_limited);
-    }
+  const double step = last_dt_ ? std::min({dt, *last_dt_, model_.command_period()}) : kInfinity;
+  const double largest_change = (torque - last_torque_).lpNorm<Eigen::Infinity>();
+  limited.max_torque_rate = largest_change / std::max(step, 1e-9);
+  const double max_change = max_torque_rate * step;
+  if (max_torque_rate > 0.0 && largest_change > max_change + 1e-12) {
+    torque = last_torque_ + (torque - last_torque_).cwiseMax(-max_change).cwiseMin(max_change);
+    reason_.set(reasons::torque_rate_limited);
   }
   bool is_bounded = false;
   for (Eigen::Index i = 0; i < torque.size(); ++i) {

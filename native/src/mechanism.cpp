@@ -199,15 +199,15 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
   for (std::size_t k = 0; k < parts_.bodies.size(); ++k) {
     tree_->bodies[k].force = -weight_of(parts_.bodies[k]);
   }
+  const auto spring_effort = [x](const MechanismJoint& joint, int k) {
+    if (!joint.has_spring) return 0.0;
+    return joint.stiffness[k] * (x[joint.position + k] - joint.rest_position[k]);
+  };
   for (std::size_t j = 0; j < parts_.joints.size(); ++j) {
     const MechanismJoint& description = parts_.joints[j];
-    Joint& joint = tree_->joints[j];
-    joint.force.setZero();
-    if (!description.has_spring) continue;
-    for (int k = 0; k < description.freedoms; ++k) {
-      joint.force[k] =
-          -description.stiffness[k] * (x[description.position + k] - description.rest_position[k]);
-    }
+    auto& force = tree_->joints[j].force;
+    force.setZero();
+    for (int k = 0; k < description.freedoms; ++k) force[k] = -spring_effort(description, k);
   }
   apply_forces(flow, rate);
   if (efforts) {
@@ -216,11 +216,8 @@ MechanismStatus Mechanism::rates(const double* x, const double* flow, double* ra
       rigid::write_twist(weight_of(body), efforts + body.pose_rate);
     }
     for (const MechanismJoint& joint : parts_.joints) {
-      for (int k = 0; k < joint.freedoms; ++k) {
-        efforts[joint.position_rate + k] =
-            joint.has_spring ? joint.stiffness[k] * (x[joint.position + k] - joint.rest_position[k])
-                             : 0.0;
-      }
+      for (int k = 0; k < joint.freedoms; ++k)
+        efforts[joint.position_rate + k] = spring_effort(joint, k);
     }
   }
   tree_->solve();

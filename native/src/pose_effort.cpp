@@ -152,13 +152,14 @@ PoseEffort::Springs PoseEffort::springs(const AxisGains& gains, Matrix6& stiffne
   const Eigen::Matrix3d angular_k = in_reference_axes(k_angular, gains.reference_share, axes_);
   SpringEnergy position_spring = potential_.position_spring(error_, linear_k);
   SpringEnergy attitude_spring = potential_.attitude_spring(angular_k);
-  const double force_share = position_spring.limit_force(gains.inverse_limits[0], k.maxCoeff());
-  const double moment_share =
-      attitude_spring.limit_force(gains.inverse_limits[1], k_angular.maxCoeff());
+  const Eigen::Array2d stiffest(k.maxCoeff(), k_angular.maxCoeff());
+  const double force_share = position_spring.limit_force(gains.inverse_limits[0], stiffest[0]);
+  const double moment_share = attitude_spring.limit_force(gains.inverse_limits[1], stiffest[1]);
   stiffness.setZero();
   stiffness.topLeftCorner<3, 3>() = force_share * change_basis(linear_k, rotation);
   stiffness.bottomRightCorner<3, 3>() = moment_share * potential_.hessian_bound(angular_k);
-  Springs springs{position_spring.energy + attitude_spring.energy, Twist::Zero(), 0.0};
+  const Eigen::Array2d energies(position_spring.energy, attitude_spring.energy);
+  Springs springs{energies.sum(), Twist::Zero(), (2.0 * stiffest * energies).sqrt(), 0.0};
   springs.gradient << position_spring.gradient, attitude_spring.gradient;
   if (gains.reference_share < 1.0) {
     const Eigen::Vector3d e = error_.topRightCorner<3, 1>();
@@ -203,6 +204,7 @@ void PoseEffort::set_error(const Pose& error, const Pose& reference, const Twist
   spring_wrench_ = current_springs.gradient;
   rotation_power_ = current_springs.turning_power;
   potential_energy = current_springs.energy;
+  limited = current_springs.limited;
   const Eigen::Matrix3d rotation = error.topLeftCorner<3, 3>();
   const Eigen::Vector3d linear_damping = axis_gains.damping.head<3>(),
                         angular_damping = axis_gains.damping.tail<3>();

@@ -82,6 +82,7 @@ const Command& TaskSpaceIDAPBC::update(const RobotState& state, const Reference&
     return hold_gravity();
   }
   d_.set(state);
+  static_cast<LimitGains&>(ramp_.present) = torque_limits_.limited;
   const TaskSpaceGains& gains = ramp_.follow(gains_, dt);
   const double h = horizon(dt, gains.delay, state.age);
   model_.joint_positions(d_.q(), positions_);

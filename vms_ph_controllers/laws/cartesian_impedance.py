@@ -257,11 +257,13 @@ class CartesianImpedance(StagedController):
             tool = ToolImpedance(
                 self._tool_potential, self._tool_ref, error, self._is_relative, push, axis_gains
             )
-            added_energy = tool.springs(axis_gains)[0] - tool.springs(last_gains)[0]
+            spring_energy, *_, limited = tool.springs(axis_gains)
+            added_energy = spring_energy - tool.springs(last_gains)[0]
             if added_energy <= _GAIN_POWER * dt or step == 11:
                 break
             axis_gains = last_gains.towards(axis_gains, _GAIN_POWER * dt / added_energy)
         self._last_axis_gains = axis_gains
+        self._ramp.limited |= zip(("force_limit", "moment_limit"), limited.tolist(), strict=True)
         # Of an attitude of the base that is held by itself.
         attitude_share = max(self._attitude_ramp.share - self._hold_ramp.share, 0.0)
         posture_offset, posture_stiffness = self._hold_posture(d, reference, dt)

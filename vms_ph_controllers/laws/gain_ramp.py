@@ -18,11 +18,16 @@ LIMIT_RATE = 10.0
 class GainRamp(Generic[G]):
     """The gains in force: each takes at least :data:`RAMP_DURATION` to cross its whole range.
 
-    A limit changes by at most a hundredth in a millisecond; without one, it begins at its bound.
+    A limit changes by at most a hundredth in a millisecond. Where there was none, it begins at what
+    it limits now, and where it is removed it ends at its bound.
     After a restart the next values are taken as they are: no effort depends on earlier ones.
+
+    Attributes:
+        limited: what limited quantities have now, by the name of the limit.
     """
 
-    def __init__(self, gains: G) -> None:
+    def __init__(self, gains: G, limited: dict[str, float] | None = None) -> None:
+        self.limited = {} if limited is None else limited
         self.restart(gains)
 
     def restart(self, gains: G) -> None:
@@ -42,7 +47,8 @@ class GainRamp(Generic[G]):
                 new_gains[gain.name] = _approach(old_value, new_value, range_share * (high - low))
             elif ramp == "ratio" and old_value != new_value:
                 ratio = 1.0 + LIMIT_RATE * RAMP_DURATION * range_share
-                start, end = old_value or high, new_value or high
+                end = new_value or high
+                start = old_value or max(end, min(self.limited.get(gain.name, high), high))
                 value = min(max(end, start / ratio), start * ratio)
                 new_gains[gain.name] = new_value if value == end else value
         self.gains = replace(target, **new_gains)

@@ -124,10 +124,11 @@ class ToolImpedance:
     push: Push | None
     axis_gains: AxisGains
 
-    def springs(self, axis_gains: AxisGains) -> "tuple[float, Array, Array, float]":
+    def springs(self, axis_gains: AxisGains) -> "tuple[float, Array, Array, float, Array]":
         """Return energy (J), gradient (6,), stiffness (6,6) and power of turning axes (W).
 
-        Gradient and stiffness are in the axes of the end effector, linear first.
+        Gradient and stiffness are in the axes of the end effector, linear first. The last is the
+        force and the moment (2,) that limits would bound.
         """
         c, rotation, error = axis_gains, self.error[:3, :3], self.error
         k_position = self._matrix(c.stiffness[:3], c.reference_share)
@@ -147,7 +148,9 @@ class ToolImpedance:
             matrix = self._inertial_part(c.stiffness[3:], c.reference_share)
             axes_power += moment_share * self.potential.axes_power(matrix, axes_rate)
         gradient = np.concatenate([position_spring.gradient, rotation_spring.gradient])
-        return position_spring.energy + rotation_spring.energy, gradient, stiffness, axes_power
+        energies = np.array([position_spring.energy, rotation_spring.energy])
+        limited = np.sqrt(2.0 * np.array(largest) * energies)
+        return float(energies.sum()), gradient, stiffness, axes_power, limited
 
     @staticmethod
     def jacobian(d: Evaluation, is_relative: bool) -> Array:
@@ -210,7 +213,7 @@ def pose_effort(
     j = tool.jacobian(d, tool.is_relative)
     arm_jacobian = j[:, b:] if tool.is_relative and model.n else j
     reference_twist = tool.reference.twist_at(tool.error)
-    potential, spring, stiffness, turning_power = tool.springs(tool.axis_gains)
+    potential, spring, stiffness, turning_power, _ = tool.springs(tool.axis_gains)
     damping = tool.damping_matrix()
     if push is not None:
         spring, stiffness = push.projection @ spring, push.projection @ stiffness @ push.projection

@@ -49,7 +49,8 @@ class StagedController(TwinnedController):
         """
         super().__init__(model, gains, allocation, base_actuated)
         self._output = OutputStage(model, allocation, base_actuated, self._actuation())
-        self._joint_limits, self._ramp = JointLimitPotential(model), GainRamp(self.gains)
+        self._joint_limits = JointLimitPotential(model)
+        self._ramp = GainRamp(self.gains, self._output.limited)
         self._prepare()
         self._reset(RobotState(model.neutral_configuration(), np.zeros(model.nv)))
 

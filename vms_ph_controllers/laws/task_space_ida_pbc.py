@@ -114,7 +114,7 @@ class TaskSpaceIDAPBC(TwinnedController):
         self._torque_limits = TorqueLimits(model)
         self._governor = ReferenceGovernor(model, self.task, SIGMA_MIN)
         self._tank_budget = TankBudget(model)
-        self._ramp = GainRamp(self.gains)
+        self._ramp = GainRamp(self.gains, self._torque_limits.limited)
         self._safe_torque = np.zeros(model.n)
 
     @property

@@ -50,10 +50,15 @@ def join(*reasons: str) -> str:
 
 
 class TorqueLimits:
-    """Applies the effort limits of a robot's joints and the limits set by its user."""
+    """Applies the effort limits of a robot's joints and the limits set by its user.
+
+    Attributes:
+        limited: rate (N m/s) and power (W) of the last torques before these limits, by the name of
+            the limit.
+    """
 
     def __init__(self, model: VMSModel) -> None:
-        self._model = model
+        self._model, self.limited = model, dict[str, float]()
         self._last_torque: Array | None = None
         self._last_dt = 0.0
 
@@ -100,17 +105,21 @@ class TorqueLimits:
             dt: time since the last torques, s.
         """
         torque, reason = desired_torque, ""
-        desired_power = float(desired_torque @ joint_velocities) if power > 0.0 else 0.0
+        desired_power = self.limited["power"] = float(desired_torque @ joint_velocities)
         if 0.0 < power < desired_power:
             gravity_power = float(compensation @ joint_velocities)
             share = max(0.0, power - gravity_power) / max(desired_power - gravity_power, 1e-12)
             torque = compensation + min(1.0, share) * (desired_torque - compensation)
             reason = f"power at its limit of {power:g} W"
-        if self._last_torque is not None and torque_rate > 0.0:
-            max_change = torque_rate * min(dt, self._last_dt)
-            torque_change = np.clip(torque - self._last_torque, -max_change, max_change)
-            if np.abs(self._last_torque + torque_change - torque).max() > 1e-12:
-                torque, reason = self._last_torque + torque_change, "rate of torque at its limit"
+        self.limited["torque_rate"] = 0.0
+        if self._last_torque is not None:
+            step, torque_change = min(dt, self._last_dt), torque - self._last_torque
+            largest_change = float(np.abs(torque_change).max(initial=0.0))
+            self.limited["torque_rate"] = largest_change / max(step, 1e-9)
+            max_change = torque_rate * step
+            if torque_rate > 0.0 and largest_change > max_change + 1e-12:
+                torque = self._last_torque + np.clip(torque_change, -max_change, max_change)
+                reason = "rate of torque at its limit"
         bound = self._model.joints.effort
         if exceeds(torque, bound):
             exceeding_joints = np.flatnonzero(np.abs(torque) > bound)

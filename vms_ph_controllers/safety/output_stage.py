@@ -63,6 +63,7 @@ class OutputStage:
     Attributes:
         base_is_actuated: whether the base has actuators.
         load: further weight (nv,), such as of a payload, that is held within all limits.
+        limited: see :class:`.TorqueLimits`.
     """
 
     _last_safe_command: Command | None
@@ -90,6 +91,7 @@ class OutputStage:
         check_allocation(model, allocation)
         self._actuation = actuation or BaseActuation(model, allocation, base_actuated)
         self._limits, self._tank = TorqueLimits(model), SampledTank(model)
+        self.limited = self._limits.limited
         self.base_is_actuated = self._actuation.is_actuated
         self._zero_velocity: Array = np.zeros(model.nv)
         self.load: Array = self._zero_velocity

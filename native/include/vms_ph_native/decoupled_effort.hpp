@@ -33,8 +33,7 @@ class IntegralAction {
   /// @param omega_base   natural frequency of the base, rad/s; 0 where it is not held.
   /// @param omega_shape  natural frequency of the joints, rad/s.
   /// @param position_error    error of the place of the base in the inertial frame, m.
-  /// @param rotation_error  attitude of the base relative to its reference; null where not
-  /// corrected.
+  /// @param rotation_error  attitude of the base in its reference; null where not corrected.
   /// @param joint_error  (n,) errors of the joints.
   /// @param dt      time step, s.
   /// @param h       the horizon, s.

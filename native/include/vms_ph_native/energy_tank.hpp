@@ -116,10 +116,7 @@ class SampleGrant {
   explicit SampleGrant(const Model& model);
 
   /// Reduce an effort (nv,) to the largest share that the budget covers; return whether the budget
-  /// covers it then. If not, the robot must brake.
-  ///
-  /// What braking takes out is not spent in the same sample: an effort that brakes is reduced to
-  /// s = -a / b, which takes out the most, before it would reverse the motion.
+  /// covers it then. If not, the robot must brake; as in vms_ph_controllers/safety/sample_grant.py.
   ///
   /// @param force    (nv,) desired effort; unchanged where the budget covers it.
   /// @param static_effort  (nv,) effort that compensates gravity as far as the actuators can.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vms_ph_native/controller.hpp"
@@ -53,8 +54,10 @@ struct GainField : GainBounds {
     return flag ? static_cast<double>(record.*flag) : record.*number;
   }
 
-  /// Move this member of a record towards that of another by at most a share of its range.
-  void follow(Record& gains, const Record& target, double share) const noexcept {
+  /// Move this member of a record towards that of another by at most a share of its range. A limit
+  /// where there was none begins at what it limits now.
+  void follow(Record& gains, const Record& target, double share,
+              const Record& present) const noexcept {
     if (flag) {
       gains.*flag = target.*flag;
     } else if (ramp == Ramp::none) {
@@ -63,8 +66,9 @@ struct GainField : GainBounds {
       gains.*number = approach(gains.*number, target.*number, share * (high - low));
     } else if (gains.*number != target.*number) {
       const double ratio = 1.0 + kLimitRate * kCrossingTime * share;
-      const double start = gains.*number > 0.0 ? gains.*number : high;
       const double end = target.*number > 0.0 ? target.*number : high;
+      const double start =
+          gains.*number > 0.0 ? gains.*number : std::max(end, std::min(present.*number, high));
       const double value = std::min(std::max(end, start / ratio), start * ratio);
       gains.*number = value == end ? target.*number : value;
     }
@@ -144,17 +148,16 @@ class GainRamp {
 
   /// Move towards the gains set, for a time step in s, and return those in force.
   const Record& follow(const Record& target, double dt) noexcept {
-    if (is_started_) {
-      const double share = crossing_share(dt);
-      for (const auto& field : Record::table().fields()) field.follow(active_, target, share);
-    } else {
-      active_ = target;
-      is_started_ = true;
-    }
+    if (!std::exchange(is_started_, true)) active_ = target;
+    const double share = crossing_share(dt);
+    for (const auto& field : Record::table().fields())
+      field.follow(active_, target, share, present);
     return active_;
   }
 
   const Record& active_gains() const noexcept { return active_; }
+
+  Record present;  ///< what limited quantities have now, in the fields of their limits
 
  private:
   Record active_;
@@ -165,10 +168,7 @@ class GainRamp {
 class SwitchRamp {
  public:
   /// Take the next position of the switch as it is.
-  void restart() noexcept {
-    share_ = 0.0;
-    is_started_ = false;
-  }
+  void restart() noexcept { *this = SwitchRamp(); }
 
   /// Move towards one or zero, for a time step in s, and return the share.
   double follow(bool is_on, double dt) noexcept {

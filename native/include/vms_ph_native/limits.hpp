@@ -57,6 +57,8 @@ class TorqueLimits {
   /// What the last call limited; empty when nothing was limited.
   const Reason& reason() const noexcept { return reason_; }
 
+  LimitGains limited;  ///< rate and power of the last torques before these limits
+
  private:
   const Model& model_;
   VectorV last_torque_;            // that was sent

@@ -64,6 +64,8 @@ class OutputStage {
 
   /// What the last call limited; empty when nothing was changed.
   const Reason& reason() const noexcept { return reason_; }
+  /// Rate and power of the torques of that call, before their limits.
+  const LimitGains& limited() const noexcept { return torque_limits_.limited; }
 
   /// The efforts that compensate gravity as far as the base can.
   const Command& safe_command() const noexcept { return safe_command_; }

@@ -143,20 +143,22 @@ class PoseEffort {
   MatrixV extra_stiffness, extra_damping;
 
   SampledImpedance impedance;
-  double potential_energy = 0.0;    ///< energy of all springs, J
-  double task_damping_power = 0.0;  ///< power that the damping of the pose takes out, W
-  double null_damping_power = 0.0;  ///< power dissipated by the other dampers, W
-  double reference_power = 0.0;     ///< with which the reference moves the minimum, W
-  double distance = 0.0;            ///< of the pose to its reference, m
-  VectorV continuous_effort;        ///< (m,) the force in which the energy balance is stated
-  VectorV sampled_effort;           ///< (m,) with the reduced spring
-  VectorV posture_effort;           ///< (nv,) the part of both by hold_posture()
+  double potential_energy = 0.0;        ///< energy of all springs, J
+  double task_damping_power = 0.0;      ///< power that the damping of the pose takes out, W
+  double null_damping_power = 0.0;      ///< power dissipated by the other dampers, W
+  double reference_power = 0.0;         ///< with which the reference moves the minimum, W
+  double distance = 0.0;                ///< of the pose to its reference, m
+  Eigen::Array2d limited = {0.0, 0.0};  ///< force and moment that a limit would bound, N and N m
+  VectorV continuous_effort;            ///< (m,) the force in which the energy balance is stated
+  VectorV sampled_effort;               ///< (m,) with the reduced spring
+  VectorV posture_effort;               ///< (nv,) the part of both by hold_posture()
 
  private:
   struct Springs {
     double energy;
     Twist gradient;
-    double turning_power;  // of axes that turn, W
+    Eigen::Array2d limited;  // force and moment that a limit would bound, N and N m
+    double turning_power;    // of axes that turn, W
   };
 
   Springs springs(const AxisGains& axis_gains, Matrix6& stiffness) const noexcept;

@@ -67,9 +67,7 @@ class ShapedPotential {
   WeightMatrix weight_;
 };
 
-/// W = J^T K_t J + N^T K_nu N at the minimum, (n,n).
-/// W is block-diagonal in the coordinates (J, N) (q - q*), so that the stiffness of the task is K_t
-/// both statically, (J W^-1 J^T)^-1 = K_t, and dynamically [D (40)].
+/// W = J^T K_t J + N^T K_nu N at the minimum, (n,n); described with the Python function.
 ///
 /// @param d               at the minimum.
 /// @param task_stiffness  K_t, N/m.

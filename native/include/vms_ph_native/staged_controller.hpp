@@ -46,6 +46,9 @@ class StagedController : public Controller {
   /// Move the gains in force towards those set, for a time step in s; null: take them at once.
   virtual void follow_gains(const double* dt) noexcept = 0;
 
+  /// Write what limited quantities had in the last update to the fields of their limits.
+  void store_limited(LimitGains& present) const noexcept { present = stage_.limited(); }
+
   /// The effort (nv,) that the output stage passes of a desired one.
   const VectorV& apply_output_stage(const VectorV& desired_effort, double dt) noexcept {
     return stage_.apply(d_, desired_effort, active_gains(), dt);
@@ -93,11 +96,9 @@ class RampedGains : public Law {
   const Record& active_gains() const noexcept override { return ramp_.active_gains(); }
 
   void follow_gains(const double* dt) noexcept override {
-    if (dt) {
-      ramp_.follow(gains_, *dt);
-    } else {
-      ramp_.restart(gains_);
-    }
+    if (!dt) return ramp_.restart(gains_);
+    this->store_limited(ramp_.present);
+    ramp_.follow(gains_, *dt);
   }
 
   /// Hold the neutral configuration; for the end of constructors.

@@ -41,13 +41,9 @@ class TaskSvd {
   Eigen::Matrix3d triangle_right_ = Eigen::Matrix3d::Identity();
 };
 
-/// Velocity in the task and in its null space, with the maps onto both.
-///
-/// Where the task is regular the null space has an orthonormal basis Z, N = (Z M Z^T)^-1 Z M, and
-/// N^T N does not depend on the choice of Z. Where a singular value of J becomes zero the kernel
-/// gains a direction, and the damping of the null space would jump. There Z is replaced by
-/// S = h(J^T J) with a continuous function h that is 1 at zero and 0 above the threshold, so that
-/// directions lost by the task pass gradually to the null space.
+/// Velocity in the task and in its null space, with the maps onto both, as in
+/// vms_ph_controllers/laws/task_effort.py: directions that the task loses pass gradually to the
+/// null space.
 class SplitMotion {
  public:
   /// Split a velocity (nv,) under a mass matrix (nv,nv).

@@ -48,12 +48,16 @@ def test_a_gain_crosses_its_range_in_the_crossing_time() -> None:
     assert ramp.follow(first, 1e-3) == first
 
 
-def test_a_limit_changes_by_a_hundredth_in_a_millisecond_and_begins_at_its_bound() -> None:
+@pytest.mark.parametrize("force", [-1.0, 0.0, 5.0, 20.0, 2e4, np.inf])
+def test_a_limit_changes_by_a_hundredth_in_a_millisecond_and_begins_at_what_it_limits(
+    force: float,
+) -> None:
     unlimited, limited = CartesianImpedance.Gains(), CartesianImpedance.Gains(force_limit=10.0)
-    ramp = GainRamp(unlimited)
+    ramp = GainRamp(unlimited, {"force_limit": force})
     ramp.follow(unlimited, 1e-3)
-    assert ramp.follow(limited, 1e-3).force_limit == pytest.approx(1e4 / 1.01)
-    steps = [ramp.follow(limited, 1e-3).force_limit for _ in range(800)]
+    first_limit = 10.0 if force < 10.0 else min(force, 1e4) / 1.01
+    assert ramp.follow(limited, 1e-3).force_limit == pytest.approx(first_limit)
+    steps = [ramp.follow(limited, 1e-3).force_limit for _ in range(70 if force < 1e4 else 800)]
     assert steps[-1] == 10.0
     assert ramp.follow(unlimited, 1e-3).force_limit == pytest.approx(10.1)
     for _ in range(800):
@@ -73,9 +77,46 @@ LIMITS = {
 def test_a_limit_that_jumps_makes_no_step_in_the_torque_and_adds_little_power(
     name: str, share: float
 ) -> None:
-    model, dt, still = robots.load("fr3"), 1e-3, np.zeros(7)
+    dt, (law, home, away) = 1e-3, displaced(name, LIMITS[name])
+    law.update(home, HOLD, dt)
+    commands = [law.update(away, HOLD, dt) for _ in range(20)]
+    for value in (share * LIMITS[name], LIMITS[name]):
+        law.gains = replace(law.gains, **{name: value})
+        commands += [law.update(away, HOLD, dt) for _ in range(1500)]
+    torques = np.array([each.torque for each in commands[19:]])
+    span = np.ptp(torques, axis=0).max()
+    assert span > 0.3
+    # Of what the limit changes: about a hundredth in a millisecond, more only where it ends to act.
+    assert np.abs(np.diff(torques, axis=0)).max() < 0.08 * span
+    assert max(each.energy.reference_power for each in commands[20:]) < 4.2  # W
+
+
+@pytest.mark.usefixtures("core")
+@pytest.mark.parametrize("name", ["force_limit", "moment_limit", "power", "torque_rate"])
+def test_a_limit_acts_at_once_where_there_was_none(name: str) -> None:
+    dt, torques = 1e-3, {}
+    for value in (0.0, LIMITS[name]):
+        law, home, away = displaced(name, value)
+        law.update(home, HOLD, dt)
+        torques[value] = [law.update(away, HOLD, dt).torque for _ in range(20)]
+        law.gains = replace(law.gains, **{name: LIMITS[name]})
+        torques[value] += [law.update(away, HOLD, dt).torque for _ in range(80)]
+    late, limited = torques.values()
+    if name == "torque_rate":  # it has reached what it holds, by the first step
+        late = [law.update(home, HOLD, dt).torque for _ in range(20)]
+        assert np.abs(np.diff(late, axis=0)).max() <= 1.001 * dt * LIMITS[name]
+        return
+    assert np.abs(late[19] - limited[19]).max() > 0.3
+    # From 60 N to 40 N, say, in 41 ms, by a hundredth of them in a millisecond.
+    np.testing.assert_allclose(late[-1], limited[-1], atol=1e-6)
+    assert np.abs(np.diff(late, axis=0))[19:].max() < 0.08 * np.abs(late[19] - limited[19]).max()
+
+
+def displaced(name: str, value: float) -> tuple[CartesianImpedance, RobotState, RobotState]:
+    """Return a law with a limit, its state at home, and one where its springs pull."""
+    model, still = robots.load("fr3"), np.zeros(7)
     gains = CartesianImpedance.Gains(stiffness=400.0, stiffness_rotation=30.0, null_stiffness=10.0)
-    gains = replace(gains, **{name: LIMITS[name]})
+    gains = replace(gains, **{name: value})
     law, q = CartesianImpedance(model, gains), model.home
     law.reset(RobotState(q, still))
     step = np.concatenate([0.15 * np.eye(3)[2], 0.5 * np.eye(3)[0]]) / 60.0
@@ -87,18 +128,7 @@ def test_a_limit_that_jumps_makes_no_step_in_the_torque_and_adds_little_power(
         )
     # At power limits it moves as its springs pull.
     v = -0.1 * np.linalg.pinv(J) @ np.append(60.0 * step[:3], np.zeros(3)) / 0.15
-    away = RobotState(q, v if name == "power" else still)
-    law.update(RobotState(model.home, still), HOLD, dt)
-    commands = [law.update(away, HOLD, dt) for _ in range(20)]
-    for value in (share * LIMITS[name], LIMITS[name]):
-        law.gains = replace(law.gains, **{name: value})
-        commands += [law.update(away, HOLD, dt) for _ in range(1500)]
-    torques = np.array([each.torque for each in commands[19:]])
-    span = np.ptp(torques, axis=0).max()
-    assert span > 0.3
-    # Of what the limit changes: about a hundredth in a millisecond, more only where it ends to act.
-    assert np.abs(np.diff(torques, axis=0)).max() < 0.08 * span
-    assert max(each.energy.reference_power for each in commands[20:]) < 4.2  # W
+    return law, RobotState(model.home, still), RobotState(q, v if name == "power" else still)
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -174,9 +174,7 @@ enum class Health : unsigned char {
   hidden,  ///< it gives nothing, and the allocation does not know
 };
 
-/// Makes of the wrench that is commanded the one that actuators apply: the nearest within their
-/// limits, with the dead zones and the lags of rotors, tilts, the steering of casters, the momentum
-/// of rotors and wheels, the friction of wheels and failures; as ActuatorDynamics in
+/// Makes of the wrench that is commanded the one that actuators apply, as ActuatorDynamics in
 /// vms_ph_dynamics/actuation/actuator_dynamics.py. Without actuators, the commanded one. Of their
 /// energy,
 ///
