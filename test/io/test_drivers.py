@@ -115,7 +115,7 @@ def test_torques_act_late_within_the_limits_of_the_driver_which_are_said() -> No
     np.testing.assert_allclose(sent[65:], 5.0)
     assert run.limited == {
         "SATURATED, driver: rate of torque at its limit": 39,
-        "SATURATED, driver: torque at its limit": 40,
+        f"SATURATED, driver: torque at its limit: {', '.join(model.joint_names)}": 40,
     }
     assert (run.control["status"][:-1] > 0).sum() == 78
 

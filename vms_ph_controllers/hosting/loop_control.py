@@ -196,17 +196,16 @@ class DriverOutput:
             torque_rate: largest rate of a torque, N m/s; 0 for none.
             delay: number of samples from a command to its effort.
         """
-        self._limits, self._torque_limits, self._rate = limits, TorqueLimits(model), torque_rate
+        self._limits, self._rate = TorqueLimits(model, limits), torque_rate
         self._torques: deque[Array] = deque(maxlen=delay + 1)
 
     def __call__(self, command: Command, v: Array, dt: float) -> Command:
         """Return the command that acts for a sample, dt s, with what the driver limits."""
         self._torques.append(command.torque)
-        torque = np.clip(self._torques[0], -self._limits, self._limits)
-        reason = "torque at its limit" if (torque != self._torques[0]).any() else ""
-        limited = self._torque_limits.apply(torque, torque, v, self._rate, 0.0, dt)
-        reason = limited.reason or reason
-        return replace(command, torque=limited.effort).with_reason(reason and f"driver: {reason}")
+        torque = self._torques[0]
+        limited = self._limits.apply(torque, torque, v, self._rate, 0.0, dt)
+        reason = limited.reason and f"driver: {limited.reason}"
+        return replace(command, torque=limited.effort).with_reason(reason)
 
 
 class GravityCompensatedLaw:

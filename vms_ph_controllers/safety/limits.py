@@ -52,13 +52,18 @@ def join(*reasons: str) -> str:
 class TorqueLimits:
     """Applies the effort limits of a robot's joints and the limits set by its user.
 
+    Args:
+        model: the robot.
+        bound: further limits of the torques, (n,) or one number, N m or N.
+
     Attributes:
         limited: rate (N m/s) and power (W) of the last torques before these limits, by the name of
             the limit.
     """
 
-    def __init__(self, model: VMSModel) -> None:
+    def __init__(self, model: VMSModel, bound: Array | float = np.inf) -> None:
         self._model, self.limited = model, dict[str, float]()
+        self._bound = np.minimum(model.joints.effort, bound)
         self._last_torque: Array | None = None
         self._last_dt = 0.0
 
@@ -120,7 +125,7 @@ class TorqueLimits:
             if torque_rate > 0.0 and largest_change > max_change + 1e-12:
                 torque = self._last_torque + np.clip(torque_change, -max_change, max_change)
                 reason = "rate of torque at its limit"
-        bound = self._model.joints.effort
+        bound = self._bound
         if exceeds(torque, bound):
             exceeding_joints = np.flatnonzero(np.abs(torque) > bound)
             names = ", ".join(self._model.joint_names[joint] for joint in exceeding_joints)

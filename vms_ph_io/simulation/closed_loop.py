@@ -243,8 +243,7 @@ def simulate(
         raise OptionError(f"{text}vms_ph_io.tasks.uncertainty; given: {uncertainty!r}")
     if seed is not None:
         uncertainty = Uncertainty(**{**vars(uncertainty), "seed": seed})
-    step = 1.0 / (rate * substeps)
-    run = _Run(form, control, options, step, q, v, uncertainty, arm_driver)
+    run = _Run(form, control, options, 1.0 / (rate * substeps), q, v, uncertainty, arm_driver)
     return run.trajectory(round(seconds * rate) * substeps, stride * substeps, pushes)
 
 
@@ -277,8 +276,8 @@ class _Run:
             control.reset(q0, np.zeros(model.nv) if v0 is None else v0)
             noise, delay = uncertainty.noise, uncertainty.delay
             if noise or delay:
-                sample = dt * control.substeps
-                control.sensor = Sensor(model, sample, noise, delay, uncertainty.seed)
+                step = dt * control.substeps
+                control.sensor = Sensor(model, step, noise, delay, uncertainty.seed)
         self._compensated_law: GravityCompensatedLaw | None = None
         if driver is not None and driver.compensates_weight:
             law = self._compensated_law = GravityCompensatedLaw(law, model)
