@@ -48,11 +48,9 @@ class ReferencePorts {
   /// Discard what was received and set NaN everywhere.
   void clear() noexcept;
 
-  /// Read the messages since the last call: a pose once, a velocity or a wrench until it is too
-  /// old.
+  /// Read messages since the last call: a pose once, a velocity or a wrench until it is too old.
   ///
-  /// @param elapsed_time  time of the loop since the last call, s; changes of a clock do not
-  /// matter.
+  /// @param elapsed_time  of the loop since the last call, s, whatever clocks do.
   void read_topics(double elapsed_time) noexcept;
   /// Read the values that a preceding controller wrote, in place of those from topics.
   void read_interfaces() noexcept;
