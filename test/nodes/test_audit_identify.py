@@ -4,6 +4,9 @@
 """vms-ph audit --identify, as a user types it."""
 
 import json
+import re
+import shlex
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +34,14 @@ def file(truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(truth, tmp_path_factory.mktemp("recording") / "run.csv")
 
 
-def written(truth: Truth, path: Path, zero: float | np.ndarray = 0.0) -> Path:
+def written(
+    truth: Truth, path: Path, zero: float | np.ndarray = 0.0, unit: float | np.ndarray = 1.0
+) -> Path:
     model = robots.load("panda")
     samples = recording(model, truth, np.random.default_rng(6), duration=9.0)
     kinds = ("position", "velocity", "effort")
     header = ["time", *(f"{kind}.{joint}" for kind in kinds for joint in model.joint_names)]
-    rows = np.column_stack([samples.t, samples.q + zero, samples.v, samples.torque])
+    rows = np.column_stack([samples.t, samples.q + zero, samples.v, samples.torque / unit])
     np.savetxt(path, rows, delimiter=",", header=",".join(header), comments="", fmt="%.9g")
     return path
 
@@ -84,6 +89,26 @@ def test_gains_of_a_robot_with_a_load_that_nobody_told_of_are_unsure_in_the_firs
     document = json.loads(done.stdout)
     assert any("unsure, because an unknown load" in said for said in document["answers"])
     assert not [name for name in document["identified"] if name.startswith(("gain", "friction"))]
+
+
+@pytest.mark.parametrize(("unit", "share"), [(1.0, 0.1), (11.0, 0.5)])
+def test_the_command_that_an_audit_prints_runs_as_it_stands_and_closes_more_of_the_balance(
+    tmp_path: Path, unit: float, share: float
+) -> None:
+    pytest.importorskip("plotly")
+    bare = random_truth(robots.load("panda"), np.random.default_rng(5), 1e-9)
+    file = written(bare, tmp_path / "a run.csv", unit=unit)
+    kinds = "friction" if unit == 1.0 else "gains,friction"
+    done = typed(file, "--identify", kinds, "--out", tmp_path / "report")
+    (command,) = [line for line in done.output.splitlines() if line.startswith("Do this: vms-ph ")]
+    page = re.sub("</?nobr>", "", (tmp_path / "report/audit.html").read_text())
+    assert f"<code>{escape(command[9:])}</code>" in page
+    again = CliRunner().invoke(make_app(), shlex.split(command)[3:])
+    assert again.exit_code == 0, again.output
+    folders = tmp_path / "report", tmp_path / "report/again"
+    before, after = (json.loads((folder / "audit.json").read_text()) for folder in folders)
+    opened = [x["largest_unaccounted"]["value"] / x["gross"] for x in (before, after)]
+    assert opened[1] < share * opened[0]
 
 
 def test_of_a_joint_whose_zero_is_off_by_a_quarter_turn_nothing_is_claimed_and_no_file_written(
@@ -141,6 +166,7 @@ def test_what_was_identified_is_left_in_files_that_the_tools_take(
         (("--identify", "payload", "--reference", "a.csv"), "must have the form FILE=KG"),
         (("--identify", "payload", "--reference", "a.csv=-1"), "must have the form FILE=KG"),
         (("--reference", "a.csv=0"), "need --identify"),
+        (("--effort", "panda_joint1=x"), "--effort must be name=number"),
     ],
 )
 def test_mistakes_are_said_in_one_sentence(file: Path, words: tuple[str, ...], said: str) -> None:

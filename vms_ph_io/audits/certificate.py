@@ -190,7 +190,7 @@ def certify(
     ports = [*(["wrench_base"] if has_base_wrench else []), *model.joint_names]
     if not is_exact and (remedy := motion.conditioning.remedy(model.joint_names)):
         raise RecordingError(
-            f"the efforts are not what they seem, so nothing is certified: {remedy}"
+            f"the efforts are not what they seem, so nothing is certified; {remedy}"
         )
     joints = motion.conditioning.without_effort or ([] if ports else ["the base"])
     if joints and not is_exact:

@@ -3,31 +3,28 @@
 
 """What an audit says: sentences to act on, one document of plain values, lines for a terminal."""
 
+import shlex
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from vms_ph_dynamics import Array
+from vms_ph_dynamics.energy.ledger import Ledger
 from vms_ph_dynamics.energy.legend import label_of
-from vms_ph_dynamics.identification.effort_meaning import FOLDS, held_out_fits
-from vms_ph_dynamics.identification.estimate import student
 
+from ..installation import command_name
+from ..recordings.conditioning import ADD_GAINS
 from .energy_audit import Audit, balance
 
 NO_PROBLEM = "No problem was found"
 """How the answers of an audit say that there is nothing to do."""
 
+_OF_IDENTIFICATION = "--identify --also --reference --payload-frame --prior --load-friction"
 _CLOSED_SHARE = 0.02  # share of gross that is left over where the balance closes
 _NOISY_SHARE = 0.1  # from which nothing is concluded, though it is within the noise
 _DOMINANT_SHARE = 60  # % of the residuals with which one joint is named alone
-_EXPLAINED_SHARE = 0.7  # share of its variation that friction must explain at a joint
-_SPREAD_SHARE = 0.5  # of friction, by which the bounds of what is told may be apart
 _FRICTION_SHARE = 0.5  # of the misfit of efforts, that friction may leave where it is named
-_NEGLIGIBLE_SHARE = 0.04  # of all friction, with which these are apart of what is nearly none
-_LOW_SPEEDS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.64)  # rad/s or m/s, below which dry friction may grow
-_LARGEST_CONDITION = 30.0  # of the terms, beyond which one passes for another
 _MAX_SENTENCES = 5
 _STANDSTILL = 1e-3  # rad or m, of all motion, below which nothing moved
 
@@ -57,24 +54,27 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield "No wrench of rotors or thrusters is recorded: what moved the robot is unknown."
             yield "Compute it from recorded speeds of the rotors (docs/audit.md, a flight)."
         return
+    amount = _energy_text(ledger, ledger.largest_unaccounted)
     if joint_names := ", ".join(audit.conditioning.without_effort):
-        yield f"The effort of the joint {joint_names} is missing. Record it too, and audit again."
+        if audit.conditioning.gains:
+            yield f"No gain is given for the effort of {joint_names}: {amount} is unaccounted for."
+            yield f"Do this: {ADD_GAINS}"
+        else:
+            yield f"The effort of the joint {joint_names} is missing: {amount} is unaccounted for."
+            yield "Do this: let its driver publish it, record again, and audit that recording."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
     for text, remedy in ((str(fact["text"]), fact.get("remedy")) for fact in facts[:2]):
-        causes += [f"{text[0].upper()}{text[1:]}.", *([str(remedy)] if remedy else [])]
+        causes += [_sentence(text), *([str(remedy)] if remedy else [])]
     is_within_band = ledger.largest_unaccounted <= ledger.band[-1]
     is_closed = share < _CLOSED_SHARE or is_within_band
     remedy = audit.conditioning.remedy(audit.model.joint_names)
     is_meaningful = meaning is None or meaning.beats_null
     if remedy and is_meaningful and not is_closed:
-        is_scaled = meaning and "scaled" == meaning.reading != audit.conditioning.chosen_meaning
-        finding = (
-            "seem to be motor currents or another unit" if is_scaled else "are not what they seem"
-        )
-        yield f"The recorded efforts {finding}: the energies below are wrong."
-        yield f"Do this, and audit again: {remedy}."
+        yield _sentence(f"{remedy.finding}: {amount} is unaccounted for")
+        yield f"Do this: {command_line(audit, '--effort', remedy.option)}"
+        yield from remedy.advice
         return
     yield from causes
     if share >= _NOISY_SHARE and is_within_band:
@@ -88,10 +88,10 @@ def _sentences(audit: Audit) -> Iterator[str]:
         is_different = abs(ledger.from_samples) > (limit := max(threshold, noise))
         balance_text = (
             f"at most {ledger.largest_unaccounted:.2g} J of {ledger.exchanged:.3g} J "
-            f"({100 * share:.2g} %) is unaccounted for at any time."
+            f"({100 * share:.2g} %) is unaccounted for at any time"
         )
         if is_different:
-            yield f"By its port energies the recording adds up: {balance_text}"
+            yield f"By its port energies the recording adds up: {balance_text}."
             if abs(ledger.from_samples - sum(ports.values())) <= limit:
                 names = " and ".join(f"{label_of(name)} ({e:+.3g} J)" for name, e in ports.items())
                 yield f"Positions and efforts lack the {names}, which explains their difference."
@@ -99,15 +99,20 @@ def _sentences(audit: Audit) -> Iterator[str]:
             else:
                 yield from _joint_sentences(audit, "from_samples", "By positions and efforts ")
         elif ledger.joints and ledger.largest_unaccounted > max(3.0 * noise, 0.1 * threshold):
-            if audit.identified and not (causes or remedy or joint_names):
-                yield f"{NO_PROBLEM} that needs action."
-            yield from _joint_sentences(audit, "unaccounted", "It is little, but more than noise: ")
+            source = "It is little, but more than noise: "
+            if is_idle := audit.identified and not (causes or remedy or joint_names):
+                source = f"{NO_PROBLEM} that needs action: "
+            yield from _joint_sentences(audit, "unaccounted", source)
+            if is_idle:
+                yield "Do this: nothing. It is more than noise, but little."
         elif causes or remedy:
-            yield from [f"{remedy[0].upper()}{remedy[1:]}."] if remedy else []
-            yield f"The energy adds up: {balance_text}"
+            if remedy:
+                yield _sentence(remedy.finding)
+                yield f"Do this: {command_line(audit, '--effort', remedy.option)}"
+            yield f"The energy adds up: {balance_text}."
         else:
             yield f"{NO_PROBLEM}, and there is nothing to do."
-            yield f"{balance_text[0].upper()}{balance_text[1:]}"
+            yield _sentence(balance_text)
     elif not is_meaningful:
         yield (
             "The recorded efforts are no torques of this robot: friction alone explains them as "
@@ -127,6 +132,35 @@ def _sentences(audit: Audit) -> Iterator[str]:
         yield f"{times} {abs(jump.energy):.2g} J {verb} at once: {cause}."
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _energy_text(ledger: Ledger, energy: float) -> str:
+    share_text = f"{float(f'{100 * energy / ledger.exchanged:.3g}'):g} % of the energy through the "
+    share_text += "joints" if ledger.joints else "ports"
+    return f"{float(f'{energy:.3g}'):g} J ({share_text})"
+
+
+def command_line(audit: Audit, option: str, value: str) -> str:
+    """Return the command of an audit with another option, as it is typed.
+
+    Args:
+        audit: the audit.
+        option: such as ``--effort``.
+        value: of the option, or one of the files that an identification leaves with the report; the
+            command asks for the report where there is none.
+    """
+    typed_options = audit.options or (("", str(audit.recording.path)), ("...", ""))
+    folder = dict(typed_options).get("--out", "")
+    if value in ("friction.yaml", "identified.urdf"):
+        option, value = (option, f"{folder}/{value}") if folder else ("--out", "report")
+    changes = {option: value, **({"--out": f"{folder}/again"} if folder else {})}
+    dropped_options = {*changes, *("" if option == "--out" else _OF_IDENTIFICATION).split()}
+    pairs = [pair for pair in typed_options if pair[0] not in dropped_options] + [*changes.items()]
+    return f"{command_name()} audit {shlex.join(word for pair in pairs for word in pair if word)}"
+
+
 def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[str]:
     """Say why, how much and at which joint energy is unaccounted for.
 
@@ -139,9 +173,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     energies, exchanged = np.abs(ledger.series[series]), ledger.exchanged
     instant = int(np.argmax(energies))
     energy = energies[instant]
-    share_text = f"{float(f'{100 * energy / exchanged:.3g}'):g} % of the energy through the "
-    share_text += "joints" if ledger.joints else "ports"
-    loss_text = f"{source}{float(f'{energy:.3g}'):g} J ({share_text}) is unaccounted for"
+    loss_text = f"{source}{_energy_text(ledger, energy)} is unaccounted for"
     if names := " and ".join(map(label_of, audit.other_energies)):
         yield f"{loss_text}."
         yield f"No joint is named: the forces of {names} are not recorded, and act on all."
@@ -175,47 +207,41 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
     loss_text += f", {percent:.0f} % of it at {names}."
     left = audit.identified.get("largest_unaccounted", 0.0)
     if balanced[row] in audit.conditioning.without_effort or left > 0.5 * energy:
-        yield loss_text
+        yield from [] if audit.conditioning.without_effort else [loss_text]
         return
     row = ledger.joints.index(balanced[row])
-    residuals, changes = residuals[:, -len(ledger.joints) :], changes[-len(ledger.joints) :]
-    joints, joint = audit.model.joints, ledger.joints[row]
-    unit = "N" if joints.prismatic[row] else "N m"
+    changes = changes[-len(ledger.joints) :]
+    joint, described, cause = ledger.joints[row], audit.model.joints, ""
+    is_much = energy >= _CLOSED_SHARE * exchanged
+    as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
+    kinds = "payload,friction" if audit.friction[:4] in ("URDF", "none") else "payload"
+    is_loss = changes[row] < 0.0 and "friction" in kinds  # that is not in a file of friction
+    if is_much and is_loss and with_friction < _FRICTION_SHARE * as_recorded:
+        cause = "The joints seem to have friction that the URDF lacks: "
     if audit.identified:
         sure_texts = [
             f'{name}="{p["value"]:.3g}" ({p["low"]:.3g} to {p["high"]:.3g} {p["unit"]})'
             for name, term in (("damping", "viscous"), ("friction", "coulomb"))
             if (p := audit.identified.get(f"friction.{joint}.{term}", {"low": 0.0}))["low"] > 0.0
-            and not (p.get("meaning") or p["low"] <= getattr(joints, name)[row] <= p["high"])
+            and not (p.get("meaning") or p["low"] <= getattr(described, name)[row] <= p["high"])
         ]
         meaning_text = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning", "")
         reason = f"no other friction of {joint} is sure"
         if meaning_text.startswith("unsure"):
             reason = f"the friction of {joint} is {meaning_text}"
-        actions = [f"Leave the URDF as it is: {reason}."]
-        if any(name.startswith("friction.") for name in audit.identified):
-            actions.insert(
-                0,
-                "Do this: audit again with --friction friction.yaml (beside the report of --out), "
-                "which counts this friction and shows whether there are other faults.",
-            )
-        as_recorded, with_friction = meaning.misfit["torque"] if meaning else (0.0, 0.0)
-        is_much = energy >= _CLOSED_SHARE * exchanged
+        option, file = "--friction", "friction.yaml"
+        advice = f"That counts the friction that was found. Leave the URDF as it is: {reason}."
         if is_much and sure_texts:
-            yield "The friction of the joints seems to differ from what the URDF says."
-            actions = [
-                "Do this: audit again with --robot identified.urdf (beside the report of --out). "
-                "If that shows no other fault, use this file in place of your URDF.",
-                "The file changes only friction that is sure, for instance at "
-                f"{joint}: {' and '.join(sure_texts)}.",
-            ]
-        elif is_much and changes[row] < 0.0 and with_friction < _FRICTION_SHARE * as_recorded:
-            yield "The joints seem to have friction that the URDF lacks."
-        yield loss_text
-        found_text = (
-            f"With what --identify found, {left:.2g} J of it remain in the times that were fitted."
-        )
-        yield from [found_text, *actions] if is_much else []
+            cause = "The friction of the joints seems to differ from what the URDF says: "
+            option, file = "--robot", "identified.urdf"
+            advice = "If that shows no other fault, use identified.urdf in place of your URDF. It "
+            advice += f"has only friction that is sure, as at {joint}: {' and '.join(sure_texts)}."
+        yield f"{cause}{loss_text}"
+        if is_much and any(name.startswith("friction.") for name in audit.identified):
+            yield f"Do this: {command_line(audit, option, file)}"
+            yield advice
+        if is_much:
+            yield f"With what --identify found, {left:.2g} J of it remain in the times fitted."
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
@@ -223,73 +249,11 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         yield f"The model contradicts the efforts of {names}, so friction is not sought."
         yield "Check signs, zeros, gears, load, and that the base is upright (--identify payload)."
         return
-    coulomb, (low, viscous, high), explained_share = _friction(audit, residuals[:, row], row)
-    if changes[row] < 0.0 and explained_share > _EXPLAINED_SHARE:
-        friction_loss = ledger.series["dissipated_by_joint"][:, row]
-        dry, (_, damping, _), _ = _friction(audit, residuals[:, row] - friction_loss, row)
-        has_viscous = np.isfinite(viscous + damping)
-        damper = f" and viscous {viscous:.2g} {unit} s/rad ({low:.2g} to {high:.2g})"
-        yield (
-            f"{joint} seems to have more friction than the model, by Coulomb {coulomb:.2g} {unit}"
-            f"{damper if has_viscous else ''}."
-        )
-        remedy = "If this is new, check its brake, gear and cables."
-        if has_viscous:
-            yield (
-                f'{remedy} If it has always been so, set damping="{damping:.2g}" '
-                f'friction="{dry:.2g}" in its <dynamics> in the URDF, in place of what is there.'
-            )
-        else:
-            yield f"{remedy} How much is viscous is unsure: the speeds do not show it."
-        yield loss_text
-        return
-    yield loss_text
-    if changes[row] < 0.0 or energy < _CLOSED_SHARE * exchanged:  # another sign is no trifle
-        yield "It is not surely friction of that joint alone: see --identify payload,friction."
-    else:
-        yield (
-            f"No passive part gives energy: check the sign and the unit of the effort of {joint}, "
-            "and the load (--identify payload,friction)."
-        )
-
-
-def _friction(
-    audit: Audit, energy: Array, joint: int
-) -> tuple[float, tuple[float, float, float], float]:
-    """Return the friction that dissipates an energy (K,): Coulomb, viscous, and their share of it.
-
-    The viscous friction is between bounds that hold for any excess of dry friction at low speed. It
-    is NaN where they are far apart; then all friction at the mean speed is called Coulomb. The
-    share is that of held-out time, without what an offset takes; zero where it is no friction.
-    """
-    model, time = audit.model, audit.ledger.time
-    unknown_viscous = (np.nan, np.nan, np.nan)
-    step = np.diff(audit.q[:, model.nq_base + joint])
-    if model.nq - model.nq_base != model.n or len(time) < 20 or not step.any():
-        return 0.0, unknown_viscous, 0.0
-    edges = np.linspace(0, len(time) - 1, min(200, len(time) // 4) + 1).astype(int)
-    rate, distance = step / np.maximum(np.diff(time), 1e-12), np.abs(step)
-    low_speed_terms = [distance * np.exp(-((rate / speed) ** 2)) for speed in _LOW_SPEEDS]
-    sums = [np.add.reduceat(x, edges[:-1]) for x in (distance, step * rate, step, *low_speed_terms)]
-    terms, losses = [part[:, None] for part in sums], -np.diff(energy[edges])[:, None]
-    speed, bounds = float(sums[1].sum() / sums[0].sum()), []
-    design = np.stack(sums[:3], axis=1)
-    is_sure = bool(np.linalg.cond(design / np.linalg.norm(design, axis=0)) < _LARGEST_CONDITION)
-    for excess_terms in ([], *([term] for term in terms[3:])):
-        estimates = held_out_fits(losses, [*terms[:3], *excess_terms])[1][:, 0, :2] * (1.0, speed)
-        estimates = np.column_stack([estimates, estimates.sum(axis=1)])
-        spread = student(FOLDS - 1) * np.sqrt((FOLDS - 1.0) * estimates.var(axis=0))
-        bounds.append(estimates.mean(axis=0) + np.outer((-1.0, 0.0, 1.0), spread))
-    coulomb, viscous, total = bounds[0][1]
-    low, high = min(bound[0, 1] for bound in bounds), max(bound[2, 1] for bound in bounds)
-    is_sure &= bool(0.0 <= high < low + max(_SPREAD_SHARE * viscous, _NEGLIGIBLE_SHARE * total))
-    errors = [held_out_fits(losses, x)[0].sum() for x in (terms[:3], terms[2:3])]
-    is_friction = bounds[0][2, 2] - bounds[0][0, 2] < _SPREAD_SHARE * total
-    explained_share = 1.0 - float(errors[0] / max(errors[1], 1e-300)) if is_friction else 0.0
-    if not is_sure:
-        return float(total), unknown_viscous, explained_share
-    low, viscous, high = (max(float(x), 0.0) / speed for x in (low, viscous, high))
-    return max(float(coulomb), 0.0), (low, viscous, high), explained_share
+    yield f"{cause}{loss_text}"
+    action = f"nothing, or seek its cause with --identify {kinds}."
+    yield f"Do this: {command_line(audit, '--identify', kinds) if is_much else action}"
+    if is_much and changes[row] >= 0.0:
+        yield f"No passive part gives energy: check the sign, the unit and the load of {joint}."
 
 
 def document(audit: Audit) -> dict[str, Any]:

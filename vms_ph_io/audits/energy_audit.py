@@ -56,6 +56,7 @@ class Audit(WithHints):
         q: configurations at the instants of the ledger's series.
         identified: what an identification found, for the document.
         findings: what an identification tells of the model; see also ``answers``.
+        options: names and values of the command line that asked for it; empty in Python.
     """
 
     recording: Recording
@@ -68,6 +69,7 @@ class Audit(WithHints):
     q: Array
     identified: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Mapping[str, Any], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
     HINTS: ClassVar[Mapping[str, str]] = remedies("Audit")
 

@@ -5,6 +5,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from vms_ph_dynamics import Array
 from vms_ph_dynamics.energy.legend import GREEN, GREY, VERMILION, label_of, rgb, styles
 
-from ..installation import share_directory
+from ..installation import command_name, share_directory
 from ..settings.bounded_text import writing
 from .document import NO_PROBLEM, document
 from .energy_audit import Audit, balance
@@ -92,7 +93,7 @@ def write_page(audit: Audit, file: Path) -> None:
     sections = [
         f"<h1>Energy audit of {escape(audit.recording.path.name)}</h1>",
         f"<div class='answers' style='border-color: {VERMILION if has_problem else GREEN}'>",
-        *(f"<p>{escape(sentence)}</p>" for sentence in content["answers"]),
+        *map(_answer, content["answers"]),
         "</div>",
         "<h2>Where the energy went</h2>",
         _figure_html(_sankey(go, audit)),
@@ -127,6 +128,13 @@ def write_page(audit: Audit, file: Path) -> None:
         + f"\n<script type='application/json' id='audit'>{json_text}</script></body></html>\n",
         encoding="utf-8",
     )
+
+
+def _answer(sentence: str) -> str:
+    """Return a sentence as a paragraph, a command to type as code."""
+    text = re.sub(r"--[\w-]+", r"<nobr>\g<0></nobr>", escape(sentence))
+    is_command = text.startswith(f"Do this: {command_name()} audit ")
+    return f"<p>Do this:<code>{text[9:]}</code></p>" if is_command else f"<p>{text}</p>"
 
 
 def _figure_html(figure: Any) -> str:

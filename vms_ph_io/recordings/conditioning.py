@@ -3,17 +3,43 @@
 
 """What was found about the signals of a recording, and what was done about it."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vms_ph_dynamics.energy.samples import LONGEST_LAG, SampleNoise
-from vms_ph_dynamics.identification.effort_meaning import MEANINGS, EffortMeaning
+from vms_ph_dynamics.identification.effort_meaning import FOLDS, MEANINGS, EffortMeaning
+from vms_ph_dynamics.identification.estimate import student
 
 from .clock_order import ClockOrder
 from .signal_checks import VelocityDefect
+
+ADD_GAINS = (
+    "add their gains to --effort as JOINT=GAIN, from a data sheet: torque constant times gear "
+    "ratio, N m per A, negative where the current counts against the joint."
+)
+"""What to do about efforts that are currents, whose gains are unknown."""
+
+
+class EffortRemedy(NamedTuple):
+    """Another reading of the efforts that fits clearly better than the one that is chosen.
+
+    Attributes:
+        option: value of ``--effort`` that chooses it.
+        finding: what is wrong, in words.
+        advice: sentences about the option.
+    """
+
+    option: str
+    finding: str
+    advice: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.finding}: --effort {shlex.quote(self.option)}"
 
 
 @dataclass(frozen=True)
@@ -36,6 +62,7 @@ class Conditioning:
         rates: Hz, of each other series that is used.
         without_effort: joints of which no effort is recorded, though it is of others.
         notes: further statements, in sentences.
+        gains: by joint, factors of the efforts that are used; empty: all are, as they are.
     """
 
     order: ClockOrder
@@ -53,6 +80,7 @@ class Conditioning:
     rates: Mapping[str, float]
     without_effort: Sequence[str] = ()
     notes: tuple[str, ...] = field(default=())
+    gains: Mapping[str, float] = field(default_factory=dict)
 
     def statements(self, joints: tuple[str, ...]) -> list[str]:
         """Return what was found and done, in sentences."""
@@ -125,7 +153,8 @@ class Conditioning:
         timing = "act until the next sample (commands)" if self.commands_held else (
             "are samples of continuous signals (measurements)"
         )  # fmt: skip
-        sentences = [f"efforts are taken as {MEANINGS[self.chosen_meaning]}; they {timing}"]
+        gains = f", times {_gain_option(self.gains.items())}" * bool(self.gains)
+        sentences = [f"efforts are taken as {MEANINGS[self.chosen_meaning]}{gains}; they {timing}"]
         meaning = self.meaning
         if meaning is None:
             return sentences
@@ -140,13 +169,12 @@ class Conditioning:
             text += f"({100 * meaning.null:.0f} %): nothing is concluded from them"
             sentences.append(text)
         elif remedy := self.remedy(joints):
-            sentences.append(remedy)
+            sentences.append(str(remedy))
         if self.chosen_meaning == "torque" and meaning.reading == "torque":
             sentences += [
                 f"the effort of {joint} is no torque of this joint: neither the model nor a "
                 "multiple of it explains it better than friction alone"
-                for joint, is_meaningless in zip(joints, meaning.unrelated_joints, strict=True)
-                if is_meaningless
+                for joint in itertools.compress(joints, meaning.unrelated_joints)
             ]
         if meaning.command_misfit < 0.9 and not self.commands_held:
             sentences.append(
@@ -154,31 +182,31 @@ class Conditioning:
             )
         return sentences
 
-    def remedy(self, joints: tuple[str, ...]) -> str:
-        """Return what the efforts fit clearly better as than what is chosen, and the option."""
+    def remedy(self, joints: tuple[str, ...]) -> EffortRemedy | None:
+        """Return what the efforts fit clearly better as than what is chosen; None for nothing."""
         meaning = self.meaning
         if meaning is None:
-            return ""
-        if meaning.reading == self.chosen_meaning:
-            flipped = meaning.has_other_sign(self.chosen_meaning)
-            names = ", ".join(joint for joint, flips in zip(joints, flipped, strict=True) if flips)
-            gains = np.where(flipped, -1, 1).tolist()
-            text = f"the sign of the effort of {names} is opposite"
-            return f"{text} (a column map can give it: gain: {gains})" if names else ""
-        if (reading := meaning.reading) != "scaled":
-            return f"--effort {reading}, as the efforts fit clearly better as {MEANINGS[reading]}"
-        pairs = list(zip(joints, meaning.gains, meaning.scaled, strict=True))
-        gains = ", ".join(f"{gain:.4g}" if is_found else "?" for _, gain, is_found in pairs)
-        unknown = ", ".join(joint for joint, _, is_found in pairs if not is_found)
-        text = f"in the column map, under effort, add gain: [{gains}]"
-        if not unknown:
-            return text
-        known = ", ".join(joint for joint, _, is_found in pairs if is_found)
-        return (
-            f"{text}. Its numbers are what this recording gives ({known}). Replace each ? (in this "
-            f"order: {unknown}) by what turns it into N m: for a current, torque constant times "
-            "gear ratio from a data sheet, negative where it counts against the joint"
-        )
+            return None
+        chosen_gains = np.array([self.gains.get(joint, 1.0) for joint in joints])
+        if (reading := meaning.reading) == self.chosen_meaning:
+            is_flipped = meaning.has_other_sign(self.chosen_meaning)
+            names = ", ".join(itertools.compress(joints, is_flipped))
+            signed_gains = np.where(is_flipped, -1.0, 1.0) * chosen_gains
+            option = f"{reading} {_gain_option(zip(joints, signed_gains, strict=True))}"
+            finding = f"the sign of the effort of {names} is opposite"
+            return EffortRemedy(option.removeprefix("torque "), finding) if names else None
+        if reading != "scaled":
+            option = f"{reading} {_gain_option(self.gains.items())}".strip()
+            return EffortRemedy(option, f"the efforts fit clearly better as {MEANINGS[reading]}")
+        rows = np.flatnonzero(meaning.scaled)
+        errors = 100.0 * student(FOLDS - 1) * meaning.gain_errors / np.abs(meaning.gains)
+        parts = ", ".join(f"{joints[k]} (to {max(errors[k], 1.0):.0f} %)" for k in rows)
+        advice = [f"The recording gives the gains of {parts}, if no load was carried."]
+        if unknown := ", ".join(itertools.compress(joints, ~meaning.scaled)):
+            advice.append(f"Left out are the efforts of {unknown}. Then {ADD_GAINS}")
+        option = _gain_option((joints[k], meaning.gains[k] * chosen_gains[k]) for k in rows)
+        finding = "the recorded efforts seem to be motor currents or another unit, not N m"
+        return EffortRemedy(option, finding, tuple(advice))
 
     def as_dictionary(self, joints: tuple[str, ...]) -> dict[str, Any]:
         """Return the findings as plain values for JSON."""
@@ -223,6 +251,10 @@ class Conditioning:
             "effort": effort,
             "statements": self.statements(joints),
         }
+
+
+def _gain_option(gains: Iterable[tuple[str, float]]) -> str:
+    return " ".join(f"{joint}={gain:.4g}" for joint, gain in gains)
 
 
 _CLOCKS = {"uniform": "even times", "motion": "multiples of one period"}

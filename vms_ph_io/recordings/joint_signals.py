@@ -294,6 +294,8 @@ class JointSignals:
     def __init__(
         self, sources: list[JointSource], main: Series, order: ClockOrder, joints: JointTable
     ) -> None:
+        self.gains: Array = np.ones(len(sources))
+        """Factors of the recorded efforts, (n,), NaN where one is not used; may be replaced."""
         self._sources, self._leader, self.order, self._joints = sources, main, order, joints
         series = {id(c.series): c.series for s in sources for c in s if c.series is not main}
         self._series = {key: AlignedSeries(other, order.stamps) for key, other in series.items()}
@@ -327,6 +329,7 @@ class JointSignals:
                 values[:, joint] = rows[id(column.series)][:, column.number]
         for values in signals:
             values[~(np.abs(values) <= LARGEST_NUMBER)] = np.nan
+        np.multiply(signals.effort, self.gains, out=signals.effort)
         signals.effort[_lone_spikes(signals.effort, self._joints.effort)] = np.nan
         return signals
 

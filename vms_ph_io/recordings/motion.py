@@ -4,9 +4,9 @@
 """Recordings as motions of a model: conditioned samples, block by block."""
 
 import difflib
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,7 @@ class MotionOptions:
     Attributes:
         joints: recorded names by names of the model, where they differ.
         effort: one of :data:`.identification.effort_meaning.MEANINGS` but "scaled".
+        gains: by joint, N m per recorded unit; efforts of other joints are not used. None: all one.
         commanded: whether efforts act until the next sample.
         as_recorded: whether clock and velocities are left as they are.
         wrenches: topic or column of the wrench at a frame, by frame; ``base`` for the base.
@@ -79,6 +80,7 @@ class MotionOptions:
 
     joints: Mapping[str, str] | None = None
     effort: str = "torque"
+    gains: Mapping[str, float] | None = None
     commanded: bool = False
     as_recorded: bool = False
     wrenches: Mapping[str, str] | None = None
@@ -124,10 +126,13 @@ class RecordedMotion:
     ) -> None:
         self.recording, self.model = recording, model
         self.options = options or MotionOptions()
-        self._sources = find_sources(model, recording, self.options.joints)
+        names, factors = self.options.joints or {}, self.options.gains or {}
+        self._sources = find_sources(model, recording, {**{j: j for j in factors}, **names})
         self._leader = self._leading_series()
         self.order = clock_order(self._leader.table)
         self._signals = JointSignals(self._sources, self._leader, self.order, model.joints)
+        unnamed = np.nan if factors else 1.0
+        self._signals.gains = np.array([factors.get(j, unnamed) for j in model.joint_names])
         self._base = BaseStates(recording, model, self.order.stamps, self.options.base)
         self._used_series = [*self._signals.other_series, *self._base.used_series]
         self._notes = [*self._base.notes, *unused_notes(self._sources, recording)]
@@ -225,7 +230,7 @@ class RecordedMotion:
             times = ", ".join(f"{self._t[jump]:.3f}" for jump in jumps)
             self._notes.append(f"the robot jumps, as at a reset: a gap begins before {times} s")
             borders = sorted({*jumps, *(edge for pair in self.order.segments for edge in pair)})
-            self._set_order(replace(self.order, segments=tuple(pairwise(borders))))
+            self._set_order(replace(self.order, segments=tuple(itertools.pairwise(borders))))
 
     def _set_order(self, order: ClockOrder) -> None:
         self.order = self._signals.order = order
@@ -354,12 +359,11 @@ class RecordedMotion:
         if n and not effort.any():
             notes.append("the recording has no efforts; the joints supply no energy")
         joints = [name for name, ok in zip(names, is_measured, strict=True) if effort.any() > ok]
-        notes += [f"no effort of {name} is recorded" for name in joints]
+        notes += [f"no effort of {name} is recorded, or no gain of it is given" for name in joints]
         has_jumps = np.abs(position - gapless(signals.position, t)).max(axis=0, initial=0.0) > 1.0
         notes += [
             f"the angle of {joint} is recorded within a turn; its jumps are taken as whole turns"
-            for joint, is_wrapped in zip(names, has_jumps, strict=True)
-            if is_wrapped
+            for joint in itertools.compress(names, has_jumps)
         ]
         for quantity, values, replacement in (
             ("velocity", signals.velocity, "is the slope of its positions"),
@@ -393,7 +397,7 @@ class RecordedMotion:
         rates = {c.series.name: c.rate for c in aux_series if not c.is_synchronous and c.rate > 0.0}
         return Conditioning(
             self.order, *timing, noise, saturated_shares, meaning, self.options.effort,
-            self.options.commanded, rates, joints, tuple(notes),
+            self.options.commanded, rates, joints, tuple(notes), self.options.gains or {},
         )  # fmt: skip
 
     def _clock(self) -> tuple[str, float]:

@@ -144,7 +144,7 @@ class RobotSettings:
         # The topic robot_description may have the friction of the URDF.
         description = self._with_friction(description)
         options: dict[str, Any] = {
-            "locked_joints": _per_joint(self.locked_joints, "locked_joints"),
+            "locked_joints": named_numbers(self.locked_joints, "locked_joints"),
             "inertia": self.inertia or "auto",
         }
         if self.gravity:  # else that of the robot, or of the description
@@ -164,7 +164,7 @@ class RobotSettings:
         """
         home_positions = model.joint_positions(model.home)
         positions = dict(zip(model.joint_names, home_positions.tolist(), strict=True))
-        for name, value in _per_joint(self.initial_positions, "initial_positions", True).items():
+        for name, value in named_numbers(self.initial_positions, "initial_positions", True).items():
             if name not in model.joint_names:
                 raise OptionError(
                     f"initial_positions: '{name}' is no joint of '{model.name}'"
@@ -236,7 +236,7 @@ class RobotSettings:
         Raises:
             VmsPhError: the base is not planar, a joint turns no wheel, or a radius is not positive.
         """
-        if not (radii := _per_joint(self.wheels, "wheels", True)):
+        if not (radii := named_numbers(self.wheels, "wheels", True)):
             return None
         from vms_ph_dynamics.nonholonomic import wheeled_form
 
@@ -331,7 +331,12 @@ def _vec3(text: str, setting: str) -> tuple[float, float, float] | None:
     return x, y, z
 
 
-def _per_joint(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
+def named_numbers(text: str, setting: str, needs_value: bool = False) -> dict[str, float]:
+    """Return the numbers in a text such as "elbow wrist=1.2" by name, zero where one has none.
+
+    Raises:
+        OptionError: a word has another form.
+    """
     value_by_joint = {}
     for word in _words(text):
         name, separator, value = word.partition("=")
@@ -340,9 +345,7 @@ def _per_joint(text: str, setting: str, needs_value: bool = False) -> dict[str, 
                 raise ValueError
             value_by_joint[name] = float(value) if separator else 0.0
         except ValueError:
-            form = "name=position" if needs_value else "name or name=position"
-            raise OptionError(
-                f"{setting} must be {form}, with spaces or commas between, positions in rad or m; "
-                f"given: '{word}'"
-            ) from None
+            form = "name=number" if needs_value else "name or name=number"
+            text = f"{setting} must be {form}, with blanks or commas between; given: '{word}'"
+            raise OptionError(text) from None
     return value_by_joint

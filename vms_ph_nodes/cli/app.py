@@ -102,8 +102,8 @@ def make_app() -> typer.Typer:
     app.callback(help=_HELP)(_options)
     app.add_typer(bag.app, name="bag")
     any_arguments = {"allow_extra_args": True, "ignore_unknown_options": True}
-    for command in (launch.launch, launch.run):
-        app.command(context_settings=any_arguments)(command)
+    app.command(context_settings=any_arguments)(launch.launch)
+    app.command(context_settings=any_arguments)(launch.run)
     app.command(context_settings={"allow_extra_args": True})(page.page)
     for command in (demo.demo, check.check, check.new, audit.plot, audit.audit, launch.env, native):
         app.command()(command)

@@ -5,6 +5,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit(
+    context: typer.Context,
     recording: Path = typer.Argument(
         help="the folder of a run, a rosbag2 or ROS 1 bag, or a CSV, NPZ, MAT or Parquet file"
     ),
@@ -34,7 +36,7 @@ def audit(
     propose: bool = typer.Option(False, help="write a column map of the file, and its evidence"),
     topic: list[str] = typer.Option(None, help="ROLE=TOPIC; roles: joints, base, wrench.FRAME"),
     joint: list[str] = typer.Option(None, help="JOINT=RECORDED: a joint's name in the recording"),
-    effort: str = typer.Option("torque", help="as recorded: torque, opposite or without_gravity"),
+    effort: str = typer.Option("torque", help="opposite, without_gravity; 'JOINT=GAIN ...'"),
     commanded: bool = typer.Option(False, help="efforts are commands, held to the next sample"),
     friction: str = typer.Option("", help="urdf, none, or a friction file; default: as recorded"),
     as_recorded: bool = typer.Option(False, help="leave clock and velocities as they are"),
@@ -58,7 +60,7 @@ def audit(
     from vms_ph_io.audits import audit_motion, document, lines, recorded_robot, write_report
     from vms_ph_io.recordings import RecordingError, read_recording
     from vms_ph_io.recordings.motion import MotionOptions, RecordedMotion
-    from vms_ph_io.robots.robot_settings import RobotSettings
+    from vms_ph_io.robots.robot_settings import RobotSettings, named_numbers
 
     from .progress import shown_progress
 
@@ -86,6 +88,9 @@ def audit(
         checked_kinds(kinds)
         prior_estimate = None if prior is None else identification.read_prior(prior)
     topics, recorded_names = _parse_pairs(topic, "topic"), _parse_pairs(joint, "joint")
+    words = effort.replace(",", " ").split()
+    meaning = " ".join(word for word in words if "=" not in word) or "torque"
+    gains = named_numbers(" ".join(word for word in words if "=" in word), "--effort", True)
     with shown_progress() as progress:
         read_file = partial(read_recording, columns=columns, topics=topics, progress=progress)
         loaded_recording = read_file(recording)
@@ -93,9 +98,8 @@ def audit(
         wrench_topics = {
             role.partition(".")[2]: name for role, name in topics.items() if role[:7] == "wrench."
         }
-        options = MotionOptions(
-            recorded_names, effort, commanded, as_recorded, wrench_topics, topics.get("base", "")
-        )
+        signals = recorded_names, meaning, gains, commanded, as_recorded
+        options = MotionOptions(*signals, wrench_topics, topics.get("base", ""))
         try:
             joint_friction, friction_name = _chosen_friction(friction, model)
             motion = RecordedMotion(loaded_recording, model, options)
@@ -105,6 +109,7 @@ def audit(
                 _print_certificate(certify(motion, budget, progress), out, as_json)
                 return
             result = audit_motion(motion, joint_friction, friction_name, progress)
+            result = replace(result, options=_typed_options(context))
             identified = None
             if kinds:
                 no_friction = "none" if "friction" in kinds else ""  # nothing is known of it then
@@ -145,6 +150,19 @@ def audit(
         if identified is not None:
             files += identification.write_identified(result, identified, description, out)
         typer.echo(f"report     {files[0]}", err=as_json)
+
+
+def _typed_options(context: typer.Context) -> tuple[tuple[str, str], ...]:
+    """Return names and values of the options in the command line; the argument has no name."""
+    options = list[tuple[str, str]]()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if source is not None and source.name == "COMMANDLINE":
+            value = context.params[str(parameter.name)]
+            name = (parameter.secondary_opts if value is False else parameter.opts)[0]
+            words = value if isinstance(value, list) else ["" if isinstance(value, bool) else value]
+            options += [(name * name.startswith("-"), str(word)) for word in words]
+    return tuple(options)
 
 
 def _propose(recording: Path, settings: "RobotSettings", out: Path | None) -> None:

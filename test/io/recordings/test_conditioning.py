@@ -5,8 +5,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from vms_ph_dynamics.energy.samples import velocity_lag
 from vms_ph_dynamics.identification.effort_meaning import saturation
 from vms_ph_io import robots
 from vms_ph_io.audits import audit_motion
-from vms_ph_io.audits.document import _friction, answers
+from vms_ph_io.audits.document import answers
 from vms_ph_io.audits.identified import with_findings
 from vms_ph_io.recordings import RecordingError, read_recording
 from vms_ph_io.recordings import motion as recorded_motion
@@ -215,13 +213,22 @@ def test_the_sign_of_one_joint_and_gains_are_found(
     motion = motion_of(known.changed(effort=turned), panda, tmp_path)
     finding = f"the sign of the effort of {panda.joint_names[3]} is opposite"
     assert finding in said(motion)
-    assert finding in answers(audit_motion(motion))[1]
+    first, action = answers(audit_motion(motion))
+    assert finding[1:] in first
+    assert "panda_joint3=1 panda_joint4=-1 panda_joint5=1" in action
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     found = currents.conditioning.meaning
     assert found is not None
     assert found.reading == "scaled"
     np.testing.assert_allclose(found.gains, 12.0, rtol=1e-3)
-    assert "in the column map" in said(currents)
+    assert "--effort 'panda_joint1=12 panda_joint2=12" in said(currents)
+    chosen = {joint: 12.0 for joint in panda.joint_names if joint != "panda_joint6"}
+    some = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path, gains=chosen)
+    assert some.conditioning.without_effort == ["panda_joint6"]
+    np.testing.assert_allclose(samples_of(some).torque[:, 3], known.effort[:, 3], atol=1e-5)
+    assert answers(audit_motion(some))[0].startswith("No gain is given for the effort of panda_jo")
+    with pytest.raises(RecordingError, match="'panda_joint9' is no joint of 'panda'"):
+        motion_of(known, panda, tmp_path, gains={"panda_joint9": 2.0})
 
 
 def test_gaps_repeated_and_late_samples_are_stated(
@@ -423,54 +430,8 @@ def test_an_effort_that_means_nothing_is_named_and_gives_no_gains(
     nothing = 4e-6 * rng.normal(size=known.effort.shape)
     motion = motion_of(known.changed(effort=nothing), panda, tmp_path)
     assert "explains them better than friction alone" in said(motion)
-    assert "gain: [" not in said(motion)
+    assert "--effort" not in said(motion)
     assert "clearly better" not in said(motion)
-
-
-def _friction_found(panda: VMSModel, v: np.ndarray, force: np.ndarray) -> Any:
-    """What is found of the first joint, whose energy vanishes with a force (N,), at 100 Hz."""
-    q = np.zeros((len(v), 7))
-    q[:, 0] = 0.01 * np.cumsum(v)
-    ledger = SimpleNamespace(time=0.01 * np.arange(len(v)))
-    audit: Any = SimpleNamespace(model=panda, q=q, ledger=ledger)
-    return _friction(audit, -0.01 * np.cumsum(force * v), 0)
-
-
-def test_friction_is_found_beside_an_offset_unless_its_terms_are_one(
-    panda: VMSModel, rng: np.random.Generator
-) -> None:
-    t = np.arange(0.0, 20.0, 0.01)
-    v = np.sin(2.0 * t) + 0.6 * np.sin(3.1 * t + 1.0)
-    force = 0.5 * np.sign(v) + 0.4 * v + 1.5 + 0.1 * rng.normal(size=len(t))
-    coulomb, (low, viscous, high), share = _friction_found(panda, v, force)
-    assert coulomb == pytest.approx(0.5, abs=0.05)
-    assert viscous == pytest.approx(0.4, abs=0.05)
-    assert low < 0.4 < high
-    assert share > 0.9
-    # A force that pushes a little as it slows down is no reason to drop what remains.
-    coulomb, (_, viscous, _), _ = _friction_found(panda, v, 0.6 * np.sign(v) - 0.05 * v)
-    assert coulomb == pytest.approx(0.56, abs=0.03)
-    assert np.isnan(viscous)
-    # At one speed dry and viscous friction are the same, and only their sum is told.
-    steady = np.sign(np.sin(2.0 * t + 0.1))
-    coulomb, (_, viscous, _), share = _friction_found(panda, steady, 0.5 * steady)
-    assert coulomb == pytest.approx(0.5, abs=0.03)
-    assert np.isnan(viscous)
-    assert share > 0.9
-
-
-def test_no_viscous_friction_is_told_of_a_motion_that_is_too_slow_to_show_it(
-    panda: VMSModel, rng: np.random.Generator
-) -> None:
-    t = np.arange(0.0, 40.0, 0.01)
-    for pace, is_told in ((0.05, False), (0.2, False), (2.0, True)):
-        v = pace * (np.sin(t) + 0.7 * np.sin(2.3 * t + 1.0) + 0.4 * np.sin(3.7 * t))
-        # Dry friction that grows by half at low speed (Stribeck), and hardly any viscous friction.
-        dry = (1.0 + 0.5 * np.exp(-((v / 0.05) ** 2))) * np.sign(v)
-        force = dry + 0.3 * v + 0.05 * rng.normal(size=len(t))
-        _, (low, viscous, high), _ = _friction_found(panda, v, force)
-        assert np.isfinite(viscous) == is_told
-        assert not is_told or low < 0.3 < high
 
 
 def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path: Path) -> None:
@@ -480,19 +441,17 @@ def test_an_audit_begins_with_what_to_do(panda: VMSModel, known: Known, tmp_path
     effort[:, 0] += 4.1 * np.tanh(known.v[:, 0] / 0.01)
     said_first = answers(audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path)))
     assert 2 <= len(said_first) <= 5
-    assert said_first[0].startswith("panda_joint1 seems to have more friction")
-    assert "Coulomb 4.1 N m" in said_first[0]
-    # The joint moves at 0.45 rad/s at most.
-    assert "How much is viscous is unsure" in said_first[1]
-    assert said_first[2].endswith("% of it at panda_joint1.")
+    assert said_first[0].startswith("The joints seem to have friction that the URDF lacks: ")
+    assert said_first[0].endswith("% of it at panda_joint1.")
+    assert said_first[1].endswith("run.csv ... --identify payload,friction")
     effort = known.effort.copy()
     effort[:, 3] += 0.4 * known.v[:, 3]
     motion = motion_of(known.changed(effort=effort), panda, tmp_path)
     little = answers(audit_motion(motion))
     assert with_findings(audit_motion(motion), motion).findings == ()  # too little to search
-    assert little[0].startswith("panda_joint4 seems to have more friction")
-    assert 'damping="0.4' in little[1]
-    assert little[2].startswith("It is little, but more than noise: ")
+    assert little[0].startswith("It is little, but more than noise: ")
+    assert little[0].endswith("% of it at panda_joint4.")
+    assert little[1].startswith("Do this: nothing, or seek its cause with --identify payload,fri")
     currents = motion_of(known.changed(effort=known.effort / 12.0), panda, tmp_path)
     assert "seem to be motor currents or another unit" in answers(audit_motion(currents))[0]
 
@@ -524,19 +483,26 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     doubt = "Leave the URDF as it is: the friction of panda_joint4 is unsure, because"
     none = "Leave the URDF as it is: no other friction of panda_joint4 is sure."
     for entry, action in (
-        (
-            sure,
-            "Do this: audit again with --robot identified.urdf (beside the report of --out)",
-        ),
+        (sure, "If that shows no other fault, use identified.urdf in place of your URDF."),
         (unsure, doubt),
         ({**sure, "low": 0.0}, none),
         ({**sure, "low": 0.001}, none),  # the 0.003 of the URDF are in it
     ):
         found = {"largest_unaccounted": 0.004, "friction.panda_joint4.viscous": entry}
         identified = replace(audited, identified=found, energy_jumps=[])
-        assert any(sentence.startswith(action) for sentence in answers(identified))
+        assert any(action in sentence for sentence in answers(identified))
         is_unsure = action in (none, doubt)
-        assert any("--friction friction.yaml" in x for x in answers(identified)) == is_unsure
+        assert answers(identified)[1].endswith("run.csv ... --out report")
+        options = (
+            ("", "run.csv"),
+            ("--robot", "panda"),
+            ("--identify", "friction"),
+            ("--out", "a b"),
+        )
+        file = "--robot panda --friction 'a b/friction" if is_unsure else "--robot 'a b/identified"
+        typed = answers(replace(identified, options=options))[1]
+        assert typed.startswith(f"Do this: vms-ph audit run.csv {file}")
+        assert typed.endswith(" --out 'a b/again'")
         number = 'at panda_joint4: damping="3" (2.9 to 3.1 N m s/rad).'
         assert any(number in x for x in answers(identified)) != is_unsure
         cause = "The joints seem to have friction" if is_unsure else "The friction of the joints"
@@ -555,20 +521,5 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     contradicted = answers(replace(little, identified=found, findings=signed))
     assert not any("No problem" in sentence for sentence in contradicted)
     first, *others = answers(replace(little, identified=found))
-    assert first == "No problem was found that needs action."
-    assert not any("friction.yaml" in sentence or "URDF" in sentence for sentence in others)
-
-
-def test_the_friction_that_is_advised_includes_that_of_the_urdf(tmp_path: Path) -> None:
-    fr3 = robots.load("fr3")
-    known = excited(fr3, 3.0, 500.0)
-    viscous, coulomb = fr3.joints.damping.copy(), fr3.joints.friction.copy()
-    assert viscous[3] > 0.0
-    assert coulomb[3] > 0.0
-    viscous[3], coulomb[3] = 5.0, 3.0
-    rubbing = viscous * known.v + coulomb * np.tanh(known.v / 0.01)
-    motion = motion_of(known.changed(effort=known.effort + rubbing), fr3, tmp_path)
-    lacking, advice, *_ = answers(audit_motion(motion))
-    assert lacking.startswith("fr3_joint4 seems to have more friction than the model")
-    assert "Coulomb 2.8 N m and viscous 5 N m s/rad (5 to 5)." in lacking
-    assert 'damping="5" friction="3" in its <dynamics>' in advice
+    assert first.startswith("No problem was found that needs action: ")
+    assert others == ["Do this: nothing. It is more than noise, but little."]

@@ -91,7 +91,7 @@ def test_ports_that_close_do_not_hide_friction_that_the_description_lacks(tmp_pa
     assert "By its port energies the recording adds up" in text
     assert "By positions and efforts" in text
     assert "No problem" not in text
-    assert "seems to have more friction" in text
+    assert "The joints seem to have friction" in text
 
 
 def test_the_recorded_energy_of_a_contact_explains_what_positions_and_efforts_lack(
