@@ -60,8 +60,8 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield f"No gain is given for the effort of {joint_names}: {amount} is unaccounted for."
             yield f"Do this: {ADD_GAINS}"
         else:
-            yield f"The effort of the joint {joint_names} is missing: {amount} is unaccounted for."
-            yield "Do this: let its driver publish it, record again, and audit that recording."
+            yield f"The recording has no effort of {joint_names}: {amount} is unaccounted for."
+            yield "Do this: make the driver publish it, record again, and audit that recording."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
     causes = []
@@ -104,7 +104,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
                 source = f"{NO_PROBLEM} that needs action: "
             yield from _joint_sentences(audit, "unaccounted", source)
             if is_idle:
-                yield "Do this: nothing. It is more than noise, but little."
+                yield "Do this: nothing. This is more than noise, but too little to matter."
         elif causes or remedy:
             if remedy:
                 yield _sentence(remedy.finding)
@@ -137,9 +137,10 @@ def _sentence(text: str) -> str:
 
 
 def _energy_text(ledger: Ledger, energy: float) -> str:
-    share_text = f"{float(f'{100 * energy / ledger.exchanged:.3g}'):g} % of the energy through the "
-    share_text += "joints" if ledger.joints else "ports"
-    return f"{float(f'{energy:.3g}'):g} J ({share_text})"
+    share = energy / ledger.exchanged
+    share_text = f"{float(f'{100 * share:.3g}'):g} % of" if share < 1.0 else f"{share:.2g} times"
+    ports = "joints" if ledger.joints else "ports"
+    return f"{float(f'{energy:.3g}'):g} J ({share_text} the energy through the {ports})"
 
 
 def command_line(audit: Audit, option: str, value: str) -> str:
@@ -226,22 +227,23 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             and not (p.get("meaning") or p["low"] <= getattr(described, name)[row] <= p["high"])
         ]
         meaning_text = audit.identified.get(f"friction.{joint}.viscous", {}).get("meaning", "")
-        reason = f"no other friction of {joint} is sure"
+        reason = f"none of {joint} is sure"
         if meaning_text.startswith("unsure"):
-            reason = f"the friction of {joint} is {meaning_text}"
+            reason = f"that of {joint} is {meaning_text}"
         option, file = "--friction", "friction.yaml"
-        advice = f"That counts the friction that was found. Leave the URDF as it is: {reason}."
+        advice = "That counts the friction that was found. If it reports no problem, you are done. "
+        advice += f"Do not put this friction into the URDF: {reason}."
         if is_much and sure_texts:
             cause = "The friction of the joints seems to differ from what the URDF says: "
             option, file = "--robot", "identified.urdf"
             advice = "If that shows no other fault, use identified.urdf in place of your URDF. It "
-            advice += f"has only friction that is sure, as at {joint}: {' and '.join(sure_texts)}."
+            advice += f"differs only where that is sure, as at {joint}: {' and '.join(sure_texts)}."
         yield f"{cause}{loss_text}"
         if is_much and any(name.startswith("friction.") for name in audit.identified):
             yield f"Do this: {command_line(audit, option, file)}"
             yield advice
         if is_much:
-            yield f"With what --identify found, {left:.2g} J of it remain in the times fitted."
+            yield f"With what was found, {left:.2g} J stay unaccounted for in the times fitted."
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])

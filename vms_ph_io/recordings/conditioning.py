@@ -19,8 +19,8 @@ from .clock_order import ClockOrder
 from .signal_checks import VelocityDefect
 
 ADD_GAINS = (
-    "add their gains to --effort as JOINT=GAIN, from a data sheet: torque constant times gear "
-    "ratio, N m per A, negative where the current counts against the joint."
+    "look up the gains in a data sheet, add them to --effort as JOINT=GAIN, and run that again. "
+    "They are torque constant times gear ratio, negative where a current counts against the joint."
 )
 """What to do about efforts that are currents, whose gains are unknown."""
 
@@ -200,10 +200,10 @@ class Conditioning:
             return EffortRemedy(option, f"the efforts fit clearly better as {MEANINGS[reading]}")
         rows = np.flatnonzero(meaning.scaled)
         errors = 100.0 * student(FOLDS - 1) * meaning.gain_errors / np.abs(meaning.gains)
-        parts = ", ".join(f"{joints[k]} (to {max(errors[k], 1.0):.0f} %)" for k in rows)
-        advice = [f"The recording gives the gains of {parts}, if no load was carried."]
+        parts = ", ".join(f"{joints[k]} (gain ±{max(errors[k], 1.0):.0f} %)" for k in rows)
+        advice = [f"That uses the efforts of {parts}. With a load, these gains are wrong."]
         if unknown := ", ".join(itertools.compress(joints, ~meaning.scaled)):
-            advice.append(f"Left out are the efforts of {unknown}. Then {ADD_GAINS}")
+            advice.append(f"Afterwards, for {unknown}: {ADD_GAINS}")
         option = _gain_option((joints[k], meaning.gains[k] * chosen_gains[k]) for k in rows)
         finding = "the recorded efforts seem to be motor currents or another unit, not N m"
         return EffortRemedy(option, finding, tuple(advice))

@@ -480,8 +480,8 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     audited = audit_motion(motion_of(known.changed(effort=effort), panda, tmp_path))
     sure = {"value": 3.0, "low": 2.9, "high": 3.1, "unit": "N m s/rad"}
     unsure = {**sure, "meaning": "unsure, because it changes with another friction law"}
-    doubt = "Leave the URDF as it is: the friction of panda_joint4 is unsure, because"
-    none = "Leave the URDF as it is: no other friction of panda_joint4 is sure."
+    doubt = "Do not put this friction into the URDF: that of panda_joint4 is unsure, because"
+    none = "Do not put this friction into the URDF: none of panda_joint4 is sure."
     for entry, action in (
         (sure, "If that shows no other fault, use identified.urdf in place of your URDF."),
         (unsure, doubt),
@@ -522,4 +522,4 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     assert not any("No problem" in sentence for sentence in contradicted)
     first, *others = answers(replace(little, identified=found))
     assert first.startswith("No problem was found that needs action: ")
-    assert others == ["Do this: nothing. It is more than noise, but little."]
+    assert others == ["Do this: nothing. This is more than noise, but too little to matter."]
