@@ -60,7 +60,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield f"No gain is given for the effort of {joint_names}: {amount} is unaccounted for."
             yield f"Do this: {ADD_GAINS}"
         else:
-            yield f"The recording has no effort of {joint_names}: {amount} is unaccounted for."
+            yield f"The recording has no effort of '{joint_names}': {amount} is unaccounted for."
             yield "Do this: make the driver publish it, record again, and audit that recording."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
@@ -236,14 +236,15 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
         if is_much and sure_texts:
             cause = "The friction of the joints seems to differ from what the URDF says: "
             option, file = "--robot", "identified.urdf"
-            advice = "If that shows no other fault, use identified.urdf in place of your URDF. It "
-            advice += f"differs only where that is sure, as at {joint}: {' and '.join(sure_texts)}."
+            advice = "If it reports no problem, use identified.urdf in place of your URDF. Only "
+            advice += "friction that is surely not that of your URDF was changed, as at "
+            advice += f"{joint}: {' and '.join(sure_texts)}."
         yield f"{cause}{loss_text}"
         if is_much and any(name.startswith("friction.") for name in audit.identified):
             yield f"Do this: {command_line(audit, option, file)}"
             yield advice
         if is_much:
-            yield f"With what was found, {left:.2g} J stay unaccounted for in the times fitted."
+            yield f"With all that was found, {left:.2g} J stay unaccounted for, where it was fitted."
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])

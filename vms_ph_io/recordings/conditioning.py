@@ -20,7 +20,7 @@ from .signal_checks import VelocityDefect
 
 ADD_GAINS = (
     "look up the gains in a data sheet, add them to --effort as JOINT=GAIN, and run that again. "
-    "They are torque constant times gear ratio, negative where a current counts against the joint."
+    "Of currents: torque constant times gear ratio, negative if they count against the joint."
 )
 """What to do about efforts that are currents, whose gains are unknown."""
 
@@ -200,8 +200,9 @@ class Conditioning:
             return EffortRemedy(option, f"the efforts fit clearly better as {MEANINGS[reading]}")
         rows = np.flatnonzero(meaning.scaled)
         errors = 100.0 * student(FOLDS - 1) * meaning.gain_errors / np.abs(meaning.gains)
-        parts = ", ".join(f"{joints[k]} (gain ±{max(errors[k], 1.0):.0f} %)" for k in rows)
-        advice = [f"That uses the efforts of {parts}. With a load, these gains are wrong."]
+        parts = ", ".join(f"{joints[k]} (±{max(errors[k], 1.0):.0f} %)" for k in rows)
+        advice = [f"The gains of {parts} come from this recording, if no payload was carried."]
+        advice[0] += " If one was, take them from a data sheet too."
         if unknown := ", ".join(itertools.compress(joints, ~meaning.scaled)):
             advice.append(f"Afterwards, for {unknown}: {ADD_GAINS}")
         option = _gain_option((joints[k], meaning.gains[k] * chosen_gains[k]) for k in rows)

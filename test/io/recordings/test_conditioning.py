@@ -483,7 +483,7 @@ def test_what_was_identified_ends_with_one_action_that_rests_on_what_is_sure(
     doubt = "Do not put this friction into the URDF: that of panda_joint4 is unsure, because"
     none = "Do not put this friction into the URDF: none of panda_joint4 is sure."
     for entry, action in (
-        (sure, "If that shows no other fault, use identified.urdf in place of your URDF."),
+        (sure, "If it reports no problem, use identified.urdf in place of your URDF."),
         (unsure, doubt),
         ({**sure, "low": 0.0}, none),
         ({**sure, "low": 0.001}, none),  # the 0.003 of the URDF are in it
