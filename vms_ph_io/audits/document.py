@@ -244,7 +244,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             yield f"Do this: {command_line(audit, option, file)}"
             yield advice
         if is_much:
-            yield f"With all that was found, {left:.2g} J stay unaccounted for, where it was fitted."
+            yield f"With all that was found, {left:.2g} J stay unaccounted for where it was fitted."
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])
