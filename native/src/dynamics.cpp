@@ -181,9 +181,7 @@ void Dynamics::rates(bool is_decoupled, const double* momenta, const Efforts& ef
 
 bool Dynamics::rate_derivatives(bool is_decoupled, const double* momenta, const Efforts& efforts,
                                 const RateDerivatives& out, const TaskForm* task) noexcept {
-  if (tree_.bodies() != n() || (task != nullptr && !task_.compute(*this, *task, momenta))) {
-    return false;
-  }
+  if (task != nullptr && !task_.compute(*this, *task, momenta)) return false;
   rates(is_decoupled, task ? task_.momentum.data() : momenta, efforts, v_.data(), rate_.data());
   if (task != nullptr) task_.compute_rates(*this, *task, rate_);
   friction_slopes_.setZero();

@@ -76,7 +76,7 @@ void TaskDerivatives::stack(const Dynamics& d, const TaskForm& form, Jacobian wr
 
 VMS_PH_FMA bool TaskDerivatives::compute(Dynamics& d, const TaskForm& form,
                                          const double* z) noexcept {
-  if (d.nv() > kMaxVelocities) return false;
+  if (d.b() + d.tree().bodies() > kMaxVelocities) return false;
   stack(d, form, &Dynamics::jacobian, jacobian);
   const Eigen::Index nv = jacobian.cols(), m = jacobian.rows(), k = nv - m;
   const MatrixV gram = product<MatrixV>(jacobian, transposed(jacobian));
@@ -136,59 +136,81 @@ VMS_PH_FMA void TaskDerivatives::compute_rates(Dynamics& d, const TaskForm& form
   basis_rate = null_space.rate(jacobian_rate_);
 }
 
-// Column j of the Jacobian of a frame is the twist of joint j at the frame's origin. Moving joint k
-// turns it if k carries j, as does every joint of the base; otherwise it moves the origin.
+// Column j of the Jacobian of a frame is the twist of joint j at its origin. Moving joint k turns
+// it if k carries j, as does every joint of the base; else it moves the origin. Mimics add up.
 VMS_PH_FMA void TaskDerivatives::differentiate(const Dynamics& d, const TaskForm& form,
                                                const Eigen::VectorXd& v) noexcept {
-  const int b = d.b(), n = d.n(), nv = b + n, joints = padded(n);
-  width_ = padded(joints + b);
-  gradient_.resize(static_cast<std::size_t>(rows() * nv * width_));
-  rate_gradient_.resize(gradient_.size());
+  const Tree& tree = d.tree();
+  const int b = d.b(), nv = d.nv(), bodies = tree.bodies(), size = b + bodies,
+            joints = padded(bodies), base_column = padded(d.n());
+  width_ = padded(base_column + b);
+  for (auto* matrix : {&gradient_, &rate_gradient_}) {
+    matrix->resize(static_cast<std::size_t>(rows() * nv * width_));
+    if (tree.has_mimics_) std::fill(matrix->begin(), matrix->end(), 0.0);
+  }
   double *entries = gradient_.data(), *rate_entries = rate_gradient_.data();
+  const auto write = [&](auto has_mimics, const LaneRow& values, double* row,
+                         int start) VMS_PH_INLINED {
+    if (has_mimics && start < joints) {
+      return tree.add_to_joints(static_cast<std::size_t>(start) / kLaneCount, load(values), row);
+    }
+    row += start - joints + base_column;
+    store(row, has_mimics ? load(row) + load(values) : load(values));
+  };
+  int row_of[kMaxVelocities];
+  double rates[kMaxVelocities];
+  for (int j = 0; j < size; ++j) {
+    row_of[j] = j < b ? j : b + tree.joints_[static_cast<std::size_t>(j - b)].leader;
+    rates[j] = v[row_of[j]];
+  }
   Screw columns[kMaxVelocities], twists[kMaxVelocities];  // those of what the joints move
   LaneRow column_changes[kMaxVelocities][6], column_rate[6];
+  Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor, 6, kMaxVelocities> all_columns(6, size);
   for (const TaskForm::Part& part : form.parts) {
-    d.jacobian(part.frame, true, frame_jacobian_.data());
+    tree.write_jacobian(d.frame_in_root(part.frame), d.inertial_axes(), all_columns.data(), true);
     Screw twist;
-    for (int j = 0; j < nv; ++j) {
-      columns[j] = screw_of(Eigen::Matrix<double, 6, 1>(frame_jacobian_.col(j)));
-      twist.linear -= v[j] * columns[j].linear;
-      if (j < b) twist += {v[j] * columns[j].linear, v[j] * columns[j].angular};
+    for (int j = 0; j < size; ++j) {
+      columns[j] = screw_of(Eigen::Matrix<double, 6, 1>(all_columns.col(j)));
+      twist.linear -= rates[j] * columns[j].linear;
+      if (j < b) twist += {rates[j] * columns[j].linear, rates[j] * columns[j].angular};
     }
-    for (int j = 0; j < nv; ++j) {
-      if (j >= b) twist += {v[j] * columns[j].linear, v[j] * columns[j].angular};
+    for (int j = 0; j < size; ++j) {
+      if (j >= b) twist += {rates[j] * columns[j].linear, rates[j] * columns[j].angular};
       twists[j] = twist;
     }
-    for (int start = 0; start < width_; start += static_cast<int>(kLaneCount)) {
+    for (int start = 0; start < padded(joints + b); start += static_cast<int>(kLaneCount)) {
       LaneRow other_rows[6] = {};
       int lane_joints[kLaneCount];
       for (std::size_t l = 0; l < kLaneCount; ++l) {
         const int column = start + static_cast<int>(l);
         lane_joints[l] = column < joints ? b + column : column - joints;
-        const bool is_joint = column < joints ? column < n : lane_joints[l] < b;
+        const bool is_joint = column < joints ? column < bodies : lane_joints[l] < b;
         if (is_joint) set_lane(columns[lane_joints[l]], other_rows, l);
       }
       const LaneScrew motion(other_rows);
       LaneScrew twist_change(Screw{});  // of the rates of the columns that a twist contains
-      for (int j = 0; j < nv; ++j) {
+      for (int j = 0; j < size; ++j) {
         Lanes mask{};
         for (std::size_t l = 0; l < kLaneCount; ++l) mask[l] = lane_joints[l] < std::max(b, j + 1);
         const LaneScrew relative_motion(motion.linear * (mask - 1.0), motion.angular * mask);
         const LaneScrew change = bracket(relative_motion, LaneScrew(columns[j]));
         change.store_in(column_changes[j]);
-        twist_change.linear = twist_change.linear - change.linear * (Lanes{} + v[j]);
-        if (j < b) twist_change = twist_change + change * (Lanes{} + v[j]);
+        twist_change.linear = twist_change.linear - change.linear * (Lanes{} + rates[j]);
+        if (j < b) twist_change = twist_change + change * (Lanes{} + rates[j]);
       }
-      for (int j = 0; j < nv; ++j) {
+      for (int j = 0; j < size; ++j) {
         const LaneScrew change(column_changes[j]);
-        if (j >= b) twist_change = twist_change + change * (Lanes{} + v[j]);
+        if (j >= b) twist_change = twist_change + change * (Lanes{} + rates[j]);
         (bracket(LaneScrew(twists[j]), change) + bracket(twist_change, LaneScrew(columns[j])))
             .store_in(column_rate);
-        for (int a = 0; a < part.row_count; ++a) {
-          const int index = (a * nv + j) * width_ + start;
-          std::copy_n(column_changes[j][part.first_row + a], kLaneCount, entries + index);
-          std::copy_n(column_rate[part.first_row + a], kLaneCount, rate_entries + index);
-        }
+        const auto write_rows = [&](auto has_mimics) VMS_PH_INLINED {
+          for (int a = 0; a < part.row_count; ++a) {
+            const int index = (a * nv + row_of[j]) * width_;
+            write(has_mimics, column_changes[j][part.first_row + a], entries + index, start);
+            write(has_mimics, column_rate[part.first_row + a], rate_entries + index, start);
+          }
+        };
+        tree.has_mimics_ ? write_rows(std::true_type{}) : write_rows(std::false_type{});
       }
     }
     entries += part.row_count * nv * width_;

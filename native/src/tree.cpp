@@ -112,7 +112,6 @@ Tree::Tree(const Model& model, bool has_gravity)
   const std::size_t stride = column_groups * kLaneCount, size = static_cast<std::size_t>(n_);
   factor_.assign(size * stride, 0.0);
   inverse_diagonal_.assign(stride, 0.0);
-  if (has_mimics_) shape_inertia_.assign(size * size, 0.0);
   computed_q_ = VectorXd::Zero(model.nq());
   right_side_ = VectorXd::Zero(static_cast<Eigen::Index>(stride));
   rates_ = VectorXd::Zero(n_);
@@ -206,9 +205,7 @@ VMS_PH_FMA void Tree::add_kinetic_gradient(double factor, double* out) const noe
   for (std::size_t g = 0; g < groups(); ++g) {
     // -S . (V x* h): the power of the subtree's momentum in the bracket.
     const LaneScrew rate = bracket(LaneScrew(motions_[g].twist), LaneScrew(link_groups_[g].screw));
-    const Lanes powers = factor * rate.dot(LaneScrew(motions_[g].momentum));
-    const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
-    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += powers[l];
+    add_to_joints(g, factor * rate.dot(LaneScrew(motions_[g].momentum)), out);
   }
 }
 

@@ -91,11 +91,13 @@ void TreeDerivatives::clear_columns(const Tree& tree, bool is_task) noexcept {
   }
 }
 
-void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field,
-                            const double* friction_slopes, const Screw& base_rate,
-                            TaskDerivatives* task) noexcept {
+VMS_PH_FMA void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field,
+                                       const double* friction_slopes, const Screw& base_rate,
+                                       TaskDerivatives* task) noexcept {
   const int b = tree.b_, n = tree.n_;
-  if (task != nullptr || task_ != nullptr) clear_columns(tree, task != nullptr);
+  if (task != nullptr || task_ != nullptr || tree.has_mimics_) {
+    clear_columns(tree, task != nullptr);
+  }
   task_ = task;
   is_decoupled_ = is_decoupled && b > 0;
   field_ = field;
@@ -106,8 +108,13 @@ void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field
     tree.write_connection(connection_.data());
     tree.write_locked_inverse(locked_inverse_.data());
   }
-  compute_inverse(tree);
-  compute_groups(tree, base_rate);
+  const auto size = static_cast<std::ptrdiff_t>(n),
+             width = static_cast<std::ptrdiff_t>(base_column_);
+  std::fill(inverse_.begin(), inverse_.end(), 0.0);
+  for (std::ptrdiff_t i = 0; i < size; ++i) inverse_[static_cast<std::size_t>(i * width + i)] = 1.0;
+  symmetric::solve_rows(tree.factor_.data(), tree.inverse_diagonal_.data(), size, width,
+                        inverse_.data(), width, width);
+  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups(tree, base_rate, is_wet); });
   compute_pairs(tree);
   // The columns of the base: what turns with it are field and base momentum.
   for (int k = 0; k < b; ++k) {
@@ -123,31 +130,14 @@ void TreeDerivatives::reset(Tree& tree, bool is_decoupled, const Vector3d& field
     if (task == nullptr) tree.write_base(transport, &state_.force[by_p], stride);
     tree.write_base(transport, &transport_[static_cast<std::size_t>(k)], b);
     tree.write_base(bracket_transpose(e, p), &momentum_transport_[static_cast<std::size_t>(k)], b);
-    for (int i = 0; i < n; ++i) {
-      const auto joint = static_cast<std::size_t>(i);
-      row(state_.force, b + i)[column] =
-          vector_at(groups_[joint / kLaneCount].weight, joint % kLaneCount).dot(field_cross);
-    }
+    // As far as the field gives it, the second derivative is symmetric.
+    for (int i = 0; i < n; ++i) row(state_.force, b + i)[column] = row(state_.force, k)[i];
   }
 }
 
-/// The inverse of the shape inertia from its factors.
-VMS_PH_FMA void TreeDerivatives::compute_inverse(const Tree& tree) noexcept {
-  const auto size = static_cast<std::ptrdiff_t>(tree.n_),
-             width = static_cast<std::ptrdiff_t>(base_column_);
-  std::fill(inverse_.begin(), inverse_.end(), 0.0);
-  for (std::ptrdiff_t i = 0; i < size; ++i) inverse_[static_cast<std::size_t>(i * width + i)] = 1.0;
-  symmetric::solve_rows(tree.factor_.data(), tree.inverse_diagonal_.data(), size, width,
-                        inverse_.data(), width, width);
-}
-
-VMS_PH_FMA void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate) noexcept {
-  tree.with_fluid([&](auto is_wet) VMS_PH_INLINED { compute_groups_in(tree, base_rate, is_wet); });
-}
-
 template <class IsWet>
-VMS_PH_INLINED inline void TreeDerivatives::compute_groups_in(Tree& tree, const Screw& base_rate,
-                                                              IsWet is_wet) noexcept {
+VMS_PH_INLINED inline void TreeDerivatives::compute_groups(Tree& tree, const Screw& base_rate,
+                                                           IsWet is_wet) noexcept {
   const LaneVector field(field_);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tree::LinkGroup& link = tree.link_groups_[g];
@@ -222,19 +212,17 @@ VMS_PH_INLINED inline void TreeDerivatives::compute_groups_in(Tree& tree, const 
   if (!is_decoupled_) return;
   // A = M_b^-1 M_bm changes with M_b^-1 (Mdot_bm - Mdot_b A).
   const int b = tree.b_, n = tree.n_;
-  std::fill(connection_rate_.begin(), connection_rate_.end(), 0.0);
-  double locked_twist[6];
-  const auto add = [&](const Screw& wrench, double factor, int column) VMS_PH_INLINED {
-    tree.write_base(tree.locked_twist(wrench), locked_twist);
-    for (int k = 0; k < b; ++k) {
-      connection_rate_[static_cast<std::size_t>(k * n + column)] += factor * locked_twist[k];
-    }
-  };
-  for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
-    add(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount), 1.0,
-        tree.joints_[i].leader);
+  double* momenta = change_.data();  // (b,n)
+  for (int i = 0; i < n; ++i) {
+    const Screw momentum = locked_momentum_rate(tree.mobility(tree.coupling(i)));
+    tree.write_base(Screw{} - momentum, momenta + i, n);
   }
-  for (int i = 0; i < n; ++i) add(locked_momentum_rate(tree.mobility(tree.coupling(i))), -1.0, i);
+  for (std::size_t i = 0; i < tree.joints_.size(); ++i) {
+    tree.add_base(screw_at(groups_[i / kLaneCount].reaction_rate, i % kLaneCount),
+                  momenta + tree.joints_[i].leader, n);
+  }
+  products::write({momenta, n, b, 1, n}, {locked_inverse_.data(), b, b, 1, b}, 1.0,
+                  connection_rate_.data(), n);
 }
 
 /// The motion in the null space of a task, and its rate.
@@ -269,71 +257,73 @@ void TreeDerivatives::compute_null_motion(Tree& tree) noexcept {
 // Row k and column j: where j moves body k, or is it, the change of the reaction of k; where k
 // moves j, the change of the momentum behind j.
 VMS_PH_FMA void TreeDerivatives::compute_pairs(const Tree& tree) noexcept {
-  const int b = tree.b_;
-  const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
-  const auto write = [&](std::vector<double>& matrix, int i, std::size_t g, const Lanes& values)
-                         VMS_PH_INLINED { store(row(matrix, i) + g * kLaneCount, values); };
-  const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
-                                    const LaneRow* rows_of_base) VMS_PH_INLINED {
-    for (int k = 0; k < b; ++k) write(matrix, k, g, load(rows_of_base[tree.base_axis(k)]));
-  };
-  for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
-    const Group& group = groups_[g];
-    add_rows_of_base(state_.momentum, g, group.momentum_change);
-    LaneRow weight[6] = {};
-    LaneVector(group.weight).cross(LaneVector(field_)).store_in(weight + 3);
-    add_rows_of_base(state_.force, g, weight);
-    if (!has_part()) continue;
-    add_rows_of_base(state_.part, g, group.part_change);
-    add_rows_of_base(state_.part_rate, g, group.change_rate);
-  }
-  for (std::size_t k = 0; k < bodies; ++k) {
-    const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
-    const Group& group_k = groups_[group];
-    const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
-    const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
-        change(screw_at(group_k.momentum_change, lane));
-    const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
-        reaction_rate(screw_at(group_k.reaction_rate, lane));
-    const LaneVector field_cross(vector_at(group_k.field_cross, lane)),
-        weight(vector_at(group_k.weight, lane));
-    const int i = b + tree.joints_[k].leader;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const Group& other = groups_[g];
-      Lanes momentum{}, slope{}, locked{}, locked_rate{};
-      if (g <= group) {
-        const Lanes ancestor_mask = load(&ancestors_[k * lane_count + g * kLaneCount]);
-        const LaneScrew other_row(other.ad_screw);
-        momentum += ancestor_mask * reaction.dot(other_row);
-        slope +=
-            ancestor_mask * (change.dot(other_row) + weight.dot(LaneVector(other.field_cross)));
-        if (has_part()) {
-          const LaneScrew locked_entry(other.part_ad_screw);
-          locked += ancestor_mask * reaction.dot(locked_entry);
-          locked_rate += ancestor_mask * (reaction_rate.dot(locked_entry) +
-                                          reaction.dot(LaneScrew(other.ad_screw_rate)));
-        }
-      }
-      if (g >= group) {
-        const Lanes descendant_mask = load(&descendants_[k * lane_count + g * kLaneCount]);
-        const LaneScrew other_row(other.momentum_change);
-        momentum += descendant_mask * screw.dot(other_row);
-        slope +=
-            descendant_mask * (ad_screw.dot(other_row) + field_cross.dot(LaneVector(other.weight)));
-        if (has_part()) {
-          const LaneScrew locked_entry(other.part_change);
-          locked += descendant_mask * screw.dot(locked_entry);
-          locked_rate += descendant_mask *
-                         (screw_rate.dot(locked_entry) + screw.dot(LaneScrew(other.change_rate)));
-        }
-      }
-      write(state_.momentum, i, g, momentum);
-      write(state_.force, i, g, slope);
+  const auto compute = [&](auto has_mimics) VMS_PH_INLINED {
+    const int b = tree.b_;
+    const std::size_t bodies = tree.joints_.size(), lane_count = groups_.size() * kLaneCount;
+    const auto write = [&](std::vector<double>& matrix, int i, std::size_t g, const Lanes& values)
+                           VMS_PH_INLINED {
+                             if (has_mimics) return tree.add_to_joints(g, values, row(matrix, i));
+                             store(row(matrix, i) + g * kLaneCount, values);
+                           };
+    const auto add_rows_of_base = [&](std::vector<double>& matrix, std::size_t g,
+                                      const LaneRow* rows_of_base) VMS_PH_INLINED {
+      for (int k = 0; k < b; ++k) write(matrix, k, g, load(rows_of_base[tree.base_axis(k)]));
+    };
+    for (std::size_t g = 0; b > 0 && g < groups_.size(); ++g) {
+      const Group& group = groups_[g];
+      add_rows_of_base(state_.momentum, g, group.momentum_change);
+      LaneRow weight[6] = {};
+      LaneVector(group.weight).cross(LaneVector(field_)).store_in(weight + 3);
+      add_rows_of_base(state_.force, g, weight);
       if (!has_part()) continue;
-      write(state_.part, i, g, locked);
-      write(state_.part_rate, i, g, locked_rate);
+      add_rows_of_base(state_.part, g, group.part_change);
+      add_rows_of_base(state_.part_rate, g, group.change_rate);
     }
-  }
+    for (std::size_t k = 0; k < bodies; ++k) {
+      const std::size_t group = k / kLaneCount, lane = k % kLaneCount;
+      const Group& group_k = groups_[group];
+      const LaneScrew screw(tree.screw(k)), reaction(tree.reaction(k));
+      const LaneScrew ad_screw(screw_at(group_k.ad_screw, lane)),
+          change(screw_at(group_k.momentum_change, lane));
+      const LaneScrew screw_rate(screw_at(group_k.screw_rate, lane)),
+          reaction_rate(screw_at(group_k.reaction_rate, lane));
+      const LaneVector field_cross(vector_at(group_k.field_cross, lane)),
+          weight(vector_at(group_k.weight, lane));
+      const int i = b + tree.joints_[k].leader;
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Group& other = groups_[g];
+        Lanes momentum{}, slope{}, locked{}, locked_rate{};
+        const auto add = [&](const std::vector<double>& masks, const LaneScrew& s,
+                             const LaneScrew& s_rate, const LaneScrew& s_change,
+                             const LaneVector& s_field, const LaneRow* row,
+                             const LaneRow* field_row, const LaneRow* part,
+                             const LaneRow* part_rate) VMS_PH_INLINED {
+          const Lanes mask = load(&masks[k * lane_count + g * kLaneCount]);
+          const LaneScrew other_row(row);
+          momentum += mask * s.dot(other_row);
+          slope += mask * (s_change.dot(other_row) + s_field.dot(LaneVector(field_row)));
+          if (!has_part()) return;
+          const LaneScrew part_row(part);
+          locked += mask * s.dot(part_row);
+          locked_rate += mask * (s_rate.dot(part_row) + s.dot(LaneScrew(part_rate)));
+        };
+        if (g <= group) {
+          add(ancestors_, reaction, reaction_rate, change, weight, other.ad_screw,
+              other.field_cross, other.part_ad_screw, other.ad_screw_rate);
+        }
+        if (g >= group) {
+          add(descendants_, screw, screw_rate, ad_screw, field_cross, other.momentum_change,
+              other.weight, other.part_change, other.change_rate);
+        }
+        write(state_.momentum, i, g, momentum);
+        write(state_.force, i, g, slope);
+        if (!has_part()) continue;
+        write(state_.part, i, g, locked);
+        write(state_.part_rate, i, g, locked_rate);
+      }
+    }
+  };
+  tree.has_mimics_ ? compute(std::true_type{}) : compute(std::false_type{});
 }
 
 void TreeDerivatives::add_wrench(const Tree& tree, int body, const Screw& wrench) noexcept {

@@ -258,23 +258,13 @@ VMS_PH_FMA void Tree::compute_reactions() noexcept {
   }
 }
 
-/// The shape inertia of joints of which some mimic others.
-void Tree::copy_shape_inertia() noexcept {
-  const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
-  write_shape_inertia(shape_inertia_.data());
-  std::fill(factor_.begin(), factor_.end(), 0.0);
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j; i < n; ++i) factor_[j * stride + i] = shape_inertia_[j * n + i];
-  }
-}
-
 VMS_PH_FMA void Tree::factorise() noexcept {
   if (is_factorised_) return;
   is_factorised_ = true;
   compute_reactions();
   const auto n = static_cast<std::size_t>(n_), stride = columns_.size() * kLaneCount;
   if (has_mimics_) {
-    copy_shape_inertia();
+    write_shape_inertia(factor_.data(), static_cast<int>(stride));
   } else {
     // The columns of the shape inertia below the diagonal.
     for (std::size_t j = 0; j < n; ++j) {
@@ -374,12 +364,11 @@ VMS_PH_FMA void Tree::accelerate(const VectorXd& v, const VectorXd& force, Vecto
   });
   const Screw link_forces =
       screw_of(root_sum<6>([this](std::size_t g) VMS_PH_INLINED { return scratch_[g].force; }));
+  right_side_.head(n_) = force.tail(n_);
   for (std::size_t g = 0; g < groups(); ++g) {
     const Lanes joint_effort = LaneScrew(link_groups_[g].screw).dot(LaneScrew(scratch_[g].force));
-    store(&products_[g * kLaneCount], joint_effort);
+    add_to_joints(g, -joint_effort, right_side_.data());
   }
-  right_side_.head(n_) = force.tail(n_);
-  for (std::size_t i = 0; i < joints_.size(); ++i) right_side_[joints_[i].leader] -= products_[i];
   Screw net_wrench;
   if (b_ > 0) {
     const Screw root_force =

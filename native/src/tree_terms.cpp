@@ -90,14 +90,14 @@ VMS_PH_FMA void Tree::write_connection(double* out) noexcept {
   for (int i = 0; i < n_; ++i) write_base(mobility(coupling(i)), out + i, n_);
 }
 
-VMS_PH_FMA void Tree::write_shape_inertia(double* out) noexcept {
+VMS_PH_FMA void Tree::write_shape_inertia(double* out, int stride) noexcept {
   compute_reactions();
-  std::fill(out, out + n_ * n_, 0.0);
-  add_joint_mass(out, n_);
+  std::fill(out, out + n_ * stride, 0.0);
+  add_joint_mass(out, stride);
   for (int i = 0; b_ > 0 && i < n_; ++i) {
     for (int j = 0; j <= i; ++j) {
-      out[i * n_ + j] -= coupling(j).dot(connection(i));
-      out[j * n_ + i] = out[i * n_ + j];
+      out[i * stride + j] -= coupling(j).dot(connection(i));
+      out[j * stride + i] = out[i * stride + j];
     }
   }
 }
@@ -116,14 +116,13 @@ VMS_PH_FMA void Tree::add_joint_weight(const Vector3d& acceleration, double* out
     const LaneRow* weight = net_mass(g);
     const Lanes efforts =
         screw.linear.dot(a) * load(weight[0]) + screw.angular.dot(LaneVector(weight + 1).cross(a));
-    const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
-    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += efforts[l];
+    add_to_joints(g, efforts, out);
   }
 }
 
-VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation,
-                                     double* out) const noexcept {
-  const int size = b_ + n_;
+VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotation, double* out,
+                                     bool of_all_joints) const noexcept {
+  const int size = b_ + (of_all_joints ? bodies() : n_);
   std::fill(out, out + 6 * size, 0.0);
   if (frame.body < -1) return;  // it stands beside a base that moves
   const auto add_column = [&](const Screw& s, int column) VMS_PH_INLINED {
@@ -132,7 +131,7 @@ VMS_PH_FMA void Tree::write_jacobian(const Frame& frame, const Matrix3d& rotatio
   for (int k = 0; k < b_; ++k) add_column(base_unit_twist(k), k);
   for (int i = frame.body; i >= 0; i = joints_[static_cast<std::size_t>(i)].parent) {
     const auto index = static_cast<std::size_t>(i);
-    add_column(screw(index), b_ + joints_[index].leader);
+    add_column(screw(index), b_ + (of_all_joints ? i : joints_[index].leader));
   }
 }
 
@@ -292,9 +291,8 @@ VMS_PH_FMA void Tree::add_shape_rates(const Screw& rate, double* out) noexcept {
     const LaneScrew u = LaneScrew(motions_[g].twist) - base, screw(link_groups_[g].screw);
     const Lanes power = bracket(u, screw).dot(LaneScrew(scratch_[g].locked_momentum)) +
                         screw.dot(LaneScrew(scratch_[g].bias));
-    store(&products_[g * kLaneCount], power);
+    add_to_joints(g, -power, out);
   }
-  for (std::size_t i = 0; i < joints_.size(); ++i) out[joints_[i].leader] -= products_[i];
   for (int i = 0; i < n_; ++i) out[i] -= coupling(i).dot(locked_rate);
 }
 

@@ -24,6 +24,7 @@ using vms_ph::Model;
 
 /// Use the form of one velocity of the end effector; NaN where it is singular.
 double use_task(Dynamics& d, const Eigen::VectorXd& v, const vms_ph::Efforts& efforts, double* x) {
+  if (d.nv() == 1) return 0.0;  // one joint has no null space
   static std::map<int, vms_ph::TaskForm> forms;
   vms_ph::TaskForm& form = forms[d.nv()];
   if (form.parts.empty()) {
@@ -38,7 +39,7 @@ double use_task(Dynamics& d, const Eigen::VectorXd& v, const vms_ph::Efforts& ef
       y, y + regressor_size};
   const bool exist = d.rate_derivatives(false, v.data(), efforts, out, &form) &&
                      d.energy_derivatives(false, v.data(), true, x, x + d.nv(), y, &form);
-  return exist || d.n() != d.tree().bodies() ? x[0] + y[0] : vms_ph::kNaN;
+  return exist ? x[0] + y[0] : vms_ph::kNaN;
 }
 
 /// Use everything at one state; the sum of what it gives.

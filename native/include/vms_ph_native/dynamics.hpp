@@ -28,8 +28,8 @@ struct RateDerivatives {
 /// about its origin) contribute to the product of a twist and a momentum, both in the body's axes.
 void write_momentum_regressor(const Screw& twist_1, const Screw& twist_2, double* out) noexcept;
 
-/// The derivatives of a tree without joints that mimic others, at its configuration and velocity:
-/// sums over pairs of a joint and one before it, and products with the inverse of the mass matrix.
+/// The derivatives of a tree at its configuration and velocity: sums over pairs of a joint and one
+/// before it, and products with the inverse of the mass matrix.
 /// After construction nothing allocates or throws.
 class TreeDerivatives {
  public:
@@ -80,12 +80,10 @@ class TreeDerivatives {
   std::size_t row_offset(int i) const noexcept { return static_cast<std::size_t>(i) * stride_; }
   bool has_part() const noexcept { return is_decoupled_ || task_ != nullptr; }
   void clear_columns(const Tree& tree, bool is_task) noexcept;
-  void compute_groups(Tree& tree, const Screw& base_rate) noexcept;
   template <class IsWet>
-  void compute_groups_in(Tree& tree, const Screw& base_rate, IsWet is_wet) noexcept;
+  void compute_groups(Tree& tree, const Screw& base_rate, IsWet is_wet) noexcept;
   void compute_null_motion(Tree& tree) noexcept;
   void compute_pairs(const Tree& tree) noexcept;
-  void compute_inverse(const Tree& tree) noexcept;
   void complete_columns(const Tree& tree, Columns& columns, std::size_t groups) noexcept;
   void write_parameters(const Tree& tree, const RateDerivatives& out) noexcept;
 
@@ -156,12 +154,12 @@ class Dynamics {
   const Tree& tree() const noexcept { return tree_; }
 
   // Of the configuration:
-  void mass(double* out) noexcept { tree_.write_mass(out); }                      ///< (nv,nv)
-  void locked_inverse(double* out) noexcept { tree_.write_locked_inverse(out); }  ///< (b,b)
-  void connection(double* out) noexcept { tree_.write_connection(out); }          ///< A, (b,n)
-  void shape_inertia(double* out) noexcept { tree_.write_shape_inertia(out); }    ///< (n,n)
-  void gravity(double* out) const noexcept;                                       ///< g, (nv,)
-  double potential_energy() const noexcept;                                       ///< J
+  void mass(double* out) noexcept { tree_.write_mass(out); }                         ///< (nv,nv)
+  void locked_inverse(double* out) noexcept { tree_.write_locked_inverse(out); }     ///< (b,b)
+  void connection(double* out) noexcept { tree_.write_connection(out); }             ///< A, (b,n)
+  void shape_inertia(double* out) noexcept { tree_.write_shape_inertia(out, n()); }  ///< (n,n)
+  void gravity(double* out) const noexcept;                                          ///< g, (nv,)
+  double potential_energy() const noexcept;                                          ///< J
 
   /// Jacobian of a frame (6,nv), in its own axes or in inertial ones.
   void jacobian(int frame, bool is_inertial, double* out) const noexcept;
@@ -198,7 +196,7 @@ class Dynamics {
              double* rate) noexcept;
 
   /// Derivatives of these rates, or of those of a task-space form; false, and nothing is written,
-  /// near a singularity of the task and where joints mimic others.
+  /// near a singularity of the task.
   bool rate_derivatives(bool is_decoupled, const double* momenta, const Efforts& efforts,
                         const RateDerivatives& out, const TaskForm* task = nullptr) noexcept;
 
@@ -220,6 +218,7 @@ class Dynamics {
   void add_drag(double* force) const noexcept { tree_.add_drag(force); }
 
  private:
+  friend class TaskDerivatives;
   void place_base(const double* q) noexcept;
   Tree::Frame frame_in_root(int frame) const noexcept;
   Eigen::Matrix3d inertial_axes() const noexcept {

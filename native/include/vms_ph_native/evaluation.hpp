@@ -42,11 +42,10 @@ class Evaluation {
   const Eigen::VectorXd& q() const noexcept { return q_; }
   const Eigen::VectorXd& v() const noexcept { return v_; }
 
-  /// Mass matrix, (nv,nv) [A (17)], and its blocks (b,b), (b,n) and (n,n).
+  /// Mass matrix, (nv,nv) [A (17)], and its blocks (b,b) and (b,n).
   const MatrixV& M() noexcept;
   Eigen::Block<const MatrixV> M_b() noexcept { return M().topLeftCorner(b_, b_); }
   Eigen::Block<const MatrixV> M_bm() noexcept { return M().topRightCorner(b_, n_); }
-  Eigen::Block<const MatrixV> M_m() noexcept { return M().bottomRightCorner(n_, n_); }
 
   /// Inverse of the locked inertia M_b, (b,b).
   const MatrixB& M_b_inverse() noexcept;

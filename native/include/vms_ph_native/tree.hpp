@@ -4,6 +4,7 @@
 // Mass matrix, bias and momenta of a robot, with every quantity in the axes of the root.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -119,8 +120,8 @@ class Tree {
   /// Mechanical connection, (b,n) [A (53)].
   void write_connection(double* out) noexcept;
 
-  /// Shape inertia, (n,n) [A (55)].
-  void write_shape_inertia(double* out) noexcept;
+  /// Shape inertia, (n,n) [A (55)], in rows of `stride` numbers with zeros at their ends.
+  void write_shape_inertia(double* out, int stride) noexcept;
 
   /// Add `factor` times the force (nv,) that holds the robot in a field in root axes, m/s^2.
   void add_weight(const Eigen::Vector3d& field, double factor, double* out) const noexcept;
@@ -140,9 +141,10 @@ class Tree {
   static Screw in_root_axes(const Frame& frame, const Screw& wrench);
   void add_wrench(const Frame& frame, const Screw& wrench, double* force) const noexcept;
 
-  /// Jacobian (6,nv) of a frame at its origin, in the axes that `rotation` maps to the root's.
-  void write_jacobian(const Frame& frame, const Eigen::Matrix3d& rotation,
-                      double* out) const noexcept;
+  /// Jacobian (6,nv) of a frame at its origin, in the axes that `rotation` maps to the root's; or
+  /// (6,b+bodies) with a column for every joint, also those that mimic others.
+  void write_jacobian(const Frame& frame, const Eigen::Matrix3d& rotation, double* out,
+                      bool of_all_joints = false) const noexcept;
 
   // Of the velocity set last:
 
@@ -186,6 +188,7 @@ class Tree {
 
  private:
   friend class TreeDerivatives;
+  friend class TaskDerivatives;
 
   struct Joint {
     int parent;                 ///< index of another, -1 for the root
@@ -296,6 +299,12 @@ class Tree {
   template <class Rows>
   void propagate_velocities(const Screw& base, const double* v, Rows&& rows) noexcept;
   void add_joint_weight(const Eigen::Vector3d& acceleration, double* out) const noexcept;
+  /// Add the values of the joints of all bodies in a group to those of the n joints.
+  VMS_PH_INLINED void add_to_joints(std::size_t g, const Lanes& values,
+                                    double* out) const noexcept {
+    const std::size_t count = std::min(kLaneCount, joints_.size() - g * kLaneCount);
+    for (std::size_t l = 0; l < count; ++l) out[joints_[g * kLaneCount + l].leader] += values[l];
+  }
   double position(const Joint& joint, const double* q) const noexcept {
     return joint.multiplier * q[joint.position_index] + joint.offset;
   }
@@ -311,7 +320,6 @@ class Tree {
                     const Screw& twist) const noexcept;
   void compute_reactions() noexcept;
   void add_joint_mass(double* out, int size) noexcept;
-  void copy_shape_inertia() noexcept;
   void factorise() noexcept;
   void solve(const Screw& momentum, Eigen::VectorXd& out) noexcept;
   void solve_factors() noexcept;
@@ -356,9 +364,8 @@ class Tree {
   Eigen::Matrix<double, 6, Eigen::Dynamic, Eigen::RowMajor> jacobian_, jacobian_rate_;
   /// L of the shape inertia and the inverse of D, as in linear_algebra.hpp.
   std::vector<double> factor_, inverse_diagonal_;
-  std::vector<double> shape_inertia_;  ///< (n,n) where joints mimic others
-  Eigen::VectorXd right_side_;         ///< padded, as those are
-  Screw base_, momentum_;              ///< twist of the base, momentum of the robot
+  Eigen::VectorXd right_side_;  ///< padded, as those are
+  Screw base_, momentum_;       ///< twist of the base, momentum of the robot
   double kinetic_energy_ = 0.0;
   Eigen::VectorXd rates_;
   Frame end_effector_;
