@@ -4,7 +4,7 @@
 """The terms of the equations of motion at many states at once."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -119,23 +119,9 @@ class EvaluationBatch:
         return array[:, rows, base_slice if name == "M_b" else joint_slice]
 
     def _core_terms(self, core: Any, names: list[str]) -> Mapping[str, Array]:
-        model, tree = self.model, self.model.tree
-        arrays: dict[str, Array] = core.batch(self._threads).evaluate(
-            tree.full_configuration(self.Q),
-            tree.full_velocity(self.V),
-            names,
-            model.end_effector_id,
-        )
-        if tree.projection is None:
-            return arrays
-        projection, joint_projection = tree.projection, tree.projection[model.b :, model.b :]
-        mappings: dict[str, Callable[[Array], Array]] = {
-            **dict.fromkeys(("M", "C"), lambda x: projection.T @ x @ projection),
-            "M_hat_m": lambda x: joint_projection.T @ x @ joint_projection,
-            **dict.fromkeys(("J_end_effector", "g", "momentum"), lambda x: x @ projection),
-            **dict.fromkeys(("A", "pi_hat"), lambda x: x @ joint_projection),
-        }
-        return {name: mappings[name](x) if name in mappings else x for name, x in arrays.items()}
+        batch, frame_id = core.batch(self._threads), self.model.end_effector_id
+        arrays: Mapping[str, Array] = batch.evaluate(self.Q, self.V, names, frame_id)
+        return arrays
 
     def _python_terms(self, names: list[str]) -> Mapping[str, Array]:
         model = self.model

@@ -167,8 +167,8 @@ class VMSModel(RobotModel):
             StateError: the state has a wrong shape, is not finite, or has a base rotation that is
                 not normalised.
         """
-        if self.tree.projection is None and self.tree.cpp_core is not None:
-            state = self.tree.cpp_core.state(q, v)
+        if self.tree.reduced_core is not None:
+            state = self.tree.reduced_core.state(q, v)
             if state is not None:
                 return Evaluation(self, *state)
         checked_state = self.checked_configuration(q), vector(v, self.nv, "v")

@@ -314,13 +314,13 @@ class RobotModel(WithHints):
 
     @property
     def cpp_core(self) -> Any:
-        """The algorithms in C++ of all joints, in the fluid if there is one; None in Python."""
-        core = self.tree.cpp_core
-        return core if core is None or self.fluid is None else core.in_fluid(self.fluid)
+        """The algorithms in C++, in the fluid if there is one; None in Python."""
+        core = self.tree.reduced_core
+        return core if core is None else core.in_fluid(self.fluid)
 
     @property
     def plain_core(self) -> Any:
-        """The algorithms in C++; None with mimic joints, which they count as joints."""
+        """The same, but None with mimic joints."""
         return self.cpp_core if self.tree.projection is None else None
 
     @property

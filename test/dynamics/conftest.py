@@ -11,6 +11,7 @@ import pytest
 
 from vms_ph_dynamics import VMSModel
 from vms_ph_dynamics.actuation.fluid import Fluid, ImmersedBody
+from vms_ph_dynamics.robot import Mimic
 from vms_ph_io import robots
 
 load = cache(robots.load)  # nothing changes a model
@@ -69,6 +70,22 @@ def random_tree(seed: int) -> VMSModel:
         model.appendBodyToJoint(branch[-1], _inertia(rng), pin.SE3.Identity())
     last = model.addBodyFrame("tip", branch[-1], _pose(rng), 0)
     return VMSModel.from_pinocchio(model, model.frames[last].name)
+
+
+def coupled_tree(seed: int) -> VMSModel:
+    """A random tree with rotors in which about every other joint mimics one before or behind it."""
+    tree, rng = random_tree(seed), np.random.default_rng(seed)
+    source, first = tree.pinocchio, 1 if tree.b == 0 else 2
+    source.armature = np.r_[np.zeros(tree.b), rng.uniform(0.1, 0.4, tree.n)]
+    # An angle that is known only up to turns is not that of another joint.
+    names = [source.names[i] for i in range(first, source.njoints) if source.nqs[i] == 1]
+    rng.shuffle(names)
+    leaders, followers = names[: (len(names) + 1) // 2], names[(len(names) + 1) // 2 :]
+    mimics = {
+        name: Mimic(str(rng.choice(leaders)), rng.uniform(-1.5, 1.5), rng.uniform(-0.5, 0.5))
+        for name in followers
+    }
+    return VMSModel(source, tree.end_effector, mimics=mimics)
 
 
 def immersed(model: VMSModel, seed: int) -> VMSModel:

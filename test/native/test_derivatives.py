@@ -92,7 +92,11 @@ def task_forms(
 
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.parametrize(
-    "name", ["panda", "omnidirectional panda", "satellite", "tree 31", "bluerov"]
+    "name",
+    [
+        *("panda", "omnidirectional panda", "satellite", "tree 31", "bluerov", "mimicking"),
+        *("hand fixed", "hand floating", "coupled 62", "wet coupled 80"),
+    ],
 )
 def test_derivatives_of_a_task_are_the_same_in_both_languages(
     native: ModuleType, name: str, kind: str, rng: np.random.Generator

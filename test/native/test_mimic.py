@@ -57,8 +57,8 @@ def robot(which: str, base: str) -> VMSModel:
         source = model.pinocchio
         rotors = np.linspace(0.1, 0.4, source.nv - model.b)
         source.armature = np.r_[np.zeros(model.b), rotors]
-        return VMSModel(source, mimics=model.tree.mimics)
-    return model
+        model = VMSModel(source, mimics=model.tree.mimics)
+    return model.with_native(False)
 
 
 @pytest.fixture(params=[(which, base) for which in URDFS for base in BASES], ids="-".join)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamics.conftest import immersed, random_tree
+from dynamics.conftest import coupled_tree, immersed, random_tree
+from dynamics.forms.test_derivatives import with_fingers
 from dynamics.tasks.task_cases import MODELS
 from dynamics.test_evaluation_batch import (
     assert_batch_of_states,
@@ -50,6 +51,12 @@ ROBOTS: dict[str, Callable[[], VMSModel]] = {
     **{f"tree {seed}": lambda seed=seed: random_tree(seed) for seed in range(30, 45)},
     **{
         f"wet {seed}": lambda seed=seed: immersed(random_tree(seed), seed) for seed in range(45, 51)
+    },
+    **{f"hand {base}": lambda base=base: with_fingers(base) for base in ("fixed", "floating")},
+    **{f"coupled {seed}": lambda seed=seed: coupled_tree(seed) for seed in range(60, 69)},
+    **{
+        f"wet coupled {seed}": lambda seed=seed: immersed(coupled_tree(seed), seed)
+        for seed in (66, *range(75, 81))
     },
 }
 

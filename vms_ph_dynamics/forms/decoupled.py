@@ -182,7 +182,7 @@ class DecoupledForm(Form):
 
     def gradient(self, x: PHState) -> Array:
         """Return ``(v_hat, N_b^T p + N_hat_m^T pi_hat, qdot)``, (b+2n,) [A (61)-(63)]."""
-        core, b = self.model.plain_core, self.model.b
+        core, b = self.model.cpp_core, self.model.b
         if core is not None and core.state(x.q, x.z) is not None:
             by_q, by_z, _ = core.dynamics.energy_derivatives(True, x.q, x.z, False)
             return np.concatenate([by_z[:b], by_q[b:], by_z[b:]])

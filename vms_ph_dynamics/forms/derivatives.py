@@ -194,9 +194,9 @@ def _core(form: Form) -> tuple[Any, Any]:
             f"a {type(form).__name__}; use form.casadi().rate_derivatives"
         )
     if not isinstance(form, TaskSpaceForm):
-        return form.model.plain_core, form._decoupled
+        return form.model.cpp_core, form._decoupled
     task = form.task.frame_rows, form._reference, form.singular_below
-    return (None if task[0] is None else form.model.plain_core), task
+    return (None if task[0] is None else form.model.cpp_core), task
 
 
 def _sensitivity(

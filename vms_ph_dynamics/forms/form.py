@@ -196,7 +196,7 @@ class Form(WithHints, ABC):
         model, threads = self.model, threads_of(threads)
         q, z = checked_rows(model, Q, Z, "Z", copy=False)
         efforts = Ports.checked(model, Ports() if ports is None else ports, len(q))
-        core = None if self._decoupled is None else model.plain_core
+        core = None if self._decoupled is None else model.cpp_core
         if core is not None:
             arguments = core_arguments(model, efforts) or ()
             return PHRate(*core.batch(threads).rates(self._decoupled, q, z, *arguments))

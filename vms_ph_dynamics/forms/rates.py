@@ -17,9 +17,9 @@ def native_rate(
 ) -> PHRate | None:
     """Return the rate of a state, or None where Python computes it or reports what is wrong.
 
-    The core covers every robot without joints that mimic others. It checks the arguments itself.
+    The core checks the arguments itself.
     """
-    core = model.plain_core
+    core = model.cpp_core
     if core is None or (arguments := core_arguments(model, ports)) is None:
         return None
     try:
@@ -60,7 +60,7 @@ def friction_arguments(ports: Ports) -> tuple[Array | None, Array | None, float]
 
 def native_velocity(model: VMSModel, decoupled: bool, q: Array, z: Array) -> Array | None:
     """Return the velocity (nv,) of the momenta of a form, or None where Python computes it."""
-    core = model.plain_core
+    core = model.cpp_core
     return None if core is None else core.dynamics.velocity(decoupled, q, z)
 
 

@@ -15,7 +15,7 @@ from ..arrays import Array, cached_property, copy_with, frozen, restore, zeros
 from ..errors import ModelError
 from ..groups import SE2
 from ..native import native_part
-from .algorithms import NativeAlgorithms, TreeAlgorithms
+from .algorithms import NativeAlgorithms, TreeAlgorithms, native_robot
 from .inertia import LinkInertia, check_rotors, check_size
 from .inertia_repair import InertiaMode, accept_inertias, body_inertias
 from .joints import (
@@ -120,7 +120,7 @@ class KinematicTree:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave to each copy its own data of threads and its own models in C++."""
-        excluded = ("_thread_data", "algorithms", "cpp_core", "cpp_robots")
+        excluded = ("_thread_data", "algorithms", "cpp_core", "cpp_robots", "reduced_core")
         return {name: part for name, part in vars(self).items() if name not in excluded}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -157,6 +157,13 @@ class KinematicTree:
     def cpp_core(self) -> NativeAlgorithms | None:
         """The recursions in C++, or None where the terms are computed in Python."""
         return self.algorithms if isinstance(self.algorithms, NativeAlgorithms) else None
+
+    @cached_property
+    def reduced_core(self) -> NativeAlgorithms | None:
+        """Those of the independent joints; None also where C++ does not cover how others mimic."""
+        if self.cpp_core is None or self.projection is None:
+            return self.cpp_core
+        return native_part(None, None, lambda m: NativeAlgorithms(m, native_robot(m, self)), "")
 
     @cached_property
     def cpp_robots(self) -> dict[str, Any]:

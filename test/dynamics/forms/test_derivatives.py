@@ -37,7 +37,7 @@ from vms_ph_dynamics import (
 )
 from vms_ph_io import robots
 
-from ..conftest import immersed, random_tree, state_of
+from ..conftest import coupled_tree, immersed, random_tree, state_of
 from .numerical_derivatives import numerical_energy_derivatives, numerical_rate_derivatives
 
 FORMS = {"standard": StandardForm, "decoupled": DecoupledForm}
@@ -55,6 +55,11 @@ MODELS: dict[str, Callable[[], VMSModel]] = {
     **{f"fingers {base}": lambda base=base: with_fingers(base) for base in ("fixed", "planar")},
     **{f"wet {seed}": lambda seed=seed: immersed(random_tree(seed), seed) for seed in range(6)},
     "wet fingers": lambda: immersed(with_fingers("planar"), 0),
+    **{f"coupled {seed}": lambda seed=seed: coupled_tree(seed) for seed in range(61, 64)},
+    **{
+        f"wet coupled {seed}": lambda seed=seed: immersed(coupled_tree(seed), seed)
+        for seed in (75, 76, 77)
+    },
     **{name: lambda name=name: robots.load(name) for name in ("hextilt", "borinot")},
 }
 
@@ -125,7 +130,12 @@ def exported_derivatives(form: Form, x: PHState, ports: Ports) -> RateDerivative
 @pytest.mark.parametrize("kind", FORMS)
 @pytest.mark.parametrize(
     "name",
-    ["panda", "omnidirectional_panda", "borinot", "bluerov2_alpha5", "wet 0", "wet 1", "wet 2"],
+    [
+        *("panda", "omnidirectional_panda", "borinot", "bluerov2_alpha5"),
+        *(f"wet {seed}" for seed in range(3)),
+        *(f"coupled {seed}" for seed in range(61, 64)),
+        *(f"wet coupled {seed}" for seed in (75, 76, 77)),
+    ],
 )
 def test_the_derivatives_are_those_of_casadi_to_rounding(
     name: str, kind: str, rng: np.random.Generator
@@ -208,6 +218,7 @@ def test_near_a_singularity_the_derivatives_are_those_of_the_lifted_task(
         ("tree 5", "pose"),
         ("borinot", "distance"),
         ("wet 2", "position"),
+        ("coupled 62", "pose"),
     ],
 )
 def test_the_energy_of_a_task_has_the_derivatives_of_casadi_to_rounding(
@@ -262,6 +273,8 @@ def test_rates_of_a_task_change_as_the_derivatives_say(
         ("wet 0", "position"),
         ("wet 1", "position"),
         ("wet 2", "position"),
+        ("coupled 61", "position"),
+        ("wet coupled 77", "position"),
         pytest.param("tree 2", "pose", marks=pytest.mark.slow),
         pytest.param("tree 7", "position", marks=pytest.mark.slow),
         pytest.param("tree 8", "pose", marks=pytest.mark.slow),
