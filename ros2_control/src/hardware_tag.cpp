@@ -5,10 +5,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+
+#include <hardware_interface/component_parser.hpp>
+#include <rclcpp/logging.hpp>
 
 #include "robot_setup.hpp"
 
 namespace vms_ph_ros2_control {
+
+RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name) {
+  if (setup.urdf.find("<ros2_control") == std::string::npos) return setup;
+  std::set<std::string> joints;
+  for (const auto& hardware : hardware_interface::parse_control_resources_from_urdf(setup.urdf)) {
+    for (const auto& joint : hardware.joints) {
+      const auto& commands = joint.command_interfaces;
+      const auto matches = [&](const auto& command) { return command.name == interface_name; };
+      if (interface_name.empty() || std::any_of(commands.begin(), commands.end(), matches))
+        joints.insert(joint.name);
+    }
+  }
+  const vms_ph::Model robot = make_model(setup);
+  for (const std::string& name : robot.joint_names()) {
+    if (joints.count(name)) continue;
+    RCLCPP_INFO(rclcpp::get_logger("vms_ph"), "%s is locked at zero: no <ros2_control> tag has %s",
+                name.c_str(), interface_name.empty() ? "it" : interface_name.c_str());
+    setup.locked_joints.push_back(name);
+  }
+  return setup;
+}
+
 HardwareTag::HardwareTag(const hardware_interface::HardwareInfo& info) : info_(info) {
   for (const auto* components : {&info_.joints, &info_.gpios, &info_.sensors}) {
     for (const auto& component : *components) {

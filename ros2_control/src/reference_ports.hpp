@@ -55,9 +55,7 @@ class ReferencePorts {
   /// Read the values that a preceding controller wrote, in place of those from topics.
   void read_interfaces() noexcept;
 
-  /// The reference, for a robot at this configuration.
-  ///
-  /// @param dt  time by which a trajectory advances, s.
+  /// The reference, for a robot at this configuration; a trajectory advances by the time dt, s.
   const vms_ph::Reference& reference(const Eigen::VectorXd& q, double dt) noexcept;
 
  private:

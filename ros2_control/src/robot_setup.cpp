@@ -6,11 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <set>
 #include <sstream>
-
-#include <hardware_interface/component_parser.hpp>
-#include <rclcpp/logging.hpp>
 
 #include "interface_names.hpp"
 #include "vms_ph_native/pinocchio_model.hpp"
@@ -34,27 +30,6 @@ Model make_model(const RobotSetup& setup) {
                           .with_gravity(setup.gravity);
   const auto fluid = parse_fluid(setup.urdf);
   return fluid ? robot.in_fluid(*fluid) : robot;
-}
-
-RobotSetup lock_other_joints(RobotSetup setup, const std::string& interface_name) {
-  if (setup.urdf.find("<ros2_control") == std::string::npos) return setup;
-  std::set<std::string> joints;
-  for (const auto& hardware : hardware_interface::parse_control_resources_from_urdf(setup.urdf)) {
-    for (const auto& joint : hardware.joints) {
-      const auto& commands = joint.command_interfaces;
-      const auto matches = [&](const auto& command) { return command.name == interface_name; };
-      if (interface_name.empty() || std::any_of(commands.begin(), commands.end(), matches))
-        joints.insert(joint.name);
-    }
-  }
-  const Model robot = make_model(setup);
-  for (const std::string& name : robot.joint_names()) {
-    if (joints.count(name)) continue;
-    RCLCPP_INFO(rclcpp::get_logger("vms_ph"), "%s is locked at zero: no <ros2_control> tag has %s",
-                name.c_str(), interface_name.empty() ? "it" : interface_name.c_str());
-    setup.locked_joints.push_back(name);
-  }
-  return setup;
 }
 
 std::string joined(const std::vector<std::string>& names) {
