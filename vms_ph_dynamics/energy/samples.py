@@ -264,19 +264,12 @@ class Clock:
             the positions and velocities give away.
         period: s, of the uniform times or of the motion; 0 for stamps.
         jitter: standard deviation of the stamps from these times, s.
-        largest_deviation: largest deviation of a stamp, s.
-        repeat_count: number of samples that repeat the one before.
-        mismatch: root mean square of the difference between the steps of the positions and the
-            velocities times the durations, by source; the smallest decides.
     """
 
     t: Array
     source: str
     period: float
     jitter: float
-    largest_deviation: float
-    repeat_count: int
-    mismatch: dict[str, float]
 
 
 def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
@@ -304,6 +297,8 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
         # Where the robot hardly moves only the stamps tell how many periods have passed.
         periods = np.rint(np.where(is_moving, step_durations, intervals) / period)
         candidates["motion"] = np.maximum(np.where(is_same & is_moving, 0.0, periods), 0.0) * period
+    # Root mean square of the difference between the steps of the positions and the velocities times
+    # the durations, by source; the smallest decides.
     mismatch = {
         name: float(np.sqrt(np.mean(((steps - mean_velocity * dt[:, None]) ** 2)[is_moving])))
         if is_moving.any()
@@ -315,14 +310,9 @@ def clock_of(stamps: Array, steps: Array, v: Array) -> Clock:
     if mismatch[source] > 0.7 * mismatch["stamps"]:
         source = "stamps"
     t = np.concatenate([[0.0], np.cumsum(candidates[source])]) + stamps[0]
-    offsets = stamps - t
-    offsets = offsets - np.median(offsets)
     period = {"stamps": 0.0, "uniform": mean_interval, "motion": period}[source]
-    repeats = int(np.count_nonzero(is_same & is_moving))
     # What was sampled evenly was stamped with the deviations from even times.
-    return Clock(
-        t, source, period, float(offsets.std()), float(np.abs(offsets).max()), repeats, mismatch
-    )
+    return Clock(t, source, period, float(np.std(stamps - t)))
 
 
 LONGEST_LAG = 0.25
