@@ -214,9 +214,7 @@ def check_base(base: str) -> None:
         raise ModelError(f"base must be auto, fixed, planar or floating; given: {base!r}")
 
 
-def inertia_defects(
-    xml: str, base: str = "auto", locked_joints: Iterable[str] | Mapping[str, float] = ()
-) -> tuple[InertiaDefect, ...]:
+def inertia_defects(xml: str, base: str = "auto") -> tuple[InertiaDefect, ...]:
     """Return all defects of the inertias of a URDF, graded, also the harmless ones.
 
     The arguments are those of :meth:`VMSModel.from_urdf`.
@@ -224,7 +222,7 @@ def inertia_defects(
     Raises:
         ModelError: no robot can be built to grade them.
     """
-    model, mimics, links, *_ = build(xml, base, (0.0, 0.0, 0.0), locked_joints)
+    model, mimics, links, *_ = build(xml, base, (0.0, 0.0, 0.0), ())
     check_joints(model)
     if model.nv == 0:
         return ()
