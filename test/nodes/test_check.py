@@ -113,7 +113,7 @@ def test_what_to_type_next_begins_with_the_command_that_the_user_typed(
     monkeypatch.setenv("VMS_PH_COMMAND", "../vms")
     check("panda", "auto", "")
     assert "  ../vms launch panda " in capsys.readouterr().out
-    typed = next_commands(robots.load("panda"), "a.xacro hand:=false", "", "", "")
+    typed = next_commands("a.xacro hand:=false", "", "", "")
     assert typed[0] == "../vms demo --robot 'a.xacro hand:=false'"
 
 

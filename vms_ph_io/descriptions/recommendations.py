@@ -73,9 +73,7 @@ def recommendations(model: VMSModel) -> Iterator[str]:
         )
 
 
-def next_commands(
-    model: VMSModel, file: str, base: str, end_effector: str, inertia: str
-) -> list[str]:
+def next_commands(file: str, base: str, end_effector: str, inertia: str) -> list[str]:
     """Return the commands that a user would type next."""
     vms = command_name()
     if not file.endswith((".urdf", ".xacro", ".xml", ".mjcf")) and not set("/=") & set(file):

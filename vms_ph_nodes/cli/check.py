@@ -80,7 +80,7 @@ def check(
     for sentence in recommendations(model):
         typer.echo(f"  note: {sentence}")
     typer.echo("next:")
-    for line in next_commands(model, robot, base, end_effector, inertia):
+    for line in next_commands(robot, base, end_effector, inertia):
         typer.echo(f"  {line}")
 
 
