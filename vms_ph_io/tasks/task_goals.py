@@ -131,10 +131,7 @@ class Judge:
         errors = None
         for name, goal in self._task.goals.items():
             if self._task.counts(goal, time):
-                errors = errors or {
-                    **self._reference.errors(*motion(), time),
-                    **self._extra_errors(),
-                }
+                errors = errors or {**self._reference.errors(*motion()), **self._extra_errors()}
                 if goal.error in errors:
                     self._maxima[name] = max(self._maxima.get(name, 0.0), errors[goal.error])
 

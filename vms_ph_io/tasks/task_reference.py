@@ -113,7 +113,7 @@ class TaskReference:
         pose = pose if self._leads_base else None
         return Reference(position=position, pose=pose, joints=joints)
 
-    def errors(self, q: Array, v: Array, time: float) -> dict[str, float]:
+    def errors(self, q: Array, v: Array) -> dict[str, float]:
         """Return the errors of a motion by the names of :data:`.robot_task.ERRORS`."""
         model = self._model
         pose = model.base_pose(q)
