@@ -25,14 +25,10 @@ __all__ = [
 
 _MODULES = {
     "audit": ".audits",
-    "load": ".descriptions.urdf",  # the same under the name for a file of any kind
-    "load_urdf": ".descriptions.urdf",
-    "read_urdf": ".descriptions.urdf",
-    "GuardedRobot": ".policies",
-    "guarded_environment": ".policies",
-    "Push": ".simulation",
-    "Trajectory": ".simulation",
-    "simulate": ".simulation",
+    # load is load_urdf under the name for a file of any kind.
+    **dict.fromkeys(("load", "load_urdf", "read_urdf"), ".descriptions.urdf"),
+    **dict.fromkeys(("GuardedRobot", "guarded_environment"), ".policies"),
+    **dict.fromkeys(("Push", "Trajectory", "simulate"), ".simulation"),
 }
 
 
