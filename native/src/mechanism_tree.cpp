@@ -50,8 +50,8 @@ MechanismTree::MechanismTree(const MechanismParts& parts) : parts_(parts) {
   row_body_accelerations_.assign(static_cast<std::size_t>(rows),
                                  std::vector<Twist>(bodies.size(), Twist::Zero()));
   row_joint_accelerations_.resize(row_body_accelerations_.size());
-  for (auto& joint_rates : row_joint_accelerations_) {
-    for (const Joint& joint : joints) joint_rates.push_back(joint.rate);
+  for (auto& joint_accelerations : row_joint_accelerations_) {
+    for (const Joint& joint : joints) joint_accelerations.push_back(joint.rate);
   }
   delassus_ = Eigen::MatrixXd::Zero(rows, rows);
   if (rows > 0) eigen_.compute(delassus_);  // takes its memory here
@@ -213,10 +213,10 @@ void MechanismTree::solve_tree() {
     }
     if (joint.parent < 0) continue;
     Twist wrench = body.force - body.articulated_inertia * joint.child_bias;
-    JointVector joint_acceleration(joint.residual.size());
-    apply(joint.inverse, joint.residual.data(), joint_acceleration.data());
-    for (int k = 0; k < joint_acceleration.size(); ++k)
-      wrench -= joint_acceleration[k] * joint.articulated_axes[k];
+    JointVector acceleration_on_resting_parent(joint.residual.size());
+    apply(joint.inverse, joint.residual.data(), acceleration_on_resting_parent.data());
+    for (int k = 0; k < acceleration_on_resting_parent.size(); ++k)
+      wrench -= acceleration_on_resting_parent[k] * joint.articulated_axes[k];
     bodies[static_cast<std::size_t>(joint.parent)].force += joint.child_pose.act_dual(wrench);
   }
   for (const int index : body_order_) {

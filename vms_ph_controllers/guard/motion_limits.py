@@ -185,6 +185,6 @@ def _largest_root(a: float, b: float, c: float) -> float:
     if c > 0.0:
         return 0.0
     root = float(np.sqrt(max(0.0, b * b - 4.0 * a * c)))
-    # c <= 0 < a + b + c: the larger root is in [0, 1).
+    # c <= 0 < a + b + c: the larger zero is in [0, 1).
     share = (root - b) / (2.0 * a) if b <= 0.0 else -2.0 * c / (b + root)
     return min(max(share, 0.0), 1.0)

@@ -181,13 +181,16 @@ def identify(
     rival_kinds = {*kinds, *prior_kinds} & {"gains", "gain", "inertia", "drag"}
     may_correct, trials = is_moving and settings.inertia and not rival_kinds, list[_Trial]()
     shares = (0.0, *_PRIOR_SHARES) if may_correct else (0.0,)
-    for share in _INERTIA_FACTORS if "inertia" in kinds else shares:
+    for deviation_factor in _INERTIA_FACTORS if "inertia" in kinds else shares:
         variant = unknowns
         if "inertia" in kinds:
-            factors = {"inertia": share}
+            factors = {"inertia": deviation_factor}
             variant = [replace(u, deviation=factors.get(u.kind, 1) * u.deviation) for u in unknowns]
         elif may_correct:
-            variant = [*unknowns, *_correction_unknowns(model, regressor, unknowns, share)]
+            variant = [
+                *unknowns,
+                *_correction_unknowns(model, regressor, unknowns, deviation_factor),
+            ]
         is_new = not trials or len(variant) > len(trials[-1].unknowns)
         trials.append(regression.trial(variant, prior, None if is_new else trials[-1].rows))
         is_sought = len(trials) == 1 and is_moving and len(recordings) <= _MAX_RECORDINGS
@@ -213,27 +216,27 @@ def identify(
     load_trial = regression.trial([*load, *unknowns], prior) if load else best_trial
     if _error_share(load_trial.error, best_trial.error) <= _LOAD_SHARE:
         reasons |= dict.fromkeys(KINDS, UNSURE_GAINS)
-    unknowns, rows, (mean, covariance), error, scale, best_values = best_trial
+    unknowns, rows, (prior_mean, prior_covariance), error, residual_scale, best_values = best_trial
     is_held = all(m.samples.zero_order_hold for m in motions)
     for kind in ("lag", "timing"):
         # Lags of single joints and of commands, and efforts that lead, must predict clearly better.
         lags = [lag for u, lag in zip(unknowns, best_values, strict=True) if u.kind == kind]
         if lags and (kind == "lag" or lags[0] < 0.0 or is_held):
             lag_free_rows = rows.without_kinds(unknowns, (kind,))
-            lag_free_fit = regression.error(lag_free_rows, mean, covariance)
+            lag_free_fit = regression.error(lag_free_rows, prior_mean, prior_covariance)
             if np.sum(lag_free_fit[0] ** 2) <= _ERROR_FACTOR**2 * np.sum(error**2):
-                rows, (error, scale, best_values) = lag_free_rows, lag_free_fit
+                rows, (error, residual_scale, best_values) = lag_free_rows, lag_free_fit
     beyond_friction = ("payload", "inertia", "armature", *({"gains"} & {*kinds}))
     friction_rows = rows.without_kinds(unknowns, beyond_friction)
     # The rows have the required efforts times two less the gain, see :func:`.torque_windows`.
     gain_efforts = (rows.columns - friction_rows.columns) @ [u.kind == "gains" for u in unknowns]
     friction_rows = replace(friction_rows, target=rows.target - 2.0 * gain_efforts)
-    friction_error = regression.error(friction_rows, mean, covariance)[0]
+    friction_error = regression.error(friction_rows, prior_mean, prior_covariance)[0]
     for j, joint in enumerate(model.joint_names, -model.n):
         if "gains" in kinds and error[j] > _FRICTION_ERROR_SHARE * friction_error[j]:
             reasons.setdefault(joint, "friction alone fits nearly as well as any gain of the joint")
             regression.is_believed[j] = False  # nor may its errors pass for a load later
-    solution = regression.estimate(rows, mean, covariance, scale)
+    solution = regression.estimate(rows, prior_mean, prior_covariance, residual_scale)
     if "gain" in prior_kinds and "inertia" not in prior_kinds:
         solution = _with_errors_of_gains(solution, unknowns)
     for u, share in zip(unknowns, solution.mean, strict=True):
@@ -275,7 +278,7 @@ def identify(
         by_energy = {p.name: p for p in parameters_of(regressor, unknowns, kinds, fit, fit.mean)}
     if "payload" in kinds:
         without_load = rows.without_kinds(unknowns, ("payload",))
-        share = _error_share(error, regression.error(without_load, mean, covariance)[0])
+        share = _error_share(error, regression.error(without_load, prior_mean, prior_covariance)[0])
         parameters = _with_load_or_doubt(parameters, share, by_energy)
     windows = replace(windows, columns=windows.columns[:, : len(unknowns)])
     # Errors of described masses are believed anew of every recording.
@@ -477,7 +480,7 @@ class _Regression:
         self.is_believed = np.ones(base_mask.size + model.n, bool)
         # A joint at rest has whatever load its dry friction holds.
         self._is_used = [np.concatenate([base_mask, m.moving_joints & ~left_out]) for m in motions]
-        self._widths = [
+        self._smoothing_widths = [
             best_width(model, m, unknowns, settings) if model.fluid is None and m.moves else 0
             for m in motions
         ]
@@ -485,9 +488,16 @@ class _Regression:
     def rows(self, unknowns: Sequence[Unknown]) -> Windows:
         """Return the rows of all recordings; those of joints that are left out are zero."""
         parts, coulomb = [], [k for k, u in enumerate(unknowns) if u.name.endswith("coulomb")]
-        for motion, width, is_used in zip(self._motions, self._widths, self._is_used, strict=True):
+        for motion, smoothing_width, is_used in zip(
+            self._motions, self._smoothing_widths, self._is_used, strict=True
+        ):
             part = torque_windows(
-                self._model, motion, unknowns, self._settings, width=width, at_base=self._uses_base
+                self._model,
+                motion,
+                unknowns,
+                self._settings,
+                width=smoothing_width,
+                at_base=self._uses_base,
             )
             # So has a joint that reverses, or whose motor does.
             sliding = np.abs(part.columns[:, coulomb]).sum(axis=1) * part.gross
@@ -585,8 +595,10 @@ def _unknowns(
         load_friction = "gains" in unknown_kinds if load_friction is None else load_friction
         signals = [m.effort for m in motions], [m.rate for m in motions]
         rms = [np.sqrt(np.mean(np.concatenate(signal) ** 2, axis=0)) for signal in signals]
-        motors = np.sum([np.abs(m.motors) for m in motions], axis=0)
-        unknowns += friction_unknowns(joints, model.joints.prismatic, rms, load_friction, motors)
+        motor_coupling = np.sum([np.abs(m.motors) for m in motions], axis=0)
+        unknowns += friction_unknowns(
+            joints, model.joints.prismatic, rms, load_friction, motor_coupling
+        )
     if "gains" in unknown_kinds:
         unknowns += _gain_unknowns(model)
     if "armature" in unknown_kinds:
@@ -630,15 +642,15 @@ def _with_low_speed_friction(
     all_unknowns, width_ids = [*unknowns, *excess], np.arange(len(STRIBECK))
     rows, ones = regression.rows(all_unknowns), np.ones((len(excess) // len(STRIBECK), 1))
 
-    def trial(widest: Any) -> tuple[Any, ...]:
+    def up_to_width(widest: Any) -> tuple[Any, ...]:
         is_used = [*itertools.repeat(True, len(unknowns)), *(width_ids <= widest * ones).ravel()]
         subset = list(itertools.compress(all_unknowns, is_used))
         return subset, replace(rows, columns=rows.columns[:, is_used]), *_prior(subset, prior)
 
-    errors = np.array([regression.error(*trial(widest)[1:])[0] for widest in width_ids])
+    errors = np.array([regression.error(*up_to_width(widest)[1:])[0] for widest in width_ids])
     # A width must lower the error by more than chance does.
     errors *= 1.0 + width_ids[:, None] * errors.shape[1] / len(rows)
-    subset, best_rows, *moments = trial(np.argmin(errors[:, -len(ones) :], axis=0)[:, None])
+    subset, best_rows, *moments = up_to_width(np.argmin(errors[:, -len(ones) :], axis=0)[:, None])
     scale = regression.error(best_rows, *moments)[1]
     return subset, regression.estimate(best_rows, moments[0], moments[1], scale)
 
@@ -813,19 +825,21 @@ def _inertia(
     solution: Estimate,
     consistent: Array,
 ) -> list[Parameter]:
-    base = base_parameters(regressor)
+    combinations = base_parameters(regressor)
     prior_deviation = np.array([unknowns[index].deviation for index in indices])
     # From the factor: the covariance has lost what the data excite behind what they do not.
-    deviations = np.linalg.norm(solution.factor[:, indices] @ base.matrix.T, axis=0)
-    value = base.matrix @ (regressor.parameters + solution.mean[indices])
-    best = base.matrix @ (regressor.parameters + consistent[indices])
+    deviations = np.linalg.norm(solution.factor[:, indices] @ combinations.matrix.T, axis=0)
+    value = combinations.matrix @ (regressor.parameters + solution.mean[indices])
+    consistent_value = combinations.matrix @ (regressor.parameters + consistent[indices])
     units = {name: unknowns[k].unit for k in indices for name in [unknowns[k].name]}
     parameters = []
-    for k, name in enumerate(base.names):
-        prior_size = float(np.linalg.norm(base.matrix[k] * prior_deviation))
+    for k, name in enumerate(combinations.names):
+        prior_size = float(np.linalg.norm(combinations.matrix[k] * prior_deviation))
         unknown = Unknown(name, "inertia", units[name], 0.0, prior_size)
-        p = _parameter(unknown, float(value[k]), deviations[k], float(best[k]), solution.quantile)
-        parameters.append(replace(p, meaning=base.meanings[k]))
+        p = _parameter(
+            unknown, float(value[k]), deviations[k], float(consistent_value[k]), solution.quantile
+        )
+        parameters.append(replace(p, meaning=combinations.meanings[k]))
     return parameters
 
 

@@ -42,7 +42,7 @@ class ActuatorUse:
     """The largest shares of limits that inputs of actuators, their rates and torques reach."""
 
     def __init__(self, model: VMSModel, actuators: Actuators | None) -> None:
-        self._effort = model.joints.effort
+        self._torque_limits = model.joints.effort
         self._actuators = actuators
         self._input_share = self._rate_share = self._torque_share = 0.0
 
@@ -64,7 +64,7 @@ class ActuatorUse:
 
     def take_torque(self, torque: Array) -> None:
         """Take the torques (n,) of a command."""
-        share = float(np.max(np.abs(torque) / self._effort, initial=0.0))
+        share = float(np.max(np.abs(torque) / self._torque_limits, initial=0.0))
         self._torque_share = max(self._torque_share, share)
 
     def goals(self) -> dict[str, GoalState]:
@@ -100,10 +100,10 @@ class WheelUse:
 
     def goals(self) -> dict[str, GoalState]:
         """Return them as goals."""
-        slip = "velocity of the wheels' points of contact (m/s)"
+        slip_quantity = "velocity of the wheels' points of contact (m/s)"
         return {
             "rates": at_most(1.0, "rates of wheels, share of their limits", self._rate_share),
-            "slip": at_most(_NO_SLIP, slip, self._largest_slip),
+            "slip": at_most(_NO_SLIP, slip_quantity, self._largest_slip),
         }
 
 

@@ -52,8 +52,8 @@ class Reason {
     const std::size_t capacity = text_.size() - size_;
     const int length = std::vsnprintf(text_.data() + size_, capacity, format, arguments);
     if (length <= 0) return;
-    const auto written_size = static_cast<std::size_t>(length);
-    size_ += written_size < capacity ? written_size : capacity - 1;
+    const auto full_size = static_cast<std::size_t>(length);
+    size_ += full_size < capacity ? full_size : capacity - 1;
   }
 
   std::vector<char> text_;

@@ -25,8 +25,8 @@ std::unique_ptr<Stepper> stepper_of(const PlantOptions& options, const Model& mo
                      "' is driven by their joints: remove <vms_ph_allocation> from the "
                      "robot description, or the hardware parameter wheels");
   }
-  const bool is_rolling = !options.wheels.empty() || model.fluid() == nullptr;
-  const char* default_scheme = is_rolling ? "projected_rk4" : "rkmk4";
+  const bool uses_projected_scheme = !options.wheels.empty() || model.fluid() == nullptr;
+  const char* default_scheme = uses_projected_scheme ? "projected_rk4" : "rkmk4";
   return make_stepper(options.scheme.empty() ? default_scheme : options.scheme, model, true,
                       options.wheels);
 }
