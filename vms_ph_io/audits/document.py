@@ -60,7 +60,7 @@ def _sentences(audit: Audit) -> Iterator[str]:
             yield f"No gain is given for the effort of {joint_names}: {amount} is unaccounted for."
             yield f"Do this: {ADD_GAINS}"
         else:
-            yield f"The recording has no effort of '{joint_names}': {amount} is unaccounted for."
+            yield f"No effort of joint '{joint_names}' was recorded: {amount} is unaccounted for."
             yield "Do this: make the driver publish it, record again, and audit that recording."
     threshold = _CLOSED_SHARE * ledger.exchanged
     facts = [f for f in audit.findings if f["kind"] != "contact" or abs(f["energy"]) > threshold]
@@ -244,7 +244,7 @@ def _joint_sentences(audit: Audit, series: str, source: str = "") -> Iterator[st
             yield f"Do this: {command_line(audit, option, file)}"
             yield advice
         if is_much:
-            yield f"With all that was found, {left:.2g} J stay unaccounted for where it was fitted."
+            yield f"Counting all that was found, {left:.2g} J are left in the part that was fitted."
         return
     if meaning is not None and meaning.unrelated_joints.any():
         names = ", ".join(np.array(ledger.joints)[meaning.unrelated_joints])

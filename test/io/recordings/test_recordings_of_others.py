@@ -268,7 +268,7 @@ def test_an_effort_that_is_missing_is_named_and_is_no_evidence(
     assert "no effort of panda_joint2 is recorded" in statements(found)
     assert "--effort" not in statements(found)
     first, *others = answers(found)
-    assert first.startswith("The recording has no effort of 'panda_joint2': ")
+    assert first.startswith("No effort of joint 'panda_joint2' was recorded: ")
     assert others[0].startswith("Do this: make the driver publish it")
     assert not [sentence for sentence in others if "friction" in sentence or "sign" in sentence]
 
